@@ -1,0 +1,40 @@
+/**
+ * block.h: a range of the arena.
+ *
+ * Blocks tile [0, capacity) without gap or overlap; `prev` and `next` are address neighbours.
+ * No two neighbours are both free. What a used block holds is the owner's business; layout sees
+ * only an opaque owner, a weight and a tick, from which windows are priced (window.h).
+ */
+#ifndef CEBUS_LAYOUT_BLOCK_H
+#define CEBUS_LAYOUT_BLOCK_H
+
+#include <cebus/base.h>
+
+typedef enum cebus_zone {
+    CEBUS_ZONE_PERSISTENT, /**< parameters, optimizer state, buffers, gradients: the very bottom */
+    CEBUS_ZONE_EXPENSIVE,  /**< dear to rebuild: grows up from the persistent end */
+    CEBUS_ZONE_CHEAP,      /**< cheap to rebuild: grows down from the top */
+    CEBUS_ZONE_TRANSIENT,  /**< workspace, replay scratch: dies within the call; from the top */
+    CEBUS_ZONE_COUNT,
+} cebus_zone;
+
+typedef enum cebus_block_state {
+    CEBUS_BLOCK_FREE,
+    CEBUS_BLOCK_BARRIER,   /**< used and not to be given up now: pinned, foreign, unevictable */
+    CEBUS_BLOCK_EVICTABLE, /**< used; the owner offers it at the price of `weight` and `tick` */
+} cebus_block_state;
+
+typedef struct cebus_block {
+    uint64_t offset;
+    uint64_t bytes; /**< length of the range, a multiple of the arena's alignment */
+    struct cebus_block *prev, *next;         /**< address neighbours */
+    struct cebus_block *bin_prev, *bin_next; /**< the size bin, while free */
+    void *owner;     /**< opaque; NULL while free */
+    uint64_t weight; /**< opaque price numerator, e.g. ns to rebuild; the owner may write it */
+    uint64_t tick;   /**< when last used, on the owner's clock; the owner may write it */
+    uint8_t state;   /**< cebus_block_state; the owner may flip BARRIER <-> EVICTABLE */
+    uint8_t zone;    /**< cebus_zone it was placed for */
+    uint8_t immovable; /**< compaction must leave it in place (its address was handed out) */
+} cebus_block;
+
+#endif
