@@ -1,0 +1,137 @@
+/**
+ * @file tensor.h
+ * Tensors: counted handles to views of storages.
+ *
+ * A tensor is {element type, shape, strides, offset} over a storage; several tensors may view one
+ * storage and see each other's in-place writes. The storage is the unit of memory: under pressure
+ * the runtime may give its bytes up and rebuild them, at another address, before they are read.
+ * Shape, strides and type never need the bytes and never cause a rebuild.
+ *
+ * Ownership: functions borrow their inputs and hand out new references in `out`; release each
+ * with cebus_tensor_release(). Thread-safety: any thread may use any tensor; calls on one runtime
+ * are serialized by its lock; retain is lock-free.
+ */
+#ifndef CEBUS_TENSOR_H
+#define CEBUS_TENSOR_H
+
+#include <cebus/base.h>
+
+CEBUS_BEGIN_DECLS
+
+/** Dimensions a tensor may have at most. */
+#define CEBUS_MAX_DIMS 8
+
+typedef struct cebus_runtime cebus_runtime;
+typedef struct cebus_tensor cebus_tensor;
+
+/** Element types. Values are stable. */
+typedef enum cebus_dtype {
+    CEBUS_F32 = 1,
+    CEBUS_F64 = 2,
+    CEBUS_F16 = 3,
+    CEBUS_BF16 = 4,
+    CEBUS_I64 = 5,
+    CEBUS_I32 = 6,
+    CEBUS_U8 = 7,
+    CEBUS_BOOL = 8, /**< one byte, 0 or 1 */
+} cebus_dtype;
+
+/** Bytes of one element, 0 for an unknown type. */
+CEBUS_API size_t cebus_dtype_size(cebus_dtype dtype);
+/** "f32", "i64", ... ; "invalid" for an unknown type. */
+CEBUS_API const char *cebus_dtype_name(cebus_dtype dtype);
+/** True of f32, f64, f16 and bf16. */
+CEBUS_API bool cebus_dtype_is_float(cebus_dtype dtype);
+
+/** How a tensor reads its storage. Offset and strides count elements; strides may be 0. */
+typedef struct cebus_view {
+    cebus_dtype dtype;
+    int32_t ndim;
+    int64_t offset;
+    int64_t shape[CEBUS_MAX_DIMS];
+    int64_t strides[CEBUS_MAX_DIMS];
+} cebus_view;
+
+/** Takes another reference; returns `tensor`. NULL is allowed. Lock-free. */
+CEBUS_API cebus_tensor *cebus_tensor_retain(cebus_tensor *tensor);
+/** Drops a reference. NULL is allowed. The last one frees the tensor, maybe its storage. */
+CEBUS_API void cebus_tensor_release(cebus_tensor *tensor);
+
+/** The view; valid while the caller holds a reference. */
+CEBUS_API const cebus_view *cebus_tensor_view(const cebus_tensor *tensor);
+CEBUS_API cebus_runtime *cebus_tensor_runtime(const cebus_tensor *tensor);
+CEBUS_API cebus_dtype cebus_tensor_dtype(const cebus_tensor *tensor);
+CEBUS_API int cebus_tensor_ndim(const cebus_tensor *tensor);
+/** Length of dimension `dim`; negative counts from the end; -1 when out of range. */
+CEBUS_API int64_t cebus_tensor_size(const cebus_tensor *tensor, int dim);
+CEBUS_API int64_t cebus_tensor_numel(const cebus_tensor *tensor);
+CEBUS_API bool cebus_tensor_is_contiguous(const cebus_tensor *tensor);
+/** True while the storage has bytes on the device (it may be given up at any later call). */
+CEBUS_API bool cebus_tensor_is_resident(const cebus_tensor *tensor);
+/** Counts in-place writes to the storage; shared by all its views. */
+CEBUS_API uint64_t cebus_tensor_version(const cebus_tensor *tensor);
+
+/** A new contiguous tensor with the given host bytes. A leaf: it cannot be recomputed. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data,
+                                                               cebus_dtype dtype, int ndim,
+                                                               const int64_t *shape,
+                                                               cebus_tensor **out);
+/**
+ * Copies the elements to `data` in row-major order; `bytes` must be numel x element size.
+ * Rebuilds the value first when it was given up, and waits for the device.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_to_host(cebus_tensor *tensor, void *data,
+                                                             size_t bytes);
+/** Overwrites the elements from row-major host data: an in-place write. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_from_host(cebus_tensor *tensor,
+                                                                   const void *data, size_t bytes);
+/** The single element of a one-element tensor, as a double. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_item(cebus_tensor *tensor, double *out);
+
+/**
+ * Gives access to the bytes: pins the storage where it is until cebus_tensor_unmap(). *out is
+ * the address of the view's first element. Counted; named in the out-of-memory report.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_map(cebus_tensor *tensor, void **out);
+CEBUS_API void cebus_tensor_unmap(cebus_tensor *tensor);
+
+/**
+ * Declares a storage persistent (a parameter, optimizer state, a buffer): it stays at one address
+ * in the persistent zone, is never given up, and in-place writes go to it directly.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor);
+CEBUS_API bool cebus_tensor_is_persistent(const cebus_tensor *tensor);
+
+/** @name Views: new tensors over the same storage; no bytes move. Semantics are PyTorch's. */
+/** @{ */
+/** One dimension may be -1. Copies only when no view can express the shape. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_reshape(cebus_runtime *rt, cebus_tensor *x, int ndim,
+                                                      const int64_t *shape, cebus_tensor **out);
+/** dims[i] is the input dimension that becomes dimension i; negative counts from the end. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_permute(cebus_runtime *rt, cebus_tensor *x,
+                                                      const int *dims, cebus_tensor **out);
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_transpose(cebus_runtime *rt, cebus_tensor *x, int dim0,
+                                                        int dim1, cebus_tensor **out);
+/** Elements start, start+step, ... < stop of `dim`, clamped as in Python; step >= 1. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_slice(cebus_runtime *rt, cebus_tensor *x, int dim,
+                                                    int64_t start, int64_t stop, int64_t step,
+                                                    cebus_tensor **out);
+/** Drops `dim` by taking one index of it. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_select(cebus_runtime *rt, cebus_tensor *x, int dim,
+                                                     int64_t index, cebus_tensor **out);
+/** Repeats dimensions of length 1, and new leading ones, with stride 0; -1 keeps a length. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim,
+                                                     const int64_t *shape, cebus_tensor **out);
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_squeeze(cebus_runtime *rt, cebus_tensor *x, int dim,
+                                                      cebus_tensor **out);
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_unsqueeze(cebus_runtime *rt, cebus_tensor *x, int dim,
+                                                        cebus_tensor **out);
+/** Pieces of `size` along `dim` (the last may be shorter); `*count` is the room in `out`, then
+ * the number of pieces. With out NULL only the count is answered. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_split(cebus_runtime *rt, cebus_tensor *x, int64_t size,
+                                                    int dim, cebus_tensor **out, size_t *count);
+/** @} */
+
+CEBUS_END_DECLS
+
+#endif
