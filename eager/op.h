@@ -35,6 +35,7 @@ typedef struct cebus_launch {
     void *workspace;
     uint64_t workspace_bytes;
     uint64_t seed, rng_offset; /**< Philox key and first counter of this call (rng.h) */
+    void *device;              /**< the device's own state, e.g. struct cebus_cpu (cpu.h) */
     void *user;                /**< of a custom op */
 } cebus_launch;
 
