@@ -1,0 +1,43 @@
+#!/bin/sh
+# Each public header compiles alone, as strict C11 and as C++, without a warning. Speaks TAP.
+# usage: check_headers.sh ROOT CC...
+set -u
+root=$1
+shift
+
+count=0
+failed=0
+result=$(mktemp)
+trap 'rm -f "$result"' EXIT
+
+# compiles LANGUAGE STANDARD SOURCE COMPILER...
+compiles() {
+    language=$1 standard=$2 source=$3
+    shift 3
+    printf '%s\n' "$source" | "$@" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Werror \
+        -I"$root/layout/include" -I"$root/eager/include" -fsyntax-only - >"$result" 2>&1
+}
+
+# check LANGUAGE STANDARD HEADER COMPILER...
+check() {
+    count=$((count + 1))
+    language=$1 standard=$2 header=$3
+    shift 3
+    if ! compiles "$language" "$standard" 'int cebus_probe(void);' "$@"; then
+        echo "ok $count - $header as $standard # SKIP the compiler does not know $standard"
+    elif compiles "$language" "$standard" "#include <cebus/$header>" "$@"; then
+        echo "ok $count - $header as $standard"
+    else
+        echo "not ok $count - $header as $standard"
+        sed 's/^/# /' "$result"
+        failed=1
+    fi
+}
+
+for path in "$root"/layout/include/cebus/*.h "$root"/eager/include/cebus/*.h; do
+    header=${path##*/}
+    check c c11 "$header" "$@"
+    check c++ c++11 "$header" "$@"
+done
+echo "1..$count"
+exit $failed

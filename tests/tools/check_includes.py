@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Holds the one direction: layout < lineage < evict < eager < bindings.
+
+usage: check_includes.py ROOT
+
+A folder includes only itself, folders to its left and <cebus/base.h>; public headers only other
+public headers and the C library; bindings and examples only public headers.
+"""
+import os
+import re
+import sys
+
+from tree import FOLDERS, read, report, sources
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^>"]+)', re.MULTILINE)
+EXAMPLES = os.path.join("eager", "examples", "")
+
+
+def home(quote, target):
+    """The folder that an included file belongs to; None for the C library, the config header
+    and siblings."""
+    if quote == "<" and target.startswith("cebus/"):
+        return "layout" if target == "cebus/base.h" else "eager"
+    first = target.split("/")[0]
+    return first if first in FOLDERS or first == "tests" else None
+
+
+def complaint(path, quote, target):
+    """What is wrong with this include, or None."""
+    if os.sep + "include" + os.sep in path or path.startswith((EXAMPLES, "bindings")):
+        if quote == '"' and ("/" in target or path.endswith(".h")):
+            return "only public headers here"
+    folder = home(quote, target)
+    if folder is None:
+        return None
+    mine = path.split(os.sep)[0]
+    if folder == "tests" or FOLDERS.index(folder) > FOLDERS.index(mine):
+        return f"{mine} must not know {folder}"
+    return None
+
+
+def main(root):
+    problems = []
+    for path in sources(root, FOLDERS):
+        text = read(root, path)
+        for match in INCLUDE.finditer(text):
+            why = complaint(path, *match.groups())
+            if why:
+                line = text.count("\n", 0, match.start()) + 1
+                problems.append(f"{path}:{line}: {match.group(0).strip()}: {why}")
+    report(problems)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
