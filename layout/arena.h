@@ -7,7 +7,7 @@
  *
  * Invariants (cebus_arena_check walks them all): blocks tile [0, capacity); no two free
  * neighbours; every free block, and only those, is in the bin of its size; the byte counters
- * match; offsets and lengths are multiples of the alignment (but for a tail shorter than it).
+ * match; capacity, offsets and lengths are multiples of the alignment.
  *
  * Thread-safety: none; the runtime's lock.
  */
@@ -35,15 +35,20 @@ typedef struct cebus_arena {
     cebus_pool *pool; /**< borrowed: block records */
 } cebus_arena;
 
-/** One free block of `capacity` bytes (rounded down to the alignment). `pool` must outlive it. */
+/**
+ * One free block of `capacity` bytes (rounded down to the alignment); none when that is 0.
+ * `pool` must outlive it. After NO_HOST_MEMORY the arena is empty and may be resized.
+ */
 cebus_place_result cebus_arena_init(cebus_arena *arena, uint64_t capacity, uint64_t alignment,
                                     cebus_pool *pool);
+
+/** Returns every record to the pool, those of used blocks too. */
 void cebus_arena_deinit(cebus_arena *arena);
 
 /**
  * Takes `bytes` (rounded up to the alignment, at least one unit) from the hole that suits `zone`.
- * *out is a BARRIER block with owner NULL, for the caller to dress. O(1) in the number of blocks
- * for all but pathological size mixes.
+ * *out is a BARRIER block with owner NULL, for the caller to dress. O(1), or O(log) of the holes in
+ * one bin where a bin holds many.
  */
 cebus_place_result cebus_arena_place(cebus_arena *arena, uint64_t bytes, cebus_zone zone,
                                      cebus_block **out);
@@ -65,9 +70,9 @@ cebus_place_result cebus_arena_resize(cebus_arena *arena, uint64_t capacity);
 bool cebus_arena_fits(const cebus_arena *arena, uint64_t bytes);
 
 uint64_t cebus_arena_free_bytes(const cebus_arena *arena);
-uint64_t cebus_arena_largest_hole(const cebus_arena *arena); /**< O(bin) */
+uint64_t cebus_arena_largest_hole(const cebus_arena *arena); /**< O(log) */
 
-/** Free bytes that a request of `bytes` could not use: the sum of the holes smaller than it. */
+/** Free bytes that a request of `bytes` could not use: the holes smaller than it. O(blocks). */
 uint64_t cebus_arena_stranded_bytes(const cebus_arena *arena, uint64_t bytes);
 
 /** Bytes of `request` after rounding, or 0 when that overflows. */
@@ -78,6 +83,7 @@ uint64_t cebus_arena_rounded(const cebus_arena *arena, uint64_t request);
  * the start) that has a free block right before it, slides it down over that free block, and
  * says which bytes the caller must copy (ranges may overlap: copy as memmove does). Free space
  * thus bubbles up; blocks marked immovable stay. Returns false when nothing is left to move.
+ * Passing the block that moved last as `from` makes a whole pass O(blocks).
  */
 typedef struct cebus_move {
     cebus_block *block;

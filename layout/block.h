@@ -24,16 +24,23 @@ typedef enum cebus_block_state {
     CEBUS_BLOCK_EVICTABLE, /**< used; the owner offers it at the price of `weight` and `tick` */
 } cebus_block_state;
 
+/** One record is one cache line: a window search reads every block of the arena. */
 typedef struct cebus_block {
     uint64_t offset;
     uint64_t bytes; /**< length of the range, a multiple of the arena's alignment */
-    struct cebus_block *prev, *next;         /**< address neighbours */
-    struct cebus_block *bin_prev, *bin_next; /**< the size bin, while free */
-    void *owner;     /**< opaque; NULL while free */
-    uint64_t weight; /**< opaque price numerator, e.g. ns to rebuild; the owner may write it */
-    uint64_t tick;   /**< when last used, on the owner's clock; the owner may write it */
-    uint8_t state;   /**< cebus_block_state; the owner may flip BARRIER <-> EVICTABLE */
-    uint8_t zone;    /**< cebus_zone it was placed for */
+    struct cebus_block *prev, *next; /**< address neighbours */
+    void *owner;                     /**< opaque; NULL while free */
+    union {
+        struct {             /* while used */
+            uint64_t weight; /**< opaque price numerator, e.g. ns to rebuild; owner writes it */
+            uint64_t tick;   /**< when last used, on the owner's clock; owner writes it */
+        };
+        struct {                                    /* while free */
+            struct cebus_block *bin_low, *bin_high; /**< children in the tree of its bin */
+        };
+    };
+    uint8_t state;     /**< cebus_block_state; the owner may flip BARRIER <-> EVICTABLE */
+    uint8_t zone;      /**< cebus_zone it was placed for */
     uint8_t immovable; /**< compaction must leave it in place (its address was handed out) */
 } cebus_block;
 

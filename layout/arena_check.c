@@ -1,0 +1,95 @@
+#include "layout/arena.h"
+
+#include <stdio.h>
+
+/** What the walk over the blocks has seen so far. */
+typedef struct tally {
+    uint64_t end; /* one past the last block seen */
+    uint64_t used_bytes, used_blocks, free_blocks;
+    const cebus_block *last;
+} tally;
+
+static const char *fault_in_place(const cebus_arena *arena, const tally *seen,
+                                  const cebus_block *block)
+{
+    if (block->prev != seen->last)
+        return "prev is not the block before";
+    if (block->offset != seen->end)
+        return "gap or overlap before the block";
+    if (block->bytes == 0)
+        return "empty block";
+    if (block->bytes > arena->capacity - block->offset)
+        return "block reaches beyond the capacity";
+    if ((block->offset | block->bytes) & (arena->alignment - 1))
+        return "misaligned block";
+    return NULL;
+}
+
+static const char *fault_in_state(const cebus_arena *arena, const tally *seen,
+                                  const cebus_block *block)
+{
+    if (block->state > CEBUS_BLOCK_EVICTABLE)
+        return "unknown state";
+    if (block->zone >= CEBUS_ZONE_COUNT)
+        return "unknown zone";
+    if (block->state != CEBUS_BLOCK_FREE)
+        return NULL;
+    if (seen->last != NULL && seen->last->state == CEBUS_BLOCK_FREE)
+        return "two free neighbours";
+    if (block->owner != NULL)
+        return "free block with an owner";
+    if (!cebus_bins_contains(&arena->bins, block))
+        return "free block outside its bin";
+    return NULL;
+}
+
+static void count_block(tally *seen, const cebus_block *block)
+{
+    seen->last = block;
+    seen->end = block->offset + block->bytes;
+    if (block->state == CEBUS_BLOCK_FREE) {
+        seen->free_blocks++;
+    } else {
+        seen->used_blocks++;
+        seen->used_bytes += block->bytes;
+    }
+}
+
+static const char *fault_in_totals(const cebus_arena *arena, const tally *seen)
+{
+    if (seen->end != arena->capacity)
+        return "the blocks end before the capacity";
+    if (seen->last != arena->last)
+        return "last is not the highest block";
+    if (seen->used_bytes != arena->used_bytes)
+        return "used_bytes is wrong";
+    if (seen->used_blocks != arena->used_blocks)
+        return "used_blocks is wrong";
+    if (seen->free_blocks != arena->free_blocks)
+        return "free_blocks is wrong";
+    if (!cebus_bins_check(&arena->bins, arena->free_blocks))
+        return "the bins do not hold the free blocks and only those";
+    return NULL;
+}
+
+bool cebus_arena_check(const cebus_arena *arena, char *why, size_t why_bytes)
+{
+    tally seen = {0};
+    const char *fault = NULL;
+    const cebus_block *block = arena->first;
+    for (; block != NULL; block = block->next) {
+        fault = fault_in_place(arena, &seen, block);
+        if (fault == NULL)
+            fault = fault_in_state(arena, &seen, block);
+        if (fault != NULL)
+            break;
+        count_block(&seen, block);
+    }
+    if (fault == NULL)
+        fault = fault_in_totals(arena, &seen);
+    if (fault == NULL)
+        return true;
+    if (why != NULL)
+        snprintf(why, why_bytes, "%s, at offset %llu", fault, (unsigned long long)seen.end);
+    return false;
+}

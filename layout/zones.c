@@ -1,0 +1,49 @@
+#include "layout/zones.h"
+
+#define DENSITY_SHIFT 16
+
+/** The median moves by 1/(samples + 1) of itself at first, by 1/SLOWEST in the long run. */
+#define SLOWEST 64
+
+const char *cebus_zone_name(cebus_zone zone)
+{
+    switch (zone) {
+    case CEBUS_ZONE_PERSISTENT:
+        return "persistent";
+    case CEBUS_ZONE_EXPENSIVE:
+        return "expensive";
+    case CEBUS_ZONE_CHEAP:
+        return "cheap";
+    case CEBUS_ZONE_TRANSIENT:
+        return "transient";
+    case CEBUS_ZONE_COUNT:
+        break;
+    }
+    return "unknown";
+}
+
+static uint64_t density_of(uint64_t cost_ns, uint64_t bytes)
+{
+    uint64_t most = UINT64_MAX >> DENSITY_SHIFT;
+    uint64_t cost = cost_ns < most ? cost_ns : most;
+    return (cost << DENSITY_SHIFT) / (bytes != 0 ? bytes : 1);
+}
+
+static uint64_t moved_toward(uint64_t median, uint64_t sample, uint64_t samples)
+{
+    uint64_t step = median / (samples < SLOWEST ? samples + 1 : SLOWEST) + 1;
+    if (sample > median)
+        return sample - median > step ? median + step : sample;
+    return median - sample > step ? median - step : sample;
+}
+
+cebus_zone cebus_density_classify(cebus_density *density, uint64_t cost_ns, uint64_t bytes)
+{
+    uint64_t sample = density_of(cost_ns, bytes);
+    if (density->samples == 0)
+        density->median = sample;
+    bool is_dear = sample > density->median;
+    density->median = moved_toward(density->median, sample, density->samples);
+    density->samples++;
+    return is_dear ? CEBUS_ZONE_EXPENSIVE : CEBUS_ZONE_CHEAP;
+}
