@@ -14,8 +14,9 @@ trap 'rm -f "$result"' EXIT
 compiles() {
     language=$1 standard=$2 source=$3
     shift 3
-    printf '%s\n' "$source" | "$@" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Werror \
-        -I"$root/layout/include" -I"$root/eager/include" -fsyntax-only - >"$result" 2>&1
+    printf '%s\n' "$source" | "$@" -x "$language" -std="$standard" \
+        -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
+        -I"$root/layout/include" -I"$root/eager/include" - >"$result" 2>&1
 }
 
 # check LANGUAGE STANDARD HEADER COMPILER...
