@@ -1,0 +1,40 @@
+/**
+ * choose.h: the reactive chooser. A request did not fit: which values go? It answers with blocks
+ * of candidates; the runtime drops them and places again.
+ *
+ * Every block whose owner is set must be owned by a cebus_candidate; blocks without an owner
+ * (workspace) are barriers.
+ */
+#ifndef CEBUS_EVICT_CHOOSE_H
+#define CEBUS_EVICT_CHOOSE_H
+
+#include "evict/policy.h"
+#include "layout/window.h"
+
+typedef struct cebus_chooser {
+    const cebus_policy *policy;
+    cebus_arena *arena;
+    cebus_lineage *lineage;
+    uint64_t now;  /**< the runtime's clock, ns */
+    bool relaxed;  /**< also offer what the running replay reads later */
+} cebus_chooser;
+
+/** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. */
+typedef struct cebus_victims {
+    cebus_block *first, *last; /**< NULL: nothing can be given up (that would help) */
+    uint64_t price;            /**< what was paid, in window prices (layout/window.h) */
+} cebus_victims;
+
+/**
+ * What the policy gives up toward a request of `bytes`. UNIT_WINDOW answers everything at once,
+ * UNIT_ONE one victim: ask again until the request fits. O(blocks x neighbours).
+ */
+cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes);
+
+/**
+ * The cheapest single victim whatever the policy's unit: for the ladder's last rungs, which only
+ * need bytes, not an address range. UNIT_NONE answers nothing.
+ */
+cebus_victims cebus_choose_one(const cebus_chooser *chooser);
+
+#endif

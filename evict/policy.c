@@ -1,0 +1,35 @@
+#include "evict/policy.h"
+
+#include <string.h>
+
+#include "lineage/cost.h"
+
+uint64_t cebus_policy_weight_own(cebus_lineage *lineage, const cebus_candidate *candidate)
+{
+    (void)lineage;
+    return cebus_cost_own(&candidate->value);
+}
+
+uint64_t cebus_policy_weight_neighbourhood(cebus_lineage *lineage, const cebus_candidate *candidate)
+{
+    return cebus_cost_neighbourhood(lineage, &candidate->value);
+}
+
+static const cebus_policy *const policies[] = {
+    &cebus_policy_none,      &cebus_policy_lru, &cebus_policy_dtr,
+    &cebus_policy_dtr_local, &cebus_policy_dte, &cebus_policy_coop,
+};
+
+const cebus_policy *cebus_policy_at(size_t i)
+{
+    return i < sizeof policies / sizeof *policies ? policies[i] : NULL;
+}
+
+const cebus_policy *cebus_policy_find(const char *name)
+{
+    for (size_t i = 0; cebus_policy_at(i) != NULL; i++) {
+        if (strcmp(policies[i]->name, name) == 0)
+            return policies[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,222 @@
+#include "lineage/call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lineage/cost.h"
+
+static size_t align16(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in,
+                              uint32_t n_out, size_t payload_bytes)
+{
+    size_t edges_at = align16(sizeof(cebus_call));
+    size_t outs_at = edges_at + n_in * sizeof(cebus_edge);
+    size_t payload_at = align16(outs_at + n_out * sizeof(cebus_value *));
+    size_t bytes = payload_at + payload_bytes;
+    char *memory = cebus_pool_alloc(lineage->pool, bytes);
+    if (memory == NULL)
+        return NULL;
+    memset(memory, 0, payload_at);
+    cebus_call *call = (cebus_call *)memory;
+    call->op = op;
+    call->n_in = n_in;
+    call->n_out = n_out;
+    call->refs = 1;
+    call->bytes = bytes;
+    call->in = (cebus_edge *)(memory + edges_at);
+    call->out = (cebus_value **)(memory + outs_at);
+    call->payload = memory + payload_at;
+    lineage->live_calls++;
+    return call;
+}
+
+void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value)
+{
+    cebus_edge *edge = &call->in[i];
+    edge->value = value;
+    edge->call = call;
+    edge->prev = NULL;
+    edge->next = value->consumers;
+    if (edge->next != NULL)
+        edge->next->prev = edge;
+    value->consumers = edge;
+    value->refs++;
+}
+
+void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
+{
+    value->producer = call;
+    value->output = (uint16_t)i;
+    call->out[i] = value;
+    call->live_outputs++;
+    call->refs++;
+}
+
+void cebus_call_retain(cebus_call *call)
+{
+    call->refs++;
+}
+
+static void cut_edge(cebus_lineage *lineage, cebus_edge *edge)
+{
+    cebus_value *value = edge->value;
+    if (value == NULL)
+        return;
+    if (edge->prev != NULL)
+        edge->prev->next = edge->next;
+    else
+        value->consumers = edge->next;
+    if (edge->next != NULL)
+        edge->next->prev = edge->prev;
+    edge->value = NULL;
+    cebus_value_release(lineage, value);
+}
+
+static void cut_edges(cebus_lineage *lineage, cebus_call *call)
+{
+    for (uint32_t i = 0; i < call->n_in; i++)
+        cut_edge(lineage, &call->in[i]);
+}
+
+void cebus_call_release(cebus_lineage *lineage, cebus_call *call)
+{
+    if (--call->refs > 0)
+        return;
+    cut_edges(lineage, call);
+    lineage->live_calls--;
+    cebus_pool_free_object(lineage->pool, call, call->bytes);
+}
+
+void cebus_value_detach(cebus_lineage *lineage, cebus_value *value)
+{
+    cebus_call *call = value->producer;
+    if (call == NULL)
+        return;
+    value->producer = NULL;
+    call->out[value->output] = NULL;
+    if (--call->live_outputs == 0)
+        cut_edges(lineage, call);
+    cebus_call_release(lineage, call);
+}
+
+void cebus_call_forget(cebus_lineage *lineage, cebus_call *call)
+{
+    cebus_call_retain(call);
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        if (call->out[i] != NULL)
+            cebus_value_detach(lineage, call->out[i]);
+    }
+    cebus_call_release(lineage, call);
+}
+
+void cebus_value_hold(cebus_value *value)
+{
+    value->holders++;
+    value->refs++;
+}
+
+void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value)
+{
+    value->holders--;
+    cebus_value_release(lineage, value);
+}
+
+void cebus_value_retain(cebus_value *value)
+{
+    value->refs++;
+}
+
+void cebus_value_release(cebus_lineage *lineage, cebus_value *value)
+{
+    if (--value->refs > 0)
+        return;
+    value->next_dead = lineage->dead;
+    lineage->dead = value;
+}
+
+cebus_value *cebus_lineage_reap(cebus_lineage *lineage)
+{
+    cebus_value *value = lineage->dead;
+    if (value == NULL)
+        return NULL;
+    lineage->dead = value->next_dead;
+    if (!value->resident)
+        cebus_cost_return(lineage, value);
+    cebus_value_detach(lineage, value);
+    return value;
+}
+
+void cebus_lineage_init(cebus_lineage *lineage, cebus_pool *pool)
+{
+    memset(lineage, 0, sizeof *lineage);
+    lineage->pool = pool;
+}
+
+static void free_scratch(cebus_pool *pool, struct cebus_scratch *scratch)
+{
+    cebus_pool_free_object(pool, scratch->items, scratch->capacity * sizeof(void *));
+    memset(scratch, 0, sizeof *scratch);
+}
+
+void cebus_lineage_deinit(cebus_lineage *lineage)
+{
+    free_scratch(lineage->pool, &lineage->stack);
+    free_scratch(lineage->pool, &lineage->list);
+}
+
+bool cebus_scratch_push(cebus_lineage *lineage, struct cebus_scratch *scratch, void *item)
+{
+    if (scratch->count == scratch->capacity) {
+        size_t capacity = scratch->capacity ? 2 * scratch->capacity : 256;
+        void **items = cebus_pool_alloc(lineage->pool, capacity * sizeof *items);
+        if (items == NULL)
+            return false;
+        if (scratch->count > 0)
+            memcpy(items, scratch->items, scratch->count * sizeof *items);
+        cebus_pool_free_object(lineage->pool, scratch->items, scratch->capacity * sizeof *items);
+        scratch->items = items;
+        scratch->capacity = capacity;
+    }
+    scratch->items[scratch->count++] = item;
+    return true;
+}
+
+static bool violation(char *why, size_t why_bytes, const char *what, uint64_t a, uint64_t b)
+{
+    if (why != NULL)
+        snprintf(why, why_bytes, "%s (%llu, %llu)", what, (unsigned long long)a,
+                 (unsigned long long)b);
+    return false;
+}
+
+bool cebus_value_check(const cebus_value *value, char *why, size_t why_bytes)
+{
+    uint64_t edges = 0;
+    for (const cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
+        if (edge->value != value || edge->call == NULL)
+            return violation(why, why_bytes, "a consumer edge reads another value", edges, 0);
+        edges++;
+    }
+    if (value->refs < value->holders + edges)
+        return violation(why, why_bytes, "more holders and edges than refs", value->refs,
+                         value->holders + edges);
+    if (value->resident && value->group != NULL)
+        return violation(why, why_bytes, "a resident value is in a class", 0, 0);
+    if (value->resident)
+        return true;
+    const cebus_call *call = value->producer;
+    if (call == NULL)
+        return violation(why, why_bytes, "an absent value has no record", value->bytes, edges);
+    if (call->out[value->output] != value)
+        return violation(why, why_bytes, "a record does not know its output", value->output, 0);
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        const cebus_value *input = call->in[i].value;
+        if (input != NULL && !input->resident && input->producer == NULL)
+            return violation(why, why_bytes, "an input cannot be rebuilt", i, input->bytes);
+    }
+    return true;
+}

@@ -1,0 +1,95 @@
+/**
+ * call.h: an op record, enough to run the call again: op and attributes (opaque here), which
+ * versions it read, which it made, the RNG counter, what it cost. And the lineage itself: the set
+ * of all records of a runtime.
+ *
+ * References: a value counts its producer; a record counts, through its edges, the values it
+ * reads; it knows its outputs weakly. No cycles, so counting frees everything. A record's edges
+ * are cut as soon as no output is alive; its memory stays while a graph node counts it too.
+ * Destruction is iterative, however long the chain: dead values queue up in the lineage and the
+ * owner reaps them one by one.
+ */
+#ifndef CEBUS_LINEAGE_CALL_H
+#define CEBUS_LINEAGE_CALL_H
+
+#include "layout/pool.h"
+#include "lineage/value.h"
+
+typedef struct cebus_call cebus_call;
+
+/** One input of a record. `value` is NULL for an absent optional input. */
+typedef struct cebus_edge {
+    cebus_value *value;
+    cebus_call *call;
+    struct cebus_edge *next, *prev; /**< among the value's consumers */
+} cebus_edge;
+
+struct cebus_call {
+    const void *op;        /**< opaque */
+    uint32_t n_in, n_out;
+    uint32_t refs;         /**< live outputs + graph nodes */
+    uint32_t live_outputs;
+    uint64_t cost_ns;      /**< of one run; the least measured */
+    uint64_t seed, rng_offset;
+    uint64_t mark;         /**< visited in this epoch */
+    size_t bytes;          /**< of the whole allocation */
+    cebus_edge *in;        /**< n_in edges */
+    cebus_value **out;     /**< n_out, weak; NULL once dead or not made */
+    void *payload;         /**< the owner's: attributes and views; 16-byte aligned */
+};
+
+typedef struct cebus_lineage {
+    cebus_pool *pool;      /**< borrowed */
+    cebus_value *dead;     /**< waiting to be reaped */
+    uint64_t epoch;        /**< stamps visits; only ever grows */
+    uint64_t live_calls;   /**< records in memory */
+    struct cebus_scratch {
+        void **items;
+        size_t count, capacity;
+    } stack, list; /**< working space of the walks, kept between them */
+} cebus_lineage;
+
+void cebus_lineage_init(cebus_lineage *lineage, cebus_pool *pool);
+void cebus_lineage_deinit(cebus_lineage *lineage);
+
+/**
+ * A record with room for its edges, outputs and `payload_bytes`; one reference, the caller's. NULL
+ * without host memory. Nothing is linked yet: dress it, then cebus_call_link().
+ */
+cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in,
+                              uint32_t n_out, size_t payload_bytes);
+
+/** Sets edge i to read `value` (counts it). */
+void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value);
+/** Makes the record the producer of `value`, a leaf until now, as output i. */
+void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value);
+
+void cebus_call_retain(cebus_call *call);
+/** Drops a reference; at zero the record goes, and with it what it read. O(inputs). */
+void cebus_call_release(cebus_lineage *lineage, cebus_call *call);
+
+/** Makes every live output a leaf and cuts the edges: the record will not be replayed. */
+void cebus_call_forget(cebus_lineage *lineage, cebus_call *call);
+/** Makes one value a leaf. */
+void cebus_value_detach(cebus_lineage *lineage, cebus_value *value);
+
+/** A handle outside lineage takes (drops) the value. A value at zero refs queues as dead. */
+void cebus_value_hold(cebus_value *value);
+void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value);
+/** The same without claiming the bytes: the version must stay nameable, not resident. */
+void cebus_value_retain(cebus_value *value);
+void cebus_value_release(cebus_lineage *lineage, cebus_value *value);
+
+/** The next dead value, unlinked from everything, for its owner to free; NULL when none. O(1). */
+cebus_value *cebus_lineage_reap(cebus_lineage *lineage);
+
+/** Appends to a scratch list; false without host memory. */
+bool cebus_scratch_push(cebus_lineage *lineage, struct cebus_scratch *scratch, void *item);
+
+/**
+ * Verifies what must hold of `value` between calls: counts match, no pins, resident or
+ * rebuildable. Writes the first violation to `why`. O(edges), recursion-free.
+ */
+bool cebus_value_check(const cebus_value *value, char *why, size_t why_bytes);
+
+#endif

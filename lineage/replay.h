@@ -1,0 +1,30 @@
+/**
+ * replay.h: the ordered list of calls that rebuilds missing values. Found iteratively (chains of
+ * 10^4 calls occur), inputs before readers, each record once.
+ *
+ * While a list runs, value->plan_uses counts the reads that are still to come from it: a resident
+ * value with plan_uses > 0 is needed by the list, a rebuilt one whose count falls to zero and that
+ * nobody holds can go at once.
+ */
+#ifndef CEBUS_LINEAGE_REPLAY_H
+#define CEBUS_LINEAGE_REPLAY_H
+
+#include "lineage/call.h"
+
+typedef struct cebus_replay {
+    cebus_call **calls; /**< the lineage's scratch list: valid until the next build */
+    size_t count;
+} cebus_replay;
+
+/**
+ * Builds the list for `target` (absent or not). CEBUS_NOT_REPLAYABLE when something on the way has
+ * neither bytes nor a record: a broken invariant, never a silent wrong value.
+ * CEBUS_OUT_OF_HOST_MEMORY leaves nothing behind. O(records on the way).
+ */
+cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out);
+
+/** Adds (removes) the reads of calls [from, count) to the plan_uses of what they read. */
+void cebus_replay_claim(const cebus_replay *replay, size_t from);
+void cebus_replay_unclaim(const cebus_replay *replay, size_t from);
+
+#endif

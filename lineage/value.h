@@ -1,0 +1,50 @@
+/**
+ * value.h: one version of a storage's contents, as a node of the recorded program.
+ *
+ * A value knows who made it (`producer`, NULL for a leaf), who reads it (`consumers`), whether its
+ * bytes exist now (`resident`), and who wants it:
+ *  - holders: handles outside lineage (a storage whose current version it is; the autograd graph);
+ *  - edges: records that read it when they are replayed.
+ * refs = holders + edges. At zero the value is dead and waits to be reaped (call.h).
+ *
+ * An absent value must be rebuildable: it has a producer, and each input of that is resident or,
+ * again, rebuildable (cebus_lineage_check verifies the closure). A leaf cannot be rebuilt: its
+ * bytes stay while refs > 0.
+ *
+ * The owner embeds cebus_value at the start of its own struct and allocates it.
+ * Thread-safety: none; the runtime's lock.
+ */
+#ifndef CEBUS_LINEAGE_VALUE_H
+#define CEBUS_LINEAGE_VALUE_H
+
+#include <cebus/base.h>
+
+struct cebus_call;
+struct cebus_edge;
+struct cebus_class;
+
+typedef struct cebus_value {
+    struct cebus_call *producer;    /**< counted; NULL: a leaf */
+    struct cebus_edge *consumers;   /**< records that read this version (weak, both ways) */
+    struct cebus_class *group;      /**< class of absent neighbours; NULL while resident (cost.h) */
+    struct cebus_value *next_dead;
+    uint64_t bytes;                 /**< of the whole storage */
+    uint64_t group_cost;            /**< what it added to its class */
+    uint32_t refs, holders;
+    uint32_t pins;                  /**< uses by the running call: must stay */
+    uint32_t plan_uses;             /**< reads left in the running replay list */
+    uint32_t ghost_depth;           /**< longest chain of unheld versions behind it */
+    uint16_t output;                /**< its index among the producer's outputs */
+    bool resident;
+} cebus_value;
+
+/** A leaf with one holder and no bytes yet. */
+void cebus_value_init(cebus_value *value, uint64_t bytes);
+
+/** True if its bytes may be given up and rebuilt by a replay. */
+static inline bool cebus_value_is_replayable(const cebus_value *value)
+{
+    return value->producer != NULL;
+}
+
+#endif

@@ -1,0 +1,80 @@
+#include "lineage/version.h"
+
+/**
+ * Walks the records that read `leaf`, directly or through absent versions nobody holds; pushes
+ * each once onto lineage->list. Stops early at an absent version somebody holds.
+ */
+static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, cebus_value **out_held)
+{
+    struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
+    uint64_t epoch = ++lineage->epoch;
+    *out_held = NULL;
+    stack->count = list->count = 0;
+    if (!cebus_scratch_push(lineage, stack, leaf))
+        return CEBUS_OUT_OF_HOST_MEMORY;
+    while (stack->count > 0) {
+        cebus_value *value = stack->items[--stack->count];
+        for (cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
+            cebus_call *call = edge->call;
+            if (call->mark == epoch)
+                continue;
+            call->mark = epoch;
+            if (!cebus_scratch_push(lineage, list, call))
+                return CEBUS_OUT_OF_HOST_MEMORY;
+            for (uint32_t i = 0; i < call->n_out; i++) {
+                cebus_value *made = call->out[i];
+                if (made == NULL || made->resident)
+                    continue;
+                if (made->holders > 0) {
+                    *out_held = made;
+                    return CEBUS_OK;
+                }
+                if (!cebus_scratch_push(lineage, stack, made))
+                    return CEBUS_OUT_OF_HOST_MEMORY;
+            }
+        }
+    }
+    return CEBUS_OK;
+}
+
+cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
+                                     cebus_value **out_value)
+{
+    *out_value = NULL;
+    if (leaf->consumers == NULL)
+        return CEBUS_OK;
+    return walk_readers(lineage, leaf, out_value);
+}
+
+cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf)
+{
+    if (leaf->consumers == NULL)
+        return CEBUS_OK;
+    cebus_value *held;
+    cebus_status status = walk_readers(lineage, leaf, &held);
+    if (status != CEBUS_OK)
+        return status;
+    if (held != NULL)
+        return CEBUS_NOT_REPLAYABLE;
+    struct cebus_scratch *list = &lineage->list;
+    for (size_t i = 0; i < list->count; i++)
+        cebus_call_retain(list->items[i]);
+    for (size_t i = 0; i < list->count; i++)
+        cebus_call_forget(lineage, list->items[i]);
+    for (size_t i = 0; i < list->count; i++)
+        cebus_call_release(lineage, list->items[i]);
+    return CEBUS_OK;
+}
+
+bool cebus_version_became_ghost(cebus_value *value)
+{
+    const cebus_call *call = value->producer;
+    uint32_t behind = 0;
+    for (uint32_t i = 0; call != NULL && i < call->n_in; i++) {
+        const cebus_value *input = call->in[i].value;
+        if (input != NULL && input->holders == 0 && input->ghost_depth > behind)
+            behind = input->ghost_depth;
+    }
+    value->ghost_depth = behind + 1;
+    return value->ghost_depth > CEBUS_GHOST_DEPTH_MAX;
+}

@@ -1,0 +1,37 @@
+/**
+ * version.h: in-place writes. Who still needs the old version?
+ *
+ * A version with a producer just becomes absent when it is overwritten: it can be rebuilt
+ * elsewhere (Coop's recomputable in-place). A leaf cannot, so before the write every record that
+ * reads it, directly or through absent versions, must go:
+ *  - its resident outputs lose the record (they become leaves);
+ *  - absent outputs somebody holds have to be rebuilt first (cebus_version_dependants names them);
+ *  - absent outputs nobody holds are forgotten, and so on through what reads them.
+ * The same cut bounds lineage: chains of unheld versions, and leaves kept only for records.
+ */
+#ifndef CEBUS_LINEAGE_VERSION_H
+#define CEBUS_LINEAGE_VERSION_H
+
+#include "lineage/call.h"
+
+/**
+ * One absent, held value whose replay needs the leaf, or NULL when the cut is free. Rebuild it
+ * and ask again. CEBUS_OUT_OF_HOST_MEMORY when the walk had no room. O(absent region).
+ */
+cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
+                                     cebus_value **out_value);
+
+/** Cuts everything that reads `leaf`. Only after cebus_version_dependant answered NULL. */
+cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf);
+
+/** Chains of unheld versions longer than this are cut where they end. */
+#define CEBUS_GHOST_DEPTH_MAX 256
+
+/**
+ * The last handle to `value` went, but records still read it. Measures the chain of such ghosts
+ * that ends in it; true when the chain should be cut here (cebus_version_cut on `value`), which keeps
+ * a loop like `s += f(x)` at constant memory. O(inputs).
+ */
+bool cebus_version_became_ghost(cebus_value *value);
+
+#endif
