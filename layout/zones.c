@@ -2,8 +2,13 @@
 
 #define DENSITY_SHIFT 16
 
-/** The median moves by 1/(samples + 1) of itself at first, by 1/SLOWEST in the long run. */
-#define SLOWEST 64
+/**
+ * The median moves by half of itself for as many samples as any wrong start needs (a first call
+ * may be a thousand times too slow), then by a small share that holds it steady.
+ */
+#define FIRST_SAMPLES 64
+#define FIRST_STEP 2
+#define STEADY_STEP 64
 
 const char *cebus_zone_name(cebus_zone zone)
 {
@@ -31,7 +36,7 @@ static uint64_t density_of(uint64_t cost_ns, uint64_t bytes)
 
 static uint64_t moved_toward(uint64_t median, uint64_t sample, uint64_t samples)
 {
-    uint64_t step = median / (samples < SLOWEST ? samples + 1 : SLOWEST) + 1;
+    uint64_t step = median / (samples < FIRST_SAMPLES ? FIRST_STEP : STEADY_STEP) + 1;
     if (sample > median)
         return sample - median > step ? median + step : sample;
     return median - sample > step ? median - step : sample;

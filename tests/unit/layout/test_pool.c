@@ -1,0 +1,169 @@
+#include "layout/pool.h"
+#include "random.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(pool);
+
+/** A host that counts, and that is out of memory from its n-th call on. */
+typedef struct counting_host {
+    uint64_t calls, last_call;
+    int64_t outstanding;
+} counting_host;
+
+static void *counting_alloc(void *context, size_t bytes)
+{
+    counting_host *host = context;
+    if (host->calls++ >= host->last_call)
+        return NULL;
+    host->outstanding++;
+    return malloc(bytes);
+}
+
+static void *counting_realloc(void *context, void *pointer, size_t bytes)
+{
+    (void)context;
+    return realloc(pointer, bytes);
+}
+
+static void counting_free(void *context, void *pointer)
+{
+    counting_host *host = context;
+    host->outstanding--;
+    free(pointer);
+}
+
+static cebus_host_allocator hooks_of(counting_host *host)
+{
+    return (cebus_host_allocator){counting_alloc, counting_realloc, counting_free, host};
+}
+
+typedef struct content {
+    unsigned char *bytes;
+    size_t size;
+    unsigned char fill;
+} content;
+
+static bool is_intact(const content *object)
+{
+    for (size_t i = 0; i < object->size; i++) {
+        if (object->bytes[i] != object->fill)
+            return false;
+    }
+    return true;
+}
+
+static void exchange(cebus_pool *pool, content *object, uint64_t *seed)
+{
+    if (object->bytes != NULL) {
+        cr_assert(is_intact(object));
+        cebus_pool_free_object(pool, object->bytes, object->size);
+        object->bytes = NULL;
+        return;
+    }
+    object->size = random_below(seed, random_below(seed, 8) ? 300 : 6000);
+    object->fill = (unsigned char)random_next(seed);
+    object->bytes = cebus_pool_alloc(pool, object->size);
+    cr_assert_not_null(object->bytes);
+    cr_assert_eq((uintptr_t)object->bytes % 16, 0);
+    memset(object->bytes, object->fill, object->size);
+}
+
+Test(pool, objects_keep_their_bytes)
+{
+    enum {
+        OBJECTS = 500
+    };
+    static content objects[OBJECTS];
+    counting_host host = {.last_call = UINT64_MAX};
+    cebus_host_allocator hooks = hooks_of(&host);
+    cebus_pool pool;
+    cebus_pool_init(&pool, &hooks);
+    uint64_t seed = 3;
+    for (int i = 0; i < 50000; i++)
+        exchange(&pool, &objects[random_below(&seed, OBJECTS)], &seed);
+    uint64_t live = 0;
+    for (int i = 0; i < OBJECTS; i++)
+        live += objects[i].bytes != NULL;
+    cr_expect_eq(pool.live_objects, live);
+    for (int i = 0; i < OBJECTS; i++)
+        cebus_pool_free_object(&pool, objects[i].bytes, objects[i].size);
+    cr_expect_eq(pool.live_objects, 0);
+    cebus_pool_deinit(&pool);
+    cr_expect_eq(pool.host_bytes, 0);
+    cr_expect_eq(host.outstanding, 0);
+}
+
+Test(pool, block_sized_objects_are_a_cache_line)
+{
+    cebus_pool pool;
+    cebus_pool_init(&pool, NULL);
+    for (int i = 0; i < 1000; i++)
+        cr_assert_eq((uintptr_t)cebus_pool_alloc(&pool, CEBUS_POOL_UNIT) % CEBUS_POOL_UNIT, 0);
+    cebus_pool_deinit(&pool);
+}
+
+Test(pool, a_steady_program_asks_the_host_no_more)
+{
+    counting_host host = {.last_call = UINT64_MAX};
+    cebus_host_allocator hooks = hooks_of(&host);
+    cebus_pool pool;
+    void *objects[100];
+    uint64_t calls = 0;
+    cebus_pool_init(&pool, &hooks);
+    for (int round = 0; round < 50; round++) {
+        for (size_t i = 0; i < 100; i++)
+            cr_assert_not_null(objects[i] = cebus_pool_alloc(&pool, 20 * i));
+        for (size_t i = 0; i < 100; i++)
+            cebus_pool_free_object(&pool, objects[i], 20 * i);
+        if (round == 0)
+            calls = host.calls;
+    }
+    cr_expect_gt(calls, 0);
+    cr_expect_eq(host.calls, calls);
+    cebus_pool_deinit(&pool);
+}
+
+Test(pool, large_objects_return_to_the_host_at_once)
+{
+    counting_host host = {.last_call = UINT64_MAX};
+    cebus_host_allocator hooks = hooks_of(&host);
+    cebus_pool pool;
+    cebus_pool_init(&pool, &hooks);
+    void *object = cebus_pool_alloc(&pool, CEBUS_POOL_MAX + 1);
+    cr_expect_eq(pool.host_bytes, CEBUS_POOL_MAX + 1);
+    cebus_pool_free_object(&pool, object, CEBUS_POOL_MAX + 1);
+    cr_expect_eq(pool.host_bytes, 0);
+    cr_expect_eq(host.outstanding, 0);
+    cebus_pool_deinit(&pool);
+}
+
+Test(pool, a_failing_host_changes_nothing)
+{
+    for (uint64_t last_call = 0; last_call < 10; last_call++) {
+        counting_host host = {.last_call = last_call};
+        cebus_host_allocator hooks = hooks_of(&host);
+        cebus_pool pool;
+        cebus_pool_init(&pool, &hooks);
+        uint64_t got = 0;
+        while (cebus_pool_alloc(&pool, 200) != NULL)
+            got++;
+        uint64_t held = pool.host_bytes;
+        cr_expect_null(cebus_pool_alloc(&pool, 100000));
+        cr_expect_eq(pool.live_objects, got);
+        cr_expect_eq(pool.host_bytes, held);
+        cr_expect_eq(got > 0, last_call > 0);
+        cebus_pool_deinit(&pool);
+        cr_expect_eq(host.outstanding, 0);
+    }
+}
+
+Test(pool, nothing_is_freed_for_nothing)
+{
+    cebus_pool pool;
+    cebus_pool_init(&pool, NULL);
+    cebus_pool_free_object(&pool, NULL, 10);
+    cr_expect_eq(pool.live_objects, 0);
+    cebus_pool_deinit(&pool);
+}
