@@ -35,8 +35,8 @@ check() {
     fi
 }
 
-for path in "$root"/layout/include/cebus/*.h "$root"/eager/include/cebus/*.h; do
-    header=${path##*/}
+for header in $(cd "$root" && find layout/include eager/include -name '*.h' | sort); do
+    header=${header#*/include/cebus/}
     check c c11 "$header" "$@"
     check c++ c++11 "$header" "$@"
 done
