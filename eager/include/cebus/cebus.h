@@ -1,0 +1,17 @@
+/**
+ * @file cebus.h
+ * Everything cebus offers, in one include.
+ */
+#ifndef CEBUS_CEBUS_H
+#define CEBUS_CEBUS_H
+
+#include <cebus/autograd.h>
+#include <cebus/base.h>
+#include <cebus/custom.h>
+#include <cebus/log.h>
+#include <cebus/memory.h>
+#include <cebus/ops.h>
+#include <cebus/runtime.h>
+#include <cebus/tensor.h>
+
+#endif

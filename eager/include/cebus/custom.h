@@ -1,0 +1,83 @@
+/**
+ * @file custom.h
+ * A user's own op, evicted and replayed like a built-in one.
+ *
+ * The runtime must know what the kernel promises: whether it is a pure function of its inputs,
+ * draws random numbers, writes inputs in place, or cannot be run again. Outputs never alias inputs
+ * except the mutated ones.
+ */
+#ifndef CEBUS_CUSTOM_H
+#define CEBUS_CUSTOM_H
+
+#include <cebus/tensor.h>
+
+CEBUS_BEGIN_DECLS
+
+enum {
+    CEBUS_CUSTOM_RNG = 1 << 0,           /**< draws random numbers from (seed, rng_offset) */
+    CEBUS_CUSTOM_NONREPLAYABLE = 1 << 1, /**< outputs are kept, never recomputed */
+};
+
+/** Bytes and how to walk them; `data` is the address of the first element. */
+typedef struct cebus_custom_array {
+    void *data;
+    const cebus_view *view;
+} cebus_custom_array;
+
+typedef struct cebus_custom_launch {
+    const void *attrs; /**< the copy the record keeps */
+    size_t attr_bytes;
+    const cebus_custom_array *in; /**< mutated inputs share their address with their output */
+    const cebus_custom_array *out;
+    uint32_t n_in, n_out;
+    int threads;
+    void *workspace;
+    uint64_t workspace_bytes;
+    uint64_t seed, rng_offset; /**< Philox4x32-10 key and first counter of this call */
+    void *user;
+} cebus_custom_launch;
+
+/**
+ * Describes an op. It must outlive the runtime (records point to it). Callbacks run under the
+ * runtime's lock and must not call cebus (CEBUS_REENTRANT).
+ */
+typedef struct cebus_custom_op {
+    size_t struct_size;
+    const char *name;
+    uint32_t flags;    /**< CEBUS_CUSTOM_* */
+    uint64_t mutates;  /**< bit i: input i is written in place; then outputs are exactly those */
+    uint32_t n_out;
+    void *user;        /**< handed to every callback */
+    /** Fills dtype, ndim and shape of each output (strides are made row-major). Not called for
+     * ops that mutate. Anything but CEBUS_OK refuses the call. */
+    cebus_status (*infer)(void *user, const void *attrs, const cebus_view *const *in,
+                          uint32_t n_in, cebus_view *out);
+    /** Scratch bytes for the launch (data pointers NULL); NULL: none. Pure. */
+    uint64_t (*workspace)(const cebus_custom_launch *launch);
+    /** Philox blocks drawn; NULL with RNG: ceil(numel(out[0]) / 4). Pure. */
+    uint64_t (*rng_blocks)(const cebus_custom_launch *launch);
+    /** Estimated ns of one run, for CEBUS_COST_ESTIMATED; NULL: from the bytes. Pure. */
+    uint64_t (*cost)(const cebus_custom_launch *launch);
+    /** Computes. Anything but CEBUS_OK: the call did not happen. */
+    cebus_status (*run)(const cebus_custom_launch *launch);
+    /** Gradients of the inputs by public functions, as new references in grad_in (NULL: none);
+     * in and out are the call's tensors, grad_out[i] NULL where zero. NULL: not differentiable. */
+    cebus_status (*gradient)(void *user, cebus_runtime *rt, const void *attrs,
+                             cebus_tensor *const *in, uint32_t n_in, cebus_tensor *const *out,
+                             cebus_tensor *const *grad_out, uint32_t n_out,
+                             cebus_tensor **grad_in);
+} cebus_custom_op;
+
+/**
+ * Calls a custom op: at most 64 inputs and 16 outputs. `attrs` are plain bytes, copied. out[0..n_out)
+ * are new references; for mutated inputs, to those tensors.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_call_custom(cebus_runtime *rt,
+                                                          const cebus_custom_op *op,
+                                                          const void *attrs, size_t attr_bytes,
+                                                          cebus_tensor *const *in, uint32_t n_in,
+                                                          cebus_tensor **out);
+
+CEBUS_END_DECLS
+
+#endif

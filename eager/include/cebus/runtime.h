@@ -1,0 +1,85 @@
+/**
+ * @file runtime.h
+ * The runtime: one device, one hard byte budget, one lock.
+ *
+ * A runtime owns an arena of `memory_budget` bytes and places every tensor byte, gradient and
+ * kernel workspace in it. When a call does not fit, values are given up by the eviction policy and
+ * rebuilt, bit for bit, when they are next read. Runtimes share nothing; a process may have many.
+ *
+ * Thread-safety: any thread may call; calls on one runtime are serialized by its lock.
+ */
+#ifndef CEBUS_RUNTIME_H
+#define CEBUS_RUNTIME_H
+
+#include <cebus/tensor.h>
+
+CEBUS_BEGIN_DECLS
+
+/** How the cost of a call is known (it decides what is evicted, never any result). */
+typedef enum cebus_cost_model {
+    CEBUS_COST_MEASURED = 0,  /**< the time of its run */
+    CEBUS_COST_ESTIMATED = 1, /**< bytes moved and work done: the same evictions in every run */
+} cebus_cost_model;
+
+/** Debugging aids; combine with |. */
+enum {
+    CEBUS_DEBUG_HASH = 1 << 0,  /**< hash what is evicted, compare after its replay */
+    CEBUS_DEBUG_CHAOS = 1 << 1, /**< evict something random before every call */
+    CEBUS_DEBUG_WALK = 1 << 2,  /**< verify arena and lineage after every call: slow */
+};
+
+/** Zero means default everywhere. Initialize with CEBUS_RUNTIME_OPTIONS_INIT. */
+typedef struct cebus_runtime_options {
+    size_t struct_size;
+    const char *device;     /**< "cpu" (default) */
+    uint64_t memory_budget; /**< bytes; default 80% of what the process may use */
+    const char *policy;     /**< "none", "lru", "dtr", "dtr-local", "dte", "coop" (default) */
+    int threads;            /**< for kernels, default all cores; part of what decides bits */
+    uint64_t seed;          /**< of the random number generator */
+    cebus_cost_model cost_model;
+    uint32_t debug;                   /**< CEBUS_DEBUG_* */
+    const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
+} cebus_runtime_options;
+
+#define CEBUS_RUNTIME_OPTIONS_INIT {.struct_size = sizeof(cebus_runtime_options)}
+
+/** `options` NULL: all defaults. Unknown non-zero bytes past the known struct are refused. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_create(const cebus_runtime_options *options,
+                                                             cebus_runtime **out);
+/** NULL is allowed. With tensors still alive the runtime goes with the last of them. */
+CEBUS_API void cebus_runtime_destroy(cebus_runtime *rt);
+
+/**
+ * Changes the budget, at any time between calls. Shrinking evicts and compacts at once; when what
+ * cannot go does not fit, fails with CEBUS_OUT_OF_MEMORY and the old budget stands.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_budget(cebus_runtime *rt, uint64_t bytes);
+CEBUS_API uint64_t cebus_runtime_budget(const cebus_runtime *rt);
+/** Another policy from the next eviction on. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_policy(cebus_runtime *rt,
+                                                                 const char *policy);
+CEBUS_API const char *cebus_runtime_policy(const cebus_runtime *rt);
+/** Name of policy number `i`, NULL past the last. */
+CEBUS_API const char *cebus_policy_name(size_t i);
+
+CEBUS_API int cebus_runtime_threads(const cebus_runtime *rt);
+
+/** Restarts the random number generator. */
+CEBUS_API void cebus_manual_seed(cebus_runtime *rt, uint64_t seed);
+
+/** Waits until everything enqueued has run; reports what failed meanwhile. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_synchronize(cebus_runtime *rt);
+
+/** Evicts all that can be rebuilt and returns the pages of free memory to the system. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_trim(cebus_runtime *rt);
+
+/**
+ * Reads a size: "300MiB", "6GB" (1000), "6GiB" (1024), "1048576", or "40%" of `whole`. Unknown
+ * suffixes, negative, non-finite and overflowing numbers are refused.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_size_parse(const char *text, uint64_t whole,
+                                                         uint64_t *out_bytes);
+
+CEBUS_END_DECLS
+
+#endif
