@@ -79,6 +79,7 @@ static void sweep(cebus_block *first, const cebus_block *end, uint64_t bytes, ui
 {
     slide run = {0};
     for (cebus_block *block = first; block != end; block = block->next) {
+        __builtin_prefetch(block->next); /* the branches below are too uncertain to run ahead */
         if (block->state == CEBUS_BLOCK_BARRIER) {
             run = (slide){0};
             continue;
