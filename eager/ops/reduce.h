@@ -31,7 +31,8 @@ CEBUS_MUST_CHECK cebus_status cebus_reduce_mask(const char *op, const cebus_view
 CEBUS_MUST_CHECK cebus_status cebus_reduce_divide(cebus_runtime *rt, cebus_tensor *x,
                                                   double divisor, cebus_tensor **out);
 
-/** @name Backward ops; inputs (grad, x, out or mean), all but x of the shape with keepdim. */
+/** @name Backward ops; inputs (grad, x, out or mean), all but x of the shape with keepdim; the
+ * last contiguous. */
 /** @{ */
 extern const cebus_op cebus_op_extremum_backward;
 extern const cebus_op cebus_op_var_backward;
