@@ -30,9 +30,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_cat(cebus_runtime *rt, cebus_tenso
  * The `n` tensors of one shape along a new dimension `dim`, in [-ndim - 1, ndim]. The gradients
  * are selections of the output's: views. Otherwise as cebus_cat().
  */
-CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_stack(cebus_runtime *rt,
-                                                    cebus_tensor *const *tensors, size_t n,
-                                                    int dim, cebus_tensor **out);
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_stack(cebus_runtime *rt, cebus_tensor *const *tensors,
+                                                    size_t n, int dim, cebus_tensor **out);
 
 /**
  * `x` with a border of `value`, or cut where a width is negative.
