@@ -1,0 +1,83 @@
+/**
+ * gemm_kernel.h: the inner parts of the blocked product for one element type and one width of
+ * vectors. gemm_kernels.c includes it once for each, with these defined: NAME(x), REAL, VECTOR,
+ * TARGET (the function attribute), TILE_ROWS, BROADCAST(x) and FMA(a, b, c) = a * b + c.
+ */
+
+#define LANES ((int64_t)(sizeof(VECTOR) / sizeof(REAL)))
+#define TILE_COLS (2 * LANES)
+
+/* Both loops over registers unroll fully; the sums never leave them. */
+TARGET static void NAME(multiply)(int64_t depth, const void *a_rows, int64_t row, int64_t col,
+                                  const void *b_panel, void *out_tile)
+{
+    const REAL *a = a_rows, *b = b_panel;
+    REAL *tile = out_tile;
+    VECTOR sum[TILE_ROWS][2] = {{{0}}};
+    for (int64_t p = 0; p < depth; p++, a += col, b += TILE_COLS) {
+        VECTOR left, right;
+        memcpy(&left, b, sizeof left);
+        memcpy(&right, b + LANES, sizeof right);
+#pragma GCC unroll 16
+        for (int r = 0; r < TILE_ROWS; r++) {
+            VECTOR x = BROADCAST(a[r * row]);
+            sum[r][0] = FMA(x, left, sum[r][0]);
+            sum[r][1] = FMA(x, right, sum[r][1]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < TILE_ROWS; r++) {
+        memcpy(tile + r * TILE_COLS, &sum[r][0], sizeof sum[r][0]);
+        memcpy(tile + r * TILE_COLS + LANES, &sum[r][1], sizeof sum[r][1]);
+    }
+}
+
+TARGET static void NAME(pack)(const cebus_gemm_lines *lines, int64_t width, void *out_panel)
+{
+    const REAL *source = lines->first;
+    REAL *panel = out_panel;
+    if (lines->count < width)
+        memset(panel, 0, (size_t)(width * lines->depth) * sizeof *panel);
+    if (lines->stride == 1) {
+        for (int64_t p = 0; p < lines->depth; p++)
+            memcpy(panel + p * width, source + p * lines->step,
+                   (size_t)lines->count * sizeof *panel);
+        return;
+    }
+    for (int64_t i = 0; i < lines->count; i++)
+        for (int64_t p = 0; p < lines->depth; p++)
+            panel[p * width + i] = source[i * lines->stride + p * lines->step];
+}
+
+TARGET static void NAME(merge)(const cebus_gemm_target *target, const void *in_tile)
+{
+    const REAL *restrict tile = in_tile;
+    const REAL alpha = (REAL)target->alpha;
+    for (int64_t r = 0; r < target->rows; r++, tile += TILE_COLS) {
+        REAL *restrict c = (REAL *)target->c + r * target->ldc;
+        if (target->accumulate)
+            for (int64_t s = 0; s < target->cols; s++)
+                c[s] += alpha * tile[s];
+        else
+            for (int64_t s = 0; s < target->cols; s++)
+                c[s] = alpha * tile[s];
+    }
+}
+
+static const cebus_gemm_kernel NAME(kernel) = {
+    .rows = TILE_ROWS,
+    .cols = TILE_COLS,
+    .multiply = NAME(multiply),
+    .pack = NAME(pack),
+    .merge = NAME(merge),
+};
+
+#undef LANES
+#undef TILE_COLS
+#undef NAME
+#undef REAL
+#undef VECTOR
+#undef TARGET
+#undef TILE_ROWS
+#undef BROADCAST
+#undef FMA

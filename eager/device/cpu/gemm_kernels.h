@@ -1,0 +1,45 @@
+/**
+ * gemm_kernels.h: what the blocked product (gemm_blocked.c) is made of: a micro-kernel with its
+ * packing and merging, for each element type, as wide as the processor's vectors.
+ */
+#ifndef CEBUS_EAGER_DEVICE_CPU_GEMM_KERNELS_H
+#define CEBUS_EAGER_DEVICE_CPU_GEMM_KERNELS_H
+
+#include <cebus/tensor.h>
+
+/** Elements of the largest tile of any kernel. */
+#define CEBUS_GEMM_TILE 384
+
+/** Rows of A or columns of B: line i, element p is first[i * stride + p * step]. */
+typedef struct cebus_gemm_lines {
+    const void *first;
+    int64_t stride, step;
+    int64_t count, depth;
+} cebus_gemm_lines;
+
+/** The part of C that one tile goes to; the tile's other rows and columns are dropped. */
+typedef struct cebus_gemm_target {
+    void *c;
+    int64_t ldc, rows, cols;
+    double alpha;
+    bool accumulate;
+} cebus_gemm_target;
+
+typedef struct cebus_gemm_kernel {
+    int64_t rows, cols; /**< of a tile */
+    /** tile = A B for `rows` lines of A, a[r * row + p * col], and a packed panel of `cols`. */
+    void (*multiply)(int64_t depth, const void *a, int64_t row, int64_t col, const void *b,
+                     void *tile);
+    /** Lays element p of up to `width` lines side by side, missing lines as zeros. */
+    void (*pack)(const cebus_gemm_lines *lines, int64_t width, void *panel);
+    /** C = alpha tile, or C += alpha tile. */
+    void (*merge)(const cebus_gemm_target *target, const void *tile);
+} cebus_gemm_kernel;
+
+/** The widest kernel this processor runs; the same in every call. */
+const cebus_gemm_kernel *cebus_gemm_kernel_find(cebus_dtype dtype);
+
+/** Bytes of a vector register: 64 with AVX-512, 32 with AVX2 and FMA, else 16. */
+int cebus_gemm_vector_bytes(void);
+
+#endif
