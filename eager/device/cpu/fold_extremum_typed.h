@@ -32,8 +32,10 @@ static void VALUE(row)(void *block, const void *from, int64_t n, int64_t first)
     }
     for (; i < n; i++)
         lane[0] = BETTER(x[i], lane[0]) ? x[i] : lane[0];
-    for (int j = 1; j < LANES; j++)
-        lane[0] = BETTER(lane[j], lane[0]) ? lane[j] : lane[0];
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int j = 0; j < half; j++)
+            lane[j] = BETTER(lane[j + half], lane[j]) ? lane[j + half] : lane[j];
+    }
     *best = lane[0];
     (void)first;
 }

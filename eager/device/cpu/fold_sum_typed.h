@@ -24,6 +24,11 @@ static inline PART FOLD(run)(const T *restrict x, int64_t n, T c)
 {
     PART lane[LANES] = {0};
     int64_t i = 0;
+    if (n < LANES) { /* not worth the lanes */
+        for (; i < n; i++)
+            lane[0] += MAP(x[i], c);
+        return lane[0];
+    }
     for (; i + LANES <= n; i += LANES) {
         for (int j = 0; j < LANES; j++)
             lane[j] += MAP(x[i + j], c);
@@ -50,8 +55,8 @@ static void FOLD(row)(void *block, const void *from, int64_t n, int64_t first)
 }
 
 /** Four rows at a time: one load and store of a partial sum serves four elements. */
-static inline int64_t FOLD(add_rows)(PART *restrict part, const T *restrict x, const T *restrict c,
-                                     int64_t n, int64_t rows, int64_t stride)
+static inline void FOLD(add_rows)(PART *restrict part, const T *restrict x, const T *restrict c,
+                                  int64_t n, int64_t rows, int64_t stride)
 {
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4) {
@@ -64,7 +69,6 @@ static inline int64_t FOLD(add_rows)(PART *restrict part, const T *restrict x, c
             part[j] += MAP(x[r * stride + j], c[j]);
     }
     (void)c;
-    return rows;
 }
 
 CEBUS_CLONES
