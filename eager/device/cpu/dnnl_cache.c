@@ -2,8 +2,10 @@
 
 #ifdef CEBUS_HAVE_ONEDNN
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef CEBUS_HAVE_OPENMP
 #include <omp.h>
@@ -32,6 +34,7 @@ struct cebus_dnnl_plan {
     dnnl_primitive_t primitive;
     dnnl_memory_t scratch; /**< shared by the primitive and the reorders; NULL: none wanted */
     uint64_t scratch_offset, workspace;
+    uint64_t outside; /**< bytes the process grew by when it was made */
     int n;
     operand operand[CEBUS_DNNL_MAX_OPERANDS];
     size_t key_bytes;
@@ -44,7 +47,27 @@ struct cebus_dnnl {
     cebus_dnnl_plan *bucket[BUCKETS];
     size_t count;
     uint64_t tick;
+    uint64_t outside; /**< of the engine and all plans */
 };
+
+/** Resident bytes of the process; 0 where the system does not say. */
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%*u %llu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t grown_since(uint64_t before)
+{
+    uint64_t now = resident_bytes();
+    return now > before ? now - before : 0;
+}
 
 /* oneDNN cuts its work by the calling thread's OpenMP setting: borrow it for the call. */
 static int threads_set(int threads)
@@ -115,7 +138,7 @@ static const char *implementation(const_dnnl_primitive_desc_t desc)
 }
 
 dnnl_status_t cebus_dnnl_select(dnnl_engine_t engine, const void *op_desc,
-                                const_dnnl_primitive_desc_t hint, bool (*skip)(const char *name),
+                                const_dnnl_primitive_desc_t hint, const char *avoid,
                                 dnnl_primitive_desc_t *out)
 {
     dnnl_primitive_attr_t attr = NULL;
@@ -131,7 +154,7 @@ dnnl_status_t cebus_dnnl_select(dnnl_engine_t engine, const void *op_desc,
             break;
         }
         const char *name = implementation(desc);
-        if (!strstr(name, "ref") && !(skip && skip(name))) {
+        if (!strstr(name, "ref") && !(avoid && strstr(name, avoid))) {
             *out = desc;
             break;
         }
@@ -261,6 +284,7 @@ static void plan_clear(cebus_dnnl_plan *plan)
 
 static cebus_dnnl *cache_create(void)
 {
+    uint64_t before = resident_bytes();
     cebus_dnnl *dnnl = calloc(1, sizeof *dnnl);
     if (!dnnl)
         return NULL;
@@ -269,7 +293,13 @@ static cebus_dnnl *cache_create(void)
         cebus_dnnl_destroy(dnnl);
         return NULL;
     }
+    dnnl->outside = grown_since(before);
     return dnnl;
+}
+
+uint64_t cebus_dnnl_outside_bytes(const cebus_dnnl *dnnl)
+{
+    return dnnl ? dnnl->outside : 0;
 }
 
 void cebus_dnnl_destroy(cebus_dnnl *dnnl)
@@ -301,6 +331,7 @@ static void cache_evict(cebus_dnnl *dnnl)
         return;
     cebus_dnnl_plan *plan = *oldest;
     *oldest = plan->next;
+    dnnl->outside -= plan->outside;
     plan_clear(plan);
     free(plan);
     dnnl->count--;
@@ -319,6 +350,7 @@ static cebus_dnnl_plan *cache_lookup(cebus_dnnl *dnnl, const cebus_dnnl_plan *li
 /** NULL: no host memory. A plan oneDNN cannot make is kept too, so as not to ask again. */
 static cebus_dnnl_plan *cache_insert(cebus_dnnl *dnnl, const cebus_dnnl_plan *like, const void *key)
 {
+    uint64_t before = resident_bytes();
     cebus_dnnl_plan *plan = calloc(1, sizeof *plan + like->key_bytes);
     if (!plan)
         return NULL;
@@ -335,6 +367,8 @@ static cebus_dnnl_plan *cache_insert(cebus_dnnl *dnnl, const cebus_dnnl_plan *li
     }
     if (dnnl->count == CEBUS_DNNL_CAPACITY)
         cache_evict(dnnl);
+    plan->outside = grown_since(before);
+    dnnl->outside += plan->outside;
     plan->next = dnnl->bucket[plan->hash % BUCKETS];
     dnnl->bucket[plan->hash % BUCKETS] = plan;
     dnnl->count++;
@@ -442,6 +476,12 @@ cebus_status cebus_dnnl_plan_run(const cebus_launch *launch, const cebus_dnnl_pl
 }
 
 #else
+
+uint64_t cebus_dnnl_outside_bytes(const cebus_dnnl *dnnl)
+{
+    (void)dnnl;
+    return 0;
+}
 
 void cebus_dnnl_destroy(cebus_dnnl *dnnl)
 {

@@ -55,11 +55,13 @@ struct cebus_dnnl_recipe {
 /** The layout of a view (its strides may not be 0). */
 dnnl_status_t cebus_dnnl_describe(const cebus_view *view, dnnl_memory_desc_t *out);
 
-/** A descriptor with scratch in user mode; implementations whose name `skip` accepts are passed
- * over (NULL: none but "ref"). `hint` is the forward descriptor a backward one asks for, or NULL.
+/**
+ * The first implementation whose name does not contain "ref" nor `avoid` (NULL: nothing more to
+ * avoid), with its scratch in user mode. `hint` is the forward descriptor that a backward one
+ * asks for, or NULL.
  */
 dnnl_status_t cebus_dnnl_select(dnnl_engine_t engine, const void *op_desc,
-                                const_dnnl_primitive_desc_t hint, bool (*skip)(const char *name),
+                                const_dnnl_primitive_desc_t hint, const char *avoid,
                                 dnnl_primitive_desc_t *out);
 #endif
 
@@ -83,6 +85,10 @@ const char *cebus_dnnl_plan_name(const cebus_dnnl_plan *plan);
 /** Runs it: data[i] are the bytes of the recipe's operand i. Workspace is aligned to 64. */
 cebus_status cebus_dnnl_plan_run(const cebus_launch *launch, const cebus_dnnl_plan *plan,
                                  void *const *data, void *workspace);
+
+/** Bytes that engine and plans hold outside the arena: what the process grew by while each was
+ * made. NULL is allowed. */
+uint64_t cebus_dnnl_outside_bytes(const cebus_dnnl *dnnl);
 
 /** Frees everything. NULL is allowed. For the device's shutdown. */
 void cebus_dnnl_destroy(cebus_dnnl *dnnl);
