@@ -18,7 +18,6 @@
 #define EQUAL(x, c) ((x) == (c))
 #define QUOTIENT(total, c, divisor) ((total) / (divisor))
 #define TOTAL_ALONE(total, c, divisor) (total)
-#define LOG_SUM(total, c, divisor) (log(total) + (c))
 
 #define FOLD(part) JOIN(part, sum_f32)
 #define T float
@@ -90,7 +89,7 @@
 #define TOTAL double
 #define OUT float
 #define MAP EXPONENTIAL_F32
-#define FINISH LOG_SUM
+#define FINISH QUOTIENT
 #include "eager/device/cpu/fold_sum_typed.h"
 
 #define EXPONENTIAL_F64(x, c) exp((x) - (c))
@@ -100,7 +99,7 @@
 #define TOTAL double
 #define OUT double
 #define MAP EXPONENTIAL_F64
-#define FINISH LOG_SUM
+#define FINISH QUOTIENT
 #include "eager/device/cpu/fold_sum_typed.h"
 
 #define FOLD(part) JOIN(part, equals_f32)

@@ -20,7 +20,7 @@
 typedef enum cebus_fold_kind {
     CEBUS_FOLD_SUM,          /**< x */
     CEBUS_FOLD_SQUARES,      /**< (x - center)^2 */
-    CEBUS_FOLD_EXPONENTIALS, /**< exp(x - center); finished as log(sum) + center */
+    CEBUS_FOLD_EXPONENTIALS, /**< exp(x - center) */
     CEBUS_FOLD_EQUALS,       /**< how often x == center */
     CEBUS_FOLD_MAX,
     CEBUS_FOLD_MIN,

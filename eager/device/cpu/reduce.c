@@ -83,22 +83,30 @@ static cebus_status run_argmin(const cebus_launch *launch)
     return run_extremum(launch, CEBUS_FOLD_ARGMIN, true);
 }
 
-/** The mean goes to the second output, or, when nobody wants it, behind the slices. */
-static uint64_t var_workspace(const cebus_launch *launch)
+/** Bytes of one value for each output. */
+static uint64_t output_bytes(const cebus_launch *launch, const cebus_reduction *r)
 {
-    cebus_reduction r = plan(launch, 0, false);
-    uint64_t mean = (uint64_t)r.outputs * cebus_dtype_size(launch->in[0].view->dtype);
-    return cebus_reduction_workspace(&r) + mean;
+    return (uint64_t)r->outputs * cebus_dtype_size(launch->in[0].view->dtype);
 }
 
+/** Two passes: the first one's results lie behind the slices, as centers of the second. */
+static uint64_t centered_workspace(const cebus_launch *launch)
+{
+    cebus_reduction r = plan(launch, 0, false);
+    return cebus_reduction_workspace(&r) + output_bytes(launch, &r);
+}
+
+static void *centers_of(const cebus_launch *launch, const cebus_reduction *r)
+{
+    return (char *)launch->workspace + cebus_reduction_workspace(r);
+}
+
+/** The mean is the second output, where it is wanted. */
 static cebus_status run_var(const cebus_launch *launch)
 {
     const cebus_reduce_attrs *attrs = launch->attrs;
     cebus_reduction r = plan(launch, 0, false);
-    void *mean = launch->out[1].data;
-    if (mean == NULL)
-        mean = (char *)launch->workspace + cebus_reduction_workspace(&r);
-
+    void *mean = launch->out[1].data != NULL ? launch->out[1].data : centers_of(launch, &r);
     cebus_reduction_pass pass = pass_over(launch, 0, CEBUS_FOLD_SUM);
     pass.out = mean;
     pass.divisor = (double)r.count;
@@ -113,25 +121,41 @@ static cebus_status run_var(const cebus_launch *launch)
 }
 
 /** An infinite maximum is no center: infinity - infinity is NaN. Zero gives the right limit. */
-static void zero_infinite(cebus_dtype dtype, void *values, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (dtype == CEBUS_F32 && isinf(((float *)values)[i]))
-            ((float *)values)[i] = 0;
-        else if (dtype == CEBUS_F64 && isinf(((double *)values)[i]))
-            ((double *)values)[i] = 0;
+#define DEFINE_LOGSUMEXP(name, T)                                                                  \
+    static void zero_infinite_##name(T *maxima, int64_t n)                                         \
+    {                                                                                              \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            maxima[i] = isinf(maxima[i]) ? 0 : maxima[i];                                          \
+    }                                                                                              \
+    static void add_logarithm_##name(T *sums, const T *maxima, int64_t n)                          \
+    {                                                                                              \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            sums[i] = (T)(log((double)sums[i]) + (double)maxima[i]);                               \
     }
-}
+
+DEFINE_LOGSUMEXP(f32, float)
+DEFINE_LOGSUMEXP(f64, double)
 
 static cebus_status run_logsumexp(const cebus_launch *launch)
 {
+    bool single = launch->in[0].view->dtype == CEBUS_F32;
     cebus_reduction r = plan(launch, 0, false);
+    void *maxima = centers_of(launch, &r), *sums = launch->out[0].data;
     cebus_reduction_pass pass = pass_over(launch, 0, CEBUS_FOLD_MAX);
+    pass.out = maxima;
     cebus_reduction_run(&r, &pass);
-    zero_infinite(launch->in[0].view->dtype, pass.out, r.outputs);
+    if (single)
+        zero_infinite_f32(maxima, r.outputs);
+    else
+        zero_infinite_f64(maxima, r.outputs);
+
     pass = pass_over(launch, 0, CEBUS_FOLD_EXPONENTIALS);
-    pass.centers = pass.out;
+    pass.centers = maxima;
     cebus_reduction_run(&r, &pass);
+    if (single)
+        add_logarithm_f32(sums, maxima, r.outputs);
+    else
+        add_logarithm_f64(sums, maxima, r.outputs);
     return CEBUS_OK;
 }
 
@@ -225,8 +249,7 @@ static cebus_status run_logsumexp_backward(const cebus_launch *launch)
 /** Two values for each output, rounded up: its gradient's share, and how many share it. */
 static uint64_t share_bytes(const cebus_launch *launch, const cebus_reduction *r)
 {
-    uint64_t size = cebus_dtype_size(launch->in[1].view->dtype);
-    return (2 * (uint64_t)r->outputs * size + 63) / 64 * 64;
+    return (2 * output_bytes(launch, r) + 63) / 64 * 64;
 }
 
 static uint64_t extremum_backward_workspace(const cebus_launch *launch)
@@ -249,7 +272,7 @@ static cebus_status run_extremum_backward(const cebus_launch *launch)
 {
     cebus_dtype dtype = launch->in[1].view->dtype;
     cebus_reduction r = plan(launch, 1, false);
-    char *counts = (char *)launch->workspace + (uint64_t)r.outputs * cebus_dtype_size(dtype);
+    char *counts = (char *)launch->workspace + output_bytes(launch, &r);
     cebus_reduction_pass pass = pass_over(launch, 1, CEBUS_FOLD_EQUALS);
     pass.centers = launch->in[2].data;
     pass.out = counts;
@@ -273,8 +296,8 @@ const cebus_kernel cebus_cpu_reduce[] = {
     {"min", run_min, workspace},
     {"argmax", run_argmax, ordered_workspace},
     {"argmin", run_argmin, ordered_workspace},
-    {"var", run_var, var_workspace},
-    {"logsumexp", run_logsumexp, workspace},
+    {"var", run_var, centered_workspace},
+    {"logsumexp", run_logsumexp, centered_workspace},
     {"extremum_backward", run_extremum_backward, extremum_backward_workspace},
     {"var_backward", run_var_backward, NULL},
     {"logsumexp_backward", run_logsumexp_backward, NULL},
