@@ -1,0 +1,198 @@
+#include <math.h>
+
+#include "eager/device/cpu/clones.h"
+#include "eager/device/cpu/dense.h"
+#include "eager/device/cpu/families.h"
+#include "eager/device/cpu/lines.h"
+#include "eager/device/scalar.h"
+#include "eager/ops/softmax.h"
+#include "eager/view.h"
+
+/**
+ * One pass over a tile: y = f(y, a, b, p, q), the arrays lying like the lines, p and q with one
+ * value for each line.
+ */
+typedef struct map {
+    const cebus_lines *lines;
+    const cebus_tile *tile;
+    void *y;
+    const void *a, *b;
+    const void *p, *q;
+} map;
+
+#define DEFINE_MAP(name, T, EXPRESSION)                                                            \
+    CEBUS_CLONES                                                                                   \
+    static void name(const map *m)                                                                 \
+    {                                                                                              \
+        T *restrict y = (T *)m->y + m->tile->offset;                                               \
+        const T *restrict a = (const T *)m->a + m->tile->offset;                                   \
+        const T *restrict b = (const T *)m->b + m->tile->offset;                                   \
+        const T *restrict p = m->p, *restrict q = m->q;                                            \
+        int64_t n = m->lines->n, inner = m->lines->inner;                                          \
+        if (inner == 1) {                                                                          \
+            T p0 = *p, q0 = *q;                                                                    \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                y[i] = EXPRESSION(y[i], a[i], b[i], p0, q0);                                       \
+            (void)p0, (void)q0;                                                                    \
+        } else {                                                                                   \
+            for (int64_t r = 0; r < n; r++, y += inner, a += inner, b += inner) {                  \
+                for (int64_t i = 0; i < m->tile->width; i++)                                       \
+                    y[i] = EXPRESSION(y[i], a[i], b[i], p[i], q[i]);                               \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define EXP_F32(y, a, b, p, q) cebus_exp_f32((a) - (p))
+#define EXP_F64(y, a, b, p, q) exp((a) - (p))
+#define SCALED(y, a, b, p, q) ((y) * (q))
+#define LOGARITHM(y, a, b, p, q) (((a) - (p)) - (q))
+#define PRODUCT(y, a, b, p, q) ((a) * (b))
+#define SOFTMAX_GRAD(y, a, b, p, q) ((b) * ((a) - (p)))
+#define LOG_GRAD_F32(y, a, b, p, q) ((a)-cebus_exp_f32(b) * (p))
+#define LOG_GRAD_F64(y, a, b, p, q) ((a)-exp(b) * (p))
+
+DEFINE_MAP(exp_f32, float, EXP_F32)
+DEFINE_MAP(exp_f64, double, EXP_F64)
+DEFINE_MAP(scaled_f32, float, SCALED)
+DEFINE_MAP(scaled_f64, double, SCALED)
+DEFINE_MAP(logarithm_f32, float, LOGARITHM)
+DEFINE_MAP(logarithm_f64, double, LOGARITHM)
+DEFINE_MAP(product_f32, float, PRODUCT)
+DEFINE_MAP(product_f64, double, PRODUCT)
+DEFINE_MAP(softmax_grad_f32, float, SOFTMAX_GRAD)
+DEFINE_MAP(softmax_grad_f64, double, SOFTMAX_GRAD)
+DEFINE_MAP(log_grad_f32, float, LOG_GRAD_F32)
+DEFINE_MAP(log_grad_f64, double, LOG_GRAD_F64)
+
+/** Forward: x -> out. Backward: g and y (the forward's output) -> out. */
+typedef struct softmax_job {
+    cebus_lines lines;
+    const void *x, *g, *y;
+    void *out;
+    bool single, logarithm; /**< single precision, else double */
+    const cebus_fold *max, *sum;
+} softmax_job;
+
+typedef union line_values {
+    float f32[CEBUS_FOLD_WIDTH];
+    double f64[CEBUS_FOLD_WIDTH];
+} line_values;
+
+/** The sums of the exponentials become what the last pass takes: 1 / sum, or log(sum). */
+static void prepare_sums(const softmax_job *job, line_values *sums, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double sum = job->single ? sums->f32[i] : sums->f64[i];
+        double value = job->logarithm ? log(sum) : 1 / sum;
+        if (job->single)
+            sums->f32[i] = (float)value;
+        else
+            sums->f64[i] = value;
+    }
+}
+
+static void forward_tiles(void *context, int64_t begin, int64_t end)
+{
+    const softmax_job *job = context;
+    line_values maxima, sums;
+    for (int64_t i = begin; i < end; i++) {
+        cebus_tile tile = cebus_lines_tile(&job->lines, i);
+        map m = {&job->lines, &tile, job->out, job->x, job->x, &maxima, &sums};
+        cebus_lines_fold(&job->lines, &tile, job->max, job->x, &maxima);
+        (job->single ? exp_f32 : exp_f64)(&m);
+        cebus_lines_fold(&job->lines, &tile, job->sum, job->out, &sums);
+        prepare_sums(job, &sums, tile.width);
+        if (job->logarithm)
+            (job->single ? logarithm_f32 : logarithm_f64)(&m);
+        else
+            (job->single ? scaled_f32 : scaled_f64)(&m);
+    }
+}
+
+static void backward_tiles(void *context, int64_t begin, int64_t end)
+{
+    const softmax_job *job = context;
+    line_values sums;
+    for (int64_t i = begin; i < end; i++) {
+        cebus_tile tile = cebus_lines_tile(&job->lines, i);
+        map m = {&job->lines, &tile, job->out, job->g, job->y, &sums, &sums};
+        if (job->logarithm) {
+            cebus_lines_fold(&job->lines, &tile, job->sum, job->g, &sums);
+            (job->single ? log_grad_f32 : log_grad_f64)(&m);
+        } else {
+            (job->single ? product_f32 : product_f64)(&m);
+            cebus_lines_fold(&job->lines, &tile, job->sum, job->out, &sums);
+            (job->single ? softmax_grad_f32 : softmax_grad_f64)(&m);
+        }
+    }
+}
+
+static softmax_job describe(const cebus_launch *launch, bool logarithm)
+{
+    const cebus_softmax_attrs *attrs = launch->attrs;
+    const cebus_view *out = launch->out[0].view;
+    return (softmax_job){
+        .lines = cebus_lines_of(out, attrs->dim),
+        .out = launch->out[0].data,
+        .single = out->dtype == CEBUS_F32,
+        .logarithm = logarithm,
+        .max = cebus_fold_find(CEBUS_FOLD_MAX, out->dtype),
+        .sum = cebus_fold_find(CEBUS_FOLD_SUM, out->dtype),
+    };
+}
+
+/** Forward and backward: every input that does not lie like the output is copied first. */
+static uint64_t workspace(const cebus_launch *launch)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < launch->n_in; i++)
+        bytes += cebus_dense_bytes(launch->in[i].view, launch->out[0].view);
+    return bytes;
+}
+
+static cebus_status run_forward(const cebus_launch *launch, bool logarithm)
+{
+    softmax_job job = describe(launch, logarithm);
+    char *scratch = launch->workspace;
+    job.x = cebus_dense_read(launch->threads, &launch->in[0], launch->out[0].view, &scratch);
+    cebus_lines_run(&job.lines, launch->threads, forward_tiles, &job);
+    return CEBUS_OK;
+}
+
+static cebus_status run_backward(const cebus_launch *launch, bool logarithm)
+{
+    softmax_job job = describe(launch, logarithm);
+    char *scratch = launch->workspace;
+    job.g = cebus_dense_read(launch->threads, &launch->in[0], launch->out[0].view, &scratch);
+    job.y = cebus_dense_read(launch->threads, &launch->in[1], launch->out[0].view, &scratch);
+    cebus_lines_run(&job.lines, launch->threads, backward_tiles, &job);
+    return CEBUS_OK;
+}
+
+static cebus_status run_softmax(const cebus_launch *launch)
+{
+    return run_forward(launch, false);
+}
+
+static cebus_status run_log_softmax(const cebus_launch *launch)
+{
+    return run_forward(launch, true);
+}
+
+static cebus_status run_softmax_backward(const cebus_launch *launch)
+{
+    return run_backward(launch, false);
+}
+
+static cebus_status run_log_softmax_backward(const cebus_launch *launch)
+{
+    return run_backward(launch, true);
+}
+
+const cebus_kernel cebus_cpu_softmax[] = {
+    {"softmax", run_softmax, workspace},
+    {"log_softmax", run_log_softmax, workspace},
+    {"softmax_backward", run_softmax_backward, workspace},
+    {"log_softmax_backward", run_log_softmax_backward, workspace},
+    {NULL, NULL, NULL},
+};
