@@ -1,0 +1,238 @@
+#include "eager/ops/optim.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <cebus/autograd.h>
+
+#include "eager/view.h"
+
+/* The inputs of a step are alike: one shape, one type, f32 or f64. */
+static cebus_status infer_step(cebus_infer *io)
+{
+    const cebus_view *param = io->in[0];
+    if (param->dtype != CEBUS_F32 && param->dtype != CEBUS_F64)
+        return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
+                          "parameters are f32 or f64, got %s: cebus_cast() a copy",
+                          cebus_dtype_name(param->dtype));
+    for (uint32_t i = 1; i < io->n_in; i++) {
+        if (!cebus_view_same_shape(param, io->in[i]))
+            return cebus_fail(CEBUS_SHAPE_MISMATCH, io->op->name,
+                              "parameter is %s but its %s is %s", CEBUS_SHAPE(param),
+                              i == 1 ? "gradient" : "state", CEBUS_SHAPE(io->in[i]));
+        if (io->in[i]->dtype != param->dtype)
+            return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
+                              "parameter is %s but its %s is %s: cebus_cast() one of them",
+                              cebus_dtype_name(param->dtype), i == 1 ? "gradient" : "state",
+                              cebus_dtype_name(io->in[i]->dtype));
+    }
+    return CEBUS_OK;
+}
+
+static cebus_status check_float(const cebus_infer *io, const cebus_view *view)
+{
+    if (cebus_dtype_is_float(view->dtype))
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name, "gradients are floats, got %s",
+                      cebus_dtype_name(view->dtype));
+}
+
+static cebus_status infer_sum_squares(cebus_infer *io)
+{
+    cebus_status status = CEBUS_OK;
+    for (uint32_t i = 0; i < io->n_in && status == CEBUS_OK; i++)
+        status = check_float(io, io->in[i]);
+    cebus_view_contiguous(io->out, CEBUS_F64, 0, NULL);
+    return status;
+}
+
+static cebus_status infer_scale(cebus_infer *io)
+{
+    return check_float(io, io->in[0]);
+}
+
+/* (param, grad) */
+static const cebus_op op_sgd_step = {
+    .name = "sgd_step",
+    .mutates = 1U << 0,
+    .infer = infer_step,
+};
+
+/* (param, grad, momentum) */
+static const cebus_op op_sgd_momentum_step = {
+    .name = "sgd_momentum_step",
+    .mutates = 1U << 0 | 1U << 2,
+    .infer = infer_step,
+};
+
+/* (param, grad, exp_avg, exp_avg_sq) */
+static const cebus_op op_adam_step = {
+    .name = "adam_step",
+    .mutates = 1U << 0 | 1U << 2 | 1U << 3,
+    .infer = infer_step,
+};
+
+/* Any number of floating-point tensors to the f64 sum of their squares. */
+static const cebus_op op_sum_squares = {
+    .name = "sum_squares",
+    .infer = infer_sum_squares,
+};
+
+static const cebus_op op_scale_grad = {
+    .name = "scale_grad",
+    .mutates = 1U << 0,
+    .infer = infer_scale,
+};
+
+/* Copies the common prefix of two versions of an options struct; what a newer caller set beyond
+ * it cannot be honoured. */
+static cebus_status read_prefix(const char *function, const void *from, void *to, size_t size)
+{
+    size_t theirs;
+    if (!from)
+        return CEBUS_OK;
+    memcpy(&theirs, from, sizeof theirs);
+    if (theirs < sizeof theirs)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, function,
+                          "options.struct_size is %zu: initialize with CEBUS_..._OPTIONS_INIT",
+                          theirs);
+    for (size_t i = size; i < theirs; i++)
+        if (((const unsigned char *)from)[i] != 0)
+            return cebus_fail(CEBUS_INVALID_ARGUMENT, function,
+                              "options set something this version of cebus does not know");
+    memcpy(to, from, theirs < size ? theirs : size);
+    return CEBUS_OK;
+}
+
+/* Zero becomes the default; the rest lies in [0, below). */
+static cebus_status read_number(const char *function, const char *name, double below,
+                                double fallback, double *value)
+{
+    if (*value == 0)
+        *value = fallback;
+    if (*value >= 0 && *value < below)
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "%s is %g, not in [0, %g)", name, *value,
+                      below);
+}
+
+cebus_status cebus_sgd_options_read(const cebus_sgd_options *options, const char *function,
+                                    cebus_sgd_options *out)
+{
+    *out = (cebus_sgd_options)CEBUS_SGD_OPTIONS_INIT;
+    cebus_status status = read_prefix(function, options, out, sizeof *out);
+    if (status == CEBUS_OK)
+        status = read_number(function, "lr", INFINITY, 1e-3, &out->lr);
+    if (status == CEBUS_OK)
+        status = read_number(function, "momentum", INFINITY, 0, &out->momentum);
+    if (status == CEBUS_OK)
+        status = read_number(function, "weight_decay", INFINITY, 0, &out->weight_decay);
+    if (status == CEBUS_OK && !isfinite(out->dampening))
+        status = cebus_fail(CEBUS_INVALID_ARGUMENT, function, "dampening is %g", out->dampening);
+    if (status == CEBUS_OK && out->nesterov && (out->momentum == 0 || out->dampening != 0))
+        status = cebus_fail(CEBUS_INVALID_ARGUMENT, function,
+                            "nesterov needs a momentum and no dampening");
+    return status;
+}
+
+cebus_status cebus_adam_options_read(const cebus_adam_options *options, const char *function,
+                                     cebus_adam_options *out)
+{
+    *out = (cebus_adam_options)CEBUS_ADAM_OPTIONS_INIT;
+    cebus_status status = read_prefix(function, options, out, sizeof *out);
+    if (status == CEBUS_OK)
+        status = read_number(function, "lr", INFINITY, 1e-3, &out->lr);
+    if (status == CEBUS_OK)
+        status = read_number(function, "beta1", 1, 0.9, &out->beta1);
+    if (status == CEBUS_OK)
+        status = read_number(function, "beta2", 1, 0.999, &out->beta2);
+    if (status == CEBUS_OK)
+        status = read_number(function, "eps", INFINITY, 1e-8, &out->eps);
+    if (status == CEBUS_OK)
+        status = read_number(function, "weight_decay", INFINITY, 0, &out->weight_decay);
+    return status;
+}
+
+/* Runs an in-place call outside the graph and drops the references to what it wrote. */
+static cebus_status run_in_place(cebus_runtime *rt, const cebus_call_spec *spec)
+{
+    cebus_tensor *out[3] = {NULL};
+    bool was_enabled = cebus_grad_enable(false);
+    cebus_status status = cebus_call_run(rt, spec, out);
+    cebus_grad_enable(was_enabled);
+    for (uint32_t i = 0; i < spec->n_out; i++)
+        cebus_tensor_release(out[i]);
+    return status;
+}
+
+cebus_status cebus_sgd_update(cebus_runtime *rt, const cebus_sgd_tensors *tensors, int64_t step,
+                              const cebus_sgd_options *how)
+{
+    bool remembers = how->momentum != 0;
+    if (!tensors || !tensors->param || !tensors->grad || step < 1)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op_sgd_step.name,
+                          "param or grad is NULL, or step < 1");
+    if (remembers != (tensors->momentum != NULL))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op_sgd_step.name,
+                          "a momentum of %g %s a momentum tensor", how->momentum,
+                          remembers ? "needs" : "takes no");
+    const cebus_sgd_attrs attrs = {how->lr,           how->momentum, how->dampening,
+                                   how->weight_decay, how->nesterov, step == 1};
+    cebus_tensor *const in[] = {tensors->param, tensors->grad, tensors->momentum};
+    const cebus_call_spec plain = {&op_sgd_step, &attrs, sizeof attrs, in, 2, 1};
+    const cebus_call_spec momentum = {&op_sgd_momentum_step, &attrs, sizeof attrs, in, 3, 2};
+    return run_in_place(rt, remembers ? &momentum : &plain);
+}
+
+cebus_status cebus_sgd_step(cebus_runtime *rt, const cebus_sgd_tensors *tensors, int64_t step,
+                            const cebus_sgd_options *options)
+{
+    cebus_sgd_options how;
+    cebus_status status = cebus_sgd_options_read(options, op_sgd_step.name, &how);
+    return status == CEBUS_OK ? cebus_sgd_update(rt, tensors, step, &how) : status;
+}
+
+cebus_status cebus_adam_update(cebus_runtime *rt, const cebus_adam_tensors *tensors, int64_t step,
+                               const cebus_adam_options *how)
+{
+    if (!tensors || !tensors->param || !tensors->grad || !tensors->exp_avg ||
+        !tensors->exp_avg_sq || step < 1)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op_adam_step.name,
+                          "a tensor is NULL, or step < 1");
+    const cebus_adam_attrs attrs = {how->lr,           how->beta1,     how->beta2, how->eps,
+                                    how->weight_decay, how->decoupled, step};
+    cebus_tensor *const in[] = {tensors->param, tensors->grad, tensors->exp_avg,
+                                tensors->exp_avg_sq};
+    const cebus_call_spec spec = {&op_adam_step, &attrs, sizeof attrs, in, 4, 3};
+    return run_in_place(rt, &spec);
+}
+
+cebus_status cebus_adam_step(cebus_runtime *rt, const cebus_adam_tensors *tensors, int64_t step,
+                             const cebus_adam_options *options)
+{
+    cebus_adam_options how;
+    cebus_status status = cebus_adam_options_read(options, op_adam_step.name, &how);
+    return status == CEBUS_OK ? cebus_adam_update(rt, tensors, step, &how) : status;
+}
+
+cebus_status cebus_sum_squares(cebus_runtime *rt, cebus_tensor *const *tensors, uint32_t n,
+                               double *out)
+{
+    cebus_tensor *sum;
+    const cebus_call_spec spec = {&op_sum_squares, NULL, 0, tensors, n, 1};
+    bool was_enabled = cebus_grad_enable(false);
+    cebus_status status = cebus_call_run(rt, &spec, &sum);
+    cebus_grad_enable(was_enabled);
+    if (status != CEBUS_OK)
+        return status;
+    status = cebus_tensor_item(sum, out);
+    cebus_tensor_release(sum);
+    return status;
+}
+
+cebus_status cebus_scale_grad(cebus_runtime *rt, cebus_tensor *grad, double factor)
+{
+    const cebus_scale_attrs attrs = {factor};
+    const cebus_call_spec spec = {&op_scale_grad, &attrs, sizeof attrs, &grad, 1, 1};
+    return run_in_place(rt, &spec);
+}

@@ -1,0 +1,54 @@
+/**
+ * optim.h: the inside of the optimizer steps: attributes, and options made complete.
+ */
+#ifndef CEBUS_EAGER_OPS_OPTIM_H
+#define CEBUS_EAGER_OPS_OPTIM_H
+
+#include <cebus/optim.h>
+
+#include "eager/op.h"
+
+/** Of sgd_step and sgd_momentum_step. */
+typedef struct cebus_sgd_attrs {
+    double lr, momentum, dampening, weight_decay;
+    int64_t nesterov;
+    int64_t first; /**< the momentum buffer holds nothing yet */
+} cebus_sgd_attrs;
+
+/** Of adam_step. */
+typedef struct cebus_adam_attrs {
+    double lr, beta1, beta2, eps, weight_decay;
+    int64_t decoupled;
+    int64_t step; /**< from 1 */
+} cebus_adam_attrs;
+
+/** Of scale_grad. */
+typedef struct cebus_scale_attrs {
+    double factor;
+} cebus_scale_attrs;
+
+/** Elements whose squares sum_squares adds up on one thread; it fixes the order of the sum. */
+#define CEBUS_SUM_SQUARES_BLOCK 4096
+
+/** Copies what the caller's struct has (NULL: nothing), fills in defaults and checks ranges. */
+CEBUS_MUST_CHECK cebus_status cebus_sgd_options_read(const cebus_sgd_options *options,
+                                                     const char *function, cebus_sgd_options *out);
+CEBUS_MUST_CHECK cebus_status cebus_adam_options_read(const cebus_adam_options *options,
+                                                      const char *function,
+                                                      cebus_adam_options *out);
+
+/** The public steps with options that are complete: a learning rate of 0 means 0. */
+CEBUS_MUST_CHECK cebus_status cebus_sgd_update(cebus_runtime *rt, const cebus_sgd_tensors *tensors,
+                                               int64_t step, const cebus_sgd_options *how);
+CEBUS_MUST_CHECK cebus_status cebus_adam_update(cebus_runtime *rt,
+                                                const cebus_adam_tensors *tensors, int64_t step,
+                                                const cebus_adam_options *how);
+
+/** The sum of the squares of all elements of up to CEBUS_MAX_INPUTS tensors; waits for it. */
+CEBUS_MUST_CHECK cebus_status cebus_sum_squares(cebus_runtime *rt, cebus_tensor *const *tensors,
+                                                uint32_t n, double *out);
+/** Multiplies a gradient in place. */
+CEBUS_MUST_CHECK cebus_status cebus_scale_grad(cebus_runtime *rt, cebus_tensor *grad,
+                                               double factor);
+
+#endif

@@ -1,0 +1,346 @@
+/**
+ * optimizer.c: optimizer objects: who owns what, and the order in which things happen. The
+ * arithmetic is in the step ops (ops/optim.c).
+ */
+#include <math.h>
+
+#include <cebus/autograd.h>
+#include <cebus/ops/fill.h>
+
+#include "eager/op.h"
+#include "eager/ops/optim.h"
+#include "eager/residency.h"
+
+#define MAX_BUFFERS 2
+
+/* A parameter and its state. */
+struct slot {
+    cebus_tensor *param;
+    cebus_tensor *buffer[MAX_BUFFERS];
+    cebus_tensor *grad; /* only while a step runs */
+    int64_t steps;
+};
+
+/* What a step touches of one slot at most: parameter, gradient, buffers. */
+#define SLOT_TENSORS (2 + MAX_BUFFERS)
+
+struct cebus_optimizer {
+    cebus_runtime *rt;
+    cebus_host_allocator host; /* a copy: the runtime may go first */
+    cebus_status (*update)(const cebus_optimizer *optimizer, const struct slot *slot, int64_t step);
+    const cebus_optimizer_buffer *buffer_kinds;
+    size_t n_buffers;
+    union {
+        cebus_sgd_options sgd;
+        cebus_adam_options adam;
+    } how;
+    double *lr; /* in `how` */
+    struct slot *slots;
+    cebus_tensor **held; /* scratch of a step: SLOT_TENSORS for each slot there is room for */
+    size_t count, capacity;
+};
+
+static const cebus_optimizer_buffer sgd_buffers[] = {CEBUS_SGD_MOMENTUM};
+static const cebus_optimizer_buffer adam_buffers[] = {CEBUS_ADAM_EXP_AVG, CEBUS_ADAM_EXP_AVG_SQ};
+
+static cebus_status update_sgd(const cebus_optimizer *optimizer, const struct slot *slot,
+                               int64_t step)
+{
+    const cebus_sgd_tensors tensors = {slot->param, slot->grad, slot->buffer[0]};
+    return cebus_sgd_update(optimizer->rt, &tensors, step, &optimizer->how.sgd);
+}
+
+static cebus_status update_adam(const cebus_optimizer *optimizer, const struct slot *slot,
+                                int64_t step)
+{
+    const cebus_adam_tensors tensors = {slot->param, slot->grad, slot->buffer[0], slot->buffer[1]};
+    return cebus_adam_update(optimizer->rt, &tensors, step, &optimizer->how.adam);
+}
+
+static cebus_status no_host_memory(const char *function, size_t bytes)
+{
+    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, function, "cannot allocate %zu bytes", bytes);
+}
+
+static cebus_status create(cebus_runtime *rt, const char *function, cebus_optimizer **out)
+{
+    if (!out)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "out is NULL");
+    *out = NULL;
+    if (!rt)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "rt is NULL");
+    cebus_optimizer *optimizer = rt->host.alloc(rt->host.context, sizeof *optimizer);
+    if (!optimizer)
+        return no_host_memory(function, sizeof *optimizer);
+    *optimizer = (cebus_optimizer){.rt = rt, .host = rt->host};
+    *out = optimizer;
+    return CEBUS_OK;
+}
+
+cebus_status cebus_optimizer_create_sgd(cebus_runtime *rt, const cebus_sgd_options *options,
+                                        cebus_optimizer **out)
+{
+    cebus_sgd_options how;
+    cebus_status status = cebus_sgd_options_read(options, "optimizer_create_sgd", &how);
+    if (status == CEBUS_OK)
+        status = create(rt, "optimizer_create_sgd", out);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_optimizer *optimizer = *out;
+    optimizer->how.sgd = how;
+    optimizer->lr = &optimizer->how.sgd.lr;
+    optimizer->update = update_sgd;
+    optimizer->buffer_kinds = sgd_buffers;
+    optimizer->n_buffers = how.momentum != 0 ? 1 : 0;
+    return CEBUS_OK;
+}
+
+cebus_status cebus_optimizer_create_adam(cebus_runtime *rt, const cebus_adam_options *options,
+                                         cebus_optimizer **out)
+{
+    cebus_adam_options how;
+    cebus_status status = cebus_adam_options_read(options, "optimizer_create_adam", &how);
+    if (status == CEBUS_OK)
+        status = create(rt, "optimizer_create_adam", out);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_optimizer *optimizer = *out;
+    optimizer->how.adam = how;
+    optimizer->lr = &optimizer->how.adam.lr;
+    optimizer->update = update_adam;
+    optimizer->buffer_kinds = adam_buffers;
+    optimizer->n_buffers = 2;
+    return CEBUS_OK;
+}
+
+static void release_slot(struct slot *slot)
+{
+    for (size_t i = 0; i < MAX_BUFFERS; i++)
+        cebus_tensor_release(slot->buffer[i]);
+    cebus_tensor_release(slot->param);
+}
+
+void cebus_optimizer_destroy(cebus_optimizer *optimizer)
+{
+    if (!optimizer)
+        return;
+    cebus_host_allocator host = optimizer->host;
+    for (size_t i = 0; i < optimizer->count; i++)
+        release_slot(&optimizer->slots[i]);
+    host.free(host.context, optimizer->slots);
+    host.free(host.context, optimizer->held);
+    host.free(host.context, optimizer);
+}
+
+static cebus_status check_param(const cebus_optimizer *optimizer, const cebus_tensor *param)
+{
+    const char *wrong = NULL;
+    if (!param)
+        wrong = "is NULL";
+    else if (cebus_tensor_runtime(param) != optimizer->rt)
+        return cebus_fail(CEBUS_RUNTIME_MISMATCH, "optimizer_add",
+                          "parameter and optimizer are of different runtimes");
+    else if (cebus_tensor_dtype(param) != CEBUS_F32 && cebus_tensor_dtype(param) != CEBUS_F64)
+        return cebus_fail(CEBUS_DTYPE_MISMATCH, "optimizer_add",
+                          "parameters are f32 or f64, got %s: cebus_cast() a copy",
+                          cebus_dtype_name(cebus_tensor_dtype(param)));
+    else if (!cebus_tensor_is_persistent(param))
+        wrong = "may be given up: call cebus_tensor_set_persistent() first";
+    else if (!cebus_tensor_requires_grad(param))
+        wrong = "collects no gradient: call cebus_tensor_set_requires_grad() first";
+    for (size_t i = 0; !wrong && i < optimizer->count; i++)
+        if (optimizer->slots[i].param == param)
+            wrong = "was added before";
+    if (!wrong)
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_add", "the parameter %s", wrong);
+}
+
+/* Makes `*array` hold `count` elements of `size`. */
+static bool grow(const cebus_host_allocator *host, void **array, size_t count, size_t size)
+{
+    void *larger = host->realloc(host->context, *array, count * size);
+    if (larger)
+        *array = larger;
+    return larger != NULL;
+}
+
+static cebus_status make_room(cebus_optimizer *optimizer)
+{
+    if (optimizer->count < optimizer->capacity)
+        return CEBUS_OK;
+    size_t capacity = optimizer->capacity ? 2 * optimizer->capacity : 32;
+    void *slots = optimizer->slots, *held = optimizer->held;
+    bool grown = grow(&optimizer->host, &slots, capacity, sizeof(struct slot));
+    optimizer->slots = slots;
+    grown = grown && grow(&optimizer->host, &held, SLOT_TENSORS * capacity, sizeof(cebus_tensor *));
+    optimizer->held = held;
+    if (!grown)
+        return no_host_memory("optimizer_add", capacity * sizeof(struct slot));
+    optimizer->capacity = capacity;
+    return CEBUS_OK;
+}
+
+/* Persistent zeros in the shape and memory order of the parameter, outside any graph. */
+static cebus_status make_buffer(cebus_runtime *rt, cebus_tensor *param, cebus_tensor **out)
+{
+    bool was_enabled = cebus_grad_enable(false);
+    cebus_status status = cebus_zeros_like(rt, param, out);
+    cebus_grad_enable(was_enabled);
+    if (status == CEBUS_OK)
+        status = cebus_tensor_set_persistent(*out);
+    return status;
+}
+
+cebus_status cebus_optimizer_add(cebus_optimizer *optimizer, cebus_tensor *param)
+{
+    if (!optimizer)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_add", "optimizer is NULL");
+    struct slot added = {0};
+    cebus_status status = check_param(optimizer, param);
+    if (status == CEBUS_OK)
+        status = make_room(optimizer);
+    for (size_t i = 0; i < optimizer->n_buffers && status == CEBUS_OK; i++)
+        status = make_buffer(optimizer->rt, param, &added.buffer[i]);
+    if (status != CEBUS_OK) {
+        release_slot(&added);
+        return status;
+    }
+    added.param = cebus_tensor_retain(param);
+    optimizer->slots[optimizer->count++] = added;
+    return CEBUS_OK;
+}
+
+size_t cebus_optimizer_count(const cebus_optimizer *optimizer)
+{
+    return optimizer ? optimizer->count : 0;
+}
+
+/* Takes the gradients into the slots and lists what the step touches. */
+static cebus_status collect(cebus_optimizer *optimizer, size_t *out_held)
+{
+    size_t n = 0;
+    *out_held = 0;
+    for (size_t i = 0; i < optimizer->count; i++) {
+        struct slot *slot = &optimizer->slots[i];
+        cebus_status status = cebus_tensor_grad(slot->param, &slot->grad);
+        if (status != CEBUS_OK)
+            return status;
+        if (!slot->grad)
+            continue;
+        optimizer->held[n++] = slot->param;
+        optimizer->held[n++] = slot->grad;
+        for (size_t b = 0; b < optimizer->n_buffers; b++)
+            optimizer->held[n++] = slot->buffer[b];
+    }
+    *out_held = n;
+    return CEBUS_OK;
+}
+
+static cebus_status update_all(cebus_optimizer *optimizer)
+{
+    for (size_t i = 0; i < optimizer->count; i++) {
+        struct slot *slot = &optimizer->slots[i];
+        if (!slot->grad)
+            continue;
+        cebus_status status = optimizer->update(optimizer, slot, slot->steps + 1);
+        if (status != CEBUS_OK)
+            return status;
+        slot->steps++;
+    }
+    return CEBUS_OK;
+}
+
+cebus_status cebus_optimizer_step(cebus_optimizer *optimizer)
+{
+    size_t held;
+    if (!optimizer)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_step", "optimizer is NULL");
+    cebus_status status = collect(optimizer, &held);
+    if (status == CEBUS_OK)
+        status = cebus_residency_hold(optimizer->rt, optimizer->held, held);
+    if (status == CEBUS_OK) {
+        status = update_all(optimizer);
+        cebus_residency_unhold(optimizer->rt, optimizer->held, held);
+    }
+    for (size_t i = 0; i < optimizer->count; i++) {
+        cebus_tensor_release(optimizer->slots[i].grad);
+        optimizer->slots[i].grad = NULL;
+    }
+    return status;
+}
+
+cebus_status cebus_optimizer_zero_grad(cebus_optimizer *optimizer)
+{
+    cebus_status status = CEBUS_OK;
+    if (!optimizer)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_zero_grad", "optimizer is NULL");
+    for (size_t i = 0; i < optimizer->count && status == CEBUS_OK; i++)
+        status = cebus_tensor_set_grad(optimizer->slots[i].param, NULL);
+    return status;
+}
+
+cebus_status cebus_optimizer_set_lr(cebus_optimizer *optimizer, double lr)
+{
+    if (!optimizer || !(lr >= 0 && lr < INFINITY))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_set_lr",
+                          "optimizer is NULL or the learning rate %g is not in [0, inf)", lr);
+    *optimizer->lr = lr;
+    return CEBUS_OK;
+}
+
+double cebus_optimizer_lr(const cebus_optimizer *optimizer)
+{
+    return optimizer ? *optimizer->lr : 0;
+}
+
+/* The slot; NULL after an error in the name of `function`. */
+static struct slot *find_slot(const cebus_optimizer *optimizer, size_t index, const char *function)
+{
+    if (optimizer && index < optimizer->count)
+        return &optimizer->slots[index];
+    (void)cebus_fail(CEBUS_INVALID_ARGUMENT, function,
+                     "no parameter %zu: %zu were added to the optimizer%s", index,
+                     cebus_optimizer_count(optimizer), optimizer ? "" : " (which is NULL)");
+    return NULL;
+}
+
+cebus_status cebus_optimizer_state(cebus_optimizer *optimizer, size_t index,
+                                   cebus_optimizer_buffer buffer, cebus_tensor **out)
+{
+    if (!out)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_state", "out is NULL");
+    *out = NULL;
+    const struct slot *slot = find_slot(optimizer, index, "optimizer_state");
+    if (!slot)
+        return CEBUS_INVALID_ARGUMENT;
+    for (size_t i = 0; i < optimizer->n_buffers; i++)
+        if (optimizer->buffer_kinds[i] == buffer)
+            *out = cebus_tensor_retain(slot->buffer[i]);
+    if (*out)
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_state",
+                      "this optimizer keeps no buffer of kind %d", (int)buffer);
+}
+
+cebus_status cebus_optimizer_step_count(const cebus_optimizer *optimizer, size_t index,
+                                        int64_t *out)
+{
+    if (!out)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_step_count", "out is NULL");
+    const struct slot *slot = find_slot(optimizer, index, "optimizer_step_count");
+    *out = slot ? slot->steps : 0;
+    return slot ? CEBUS_OK : CEBUS_INVALID_ARGUMENT;
+}
+
+cebus_status cebus_optimizer_set_step_count(cebus_optimizer *optimizer, size_t index, int64_t count)
+{
+    struct slot *slot = find_slot(optimizer, index, "optimizer_set_step_count");
+    if (!slot)
+        return CEBUS_INVALID_ARGUMENT;
+    if (count < 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_set_step_count", "count %lld is < 0",
+                          (long long)count);
+    slot->steps = count;
+    return CEBUS_OK;
+}
