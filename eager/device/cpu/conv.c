@@ -33,7 +33,7 @@ static void job_init(cebus_conv_job *job, const cebus_launch *launch, cebus_conv
     *place[way][0] = launch->in[0];
     *place[way][1] = launch->in[1];
     *place[way][2] = launch->out[0];
-    if (launch->n_in > 2)
+    if (launch->n_in > 2 && launch->in[2].view->ndim == 1) /* an absent input has no dimensions */
         job->bias = launch->in[2];
     job->shape =
         cebus_conv_shape_of(launch->attrs, job->image.view, job->weight.view, job->output.view);

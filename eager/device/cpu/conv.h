@@ -21,7 +21,7 @@ typedef struct cebus_conv_job {
     const cebus_launch *launch;
     cebus_conv_way way;
     cebus_conv_shape shape;
-    cebus_array image, weight, output, bias; /**< bias: data NULL when there is none */
+    cebus_array image, weight, output, bias; /**< bias: view NULL when there is none */
     void *scratch;                           /**< of the engine, aligned to 64 */
 } cebus_conv_job;
 

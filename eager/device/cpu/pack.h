@@ -25,7 +25,7 @@ typedef struct cebus_pack {
     uint64_t bytes; /**< of workspace from its beginning, a multiple of 64 */
 } cebus_pack;
 
-/** Plans launch->in[i] in order[i] for i < n; absent inputs (view NULL) are left out. */
+/** Plans launch->in[i] in order[i] for i < n; absent inputs (no dimensions) are left out. */
 void cebus_pack_init(cebus_pack *pack, const cebus_launch *launch, int n,
                      const cebus_pack_order *order);
 /** Makes the copies; data[i] is where input i now lies, NULL when absent. */
