@@ -5,6 +5,15 @@
 
 #include <assert.h>
 
+/** Built with -Dchecks=all, every change is followed by a walk over all invariants. */
+static void check_change(const cebus_arena *arena)
+{
+    (void)arena;
+#if CEBUS_CHECKS >= 2
+    assert(cebus_arena_check(arena, NULL, 0));
+#endif
+}
+
 /* The list of blocks by address. */
 
 static void link_before(cebus_arena *arena, cebus_block *block, cebus_block *next)
@@ -102,6 +111,7 @@ static cebus_place_result grow(cebus_arena *arena, uint64_t capacity)
         add_hole(arena, block);
     }
     arena->capacity = capacity;
+    check_change(arena);
     return CEBUS_PLACED;
 }
 
@@ -117,6 +127,7 @@ static cebus_place_result shrink(cebus_arena *arena, uint64_t capacity)
         delete_block(arena, last);
     }
     arena->capacity = capacity;
+    check_change(arena);
     return CEBUS_PLACED;
 }
 
@@ -186,6 +197,7 @@ static cebus_place_result take(cebus_arena *arena, cebus_block *hole, uint64_t b
     arena->used_bytes += bytes;
     arena->used_blocks++;
     *out = block;
+    check_change(arena);
     return CEBUS_PLACED;
 }
 
@@ -225,6 +237,7 @@ cebus_block *cebus_arena_release(cebus_arena *arena, cebus_block *block)
         block = prev;
     }
     add_hole_merged(arena, block);
+    check_change(arena);
     return block;
 }
 
@@ -290,5 +303,6 @@ bool cebus_arena_compact_step(cebus_arena *arena, cebus_block *from, cebus_move 
     block->offset = out->to;
     hole->offset = block->offset + block->bytes;
     add_hole_merged(arena, hole);
+    check_change(arena);
     return true;
 }

@@ -5,9 +5,12 @@
  * least 1, so that nothing is ever infinite or NaN).
  *
  * Price of a block at time `now`: FREE 0; EVICTABLE weight / max(1, now - tick), fixed point with
- * CEBUS_PRICE_SHIFT fraction bits, saturating at CEBUS_PRICE_MAX so that sums cannot wrap;
- * BARRIER ends the run. Of all minimal runs with at least n bytes the best has the lowest
- * (price, evicted bytes, start offset).
+ * CEBUS_PRICE_SHIFT fraction bits, saturating at CEBUS_PRICE_MAX so that sums cannot wrap (not
+ * before a window has 2^20 saturated blocks); BARRIER ends the run. Of all minimal runs (no end
+ * block could be left out) with at least n bytes the best has the lowest (price, evicted bytes,
+ * start offset).
+ *
+ * Prices are not cached: a block's owner may write its weight and tick at any time.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_H
 #define CEBUS_LAYOUT_WINDOW_H
@@ -24,9 +27,10 @@ typedef struct cebus_window {
     uint64_t evicted_blocks;
 } cebus_window;
 
+/** Of a BARRIER too: what it would cost if it were EVICTABLE. */
 uint64_t cebus_block_price(const cebus_block *block, uint64_t now);
 
-/** The best window of at least `bytes`; out->first NULL when barriers leave none. O(blocks). */
+/** The best window of at least `bytes`; out->first NULL when there is none. O(blocks). */
 void cebus_window_find(const cebus_arena *arena, uint64_t bytes, uint64_t now, cebus_window *out);
 
 /**

@@ -289,14 +289,18 @@ Test(window, of_no_bytes_is_one_block)
 
 Test(window, sums_half_a_million_saturated_prices)
 {
-    const uint64_t count = UINT64_C(1) << 19;
-    open_arena(count);
-    for (uint64_t i = 0; i < count; i++)
-        place(UNIT, CEBUS_BLOCK_EVICTABLE, UINT64_MAX, 0);
+    enum {
+        COUNT = 1 << 19
+    };
+    static cebus_block blocks[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++) {
+        blocks[i] = (cebus_block){.offset = i * UNIT, .bytes = UNIT, .weight = UINT64_MAX};
+        blocks[i].state = CEBUS_BLOCK_EVICTABLE;
+        blocks[i].next = i + 1 < COUNT ? &blocks[i + 1] : NULL;
+    }
     cebus_window window;
-    cebus_window_find(&arena, count * UNIT, 0, &window);
-    cr_expect_eq(window.price, count * CEBUS_PRICE_MAX);
-    cr_expect_eq(window.evicted_blocks, count);
-    cr_expect_eq(window.last, arena.last);
-    close_layout();
+    cebus_window_find(&(cebus_arena){.first = blocks}, COUNT * UNIT, 0, &window);
+    cr_expect_eq(window.price, COUNT * CEBUS_PRICE_MAX);
+    cr_expect_eq(window.evicted_blocks, COUNT);
+    cr_expect_eq(window.last, &blocks[COUNT - 1]);
 }
