@@ -30,11 +30,11 @@ cebus_tile cebus_lines_tile(const cebus_lines *lines, int64_t index)
 }
 
 void cebus_lines_fold(const cebus_lines *lines, const cebus_tile *tile, const cebus_fold *fold,
-                      const void *x, void *out)
+                      const void *x, const void *centers, void *out)
 {
     _Alignas(64) unsigned char block[CEBUS_FOLD_WIDTH * CEBUS_FOLD_BYTES];
     const char *from = (const char *)x + tile->offset * fold->in_bytes;
-    fold->begin(block, tile->width, NULL, 0);
+    fold->begin(block, tile->width, centers, 1);
     if (lines->inner == 1)
         fold->row(block, from, lines->n, 0);
     else

@@ -6,6 +6,7 @@
 #ifndef CEBUS_EAGER_DEVICE_CPU_LINES_H
 #define CEBUS_EAGER_DEVICE_CPU_LINES_H
 
+#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/fold.h"
 #include "eager/device/cpu/parallel.h"
 
@@ -24,9 +25,53 @@ typedef struct cebus_tile {
 cebus_lines cebus_lines_of(const cebus_view *dense, int dim);
 cebus_tile cebus_lines_tile(const cebus_lines *lines, int64_t index);
 
-/** Folds each line of a tile of `x` into out[0..width), divided by 1. */
+/** Folds each line of a tile of `x` into out[0..width). `centers` (NULL: 0) has as many. */
 void cebus_lines_fold(const cebus_lines *lines, const cebus_tile *tile, const cebus_fold *fold,
-                      const void *x, void *out);
+                      const void *x, const void *centers, void *out);
+
+/** Room for one value of either float type for each line of a tile. */
+typedef union cebus_line_values {
+    float f32[CEBUS_FOLD_WIDTH];
+    double f64[CEBUS_FOLD_WIDTH];
+} cebus_line_values;
+
+/**
+ * One pass over a tile, y = f(y, a, b, p, q, c): y, a and b lie like the lines (and start where
+ * they do), p and q hold one value for each line of the tile, c is a constant.
+ */
+typedef struct cebus_line_map {
+    const cebus_lines *lines;
+    const cebus_tile *tile;
+    void *y;
+    const void *a, *b;
+    const void *p, *q;
+    double c;
+} cebus_line_map;
+
+/** Defines a function that makes such a pass; EXPRESSION is a macro of f's six arguments. */
+#define CEBUS_LINE_MAP(name, T, EXPRESSION)                                                        \
+    CEBUS_CLONES                                                                                   \
+    static void name(const cebus_line_map *m)                                                      \
+    {                                                                                              \
+        T *restrict y = (T *)m->y + m->tile->offset;                                               \
+        const T *restrict a = (const T *)m->a + m->tile->offset;                                   \
+        const T *restrict b = (const T *)m->b + m->tile->offset;                                   \
+        const T *restrict p = m->p, *restrict q = m->q;                                            \
+        T c = (T)m->c;                                                                             \
+        int64_t n = m->lines->n, inner = m->lines->inner;                                          \
+        if (inner == 1) {                                                                          \
+            T p0 = *p, q0 = *q;                                                                    \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                y[i] = EXPRESSION(y[i], a[i], b[i], p0, q0, c);                                    \
+            (void)p0, (void)q0;                                                                    \
+        } else {                                                                                   \
+            for (int64_t r = 0; r < n; r++, y += inner, a += inner, b += inner) {                  \
+                for (int64_t i = 0; i < m->tile->width; i++)                                       \
+                    y[i] = EXPRESSION(y[i], a[i], b[i], p[i], q[i], c);                            \
+            }                                                                                      \
+        }                                                                                          \
+        (void)c;                                                                                   \
+    }
 
 /** Runs `body` over ranges of tiles. */
 void cebus_lines_run(const cebus_lines *lines, int threads, cebus_range_fn body, void *context);

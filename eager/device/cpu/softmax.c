@@ -8,61 +8,27 @@
 #include "eager/ops/softmax.h"
 #include "eager/view.h"
 
-/**
- * One pass over a tile: y = f(y, a, b, p, q), the arrays lying like the lines, p and q with one
- * value for each line.
- */
-typedef struct map {
-    const cebus_lines *lines;
-    const cebus_tile *tile;
-    void *y;
-    const void *a, *b;
-    const void *p, *q;
-} map;
+#define EXP_F32(y, a, b, p, q, c) cebus_exp_f32((a) - (p))
+#define EXP_F64(y, a, b, p, q, c) exp((a) - (p))
+#define SCALED(y, a, b, p, q, c) ((y) * (q))
+#define LOGARITHM(y, a, b, p, q, c) (((a) - (p)) - (q))
+#define PRODUCT(y, a, b, p, q, c) ((a) * (b))
+#define SOFTMAX_GRAD(y, a, b, p, q, c) ((b) * ((a) - (p)))
+#define LOG_GRAD_F32(y, a, b, p, q, c) ((a)-cebus_exp_f32(b) * (p))
+#define LOG_GRAD_F64(y, a, b, p, q, c) ((a)-exp(b) * (p))
 
-#define DEFINE_MAP(name, T, EXPRESSION)                                                            \
-    CEBUS_CLONES                                                                                   \
-    static void name(const map *m)                                                                 \
-    {                                                                                              \
-        T *restrict y = (T *)m->y + m->tile->offset;                                               \
-        const T *restrict a = (const T *)m->a + m->tile->offset;                                   \
-        const T *restrict b = (const T *)m->b + m->tile->offset;                                   \
-        const T *restrict p = m->p, *restrict q = m->q;                                            \
-        int64_t n = m->lines->n, inner = m->lines->inner;                                          \
-        if (inner == 1) {                                                                          \
-            T p0 = *p, q0 = *q;                                                                    \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = EXPRESSION(y[i], a[i], b[i], p0, q0);                                       \
-            (void)p0, (void)q0;                                                                    \
-        } else {                                                                                   \
-            for (int64_t r = 0; r < n; r++, y += inner, a += inner, b += inner) {                  \
-                for (int64_t i = 0; i < m->tile->width; i++)                                       \
-                    y[i] = EXPRESSION(y[i], a[i], b[i], p[i], q[i]);                               \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-#define EXP_F32(y, a, b, p, q) cebus_exp_f32((a) - (p))
-#define EXP_F64(y, a, b, p, q) exp((a) - (p))
-#define SCALED(y, a, b, p, q) ((y) * (q))
-#define LOGARITHM(y, a, b, p, q) (((a) - (p)) - (q))
-#define PRODUCT(y, a, b, p, q) ((a) * (b))
-#define SOFTMAX_GRAD(y, a, b, p, q) ((b) * ((a) - (p)))
-#define LOG_GRAD_F32(y, a, b, p, q) ((a)-cebus_exp_f32(b) * (p))
-#define LOG_GRAD_F64(y, a, b, p, q) ((a)-exp(b) * (p))
-
-DEFINE_MAP(exp_f32, float, EXP_F32)
-DEFINE_MAP(exp_f64, double, EXP_F64)
-DEFINE_MAP(scaled_f32, float, SCALED)
-DEFINE_MAP(scaled_f64, double, SCALED)
-DEFINE_MAP(logarithm_f32, float, LOGARITHM)
-DEFINE_MAP(logarithm_f64, double, LOGARITHM)
-DEFINE_MAP(product_f32, float, PRODUCT)
-DEFINE_MAP(product_f64, double, PRODUCT)
-DEFINE_MAP(softmax_grad_f32, float, SOFTMAX_GRAD)
-DEFINE_MAP(softmax_grad_f64, double, SOFTMAX_GRAD)
-DEFINE_MAP(log_grad_f32, float, LOG_GRAD_F32)
-DEFINE_MAP(log_grad_f64, double, LOG_GRAD_F64)
+CEBUS_LINE_MAP(exp_f32, float, EXP_F32)
+CEBUS_LINE_MAP(exp_f64, double, EXP_F64)
+CEBUS_LINE_MAP(scaled_f32, float, SCALED)
+CEBUS_LINE_MAP(scaled_f64, double, SCALED)
+CEBUS_LINE_MAP(logarithm_f32, float, LOGARITHM)
+CEBUS_LINE_MAP(logarithm_f64, double, LOGARITHM)
+CEBUS_LINE_MAP(product_f32, float, PRODUCT)
+CEBUS_LINE_MAP(product_f64, double, PRODUCT)
+CEBUS_LINE_MAP(softmax_grad_f32, float, SOFTMAX_GRAD)
+CEBUS_LINE_MAP(softmax_grad_f64, double, SOFTMAX_GRAD)
+CEBUS_LINE_MAP(log_grad_f32, float, LOG_GRAD_F32)
+CEBUS_LINE_MAP(log_grad_f64, double, LOG_GRAD_F64)
 
 /** Forward: x -> out. Backward: g and y (the forward's output) -> out. */
 typedef struct softmax_job {
@@ -73,13 +39,8 @@ typedef struct softmax_job {
     const cebus_fold *max, *sum;
 } softmax_job;
 
-typedef union line_values {
-    float f32[CEBUS_FOLD_WIDTH];
-    double f64[CEBUS_FOLD_WIDTH];
-} line_values;
-
 /** The sums of the exponentials become what the last pass takes: 1 / sum, or log(sum). */
-static void prepare_sums(const softmax_job *job, line_values *sums, int64_t n)
+static void prepare_sums(const softmax_job *job, cebus_line_values *sums, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         double sum = job->single ? sums->f32[i] : sums->f64[i];
@@ -94,13 +55,13 @@ static void prepare_sums(const softmax_job *job, line_values *sums, int64_t n)
 static void forward_tiles(void *context, int64_t begin, int64_t end)
 {
     const softmax_job *job = context;
-    line_values maxima, sums;
+    cebus_line_values maxima, sums;
     for (int64_t i = begin; i < end; i++) {
         cebus_tile tile = cebus_lines_tile(&job->lines, i);
-        map m = {&job->lines, &tile, job->out, job->x, job->x, &maxima, &sums};
-        cebus_lines_fold(&job->lines, &tile, job->max, job->x, &maxima);
+        cebus_line_map m = {&job->lines, &tile, job->out, job->x, job->x, &maxima, &sums, 0};
+        cebus_lines_fold(&job->lines, &tile, job->max, job->x, NULL, &maxima);
         (job->single ? exp_f32 : exp_f64)(&m);
-        cebus_lines_fold(&job->lines, &tile, job->sum, job->out, &sums);
+        cebus_lines_fold(&job->lines, &tile, job->sum, job->out, NULL, &sums);
         prepare_sums(job, &sums, tile.width);
         if (job->logarithm)
             (job->single ? logarithm_f32 : logarithm_f64)(&m);
@@ -112,16 +73,16 @@ static void forward_tiles(void *context, int64_t begin, int64_t end)
 static void backward_tiles(void *context, int64_t begin, int64_t end)
 {
     const softmax_job *job = context;
-    line_values sums;
+    cebus_line_values sums;
     for (int64_t i = begin; i < end; i++) {
         cebus_tile tile = cebus_lines_tile(&job->lines, i);
-        map m = {&job->lines, &tile, job->out, job->g, job->y, &sums, &sums};
+        cebus_line_map m = {&job->lines, &tile, job->out, job->g, job->y, &sums, &sums, 0};
         if (job->logarithm) {
-            cebus_lines_fold(&job->lines, &tile, job->sum, job->g, &sums);
+            cebus_lines_fold(&job->lines, &tile, job->sum, job->g, NULL, &sums);
             (job->single ? log_grad_f32 : log_grad_f64)(&m);
         } else {
             (job->single ? product_f32 : product_f64)(&m);
-            cebus_lines_fold(&job->lines, &tile, job->sum, job->out, &sums);
+            cebus_lines_fold(&job->lines, &tile, job->sum, job->out, NULL, &sums);
             (job->single ? softmax_grad_f32 : softmax_grad_f64)(&m);
         }
     }
