@@ -19,7 +19,8 @@
 #include <cebus/tensor.h>
 
 /** Leading dimensions count elements from row to row of the matrix as stored: A is [m, k], or
- * [k, m] with trans_a; B is [k, n], or [n, k] with trans_b. They are at least the row length. */
+ * [k, m] with trans_a; B is [k, n], or [n, k] with trans_b. They are at least the row length, and
+ * at most INT_MAX unless that is longer. */
 typedef struct cebus_gemm {
     cebus_dtype dtype; /**< CEBUS_F32 or CEBUS_F64 */
     bool trans_a, trans_b;
@@ -32,7 +33,7 @@ typedef struct cebus_gemm {
 } cebus_gemm;
 
 /** Bytes of scratch, a multiple of 64; never less for a product that is larger in m, n or k, so
- * that one buffer serves several. The pointers are not read. */
+ * that one buffer serves several. Reads the type and the sizes alone. */
 uint64_t cebus_gemm_scratch(const cebus_gemm *gemm);
 
 /** Multiplies on the calling thread. Every element's sum runs over k in an order that the sizes
