@@ -5,8 +5,8 @@
  * While gradients are enabled on the calling thread, each call with a differentiable input that
  * requires a gradient adds a node to the graph. What a node keeps for its gradient are handles
  * to values, never pinned bytes: the runtime may give those bytes up and rebuild them when the
- * gradient runs. Because the handles name a *version*, a saved value that was overwritten in place is
- * rebuilt as it was; only where that is impossible (a leaf was overwritten) is it an error, as
+ * gradient runs. Because the handles name a *version*, a saved value that was overwritten in place
+ * is rebuilt as it was; only where that is impossible (a leaf was overwritten) is it an error, as
  * in PyTorch.
  */
 #ifndef CEBUS_AUTOGRAD_H
@@ -38,6 +38,7 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_backward(cebus_runtime *rt, cebus_
 
 /** Whether calls of this thread build the graph. Returns the former state; on by default. */
 CEBUS_API bool cebus_grad_enable(bool enabled);
+/** Whether they do now. */
 CEBUS_API bool cebus_grad_is_enabled(void);
 /** A view of the same storage outside the graph. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_detach(cebus_runtime *rt, cebus_tensor *x,

@@ -20,21 +20,24 @@ enum {
 
 /** Bytes and how to walk them; `data` is the address of the first element. */
 typedef struct cebus_custom_array {
-    void *data;
-    const cebus_view *view;
+    void *data;             /**< NULL while only sizes are asked */
+    const cebus_view *view; /**< type, shape and strides */
 } cebus_custom_array;
 
+/** One call of a kernel; valid until it returns. */
 typedef struct cebus_custom_launch {
-    const void *attrs; /**< the copy the record keeps */
-    size_t attr_bytes;
-    const cebus_custom_array *in; /**< mutated inputs share their address with their output */
-    const cebus_custom_array *out;
-    uint32_t n_in, n_out;
-    int threads;
-    void *workspace;
-    uint64_t workspace_bytes;
-    uint64_t seed, rng_offset; /**< Philox4x32-10 key and first counter of this call */
-    void *user;
+    const void *attrs;             /**< the copy the record keeps */
+    size_t attr_bytes;             /**< of attrs */
+    const cebus_custom_array *in;  /**< mutated inputs share their address with their output */
+    const cebus_custom_array *out; /**< to be filled */
+    uint32_t n_in;                 /**< length of in */
+    uint32_t n_out;                /**< length of out */
+    int threads;                   /**< the kernel may use, and must give the same bits with */
+    void *workspace;               /**< scratch, as large as asked */
+    uint64_t workspace_bytes;      /**< of workspace */
+    uint64_t seed;                 /**< Philox4x32-10 key */
+    uint64_t rng_offset;           /**< first Philox counter of this call */
+    void *user;                    /**< of the op */
 } cebus_custom_launch;
 
 /**
@@ -42,16 +45,16 @@ typedef struct cebus_custom_launch {
  * runtime's lock and must not call cebus (CEBUS_REENTRANT).
  */
 typedef struct cebus_custom_op {
-    size_t struct_size;
-    const char *name;
-    uint32_t flags;    /**< CEBUS_CUSTOM_* */
-    uint64_t mutates;  /**< bit i: input i is written in place; then outputs are exactly those */
-    uint32_t n_out;
-    void *user;        /**< handed to every callback */
+    size_t struct_size; /**< sizeof this struct, as the caller was compiled */
+    const char *name;   /**< for errors, events and reports */
+    uint32_t flags;     /**< CEBUS_CUSTOM_* */
+    uint64_t mutates;   /**< bit i: input i is written in place; then outputs are exactly those */
+    uint32_t n_out;     /**< outputs of each call */
+    void *user;         /**< handed to every callback */
     /** Fills dtype, ndim and shape of each output (strides are made row-major). Not called for
      * ops that mutate. Anything but CEBUS_OK refuses the call. */
-    cebus_status (*infer)(void *user, const void *attrs, const cebus_view *const *in,
-                          uint32_t n_in, cebus_view *out);
+    cebus_status (*infer)(void *user, const void *attrs, const cebus_view *const *in, uint32_t n_in,
+                          cebus_view *out);
     /** Scratch bytes for the launch (data pointers NULL); NULL: none. Pure. */
     uint64_t (*workspace)(const cebus_custom_launch *launch);
     /** Philox blocks drawn; NULL with RNG: ceil(numel(out[0]) / 4). Pure. */
@@ -64,13 +67,12 @@ typedef struct cebus_custom_op {
      * in and out are the call's tensors, grad_out[i] NULL where zero. NULL: not differentiable. */
     cebus_status (*gradient)(void *user, cebus_runtime *rt, const void *attrs,
                              cebus_tensor *const *in, uint32_t n_in, cebus_tensor *const *out,
-                             cebus_tensor *const *grad_out, uint32_t n_out,
-                             cebus_tensor **grad_in);
+                             cebus_tensor *const *grad_out, uint32_t n_out, cebus_tensor **grad_in);
 } cebus_custom_op;
 
 /**
- * Calls a custom op: at most 64 inputs and 16 outputs. `attrs` are plain bytes, copied. out[0..n_out)
- * are new references; for mutated inputs, to those tensors.
+ * Calls a custom op: at most 64 inputs and 16 outputs. `attrs` are plain bytes, copied.
+ * out[0..n_out) are new references; for mutated inputs, to those tensors.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_call_custom(cebus_runtime *rt,
                                                           const cebus_custom_op *op,

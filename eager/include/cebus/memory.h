@@ -11,48 +11,57 @@ CEBUS_BEGIN_DECLS
 
 /** Counters since creation (peaks since the last reset). Filled up to struct_size. */
 typedef struct cebus_memory_stats {
-    size_t struct_size;
-    uint64_t allocated_bytes_current; /**< allocated_bytes.all.current: used in the arena */
-    uint64_t allocated_bytes_peak;
+    size_t struct_size;                 /**< sizeof this struct, as the caller was compiled */
+    uint64_t allocated_bytes_current;   /**< allocated_bytes.all.current: used in the arena */
+    uint64_t allocated_bytes_peak;      /**< allocated_bytes.all.peak */
     uint64_t allocated_bytes_allocated; /**< sum of all that was ever placed */
     uint64_t reserved_bytes_current;    /**< the arena: the budget */
     uint64_t active_bytes_persistent;   /**< parameters, optimizer state, buffers */
     uint64_t inactive_split_bytes;      /**< free bytes below the largest hole: fragmentation */
-    uint64_t largest_hole;
-    uint64_t num_alloc_retries; /**< requests that needed an eviction */
-    uint64_t num_ooms;
-    uint64_t calls;          /**< kernels run for the program, replays not counted */
-    uint64_t evictions;      /**< values dropped under pressure */
-    uint64_t dropped_bytes;  /**< their bytes */
-    uint64_t eager_drops;    /**< values dropped because nobody held them any more */
-    uint64_t recomputes;     /**< kernels run again by replays */
-    uint64_t recompute_ns;
-    uint64_t compute_ns;     /**< kernels of the program proper */
-    uint64_t searches;       /**< victim searches */
-    uint64_t search_ns;
-    uint64_t compactions;    /**< times the compaction rung was climbed */
-    uint64_t moved_bytes;
-    uint64_t lineage_cuts;   /**< times records were given up to free what they kept */
-    uint64_t fragmentation_ppm_sum; /**< over retries: max(0, free - request) / budget, 1e-6 */
-    uint64_t fragmentation_ppm_max;
-    uint64_t live_records;   /**< call records in host memory */
-    uint64_t host_bytes;     /**< host memory of the books */
-    uint64_t outside_bytes;  /**< device memory outside the arena: library handles, hidden scratch */
+    uint64_t largest_hole;              /**< bytes of the largest free block */
+    uint64_t num_alloc_retries;         /**< requests that needed an eviction */
+    uint64_t num_ooms;                  /**< calls that failed for want of memory */
+    uint64_t calls;                     /**< kernels run for the program, replays not counted */
+    uint64_t evictions;                 /**< values dropped under pressure */
+    uint64_t dropped_bytes;             /**< their bytes */
+    uint64_t eager_drops;               /**< values dropped because nobody held them any more */
+    uint64_t recomputes;                /**< kernels run again by replays */
+    uint64_t recompute_ns;              /**< their time */
+    uint64_t compute_ns;                /**< kernels of the program proper */
+    uint64_t searches;                  /**< victim searches */
+    uint64_t search_ns;                 /**< their time */
+    uint64_t compactions;               /**< times the compaction rung was climbed */
+    uint64_t moved_bytes;               /**< by compactions */
+    uint64_t lineage_cuts;              /**< times records were given up to free what they kept */
+    uint64_t fragmentation_ppm_sum;     /**< over retries: max(0, free - request) / budget, 1e-6 */
+    uint64_t fragmentation_ppm_max;     /**< the largest of these */
+    uint64_t live_records;              /**< call records in host memory */
+    uint64_t host_bytes;                /**< host memory of the books */
+    uint64_t outside_bytes; /**< device memory outside the arena: library handles, hidden scratch */
 } cebus_memory_stats;
 
-#define CEBUS_MEMORY_STATS_INIT {.struct_size = sizeof(cebus_memory_stats)}
+/** To be filled. */
+#define CEBUS_MEMORY_STATS_INIT                                                                    \
+    {                                                                                              \
+        .struct_size = sizeof(cebus_memory_stats)                                                  \
+    }
 
+/** All counters at once. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_memory_stats(cebus_runtime *rt,
                                                                    cebus_memory_stats *out);
+/** Bytes used in the arena now. */
 CEBUS_API uint64_t cebus_memory_allocated(cebus_runtime *rt);
+/** The most since creation or the last reset. */
 CEBUS_API uint64_t cebus_max_memory_allocated(cebus_runtime *rt);
+/** Bytes of the arena: the budget. */
 CEBUS_API uint64_t cebus_memory_reserved(cebus_runtime *rt);
+/** Peaks start again from what is used now. */
 CEBUS_API void cebus_reset_peak_memory_stats(cebus_runtime *rt);
 
 /**
  * The report of the runtime's last out-of-memory error: bytes wanted, budget, live bytes by
- * class, largest hole, stranded bytes, rungs tried, the ten largest values that could not go and why
- * not. Returns the length it wanted, as snprintf does; empty when there was none.
+ * class, largest hole, stranded bytes, rungs tried, the ten largest values that could not go and
+ * why not. Returns the length it wanted, as snprintf does; empty when there was none.
  */
 CEBUS_API size_t cebus_runtime_oom_report(cebus_runtime *rt, char *text, size_t text_bytes);
 

@@ -18,7 +18,7 @@ CEBUS_BEGIN_DECLS
 
 /** Zero means default everywhere. Initialize with CEBUS_SGD_OPTIONS_INIT. */
 typedef struct cebus_sgd_options {
-    size_t struct_size;
+    size_t struct_size;  /**< sizeof this struct, as the caller was compiled */
     double lr;           /**< learning rate; default 1e-3. cebus_optimizer_set_lr() can make it 0 */
     double momentum;     /**< default 0: none, and no buffer is kept */
     double dampening;    /**< of the gradient that enters the momentum; default 0 */
@@ -26,6 +26,7 @@ typedef struct cebus_sgd_options {
     bool nesterov;       /**< needs momentum and no dampening */
 } cebus_sgd_options;
 
+/** All defaults. */
 #define CEBUS_SGD_OPTIONS_INIT                                                                     \
     {                                                                                              \
         .struct_size = sizeof(cebus_sgd_options)                                                   \
@@ -33,7 +34,7 @@ typedef struct cebus_sgd_options {
 
 /** Zero means default everywhere. Initialize with CEBUS_ADAM_OPTIONS_INIT. */
 typedef struct cebus_adam_options {
-    size_t struct_size;
+    size_t struct_size;  /**< sizeof this struct, as the caller was compiled */
     double lr;           /**< learning rate; default 1e-3. cebus_optimizer_set_lr() can make it 0 */
     double beta1;        /**< decay of the mean; default 0.9 */
     double beta2;        /**< decay of the mean square; default 0.999 */
@@ -42,6 +43,7 @@ typedef struct cebus_adam_options {
     bool decoupled;      /**< AdamW: shrinks the parameter and leaves the gradient alone */
 } cebus_adam_options;
 
+/** All defaults. */
 #define CEBUS_ADAM_OPTIONS_INIT                                                                    \
     {                                                                                              \
         .struct_size = sizeof(cebus_adam_options)                                                  \
@@ -117,6 +119,7 @@ typedef enum cebus_optimizer_buffer {
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_create_sgd(cebus_runtime *rt,
                                                                    const cebus_sgd_options *options,
                                                                    cebus_optimizer **out);
+/** The same for Adam and AdamW. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_create_adam(
     cebus_runtime *rt, const cebus_adam_options *options, cebus_optimizer **out);
 /** Releases its references; parameters live on. NULL is allowed. */
@@ -144,6 +147,7 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_zero_grad(cebus_optimize
 /** A learning rate for the steps from now on: finite and >= 0. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_set_lr(cebus_optimizer *optimizer,
                                                                double lr);
+/** The learning rate in force. */
 CEBUS_API double cebus_optimizer_lr(const cebus_optimizer *optimizer);
 
 /**
@@ -157,6 +161,7 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_state(cebus_optimizer *o
 /** Steps that parameter `index` has taken. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_step_count(const cebus_optimizer *optimizer,
                                                                    size_t index, int64_t *out);
+/** Goes on from a saved count, >= 0. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_set_step_count(cebus_optimizer *optimizer,
                                                                        size_t index, int64_t count);
 /** @} */

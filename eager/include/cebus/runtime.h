@@ -30,18 +30,22 @@ enum {
 
 /** Zero means default everywhere. Initialize with CEBUS_RUNTIME_OPTIONS_INIT. */
 typedef struct cebus_runtime_options {
-    size_t struct_size;
-    const char *device;     /**< "cpu" (default) */
-    uint64_t memory_budget; /**< bytes; default 80% of what the process may use */
-    const char *policy;     /**< "none", "lru", "dtr", "dtr-local", "dte", "coop" (default) */
-    int threads;            /**< for kernels, default all cores; part of what decides bits */
-    uint64_t seed;          /**< of the random number generator */
-    cebus_cost_model cost_model;
-    uint32_t debug;                   /**< CEBUS_DEBUG_* */
+    size_t struct_size;          /**< sizeof this struct, as the caller was compiled */
+    const char *device;          /**< "cpu" (default) */
+    uint64_t memory_budget;      /**< bytes; default 80% of what the process may use */
+    const char *policy;          /**< "none", "lru", "dtr", "dtr-local", "dte", "coop" (default) */
+    int threads;                 /**< for kernels, default all cores; part of what decides bits */
+    uint64_t seed;               /**< of the random number generator */
+    cebus_cost_model cost_model; /**< what evictions are decided by */
+    uint32_t debug;              /**< CEBUS_DEBUG_* */
     const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
 } cebus_runtime_options;
 
-#define CEBUS_RUNTIME_OPTIONS_INIT {.struct_size = sizeof(cebus_runtime_options)}
+/** All defaults. */
+#define CEBUS_RUNTIME_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        .struct_size = sizeof(cebus_runtime_options)                                               \
+    }
 
 /** `options` NULL: all defaults. Unknown non-zero bytes past the known struct are refused. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_create(const cebus_runtime_options *options,
@@ -54,14 +58,17 @@ CEBUS_API void cebus_runtime_destroy(cebus_runtime *rt);
  * cannot go does not fit, fails with CEBUS_OUT_OF_MEMORY and the old budget stands.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_budget(cebus_runtime *rt, uint64_t bytes);
+/** The budget in bytes. */
 CEBUS_API uint64_t cebus_runtime_budget(const cebus_runtime *rt);
 /** Another policy from the next eviction on. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_policy(cebus_runtime *rt,
                                                                  const char *policy);
+/** Name of the policy in force. */
 CEBUS_API const char *cebus_runtime_policy(const cebus_runtime *rt);
 /** Name of policy number `i`, NULL past the last. */
 CEBUS_API const char *cebus_policy_name(size_t i);
 
+/** Threads of the kernels; fixed for the runtime's life. */
 CEBUS_API int cebus_runtime_threads(const cebus_runtime *rt);
 
 /** Restarts the random number generator. */

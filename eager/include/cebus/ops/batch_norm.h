@@ -16,10 +16,11 @@
 
 CEBUS_BEGIN_DECLS
 
+/** Statistics and mode. Both moving averages or none; evaluation needs them. Make them persistent,
+ * as parameters: a training call writes them in place, once. */
 typedef struct cebus_batch_norm_options {
-    /** Moving averages of mean and (unbiased) variance. Both or none; needed in evaluation. Make
-     * them persistent, as parameters: a training call writes them in place, once. */
-    cebus_tensor *running_mean, *running_var;
+    cebus_tensor *running_mean; /**< moving average of the mean */
+    cebus_tensor *running_var;  /**< moving average of the (unbiased) variance */
     bool training;   /**< normalize by this batch's statistics, not by the running ones */
     double momentum; /**< weight of the new value in the moving averages, in (0, 1]; 0 means 0.1 */
     double eps;      /**< added to the variance, > 0; 0 means 1e-5 */

@@ -60,9 +60,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_argmin(cebus_runtime *rt, cebus_te
 /** What cebus_var() reduces and how. */
 typedef struct cebus_var_options {
     const int *dims; /**< NULL: all dimensions */
-    int n_dims;
-    int correction; /**< the sum of squares is divided by (elements - correction): 1 unbiased */
-    bool keepdim;
+    int n_dims;      /**< length of dims */
+    int correction;  /**< the sum of squares is divided by (elements - correction): 1 unbiased */
+    bool keepdim;    /**< reduced dimensions stay, with length 1 */
 } cebus_var_options;
 
 /**
