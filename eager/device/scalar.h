@@ -171,10 +171,65 @@ CEBUS_INLINE void cebus_sincos_turn_f32(float u, float *out_sin, float *out_cos)
     *out_cos = (quarter + 1) & 2 ? -cosine : cosine;
 }
 
+/** @name What f32 takes from libm (exactly rounded, or too seldom used to matter), and f64 */
+/** @{ */
+CEBUS_INLINE float cebus_sqrt_f32(float x)
+{
+    return sqrtf(x);
+}
+CEBUS_INLINE float cebus_sin_f32(float x)
+{
+    return sinf(x);
+}
+CEBUS_INLINE float cebus_cos_f32(float x)
+{
+    return cosf(x);
+}
+CEBUS_INLINE float cebus_pow_f32(float x, float y)
+{
+    return powf(x, y);
+}
+CEBUS_INLINE double cebus_abs_f64(double x)
+{
+    return fabs(x);
+}
+CEBUS_INLINE double cebus_exp_f64(double x)
+{
+    return exp(x);
+}
+CEBUS_INLINE double cebus_log_f64(double x)
+{
+    return log(x);
+}
+CEBUS_INLINE double cebus_sqrt_f64(double x)
+{
+    return sqrt(x);
+}
+CEBUS_INLINE double cebus_sin_f64(double x)
+{
+    return sin(x);
+}
+CEBUS_INLINE double cebus_cos_f64(double x)
+{
+    return cos(x);
+}
+CEBUS_INLINE double cebus_pow_f64(double x, double y)
+{
+    return pow(x, y);
+}
+CEBUS_INLINE double cebus_tanh_f64(double x)
+{
+    return tanh(x);
+}
+CEBUS_INLINE double cebus_erf_f64(double x)
+{
+    return erf(x);
+}
 CEBUS_INLINE double cebus_sigmoid_f64(double x)
 {
     double e = exp(-fabs(x));
     return (x < 0.0 ? e : 1.0) / (1.0 + e);
 }
+/** @} */
 
 #endif

@@ -9,21 +9,22 @@
  * resolvers are global symbols, so that equal static names of two files collide).
  *
  * CEBUS_IVDEP before a loop promises that no iteration reads what another one writes (arrays are
- * either the very same or apart), so that in-place loops vectorize too.
+ * either the very same or apart), so that in-place loops vectorize too. clang has no pragma that
+ * says so without demanding that the loop be vectorized.
  */
 #ifndef CEBUS_EAGER_DEVICE_CPU_CLONES_H
 #define CEBUS_EAGER_DEVICE_CPU_CLONES_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 &&           \
-    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#include <stdint.h> /* says whether this is glibc: only its loader picks clones */
+
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) &&       \
+    __GNUC__ >= 12 && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define CEBUS_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CEBUS_CLONES
 #endif
 
-#if defined(__clang__)
-#define CEBUS_IVDEP _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+#if defined(__GNUC__) && !defined(__clang__)
 #define CEBUS_IVDEP _Pragma("GCC ivdep")
 #else
 #define CEBUS_IVDEP

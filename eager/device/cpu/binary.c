@@ -1,0 +1,159 @@
+/* Functions of two operands (formulas: eager/device/elementwise.h). */
+#include "eager/device/cpu/binary.h"
+
+#include "eager/device/cpu/clones.h"
+#include "eager/device/cpu/families.h"
+#include "eager/device/cpu/sweep.h"
+#include "eager/device/elementwise.h"
+#include "eager/ops/binary.h"
+#include "eager/ops/entry.h"
+
+/* --- loops --------------------------------------------------------------------------------- */
+
+/* A loop `name`: out[i] = formula, after `setup` once and `each` for every i. */
+#define LOOP(name, T_out, setup, each, formula)                                                    \
+    CEBUS_CLONES static void name(int64_t n, void *out, const void *const *in, const void *attrs)  \
+    {                                                                                              \
+        T_out *to = out;                                                                           \
+        (void)attrs;                                                                               \
+        setup;                                                                                     \
+        CEBUS_IVDEP                                                                                \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            each;                                                                                  \
+            to[i] = formula;                                                                       \
+        }                                                                                          \
+    }
+
+#define PAIR(T) const T *a = in[0], *b = in[1]
+#define TWO(T) T x = a[i], y = b[i]
+#define NUMBER(T)                                                                                  \
+    const T *a = in[0];                                                                            \
+    const T s = (T)((const cebus_number_attrs *)attrs)->value
+#define ONE(T) T x = a[i]
+
+#define PAIR_LOOP(T, S, name, formula) LOOP(name##_##S, T, PAIR(T), TWO(T), formula)
+CEBUS_BINARY_LIST(PAIR_LOOP, float, f32)
+CEBUS_BINARY_LIST(PAIR_LOOP, double, f64)
+CEBUS_BINARY_I64_LIST(PAIR_LOOP)
+
+#define SCALAR_LOOP(T, S, name, formula) LOOP(name##_##S, T, NUMBER(T), ONE(T), formula)
+CEBUS_SCALAR_LIST(SCALAR_LOOP, float, f32)
+CEBUS_SCALAR_LIST(SCALAR_LOOP, double, f64)
+CEBUS_SCALAR_I64_LIST(SCALAR_LOOP)
+LOOP(pow_scalar_f32, float, NUMBER(float), ONE(float), cebus_pow_f32(x, s))
+LOOP(pow_scalar_f64, double, NUMBER(double), ONE(double), cebus_pow_f64(x, s))
+
+/* A number may lie between integers, or beyond them: those compare as doubles. */
+#define NUMBER_F64(T)                                                                              \
+    const T *a = in[0];                                                                            \
+    const double s = ((const cebus_number_attrs *)attrs)->value
+#define COMPARISON_LOOPS(name, operator)                                                           \
+    LOOP(name##_f32, uint8_t, PAIR(float), TWO(float), x operator y)                               \
+    LOOP(name##_f64, uint8_t, PAIR(double), TWO(double), x operator y)                             \
+    LOOP(name##_i64, uint8_t, PAIR(int64_t), TWO(int64_t), x operator y)                           \
+    LOOP(name##_scalar_f32, uint8_t, NUMBER(float), ONE(float), x operator s)                      \
+    LOOP(name##_scalar_f64, uint8_t, NUMBER(double), ONE(double), x operator s)                    \
+    LOOP(name##_scalar_i64, uint8_t, NUMBER_F64(int64_t), ONE(int64_t), (double)x operator s)
+CEBUS_COMPARISON_LIST(COMPARISON_LOOPS)
+
+#define CHOICE(T)                                                                                  \
+    const uint8_t *c = in[0];                                                                      \
+    const T *a = in[1], *b = in[2]
+LOOP(where_f32, float, CHOICE(float), TWO(float), c[i] ? x : y)
+LOOP(where_f64, double, CHOICE(double), TWO(double), c[i] ? x : y)
+LOOP(where_i64, int64_t, CHOICE(int64_t), TWO(int64_t), c[i] ? x : y)
+
+#define MASKED(T)                                                                                  \
+    const T *a = in[0];                                                                            \
+    const uint8_t *mask = in[1];                                                                   \
+    const T s = (T)((const cebus_mask_attrs *)attrs)->scale;                                       \
+    const bool drop = ((const cebus_mask_attrs *)attrs)->inverted
+LOOP(mask_scale_f32, float, MASKED(float), ONE(float), (mask[i] != 0) == drop ? 0.0F : x * s)
+LOOP(mask_scale_f64, double, MASKED(double), ONE(double), (mask[i] != 0) == drop ? 0.0 : x * s)
+
+#define BACKWARD(T) const T *grad = in[0], *a = in[1], *b = in[2]
+#define G_TWO(T) T g = grad[i], x = a[i], y = b[i]
+#define BACKWARD_NUMBER(T)                                                                         \
+    const T *grad = in[0], *a = in[1];                                                             \
+    const T s = (T)((const cebus_number_attrs *)attrs)->value
+#define G_ONE(T) T g = grad[i], x = a[i]
+#define BACKWARD_LOOPS(T, S)                                                                       \
+    LOOP(pow_base_backward_##S, T, BACKWARD(T), G_TWO(T), g *(cebus_pow_slope_##S(x, y)))          \
+    LOOP(pow_exponent_backward_##S, T, BACKWARD(T), G_TWO(T),                                      \
+         g *(cebus_pow_exponent_slope_##S(x, y)))                                                  \
+    LOOP(larger_share_##S, T, BACKWARD(T), G_TWO(T), x > y ? g : (x == y ? (T)0.5 * g : (T)0))     \
+    LOOP(pow_scalar_backward_##S, T, BACKWARD_NUMBER(T), G_ONE(T), g *(cebus_pow_slope_##S(x, s)))
+BACKWARD_LOOPS(float, f32)
+BACKWARD_LOOPS(double, f64)
+
+/* --- kernels ------------------------------------------------------------------------------- */
+
+#define FLOATS(name) [CEBUS_LANE_F32] = name##_f32, [CEBUS_LANE_F64] = name##_f64
+#define NUMBERS(name) FLOATS(name), [CEBUS_LANE_I64] = name##_i64
+
+#define RUN(function, ...)                                                                         \
+    cebus_status function(const cebus_launch *launch)                                              \
+    {                                                                                              \
+        static const cebus_sweep sweep = {__VA_ARGS__};                                            \
+        return cebus_sweep_run(launch, &sweep);                                                    \
+    }
+static RUN(run_add, .fn = {NUMBERS(add)}) static RUN(run_sub,
+                                                     .fn = {NUMBERS(sub)}) RUN(cebus_cpu_run_mul,
+                                                                               .fn = {NUMBERS(mul)})
+    RUN(cebus_cpu_run_div, .fn = {FLOATS(div)}) static RUN(
+        run_pow,
+        .fn = {NUMBERS(
+            pow)}) static RUN(run_maximum,
+                              .fn = {NUMBERS(
+                                  maximum)}) static RUN(run_minimum,
+                                                        .fn = {NUMBERS(
+                                                            minimum)}) RUN(cebus_cpu_run_add_scalar,
+                                                                           .fn = {NUMBERS(
+                                                                               add_scalar)})
+        RUN(cebus_cpu_run_mul_scalar, .fn = {NUMBERS(mul_scalar)}) static RUN(run_div_scalar, .fn = {FLOATS(div_scalar)}) static RUN(run_rsub_scalar, .fn = {NUMBERS(rsub_scalar)}) static RUN(
+            run_pow_scalar,
+            .fn = {NUMBERS(
+                pow_scalar)}) static RUN(run_where, .fn = {NUMBERS(where)},
+                                         .byte_inputs =
+                                             1) static RUN(run_mask_scale,
+                                                           .fn = {FLOATS(mask_scale)},
+                                                           .byte_inputs =
+                                                               2) static RUN(run_pow_base_backward,
+                                                                             .fn = {FLOATS(
+                                                                                 pow_base_backward)}) static RUN(run_pow_exponent_backward,
+                                                                                                                 .fn = {FLOATS(
+                                                                                                                     pow_exponent_backward)}) static RUN(run_larger_share,
+                                                                                                                                                         .fn = {FLOATS(
+                                                                                                                                                             larger_share)}) static RUN(run_pow_scalar_backward,
+                                                                                                                                                                                        .fn = {FLOATS(
+                                                                                                                                                                                            pow_scalar_backward)})
+
+#define COMPARISON_RUNS(name, operator)                                                            \
+    static RUN(run_##name, .fn = {NUMBERS(name)}, .out_lane = CEBUS_LANE_U8) static RUN(           \
+        run_##name##_scalar, .fn = {NUMBERS(name##_scalar)}, .out_lane = CEBUS_LANE_U8)
+            CEBUS_COMPARISON_LIST(COMPARISON_RUNS)
+
+#define COMPARISON_ENTRIES(name, operator)                                                         \
+    {.op = #name, .run = run_##name}, {.op = #name "_scalar", .run = run_##name##_scalar},
+                const cebus_kernel cebus_cpu_binary[] = {
+                    {.op = "add", .run = run_add},
+                    {.op = "sub", .run = run_sub},
+                    {.op = "mul", .run = cebus_cpu_run_mul},
+                    {.op = "div", .run = cebus_cpu_run_div},
+                    {.op = "pow", .run = run_pow},
+                    {.op = "maximum", .run = run_maximum},
+                    {.op = "minimum", .run = run_minimum},
+                    {.op = "add_scalar", .run = cebus_cpu_run_add_scalar},
+                    {.op = "mul_scalar", .run = cebus_cpu_run_mul_scalar},
+                    {.op = "div_scalar", .run = run_div_scalar},
+                    {.op = "rsub_scalar", .run = run_rsub_scalar},
+                    {.op = "pow_scalar", .run = run_pow_scalar},
+                    {.op = "where", .run = run_where},
+                    {.op = "mask_scale", .run = run_mask_scale},
+                    {.op = "pow_base_backward", .run = run_pow_base_backward},
+                    {.op = "pow_exponent_backward", .run = run_pow_exponent_backward},
+                    {.op = "larger_share", .run = run_larger_share},
+                    {.op = "pow_scalar_backward", .run = run_pow_scalar_backward},
+                    CEBUS_COMPARISON_LIST(COMPARISON_ENTRIES) /* */
+                    {0},
+};

@@ -1,0 +1,63 @@
+#include "eager/ops/cast.h"
+
+#include <cebus/ops/cast.h>
+
+#include "eager/ops/entry.h"
+#include "eager/view.h"
+
+static cebus_status cast_infer(cebus_infer *io)
+{
+    const cebus_cast_attrs *attrs = io->attrs;
+    const cebus_view *x = io->in[0];
+    if (attrs->row_major)
+        cebus_view_contiguous(&io->out[0], attrs->dtype, x->ndim, x->shape);
+    else
+        cebus_view_like(&io->out[0], x, attrs->dtype);
+    return CEBUS_OK;
+}
+
+static const cebus_op op_cast = {
+    .name = "cast", .infer = cast_infer, .gradient = cebus_cast_gradient};
+
+static cebus_status run_cast(cebus_runtime *rt, cebus_tensor *x, cebus_cast_attrs attrs,
+                             cebus_tensor **out)
+{
+    cebus_call_spec spec = {
+        .op = &op_cast,
+        .attrs = &attrs,
+        .attr_bytes = sizeof attrs,
+        .in = &x,
+        .n_in = 1,
+        .n_out = 1,
+    };
+    return cebus_entry_run(rt, &spec, out);
+}
+
+cebus_status cebus_cast(cebus_runtime *rt, cebus_tensor *x, cebus_dtype dtype, cebus_tensor **out)
+{
+    if (out)
+        *out = NULL;
+    if (cebus_dtype_size(dtype) == 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "cast", "%d is no element type", (int)dtype);
+    if (out && x && cebus_tensor_dtype(x) == dtype) {
+        *out = cebus_tensor_retain(x);
+        return CEBUS_OK;
+    }
+    return run_cast(rt, x, (cebus_cast_attrs){.dtype = dtype}, out);
+}
+
+cebus_status cebus_clone(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
+{
+    cebus_cast_attrs attrs = {.dtype = x ? cebus_tensor_dtype(x) : CEBUS_F32};
+    return run_cast(rt, x, attrs, out);
+}
+
+cebus_status cebus_contiguous(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
+{
+    if (out && x && cebus_tensor_is_contiguous(x)) {
+        *out = cebus_tensor_retain(x);
+        return CEBUS_OK;
+    }
+    cebus_cast_attrs attrs = {.dtype = x ? cebus_tensor_dtype(x) : CEBUS_F32, .row_major = 1};
+    return run_cast(rt, x, attrs, out);
+}
