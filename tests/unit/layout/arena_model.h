@@ -194,7 +194,7 @@ static inline cebus_block *model_next_to_move(const arena_model *model, uint64_t
     return NULL;
 }
 
-/** One step of compaction. `from` is NULL or the last block moved; set to the block moved now. */
+/** One step of compaction. `from` is NULL or a used block; set to the block moved now. */
 static inline const char *model_compact_step(arena_model *model, cebus_block **from)
 {
     uint64_t start = *from != NULL ? (*from)->offset / MODEL_ALIGNMENT : 0;
@@ -251,7 +251,7 @@ static inline const char *model_step(arena_model *model, const uint8_t bytes[4])
     case 1:
         return model_compact(model);
     case 2:
-        return model_compact_step(model, &(cebus_block *){NULL});
+        return model_compact_step(model, &(cebus_block *){model->blocks[wide % MODEL_UNITS]});
     case 3:
         return model_place_in(model, bytes[2], size, zone);
     case 4:

@@ -137,4 +137,10 @@ Test(bins, stay_shallow_with_holes_of_one_size)
     cr_expect_leq(depth_of(bins.root[6][0]), 50); /* 2 log2 n is 29 */
     cr_expect_eq(cebus_bins_find(&bins, 64, true), &holes[0]);
     cr_expect_eq(cebus_bins_find(&bins, 64, false), &holes[HOLES - 1]);
+    for (int i = 0; i < HOLES; i++) {
+        if (i % 50 != 0)
+            cebus_bins_remove(&bins, &holes[i]);
+    }
+    cr_expect_leq(depth_of(bins.root[6][0]), 34); /* of 400 */
+    cr_expect(cebus_bins_check(&bins, HOLES / 50));
 }

@@ -44,6 +44,8 @@ Test(window, prices_at_the_edges)
     cr_expect_eq(price(UINT64_C(1) << 63, 0, 1), CEBUS_PRICE_MAX);
     cr_expect_eq(price(UINT64_MAX, 0, UINT64_MAX), UINT64_C(1) << CEBUS_PRICE_SHIFT);
     cr_expect_eq(price(UINT64_MAX - 1, 0, UINT64_MAX), (UINT64_C(1) << CEBUS_PRICE_SHIFT) - 1);
+    cr_expect_eq(price(UINT64_C(3) << 50, 0, UINT64_C(1) << 51), UINT64_C(3) << 25);
+    cr_expect_eq(price(UINT64_C(524289) << 40, 0, UINT64_C(1) << 41), CEBUS_PRICE_MAX);
     cr_expect_eq(price(0, 0, 1), 0);
     cr_expect_eq(price(CEBUS_PRICE_MAX >> CEBUS_PRICE_SHIFT, 0, 1), CEBUS_PRICE_MAX);
     cr_expect_eq(price((CEBUS_PRICE_MAX >> CEBUS_PRICE_SHIFT) - 1, 0, 1),

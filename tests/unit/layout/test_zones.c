@@ -54,6 +54,7 @@ Test(zones, take_any_cost_and_size)
     cr_expect_eq(cebus_density_classify(&density, 0, 0), CEBUS_ZONE_CHEAP);
     cr_expect_eq(cebus_density_classify(&density, UINT64_MAX, 0), CEBUS_ZONE_EXPENSIVE);
     cr_expect_eq(cebus_density_classify(&density, 1, UINT64_MAX), CEBUS_ZONE_CHEAP);
+    cr_expect_eq(cebus_density_classify(&density, UINT64_C(1) << 50, 1), CEBUS_ZONE_EXPENSIVE);
     for (int n = 0; n < 10000; n++)
         cebus_density_classify(&density, UINT64_MAX, 1);
     cr_expect_eq(cebus_density_classify(&density, UINT64_MAX, 2), CEBUS_ZONE_CHEAP);
