@@ -125,6 +125,18 @@ void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value)
     cebus_value_release(lineage, value);
 }
 
+void cebus_value_park(cebus_value *value)
+{
+    value->parked++;
+    value->refs++;
+}
+
+void cebus_value_unpark(cebus_lineage *lineage, cebus_value *value)
+{
+    value->parked--;
+    cebus_value_release(lineage, value);
+}
+
 void cebus_value_retain(cebus_value *value)
 {
     value->refs++;

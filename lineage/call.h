@@ -76,7 +76,10 @@ void cebus_value_detach(cebus_lineage *lineage, cebus_value *value);
 /** A handle outside lineage takes (drops) the value. A value at zero refs queues as dead. */
 void cebus_value_hold(cebus_value *value);
 void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value);
-/** The same without claiming the bytes: the version must stay nameable, not resident. */
+/** The same without claiming the bytes: the version must stay rebuildable, not resident. */
+void cebus_value_park(cebus_value *value);
+void cebus_value_unpark(cebus_lineage *lineage, cebus_value *value);
+/** A bare reference: it only keeps the struct. */
 void cebus_value_retain(cebus_value *value);
 void cebus_value_release(cebus_lineage *lineage, cebus_value *value);
 

@@ -5,7 +5,7 @@
  * bytes exist now (`resident`), and who wants it:
  *  - holders: handles outside lineage (a storage whose current version it is; the autograd graph);
  *  - edges: records that read it when they are replayed.
- * refs = holders + edges. At zero the value is dead and waits to be reaped (call.h).
+ * refs = holders + edges + parked names. At zero the value is dead and waits to be reaped (call.h).
  *
  * An absent value must be rebuildable: it has a producer, and each input of that is resident or,
  * again, rebuildable (cebus_lineage_check verifies the closure). A leaf cannot be rebuilt: its
@@ -31,6 +31,7 @@ typedef struct cebus_value {
     uint64_t bytes;                 /**< of the whole storage */
     uint64_t group_cost;            /**< what it added to its class */
     uint32_t refs, holders;
+    uint32_t parked;                /**< of refs: names kept so that the version can be held again */
     uint32_t pins;                  /**< uses by the running call: must stay */
     uint32_t plan_uses;             /**< reads left in the running replay list */
     uint32_t ghost_depth;           /**< longest chain of unheld versions behind it */

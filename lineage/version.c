@@ -25,7 +25,7 @@ static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, cebu
                 cebus_value *made = call->out[i];
                 if (made == NULL || made->resident)
                     continue;
-                if (made->holders > 0) {
+                if (made->holders > 0 || made->parked > 0) {
                     *out_held = made;
                     return CEBUS_OK;
                 }

@@ -22,6 +22,9 @@ struct cebus_device {
     cebus_cpu cpu;
     cebus_host_allocator host;
     int threads;
+    uint64_t rss_at_open;
+    char *slab;
+    uint64_t slab_bytes;
 };
 
 static const cebus_kernel *const families[] = {
@@ -40,6 +43,44 @@ static int available_threads(void)
 #endif
 }
 
+static uint64_t resident_set(void)
+{
+    unsigned long long total = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%llu %llu", &total, &resident) != 2)
+        resident = 0;
+    fclose(file);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/** Pages of the slab that have memory behind them. */
+static uint64_t slab_resident(const cebus_device *device)
+{
+    enum { CHUNK = 4096 };
+    unsigned char pages[CHUNK];
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), count = 0;
+    for (uint64_t at = 0; at < device->slab_bytes; at += CHUNK * page) {
+        uint64_t bytes = device->slab_bytes - at < CHUNK * page ? device->slab_bytes - at
+                                                                : CHUNK * page;
+        if (mincore(device->slab + at, bytes, pages) != 0)
+            return count * page;
+        for (uint64_t i = 0; i < (bytes + page - 1) / page; i++)
+            count += pages[i] & 1;
+    }
+    return count * page;
+}
+
+/** Growth of the process beside the slab since the device opened: library handles, generated
+ * code, their hidden scratch, and whatever the program itself took meanwhile. */
+static uint64_t outside_bytes(const cebus_device *device)
+{
+    uint64_t now = resident_set();
+    uint64_t known = device->rss_at_open + slab_resident(device);
+    return now > known ? now - known : 0;
+}
+
 static cebus_status cpu_open(int threads, const cebus_host_allocator *host, cebus_device **out)
 {
     cebus_device *device = host->alloc(host->context, sizeof *device);
@@ -48,6 +89,7 @@ static cebus_status cpu_open(int threads, const cebus_host_allocator *host, cebu
     memset(device, 0, sizeof *device);
     device->host = *host;
     device->threads = threads > 0 ? threads : available_threads();
+    device->rss_at_open = resident_set();
     *out = device;
     return CEBUS_OK;
 }
@@ -81,14 +123,13 @@ static void cpu_query(cebus_device *device, cebus_device_info *out)
     *out = (cebus_device_info){
         .memory_bytes = usable_memory(),
         .alignment = 64,
-        .outside_bytes = cebus_dnnl_outside_bytes(device->cpu.dnnl),
+        .outside_bytes = outside_bytes(device),
         .threads = device->threads,
     };
 }
 
 static cebus_status cpu_slab_reserve(cebus_device *device, uint64_t bytes, char **out_base)
 {
-    (void)device;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
@@ -98,7 +139,8 @@ static cebus_status cpu_slab_reserve(cebus_device *device, uint64_t bytes, char 
 #ifdef MADV_HUGEPAGE
     madvise(base, bytes, MADV_HUGEPAGE);
 #endif
-    *out_base = base;
+    device->slab = *out_base = base;
+    device->slab_bytes = bytes;
     return CEBUS_OK;
 }
 
@@ -143,7 +185,7 @@ static const cebus_kernel *cpu_kernel_find(cebus_device *device, const char *op)
 {
     (void)device;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        for (const cebus_kernel *kernel = families[i]; kernel->op != NULL; kernel++) {
+        for (const cebus_kernel *kernel = families[i]; kernel != NULL && kernel->op != NULL; kernel++) {
             if (strcmp(kernel->op, op) == 0)
                 return kernel;
         }

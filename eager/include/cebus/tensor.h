@@ -89,10 +89,11 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_from_host(cebus_tensor 
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_item(cebus_tensor *tensor, double *out);
 
 /**
- * Gives access to the bytes: pins the storage where it is until cebus_tensor_unmap(). *out is
- * the address of the view's first element. Counted; named in the out-of-memory report.
+ * Lets the caller read the bytes in place: pins the storage where it is until
+ * cebus_tensor_unmap(). *out is the address of the view's first element (NULL when empty).
+ * Counted; named in the out-of-memory report. To write, use cebus_tensor_set_from_host().
  */
-CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_map(cebus_tensor *tensor, void **out);
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out);
 CEBUS_API void cebus_tensor_unmap(cebus_tensor *tensor);
 
 /**

@@ -1,0 +1,75 @@
+#include "eager/autograd/view.h"
+
+#include <cebus/ops.h>
+
+#include "eager/ops/reduce.h"
+#include "eager/view.h"
+
+static cebus_status reshape_gradient(const cebus_gradient *io)
+{
+    const cebus_view *in = &io->in_view[0];
+    return cebus_reshape(io->rt, io->grad_out[0], in->ndim, in->shape, &io->grad_in[0]);
+}
+
+static cebus_status permute_gradient(const cebus_gradient *io)
+{
+    const cebus_view_attrs *attrs = io->attrs;
+    int inverse[CEBUS_MAX_DIMS];
+    for (int d = 0; d < io->in_view[0].ndim; d++)
+        inverse[attrs->dims[d]] = d;
+    return cebus_permute(io->rt, io->grad_out[0], inverse, &io->grad_in[0]);
+}
+
+static cebus_status expand_gradient(const cebus_gradient *io)
+{
+    return cebus_sum_to(io->rt, io->grad_out[0], &io->in_view[0], &io->grad_in[0]);
+}
+
+/** zeros in the input's shape with the gradient written where the view lay. */
+static cebus_status place(const cebus_gradient *io, cebus_status (*window)(cebus_runtime *,
+                                                                           cebus_tensor *,
+                                                                           const cebus_view_attrs *,
+                                                                           cebus_tensor **))
+{
+    const cebus_view *in = &io->in_view[0];
+    cebus_tensor *zeros = NULL, *part = NULL;
+    cebus_status status = cebus_zeros(io->rt, in->dtype, in->ndim, in->shape, &zeros);
+    if (status == CEBUS_OK)
+        status = window(io->rt, zeros, io->attrs, &part);
+    if (status == CEBUS_OK)
+        status = cebus_copy_(io->rt, part, io->grad_out[0]);
+    cebus_tensor_release(part);
+    if (status == CEBUS_OK)
+        io->grad_in[0] = zeros;
+    else
+        cebus_tensor_release(zeros);
+    return status;
+}
+
+static cebus_status slice_window(cebus_runtime *rt, cebus_tensor *x, const cebus_view_attrs *attrs,
+                                 cebus_tensor **out)
+{
+    return cebus_slice(rt, x, attrs->dims[0], attrs->start, attrs->stop, attrs->step, out);
+}
+
+static cebus_status select_window(cebus_runtime *rt, cebus_tensor *x,
+                                  const cebus_view_attrs *attrs, cebus_tensor **out)
+{
+    return cebus_select(rt, x, attrs->dims[0], attrs->start, out);
+}
+
+static cebus_status slice_gradient(const cebus_gradient *io)
+{
+    return place(io, slice_window);
+}
+
+static cebus_status select_gradient(const cebus_gradient *io)
+{
+    return place(io, select_window);
+}
+
+const cebus_op cebus_op_reshape = {.name = "reshape", .gradient = reshape_gradient};
+const cebus_op cebus_op_permute = {.name = "permute", .gradient = permute_gradient};
+const cebus_op cebus_op_slice = {.name = "slice", .gradient = slice_gradient};
+const cebus_op cebus_op_select = {.name = "select", .gradient = select_gradient};
+const cebus_op cebus_op_expand = {.name = "expand", .gradient = expand_gradient};

@@ -1,0 +1,21 @@
+/**
+ * view.h: gradients of views. The descriptors carry no kernel: a view moves no bytes.
+ */
+#ifndef CEBUS_EAGER_AUTOGRAD_VIEW_H
+#define CEBUS_EAGER_AUTOGRAD_VIEW_H
+
+#include "eager/op.h"
+
+/** What a view's gradient must know beside the two shapes. */
+typedef struct cebus_view_attrs {
+    int dims[CEBUS_MAX_DIMS]; /**< permute: the permutation; slice, select: dims[0] */
+    int64_t start, stop, step;
+} cebus_view_attrs;
+
+extern const cebus_op cebus_op_reshape; /**< also unsqueeze: any view of the same elements in order */
+extern const cebus_op cebus_op_permute;
+extern const cebus_op cebus_op_slice;
+extern const cebus_op cebus_op_select;
+extern const cebus_op cebus_op_expand;
+
+#endif

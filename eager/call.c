@@ -1,0 +1,464 @@
+#include "eager/call.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "eager/autograd/inplace.h"
+#include "eager/autograd/node.h"
+#include "eager/custom.h"
+#include "eager/debug.h"
+#include "eager/ladder.h"
+#include "eager/residency.h"
+#include "eager/view.h"
+#include "lineage/version.h"
+
+/** One call on its way: everything that must be undone if it fails. */
+typedef struct frame {
+    cebus_runtime *rt;
+    const cebus_call_spec *spec;
+    const cebus_op *op;
+    cebus_op_entry *entry;
+    cebus_call *call;
+    cebus_node *node;
+    uint64_t needs;
+    bool pinned;                            /**< the inputs are */
+    bool recordable;                        /**< a replay can make the outputs again */
+    cebus_pinned dependants;                /**< kept for a write to a leaf */
+    cebus_candidate *in[CEBUS_MAX_INPUTS];  /**< versions read */
+    cebus_candidate *out[CEBUS_MAX_OUTPUTS]; /**< versions made (mutated leaves: the same) */
+    cebus_tensor *tensors[CEBUS_MAX_OUTPUTS];
+} frame;
+
+static cebus_status no_host_memory(const frame *f)
+{
+    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, f->op->name, "no host memory to record the call");
+}
+
+void cebus_call_prepare(cebus_runtime *rt, const cebus_call *call, cebus_prepared *out)
+{
+    const cebus_view *views = cebus_call_views(call);
+    for (uint32_t i = 0; i < call->n_in; i++)
+        out->in[i] = (cebus_array){.view = &views[i]};
+    for (uint32_t j = 0; j < call->n_out; j++)
+        out->out[j] = (cebus_array){.view = &views[call->n_in + j]};
+    out->launch = (cebus_launch){
+        .attrs = cebus_call_attrs(call),
+        .in = out->in,
+        .out = out->out,
+        .n_in = call->n_in,
+        .n_out = call->n_out,
+        .threads = rt->info.threads,
+        .seed = call->seed,
+        .rng_offset = call->rng_offset,
+        .device = rt->device_context,
+    };
+}
+
+static void *array_address(cebus_runtime *rt, const cebus_candidate *candidate,
+                           const cebus_view *view)
+{
+    if (candidate == NULL)
+        return NULL;
+    char *base = candidate->block != NULL ? cebus_candidate_address(rt, candidate) : rt->base;
+    return base + view->offset * (int64_t)cebus_dtype_size(view->dtype);
+}
+
+/** Bytes moved at 10 GB/s plus a launch: repeatable, and good enough to tell cheap from dear. */
+static uint64_t estimate_cost(const cebus_op *op, const cebus_prepared *prepared)
+{
+    const cebus_launch *launch = &prepared->launch;
+    uint64_t bytes = 0, custom = 0;
+    if (op->flags & CEBUS_OP_CUSTOM)
+        custom = cebus_custom_cost(op, launch);
+    if (custom > 0)
+        return custom;
+    for (uint32_t i = 0; i < launch->n_in; i++)
+        bytes += (uint64_t)cebus_view_numel(prepared->in[i].view) *
+                 cebus_dtype_size(prepared->in[i].view->dtype);
+    for (uint32_t j = 0; j < launch->n_out; j++)
+        bytes += (uint64_t)cebus_view_numel(prepared->out[j].view) *
+                 cebus_dtype_size(prepared->out[j].view->dtype);
+    return 500 + (bytes + launch->workspace_bytes) / 10;
+}
+
+static cebus_status run_kernel(cebus_runtime *rt, const cebus_op *op,
+                               const cebus_prepared *prepared, const cebus_kernel *kernel,
+                               uint64_t *out_ns)
+{
+    uint64_t start = rt->device_ops->clock(rt->device);
+    rt->in_kernel = true;
+    cebus_status status = rt->device_ops->launch(rt->device, kernel, &prepared->launch);
+    rt->in_kernel = false;
+    *out_ns = rt->cost_model == CEBUS_COST_ESTIMATED
+                  ? estimate_cost(op, prepared)
+                  : rt->device_ops->clock(rt->device) - start;
+    rt->clock_ns += *out_ns;
+    return status;
+}
+
+cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_entry *entry,
+                               cebus_candidate *const *in, cebus_candidate *const *out,
+                               uint64_t *out_ns)
+{
+    cebus_prepared prepared;
+    cebus_block *workspace = NULL;
+    const cebus_op *op = call->op;
+    const cebus_kernel *kernel = entry->kernel;
+    cebus_call_prepare(rt, call, &prepared);
+    if (op->flags & CEBUS_OP_CUSTOM)
+        prepared.launch.user = (void *)op;
+    if (kernel->workspace != NULL)
+        prepared.launch.workspace_bytes = kernel->workspace(&prepared.launch);
+    if (prepared.launch.workspace_bytes > 0) {
+        cebus_status status =
+            cebus_ladder_reserve(rt, prepared.launch.workspace_bytes, CEBUS_ZONE_TRANSIENT,
+                                 op->name, &workspace);
+        if (status != CEBUS_OK)
+            return status;
+        prepared.launch.workspace = rt->base + workspace->offset;
+    }
+    for (uint32_t i = 0; i < call->n_in; i++)
+        prepared.in[i].data = array_address(rt, in[i], prepared.in[i].view);
+    for (uint32_t j = 0; j < call->n_out; j++)
+        prepared.out[j].data = array_address(rt, out[j], prepared.out[j].view);
+    cebus_status status = run_kernel(rt, op, &prepared, kernel, out_ns);
+    if (workspace != NULL)
+        cebus_ladder_release(rt, workspace);
+    return status;
+}
+
+static cebus_status check_inputs(const frame *f)
+{
+    const cebus_call_spec *spec = f->spec;
+    for (uint32_t i = 0; i < spec->n_in; i++) {
+        if (spec->in[i] != NULL && spec->in[i]->rt != f->rt)
+            return cebus_fail(CEBUS_RUNTIME_MISMATCH, f->op->name,
+                              "input %u belongs to another runtime; copy it over with "
+                              "cebus_tensor_to_host and cebus_tensor_from_host",
+                              i);
+    }
+    return CEBUS_OK;
+}
+
+/** Two views of one storage that share some elements but are not the same view. */
+static bool overlap_partially(const cebus_tensor *a, const cebus_tensor *b)
+{
+    if (a->storage != b->storage)
+        return false;
+    const cebus_view *v = &a->view, *w = &b->view;
+    if (v->offset == w->offset && v->dtype == w->dtype && cebus_view_same_layout(v, w))
+        return false;
+    return v->offset < cebus_view_extent(w) && w->offset < cebus_view_extent(v);
+}
+
+static cebus_status check_mutated(const frame *f, uint32_t i)
+{
+    cebus_tensor *tensor = f->spec->in[i];
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name, "input %u, written in place, is "
+                                                               "missing", i);
+    for (int d = 0; d < tensor->view.ndim; d++) {
+        if (tensor->view.strides[d] == 0 && tensor->view.shape[d] > 1)
+            return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
+                              "cannot write in place to an expanded tensor of shape %s: several "
+                              "elements share one location; cebus_clone() it first",
+                              CEBUS_SHAPE(&tensor->view));
+    }
+    for (uint32_t k = 0; k < f->spec->n_in; k++) {
+        if (k != i && f->spec->in[k] != NULL && overlap_partially(tensor, f->spec->in[k]))
+            return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
+                              "input %u shares some, not all, memory with the tensor written in "
+                              "place; cebus_clone() it first",
+                              k);
+    }
+    return cebus_inplace_check(f->rt, f->op, tensor);
+}
+
+/** The record: views of the inputs, attributes; infer fills the outputs' views in. */
+static cebus_status describe(frame *f)
+{
+    const cebus_call_spec *spec = f->spec;
+    const cebus_view *in[CEBUS_MAX_INPUTS];
+    size_t payload = (spec->n_in + spec->n_out) * sizeof(cebus_view) + spec->attr_bytes;
+    f->call = cebus_call_create(&f->rt->lineage, f->op, spec->n_in, spec->n_out, payload);
+    if (f->call == NULL)
+        return no_host_memory(f);
+    cebus_view *views = cebus_call_views(f->call);
+    for (uint32_t i = 0; i < spec->n_in; i++) {
+        in[i] = spec->in[i] != NULL ? &spec->in[i]->view : NULL;
+        if (in[i] != NULL)
+            views[i] = *in[i];
+        else
+            views[i] = (cebus_view){.dtype = CEBUS_F32};
+    }
+    if (spec->attr_bytes > 0)
+        memcpy(cebus_call_attrs(f->call), spec->attrs, spec->attr_bytes);
+    cebus_infer io = {.op = f->op,
+                      .attrs = cebus_call_attrs(f->call),
+                      .in = in,
+                      .n_in = spec->n_in,
+                      .n_out = spec->n_out,
+                      .out = views + spec->n_in};
+    cebus_status status = f->op->infer(&io);
+    for (uint32_t i = 0, j = 0; i < spec->n_in && status == CEBUS_OK; i++) {
+        if (!cebus_op_mutates(f->op, i))
+            continue;
+        status = check_mutated(f, i);
+        if (status == CEBUS_OK)
+            io.out[j++] = *in[i];
+    }
+    return status;
+}
+
+static void draw_random(frame *f, uint64_t *out_blocks)
+{
+    cebus_prepared prepared;
+    *out_blocks = 0;
+    if (!(f->op->flags & CEBUS_OP_RNG))
+        return;
+    f->call->seed = f->rt->seed;
+    f->call->rng_offset = f->rt->rng_offset;
+    cebus_call_prepare(f->rt, f->call, &prepared);
+    if (f->op->flags & CEBUS_OP_CUSTOM)
+        prepared.launch.user = (void *)f->op;
+    *out_blocks = f->op->rng_blocks != NULL
+                      ? f->op->rng_blocks(&prepared.launch)
+                      : ((uint64_t)cebus_view_numel(prepared.out[0].view) + 3) / 4;
+}
+
+/** A new output: version, storage, handle. */
+static cebus_status create_output(frame *f, uint32_t j)
+{
+    uint64_t bytes;
+    const cebus_view *view = &cebus_call_out_views(f->call)[j];
+    if (!cebus_view_bytes(view, &bytes))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
+                          "an output of shape %s has more bytes than can be addressed",
+                          CEBUS_SHAPE(view));
+    cebus_storage *storage = cebus_storage_create(f->rt, bytes);
+    if (storage == NULL)
+        return no_host_memory(f);
+    f->tensors[j] = cebus_tensor_create(f->rt, storage, view);
+    f->out[j] = storage->now;
+    cebus_storage_release(f->rt, storage);
+    return f->tensors[j] != NULL ? CEBUS_OK : no_host_memory(f);
+}
+
+/** A mutated input keeps its handle; a rebuildable one gets a new version. */
+static cebus_status create_version(frame *f, uint32_t j, uint32_t i)
+{
+    cebus_status status = CEBUS_OK;
+    f->tensors[j] = cebus_tensor_retain(f->spec->in[i]);
+    f->out[j] = f->in[i];
+    if (f->in[i]->value.producer == NULL)
+        return cebus_residency_before_write(f->rt, f->in[i], &f->dependants, f->op->name);
+    f->out[j] = cebus_candidate_create(f->rt, f->in[i]->value.bytes);
+    if (f->out[j] == NULL)
+        status = no_host_memory(f);
+    return status;
+}
+
+static cebus_status create_outputs(frame *f)
+{
+    cebus_status status = CEBUS_OK;
+    f->recordable = !(f->op->flags & CEBUS_OP_NONREPLAYABLE);
+    if (f->op->mutates == 0) {
+        for (uint32_t j = 0; j < f->spec->n_out && status == CEBUS_OK; j++)
+            status = create_output(f, j);
+        return status;
+    }
+    for (uint32_t i = 0, j = 0; i < f->spec->n_in && status == CEBUS_OK; i++) {
+        if (!cebus_op_mutates(f->op, i))
+            continue;
+        status = create_version(f, j++, i);
+        f->recordable = f->recordable && f->in[i]->value.producer != NULL;
+    }
+    return status;
+}
+
+static cebus_status place_outputs(frame *f)
+{
+    if (f->op->mutates != 0) {
+        for (uint32_t i = 0; i < f->spec->n_in; i++) {
+            if (cebus_op_mutates(f->op, i))
+                cebus_debug_leave(f->rt, f->in[i]);
+        }
+        return CEBUS_OK;
+    }
+    for (uint32_t j = 0; j < f->spec->n_out; j++) {
+        cebus_status status =
+            cebus_candidate_place(f->rt, f->out[j], f->entry->zone, f->op->name);
+        if (status != CEBUS_OK)
+            return status;
+    }
+    return CEBUS_OK;
+}
+
+static cebus_status execute(frame *f)
+{
+    uint64_t ns = 0, bytes = 0;
+    cebus_runtime *rt = f->rt;
+    cebus_candidate *const *out = f->op->mutates != 0 ? NULL : f->out;
+    cebus_candidate *written[CEBUS_MAX_OUTPUTS];
+    for (uint32_t i = 0, j = 0; out == NULL && i < f->spec->n_in; i++) {
+        if (cebus_op_mutates(f->op, i))
+            written[j++] = f->in[i];
+    }
+    cebus_status status =
+        cebus_call_launch(rt, f->call, f->entry, f->in, out != NULL ? out : written, &ns);
+    if (status != CEBUS_OK)
+        return status;
+    f->call->cost_ns = ns;
+    rt->stats.calls++;
+    rt->stats.compute_ns += ns;
+    for (uint32_t j = 0; j < f->spec->n_out; j++)
+        bytes += f->out[j]->value.bytes;
+    if (bytes > 0)
+        f->entry->zone = (uint8_t)cebus_density_classify(&rt->density, ns, bytes);
+    return CEBUS_OK;
+}
+
+/** The storage of a mutated input goes on with its new version. */
+static void commit_version(frame *f, uint32_t i, uint32_t j)
+{
+    cebus_candidate *old = f->in[i], *fresh = f->out[j];
+    cebus_storage *storage = f->spec->in[i]->storage;
+    storage->version++;
+    if (fresh == old) {
+        /* Cannot fail: create_version walked the same readers, so the scratch space is there. */
+        (void)cebus_version_cut(&f->rt->lineage, &old->value);
+        old->writes++;
+        old->hash = 0;
+        return;
+    }
+    fresh->exports = old->exports;
+    old->exports = 0;
+    cebus_candidate_move(f->rt, old, fresh);
+    storage->now = fresh;
+}
+
+static void commit(frame *f)
+{
+    cebus_runtime *rt = f->rt;
+    if (f->recordable) {
+        for (uint32_t i = 0; i < f->spec->n_in; i++) {
+            if (f->in[i] != NULL)
+                cebus_call_read(f->call, i, &f->in[i]->value);
+        }
+    }
+    for (uint32_t i = 0, j = 0; f->op->mutates != 0 && i < f->spec->n_in; i++) {
+        if (cebus_op_mutates(f->op, i))
+            commit_version(f, i, j++);
+    }
+    for (uint32_t j = 0; j < f->spec->n_out; j++) {
+        if (f->recordable)
+            cebus_call_make(f->call, j, &f->out[j]->value);
+        cebus_candidate_touch(rt, f->out[j]);
+    }
+    for (uint32_t i = 0; i < f->spec->n_in; i++) {
+        if (f->in[i] != NULL)
+            cebus_candidate_touch(rt, f->in[i]);
+    }
+    if (f->node != NULL) {
+        cebus_node_attach(rt, f->node, f->tensors);
+        f->node = NULL;
+    }
+}
+
+/** Unpins the inputs; overwritten versions lose the handle that held them. */
+static void finish(frame *f, bool committed)
+{
+    cebus_runtime *rt = f->rt;
+    if (f->pinned)
+        cebus_residency_end(rt, f->in, f->spec->n_in);
+    for (uint32_t i = 0, j = 0; f->op->mutates != 0 && i < f->spec->n_in; i++) {
+        if (!cebus_op_mutates(f->op, i))
+            continue;
+        cebus_candidate *fresh = f->out[j++];
+        if (fresh != NULL && fresh != f->in[i])
+            cebus_candidate_unhold(rt, committed ? f->in[i] : fresh);
+    }
+    cebus_residency_unpin(rt, &f->dependants);
+}
+
+static cebus_status run(frame *f)
+{
+    uint64_t blocks;
+    cebus_runtime *rt = f->rt;
+    cebus_status status = check_inputs(f);
+    if (status == CEBUS_OK)
+        status = cebus_op_entry_find(rt, f->op, &f->entry);
+    if (status == CEBUS_OK)
+        status = describe(f);
+    if (status != CEBUS_OK)
+        return status;
+    draw_random(f, &blocks);
+    if (rt->debug & CEBUS_DEBUG_CHAOS)
+        cebus_debug_chaos(rt);
+    for (uint32_t i = 0; i < f->spec->n_in; i++)
+        f->in[i] = f->spec->in[i] != NULL ? f->spec->in[i]->storage->now : NULL;
+    status = cebus_residency_begin(rt, f->in, f->spec->n_in, f->op->name);
+    if (status != CEBUS_OK)
+        return status;
+    f->pinned = true;
+    status = create_outputs(f);
+    f->needs = status == CEBUS_OK ? cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in) : 0;
+    if (f->needs != 0 && (f->node = cebus_node_create(rt, f->call, f->spec->in, f->needs)) == NULL)
+        status = no_host_memory(f);
+    if (status == CEBUS_OK)
+        status = place_outputs(f);
+    if (status == CEBUS_OK)
+        status = execute(f);
+    if (status != CEBUS_OK)
+        return status;
+    rt->rng_offset += blocks;
+    commit(f);
+    return CEBUS_OK;
+}
+
+static cebus_status run_and_clean_up(cebus_runtime *rt, const cebus_call_spec *spec,
+                                     cebus_tensor **out)
+{
+    frame f;
+    f.rt = rt;
+    f.spec = spec;
+    f.op = spec->op;
+    f.call = NULL;
+    f.node = NULL;
+    f.pinned = false;
+    f.dependants = (cebus_pinned){0};
+    memset(f.out, 0, spec->n_out * sizeof *f.out);
+    memset(f.tensors, 0, spec->n_out * sizeof *f.tensors);
+    cebus_status status = run(&f);
+    finish(&f, status == CEBUS_OK);
+    if (f.node != NULL)
+        cebus_node_release(rt, f.node);
+    if (f.call != NULL)
+        cebus_call_release(&rt->lineage, f.call);
+    for (uint32_t j = 0; j < spec->n_out; j++) {
+        if (status == CEBUS_OK)
+            out[j] = f.tensors[j];
+        else
+            cebus_tensor_release(f.tensors[j]);
+    }
+    cebus_storage_reap(rt);
+    if (status == CEBUS_OK && (rt->debug & CEBUS_DEBUG_WALK))
+        status = cebus_debug_walk(rt, spec->op->name);
+    return status;
+}
+
+cebus_status cebus_call_run(cebus_runtime *rt, const cebus_call_spec *spec, cebus_tensor **out)
+{
+    for (uint32_t j = 0; j < spec->n_out; j++)
+        out[j] = NULL;
+    if (spec->n_in > CEBUS_MAX_INPUTS || spec->n_out > CEBUS_MAX_OUTPUTS)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, spec->op->name,
+                          "%u inputs and %u outputs; at most %d and %d are possible", spec->n_in,
+                          spec->n_out, CEBUS_MAX_INPUTS, CEBUS_MAX_OUTPUTS);
+    cebus_status status = cebus_runtime_lock(rt, spec->op->name);
+    if (status != CEBUS_OK)
+        return status;
+    status = run_and_clean_up(rt, spec, out);
+    cebus_runtime_unlock(rt);
+    return status;
+}

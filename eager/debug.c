@@ -1,0 +1,90 @@
+#include "eager/debug.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "eager/storage.h"
+
+/** FNV-1a over 64-bit words and the tail: any changed bit changes it with high probability. */
+static uint64_t hash_bytes(const char *bytes, uint64_t count)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (uint64_t i = 0; i < count; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
+    return hash != 0 ? hash : 1;
+}
+
+static bool hash_candidate(cebus_runtime *rt, const cebus_candidate *candidate, uint64_t *out)
+{
+    if (candidate->block == NULL || rt->device_ops->synchronize(rt->device) != CEBUS_OK)
+        return false;
+    *out = hash_bytes(cebus_candidate_address(rt, candidate), candidate->value.bytes);
+    return true;
+}
+
+void cebus_debug_leave(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if ((rt->debug & CEBUS_DEBUG_HASH) && candidate->hash == 0)
+        (void)hash_candidate(rt, candidate, &candidate->hash);
+}
+
+cebus_status cebus_debug_return(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    uint64_t hash;
+    if (!(rt->debug & CEBUS_DEBUG_HASH) || candidate->hash == 0)
+        return CEBUS_OK;
+    if (!hash_candidate(rt, candidate, &hash) || hash == candidate->hash)
+        return CEBUS_OK;
+    const cebus_op *op = candidate->value.producer->op;
+    return cebus_fail(CEBUS_INTERNAL, op->name,
+                      "its replay gave other bytes than its first run (%" PRIu64 " bytes): the "
+                      "kernel is not deterministic; flag it non-replayable",
+                      candidate->value.bytes);
+}
+
+void cebus_debug_chaos(cebus_runtime *rt)
+{
+    if (!(rt->debug & CEBUS_DEBUG_CHAOS) || rt->policy->unit == CEBUS_UNIT_NONE)
+        return;
+    rt->chaos = rt->chaos * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    uint64_t skip = (rt->chaos >> 33) % (rt->arena.used_blocks + 1);
+    cebus_candidate *last = NULL;
+    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        cebus_candidate *candidate = block->owner;
+        if (candidate == NULL || !cebus_candidate_is_evictable(candidate, false))
+            continue;
+        last = candidate;
+        if (skip-- == 0)
+            break;
+    }
+    if (last == NULL)
+        return;
+    rt->stats.evictions++;
+    rt->stats.dropped_bytes += last->value.bytes;
+    cebus_candidate_drop(rt, last);
+}
+
+static bool check_blocks(cebus_runtime *rt, char *why, size_t why_bytes)
+{
+    for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        const cebus_candidate *candidate = block->owner;
+        if (candidate == NULL)
+            continue;
+        if (candidate->block != block || !candidate->value.resident) {
+            snprintf(why, why_bytes, "the block at %" PRIu64 " and its owner disagree",
+                     block->offset);
+            return false;
+        }
+        if (!cebus_value_check(&candidate->value, why, why_bytes))
+            return false;
+    }
+    return true;
+}
+
+cebus_status cebus_debug_walk(cebus_runtime *rt, const char *op)
+{
+    char why[256] = "";
+    if (cebus_arena_check(&rt->arena, why, sizeof why) && check_blocks(rt, why, sizeof why))
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_INTERNAL, op, "broken invariant: %s", why);
+}

@@ -1,0 +1,34 @@
+/**
+ * ladder.h: how a request for bytes is met when memory is short. The only loop in the library that
+ * evicts. Rungs, each counted in the statistics:
+ *
+ *   free block -> the policy's victims -> cut lineage that only keeps leaves alive
+ *     -> evict the cheapest and compact -> the same over what the running replay reads later
+ *     -> CEBUS_OUT_OF_MEMORY with a report
+ */
+#ifndef CEBUS_EAGER_LADDER_H
+#define CEBUS_EAGER_LADDER_H
+
+#include "eager/runtime.h"
+
+/** *out is a used block without an owner. On failure nothing is lost: only more values are absent. */
+cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
+                                  const char *op, cebus_block **out);
+
+/** Returns a block to the arena; answers the free block it became part of. */
+cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block);
+
+/** Drops every evictable block of the victims' range; returns the block at its end, free if it was
+ * evicted. */
+cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims);
+
+/** Drops everything that can go now. */
+void cebus_ladder_evict_all(cebus_runtime *rt);
+
+/** Slides movable blocks down until `bytes` fit (UINT64_MAX: all the way). */
+cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes);
+
+/** Writes the out-of-memory report and fails with CEBUS_OUT_OF_MEMORY (oom.c). */
+cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op);
+
+#endif

@@ -1,0 +1,112 @@
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "eager/ladder.h"
+#include "eager/storage.h"
+
+#define TOP 10
+
+/** Appends to a fixed buffer; a full buffer swallows the rest. */
+typedef struct text {
+    char *at;
+    size_t room;
+} text;
+
+static void CEBUS_PRINTF(2, 3) append(text *out, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int wanted = vsnprintf(out->at, out->room, format, args);
+    va_end(args);
+    size_t taken = wanted > 0 ? (size_t)wanted : 0;
+    taken = taken < out->room ? taken : out->room - 1;
+    out->at += taken;
+    out->room -= taken;
+}
+
+static void append_classes(cebus_runtime *rt, text *out)
+{
+    uint64_t bytes[CEBUS_ZONE_COUNT] = {0}, leaves = 0, workspace = 0;
+    for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        const cebus_candidate *candidate = block->owner;
+        if (block->state == CEBUS_BLOCK_FREE)
+            continue;
+        if (candidate == NULL)
+            workspace += block->bytes;
+        else if (candidate->zone != CEBUS_ZONE_PERSISTENT && candidate->value.producer == NULL)
+            leaves += block->bytes;
+        else
+            bytes[candidate->zone] += block->bytes;
+    }
+    append(out,
+           "  persistent %" PRIu64 ", leaves %" PRIu64 ", rebuildable %" PRIu64
+           ", workspace %" PRIu64 "\n",
+           bytes[CEBUS_ZONE_PERSISTENT], leaves,
+           bytes[CEBUS_ZONE_EXPENSIVE] + bytes[CEBUS_ZONE_CHEAP] + bytes[CEBUS_ZONE_TRANSIENT],
+           workspace);
+}
+
+/** Keeps the TOP largest blocks that cannot go, largest first. */
+static size_t find_unevictable(cebus_runtime *rt, const cebus_block *top[TOP])
+{
+    size_t count = 0;
+    for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        const cebus_candidate *candidate = block->owner;
+        if (candidate == NULL || cebus_candidate_is_evictable(candidate, rt->relaxed))
+            continue;
+        size_t at = count;
+        while (at > 0 && top[at - 1]->bytes < block->bytes)
+            at--;
+        if (at == TOP)
+            continue;
+        size_t last = count < TOP ? count++ : TOP - 1;
+        memmove(&top[at + 1], &top[at], (last - at) * sizeof *top);
+        top[at] = block;
+    }
+    return count;
+}
+
+static void append_unevictable(cebus_runtime *rt, text *out)
+{
+    const cebus_block *top[TOP];
+    size_t count = find_unevictable(rt, top);
+    if (count > 0)
+        append(out, "  largest that cannot go:\n");
+    for (size_t i = 0; i < count; i++) {
+        const cebus_candidate *candidate = top[i]->owner;
+        const cebus_call *call = candidate->value.producer;
+        const cebus_op *op = call != NULL ? call->op : NULL;
+        append(out, "    %" PRIu64 " bytes at %" PRIu64 ", made by %s: %s\n", top[i]->bytes,
+               top[i]->offset, op != NULL ? op->name : "the program",
+               cebus_candidate_reason(candidate));
+    }
+}
+
+cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
+{
+    text out = {rt->oom_report, sizeof rt->oom_report};
+    uint64_t hole = cebus_arena_largest_hole(&rt->arena);
+    rt->stats.num_ooms++;
+    append(&out,
+           "out of memory: %s wants %" PRIu64 " bytes\n  budget %" PRIu64 ", used %" PRIu64
+           ", free %" PRIu64 ", largest hole %" PRIu64 ", stranded %" PRIu64 "\n",
+           op, bytes, rt->arena.capacity, rt->arena.used_bytes,
+           cebus_arena_free_bytes(&rt->arena), hole,
+           cebus_arena_stranded_bytes(&rt->arena, bytes));
+    append(&out, "  rungs tried: free block, %s\n",
+           rt->policy->unit == CEBUS_UNIT_NONE ? "none more (policy none)"
+                                               : "evict, cut lineage, evict and compact");
+    append_classes(rt, &out);
+    append_unevictable(rt, &out);
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_OUT_OF_MEMORY,
+                                       .rung = CEBUS_RUNG_FAILED,
+                                       .op = op,
+                                       .bytes = bytes});
+    return cebus_fail(CEBUS_OUT_OF_MEMORY, op,
+                      "needs %" PRIu64 " bytes; budget %" PRIu64 ", largest hole %" PRIu64
+                      ", and nothing more can be given up. Raise the budget or release tensors; "
+                      "cebus_runtime_oom_report() has the details",
+                      bytes, rt->arena.capacity, hole);
+}

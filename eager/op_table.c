@@ -1,0 +1,54 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "eager/runtime.h"
+
+static size_t slot_of(const cebus_op_map *map, const cebus_op *op)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)op * UINT64_C(0x9E3779B97F4A7C15);
+    size_t slot = (size_t)(hash >> 32) & (map->capacity - 1);
+    while (map->entries[slot].op != NULL && map->entries[slot].op != op)
+        slot = (slot + 1) & (map->capacity - 1);
+    return slot;
+}
+
+static bool grow(cebus_runtime *rt)
+{
+    cebus_op_map old = rt->ops, wide = {.capacity = old.capacity > 0 ? 2 * old.capacity : 256};
+    wide.count = old.count;
+    wide.entries = cebus_pool_alloc(&rt->pool, wide.capacity * sizeof *wide.entries);
+    if (wide.entries == NULL)
+        return false;
+    memset(wide.entries, 0, wide.capacity * sizeof *wide.entries);
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.entries[i].op != NULL)
+            wide.entries[slot_of(&wide, old.entries[i].op)] = old.entries[i];
+    }
+    cebus_pool_free_object(&rt->pool, old.entries, old.capacity * sizeof *old.entries);
+    rt->ops = wide;
+    return true;
+}
+
+cebus_status cebus_op_entry_find(cebus_runtime *rt, const cebus_op *op, cebus_op_entry **out)
+{
+    if (rt->ops.capacity > 0) {
+        cebus_op_entry *entry = &rt->ops.entries[slot_of(&rt->ops, op)];
+        if (entry->op == op) {
+            *out = entry;
+            return CEBUS_OK;
+        }
+    }
+    const cebus_kernel *kernel = (op->flags & CEBUS_OP_CUSTOM)
+                                     ? cebus_custom_kernel(op)
+                                     : rt->device_ops->kernel_find(rt->device, op->name);
+    if (kernel == NULL)
+        return cebus_fail(CEBUS_UNSUPPORTED, op->name, "device %s has no kernel for it",
+                          rt->device_ops->name);
+    if (2 * (rt->ops.count + 1) > rt->ops.capacity && !grow(rt))
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory for the op's entry");
+    cebus_op_entry *entry = &rt->ops.entries[slot_of(&rt->ops, op)];
+    *entry = (cebus_op_entry){.op = op, .kernel = kernel, .zone = CEBUS_ZONE_CHEAP};
+    rt->ops.count++;
+    *out = entry;
+    return CEBUS_OK;
+}

@@ -1,0 +1,384 @@
+#include "eager/views.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <cebus/ops.h>
+
+#include "eager/autograd/inplace.h"
+#include "eager/autograd/view.h"
+#include "eager/ops/reduce.h"
+#include "eager/view.h"
+
+cebus_status cebus_views_alias(cebus_runtime *rt, cebus_tensor *x, const cebus_view *view,
+                               cebus_tensor **out)
+{
+    *out = NULL;
+    cebus_status status = cebus_runtime_lock(rt, "view");
+    if (status != CEBUS_OK)
+        return status;
+    *out = cebus_tensor_create(rt, x->storage, view);
+    if (*out == NULL)
+        status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "view", "no host memory for a tensor");
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
+cebus_status cebus_views_zeros(cebus_runtime *rt, const cebus_view *like, cebus_tensor **out)
+{
+    *out = NULL;
+    int64_t numel = cebus_view_numel(like);
+    cebus_tensor *flat;
+    cebus_view view = *like;
+    view.offset = 0;
+    cebus_status status = cebus_zeros(rt, like->dtype, 1, &numel, &flat);
+    if (status != CEBUS_OK)
+        return status;
+    status = cebus_views_alias(rt, flat, &view, out);
+    cebus_tensor_release(flat);
+    return status;
+}
+
+/** A view in the graph: remembers its base, and its source when the base has one. */
+static cebus_status create_view(cebus_runtime *rt, cebus_tensor *x, const cebus_view *view,
+                                const cebus_op *op, const cebus_view_attrs *attrs,
+                                cebus_tensor **out)
+{
+    cebus_tensor *tensor = cebus_tensor_create(rt, x->storage, view);
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory for a tensor");
+    tensor->base = cebus_tensor_retain(x->base != NULL ? x->base : x);
+    tensor->node_rebased = x->storage->rebased;
+    if (cebus_node_needs(rt, op, &x, 1) != 0) {
+        cebus_node *node = cebus_view_node_create(rt, op, &x->view, 1, view, attrs, sizeof *attrs);
+        if (node != NULL)
+            node->edges[0] = cebus_graph_edge_of(rt, x);
+        tensor->node = node;
+        if (node == NULL || (node->edges[0].node == NULL && node->edges[0].leaf == NULL)) {
+            cebus_tensor_release(tensor);
+            return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory for the graph");
+        }
+    }
+    *out = tensor;
+    return CEBUS_OK;
+}
+
+static cebus_status make_view(cebus_runtime *rt, cebus_tensor *x, const cebus_view *view,
+                              const cebus_op *op, const cebus_view_attrs *attrs, cebus_tensor **out)
+{
+    static const cebus_view_attrs none;
+    cebus_status status = cebus_runtime_lock(rt, op->name);
+    if (status != CEBUS_OK)
+        return status;
+    status = create_view(rt, x, view, op, attrs != NULL ? attrs : &none, out);
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
+static cebus_status begin(cebus_runtime *rt, cebus_tensor *x, const char *op, cebus_tensor **out)
+{
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL");
+    *out = NULL;
+    return cebus_tensor_check(rt, x, op, "the input");
+}
+
+static cebus_status check_dim(const cebus_tensor *x, int dim, int extra, const char *op,
+                              int *out_dim)
+{
+    *out_dim = cebus_dim_wrap(dim, x->view.ndim + extra);
+    if (*out_dim < 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "no dimension %d in shape %s", dim,
+                          CEBUS_SHAPE(&x->view));
+    return CEBUS_OK;
+}
+
+/** The target shape with its one -1 worked out. */
+static cebus_status resolve_shape(const cebus_tensor *x, int ndim, const int64_t *shape,
+                                  cebus_view *out)
+{
+    static const char op[] = "reshape";
+    int64_t known = 1, numel = cebus_view_numel(&x->view);
+    int unknown = -1;
+    if (ndim < 0 || ndim > CEBUS_MAX_DIMS || (shape == NULL && ndim > 0))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%d dimensions; 0 to %d are possible", ndim,
+                          CEBUS_MAX_DIMS);
+    for (int d = 0; d < ndim; d++) {
+        out->shape[d] = shape[d];
+        if (shape[d] == -1 && unknown < 0)
+            unknown = d;
+        else if (shape[d] < 0 || (shape[d] > 0 && known > INT64_MAX / shape[d]))
+            return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "impossible length %" PRId64, shape[d]);
+        else
+            known *= shape[d];
+    }
+    if (unknown >= 0)
+        out->shape[unknown] = known > 0 ? numel / known : 0;
+    int64_t total = known * (unknown >= 0 ? out->shape[unknown] : 1);
+    cebus_view_contiguous(out, x->view.dtype, ndim, out->shape);
+    if (total != numel)
+        return cebus_fail(CEBUS_SHAPE_MISMATCH, op,
+                          "shape %s has %" PRId64 " elements, the new one %s has %" PRId64,
+                          CEBUS_SHAPE(&x->view), numel, CEBUS_SHAPE(out), total);
+    return CEBUS_OK;
+}
+
+/** Length of the run of old dimensions from `at` that are one stretch of memory. */
+static bool fit_strides(const cebus_view *from, cebus_view *to)
+{
+    int old = 0, fresh = 0;
+    while (fresh < to->ndim) {
+        while (old < from->ndim && from->shape[old] == 1)
+            old++;
+        int64_t left = to->shape[fresh], right = old < from->ndim ? from->shape[old] : 1;
+        int fresh_end = fresh + 1, old_end = old < from->ndim ? old + 1 : old;
+        while (left != right) {
+            if (left < right && fresh_end < to->ndim)
+                left *= to->shape[fresh_end++];
+            else if (left > right && old_end < from->ndim)
+                right *= from->shape[old_end++];
+            else
+                return false;
+        }
+        for (int d = old; d + 1 < old_end; d++) {
+            if (from->shape[d + 1] != 1 &&
+                from->strides[d] != from->strides[d + 1] * from->shape[d + 1])
+                return false;
+        }
+        int64_t stride = old_end > old ? from->strides[old_end - 1] : 1;
+        for (int d = fresh_end - 1; d >= fresh; d--) {
+            to->strides[d] = stride;
+            stride *= to->shape[d];
+        }
+        fresh = fresh_end;
+        old = old_end;
+    }
+    return true;
+}
+
+cebus_status cebus_reshape(cebus_runtime *rt, cebus_tensor *x, int ndim, const int64_t *shape,
+                           cebus_tensor **out)
+{
+    cebus_view view;
+    cebus_status status = begin(rt, x, "reshape", out);
+    if (status == CEBUS_OK)
+        status = resolve_shape(x, ndim, shape, &view);
+    if (status != CEBUS_OK)
+        return status;
+    if (cebus_view_is_contiguous(&x->view) || cebus_view_numel(&view) == 0 ||
+        fit_strides(&x->view, &view)) {
+        view.offset = x->view.offset;
+        return make_view(rt, x, &view, &cebus_op_reshape, NULL, out);
+    }
+    cebus_tensor *dense;
+    status = cebus_contiguous(rt, x, &dense);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_view_contiguous(&view, view.dtype, view.ndim, view.shape);
+    view.offset = dense->view.offset;
+    status = make_view(rt, dense, &view, &cebus_op_reshape, NULL, out);
+    cebus_tensor_release(dense);
+    return status;
+}
+
+cebus_status cebus_permute(cebus_runtime *rt, cebus_tensor *x, const int *dims, cebus_tensor **out)
+{
+    static const char op[] = "permute";
+    cebus_status status = begin(rt, x, op, out);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_view view = x->view;
+    cebus_view_attrs attrs = {0};
+    unsigned seen = 0;
+    for (int d = 0; d < x->view.ndim; d++) {
+        int from = dims != NULL ? cebus_dim_wrap(dims[d], x->view.ndim) : -1;
+        if (from < 0 || (seen >> from) & 1)
+            return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                              "dims must name each of the %d dimensions of shape %s once",
+                              x->view.ndim, CEBUS_SHAPE(&x->view));
+        seen |= 1U << from;
+        attrs.dims[d] = from;
+        view.shape[d] = x->view.shape[from];
+        view.strides[d] = x->view.strides[from];
+    }
+    return make_view(rt, x, &view, &cebus_op_permute, &attrs, out);
+}
+
+cebus_status cebus_transpose(cebus_runtime *rt, cebus_tensor *x, int dim0, int dim1,
+                             cebus_tensor **out)
+{
+    int dims[CEBUS_MAX_DIMS], a, b;
+    cebus_status status = begin(rt, x, "transpose", out);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim0, 0, "transpose", &a);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim1, 0, "transpose", &b);
+    if (status != CEBUS_OK)
+        return status;
+    for (int d = 0; d < x->view.ndim; d++)
+        dims[d] = d == a ? b : d == b ? a : d;
+    return cebus_permute(rt, x, dims, out);
+}
+
+static int64_t clamp_index(int64_t index, int64_t length)
+{
+    if (index < 0)
+        index += length;
+    return index < 0 ? 0 : index > length ? length : index;
+}
+
+cebus_status cebus_slice(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t start, int64_t stop,
+                         int64_t step, cebus_tensor **out)
+{
+    static const char op[] = "slice";
+    int d;
+    cebus_status status = begin(rt, x, op, out);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim, 0, op, &d);
+    if (status != CEBUS_OK)
+        return status;
+    if (step < 1)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "step is %" PRId64 "; it must be at least 1",
+                          step);
+    cebus_view view = x->view;
+    start = clamp_index(start, view.shape[d]);
+    stop = clamp_index(stop, view.shape[d]);
+    cebus_view_attrs attrs = {.dims = {d}, .start = start, .stop = stop, .step = step};
+    view.shape[d] = stop > start ? (stop - start - 1) / step + 1 : 0;
+    view.offset += view.shape[d] > 0 ? start * view.strides[d] : 0;
+    if (view.shape[d] > 1)
+        view.strides[d] *= step;
+    return make_view(rt, x, &view, &cebus_op_slice, &attrs, out);
+}
+
+cebus_status cebus_select(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t index,
+                          cebus_tensor **out)
+{
+    static const char op[] = "select";
+    int d;
+    cebus_status status = begin(rt, x, op, out);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim, 0, op, &d);
+    if (status != CEBUS_OK)
+        return status;
+    int64_t length = x->view.shape[d];
+    if (index < -length || index >= length)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "index %" PRId64 " is out of range for dimension %d of shape %s", index,
+                          d, CEBUS_SHAPE(&x->view));
+    index += index < 0 ? length : 0;
+    cebus_view view = x->view;
+    cebus_view_attrs attrs = {.dims = {d}, .start = index};
+    view.offset += index * view.strides[d];
+    view.ndim--;
+    for (int k = d; k < view.ndim; k++) {
+        view.shape[k] = view.shape[k + 1];
+        view.strides[k] = view.strides[k + 1];
+    }
+    return make_view(rt, x, &view, &cebus_op_select, &attrs, out);
+}
+
+cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim, const int64_t *shape,
+                          cebus_tensor **out)
+{
+    static const char op[] = "expand";
+    cebus_status status = begin(rt, x, op, out);
+    if (status != CEBUS_OK)
+        return status;
+    int lead = ndim - x->view.ndim;
+    if (lead < 0 || ndim > CEBUS_MAX_DIMS || (shape == NULL && ndim > 0))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "shape %s cannot be expanded to %d dimensions", CEBUS_SHAPE(&x->view),
+                          ndim);
+    cebus_view view = {.dtype = x->view.dtype, .ndim = ndim, .offset = x->view.offset};
+    for (int d = 0; d < ndim; d++) {
+        int64_t have = d >= lead ? x->view.shape[d - lead] : 1;
+        int64_t want = shape[d] == -1 && d >= lead ? have : shape[d];
+        if (want < 0 || (have != 1 && want != have))
+            return cebus_fail(CEBUS_SHAPE_MISMATCH, op,
+                              "shape %s cannot be expanded: dimension %d of the new shape is "
+                              "%" PRId64 ", only lengths of 1 repeat",
+                              CEBUS_SHAPE(&x->view), d, shape[d]);
+        view.shape[d] = want;
+        view.strides[d] = d >= lead && have == want ? x->view.strides[d - lead] : 0;
+    }
+    return make_view(rt, x, &view, &cebus_op_expand, NULL, out);
+}
+
+cebus_status cebus_squeeze(cebus_runtime *rt, cebus_tensor *x, int dim, cebus_tensor **out)
+{
+    int d;
+    cebus_status status = begin(rt, x, "squeeze", out);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim, 0, "squeeze", &d);
+    if (status != CEBUS_OK)
+        return status;
+    if (x->view.shape[d] != 1) {
+        *out = cebus_tensor_retain(x);
+        return CEBUS_OK;
+    }
+    return cebus_select(rt, x, d, 0, out);
+}
+
+cebus_status cebus_unsqueeze(cebus_runtime *rt, cebus_tensor *x, int dim, cebus_tensor **out)
+{
+    static const char op[] = "unsqueeze";
+    int at;
+    cebus_status status = begin(rt, x, op, out);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim, 1, op, &at);
+    if (status != CEBUS_OK)
+        return status;
+    if (x->view.ndim == CEBUS_MAX_DIMS)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "a tensor has at most %d dimensions",
+                          CEBUS_MAX_DIMS);
+    cebus_view view = x->view;
+    for (int k = view.ndim; k > at; k--) {
+        view.shape[k] = view.shape[k - 1];
+        view.strides[k] = view.strides[k - 1];
+    }
+    view.shape[at] = 1;
+    view.strides[at] = at < view.ndim ? view.shape[at + 1] * view.strides[at + 1] : 1;
+    view.ndim++;
+    return make_view(rt, x, &view, &cebus_op_reshape, NULL, out);
+}
+
+cebus_status cebus_split(cebus_runtime *rt, cebus_tensor *x, int64_t size, int dim,
+                         cebus_tensor **out, size_t *count)
+{
+    static const char op[] = "split";
+    int d;
+    if (count == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "count is NULL");
+    cebus_status status = cebus_tensor_check(rt, x, op, "the input");
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim, 0, op, &d);
+    if (status != CEBUS_OK)
+        return status;
+    if (size < 1)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "pieces of %" PRId64 " elements", size);
+    int64_t length = x->view.shape[d];
+    size_t pieces = length > 0 ? (size_t)((length - 1) / size + 1) : 1, room = *count;
+    *count = pieces;
+    if (out == NULL)
+        return CEBUS_OK;
+    if (room < pieces)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%zu pieces, but room for %zu", pieces, room);
+    memset(out, 0, pieces * sizeof *out);
+    for (size_t i = 0; i < pieces && status == CEBUS_OK; i++) {
+        int64_t start = (int64_t)i * size;
+        int64_t stop = length - start < size ? length : start + size;
+        status = cebus_slice(rt, x, d, start, stop, 1, &out[i]);
+    }
+    for (size_t i = 0; i < pieces && status != CEBUS_OK; i++) {
+        cebus_tensor_release(out[i]);
+        out[i] = NULL;
+    }
+    return status;
+}
+
+cebus_status cebus_detach(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
+{
+    cebus_status status = begin(rt, x, "detach", out);
+    return status == CEBUS_OK ? cebus_views_alias(rt, x, &x->view, out) : status;
+}

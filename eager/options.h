@@ -1,0 +1,17 @@
+/**
+ * options.h: reading what a user asks for, strictly: what is not understood is refused.
+ */
+#ifndef CEBUS_EAGER_OPTIONS_H
+#define CEBUS_EAGER_OPTIONS_H
+
+#include <cebus/runtime.h>
+
+#include "evict/policy.h"
+
+/** Copies the known part of `options` (NULL: defaults) and checks every field. */
+cebus_status cebus_options_read(const cebus_runtime_options *options, cebus_runtime_options *out);
+
+/** The policy of this name; a failure lists the names there are. */
+cebus_status cebus_options_policy(const char *name, const cebus_policy **out);
+
+#endif

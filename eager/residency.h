@@ -1,0 +1,47 @@
+/**
+ * residency.h: brings back what a call reads, and keeps it until the call is done.
+ *
+ * Missing versions are rebuilt by running a list of recorded calls (lineage/replay.h) without
+ * recursion; nothing is recorded twice, siblings that are still there are not overwritten, no
+ * random number is drawn anew. What the list still needs is protected from eviction; when that
+ * leaves too little room the protection is lifted (ladder.h) and the list is made again for what went
+ * missing, a bounded number of times.
+ */
+#ifndef CEBUS_EAGER_RESIDENCY_H
+#define CEBUS_EAGER_RESIDENCY_H
+
+#include "eager/storage.h"
+
+/**
+ * Pins `values` (NULL entries allowed, duplicates pinned twice) and makes all of them resident. On
+ * failure nothing is pinned. `op` names the caller in messages.
+ */
+cebus_status cebus_residency_begin(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                   const char *op);
+/** Unpins; versions that nobody holds any more go at once. */
+void cebus_residency_end(cebus_runtime *rt, cebus_candidate *const *values, size_t n);
+
+/**
+ * Before a leaf is overwritten in place: rebuilds and pins every absent version somebody holds
+ * whose replay needs the old contents. They are returned in a list for the caller to unpin.
+ */
+typedef struct cebus_pinned {
+    cebus_candidate **items;
+    size_t count, capacity;
+} cebus_pinned;
+cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *leaf,
+                                          cebus_pinned *pinned, const char *op);
+/** Unpins and empties the list. */
+void cebus_residency_unpin(cebus_runtime *rt, cebus_pinned *pinned);
+
+/**
+ * Takes the lock and pins the storages of `tensors` (NULL allowed), all resident, with what
+ * writing to the leaves among them will need: an optimizer holds all it touches before its
+ * first write, so that running out of memory changes nothing. Balanced by unhold with the same
+ * list.
+ */
+CEBUS_MUST_CHECK cebus_status cebus_residency_hold(cebus_runtime *rt, cebus_tensor *const *tensors,
+                                                   size_t n);
+void cebus_residency_unhold(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n);
+
+#endif

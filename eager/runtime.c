@@ -1,0 +1,337 @@
+#include "eager/runtime.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "eager/custom.h"
+#include "eager/ladder.h"
+#include "eager/options.h"
+#include "eager/storage.h"
+
+/** An address no other live thread has. */
+static uintptr_t thread_identity(void)
+{
+    static _Thread_local char identity;
+    return (uintptr_t)&identity;
+}
+
+static bool owned_by_me(cebus_runtime *rt)
+{
+    return atomic_load_explicit(&rt->owner, memory_order_relaxed) == thread_identity();
+}
+
+void cebus_runtime_lock_always(cebus_runtime *rt)
+{
+    if (!owned_by_me(rt)) {
+        pthread_mutex_lock(&rt->mutex);
+        atomic_store_explicit(&rt->owner, thread_identity(), memory_order_relaxed);
+    }
+    rt->depth++;
+}
+
+cebus_status cebus_runtime_lock(cebus_runtime *rt, const char *function)
+{
+    if (rt == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "the runtime is NULL");
+    if (owned_by_me(rt) && rt->in_kernel)
+        return cebus_fail(CEBUS_REENTRANT, function,
+                          "called from inside a kernel of the same runtime");
+    cebus_runtime_lock_always(rt);
+    return CEBUS_OK;
+}
+
+static void destroy(cebus_runtime *rt)
+{
+    cebus_host_allocator host = rt->host;
+    cebus_custom_free(rt);
+    cebus_lineage_deinit(&rt->lineage);
+    cebus_pool_free_object(&rt->pool, rt->replay.calls,
+                           rt->replay.capacity * sizeof *rt->replay.calls);
+    cebus_pool_free_object(&rt->pool, rt->ops.entries,
+                           rt->ops.capacity * sizeof *rt->ops.entries);
+    cebus_pool_free_object(&rt->pool, rt->events.events,
+                           rt->events.capacity * sizeof *rt->events.events);
+    cebus_arena_deinit(&rt->arena);
+    cebus_pool_deinit(&rt->pool);
+    if (rt->base != NULL)
+        rt->device_ops->slab_release(rt->device, rt->base, rt->slab_bytes);
+    if (rt->device != NULL)
+        rt->device_ops->close(rt->device);
+    pthread_mutex_destroy(&rt->mutex);
+    host.free(host.context, rt);
+}
+
+void cebus_event_emit(cebus_runtime *rt, cebus_event event)
+{
+    cebus_event_queue *queue = &rt->events;
+    if (queue->hook == NULL)
+        return;
+    if (queue->count == queue->capacity) {
+        size_t capacity = queue->capacity > 0 ? 2 * queue->capacity : 64;
+        cebus_event *events = cebus_pool_alloc(&rt->pool, capacity * sizeof *events);
+        if (events == NULL)
+            return;
+        if (queue->count > 0)
+            memcpy(events, queue->events, queue->count * sizeof *events);
+        cebus_pool_free_object(&rt->pool, queue->events, queue->capacity * sizeof *events);
+        queue->events = events;
+        queue->capacity = capacity;
+    }
+    event.time_ns = rt->clock_ns;
+    queue->events[queue->count++] = event;
+}
+
+/** Hands the queue over in pieces, each outside the lock, so that hooks may call cebus. */
+static void deliver_events(cebus_runtime *rt)
+{
+    enum { PIECE = 64 };
+    cebus_event piece[PIECE];
+    while (rt->events.count > 0) {
+        cebus_event_hook hook = rt->events.hook;
+        void *context = rt->events.context;
+        size_t n = rt->events.count < PIECE ? rt->events.count : PIECE;
+        memcpy(piece, rt->events.events, n * sizeof *piece);
+        rt->events.count -= n;
+        memmove(rt->events.events, rt->events.events + n, rt->events.count * sizeof *piece);
+        rt->depth = 0;
+        atomic_store_explicit(&rt->owner, 0, memory_order_relaxed);
+        pthread_mutex_unlock(&rt->mutex);
+        for (size_t i = 0; i < n && hook != NULL; i++)
+            hook(context, &piece[i]);
+        cebus_runtime_lock_always(rt);
+    }
+}
+
+void cebus_runtime_unlock(cebus_runtime *rt)
+{
+    if (rt->depth > 1) {
+        rt->depth--;
+        return;
+    }
+    if (rt->events.count > 0)
+        deliver_events(rt);
+    bool last = rt->closing && rt->handles == 0;
+    rt->depth = 0;
+    atomic_store_explicit(&rt->owner, 0, memory_order_relaxed);
+    pthread_mutex_unlock(&rt->mutex);
+    if (last)
+        destroy(rt);
+}
+
+static cebus_status open_device(cebus_runtime *rt, const cebus_runtime_options *options)
+{
+    const char *name = options->device != NULL ? options->device : "cpu";
+    rt->device_ops = cebus_device_find(name);
+    if (rt->device_ops == NULL)
+        return cebus_fail(CEBUS_UNSUPPORTED, "runtime_create",
+                          "no device \"%s\"; this build has \"cpu\"", name);
+    cebus_status status = rt->device_ops->open(options->threads, &rt->host, &rt->device);
+    if (status != CEBUS_OK)
+        return status;
+    rt->device_ops->query(rt->device, &rt->info);
+    rt->device_context = rt->device_ops->context(rt->device);
+    return CEBUS_OK;
+}
+
+/** The slab reserves room for the budget to grow to all the device has; pages cost nothing. */
+static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *options)
+{
+    uint64_t budget = options->memory_budget;
+    if (budget == 0)
+        budget = rt->info.memory_bytes / 10 * 8;
+    rt->slab_bytes = cebus_max_u64(budget, rt->info.memory_bytes);
+    cebus_status status = rt->device_ops->slab_reserve(rt->device, rt->slab_bytes, &rt->base);
+    if (status != CEBUS_OK)
+        return status;
+    if (cebus_arena_init(&rt->arena, budget, rt->info.alignment, &rt->pool) != CEBUS_PLACED)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "runtime_create",
+                          "no host memory for the arena's books");
+    rt->stats.reserved_bytes_current = rt->arena.capacity;
+    return CEBUS_OK;
+}
+
+cebus_status cebus_runtime_create(const cebus_runtime_options *options, cebus_runtime **out)
+{
+    cebus_runtime_options known;
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "runtime_create", "out is NULL");
+    *out = NULL;
+    cebus_status status = cebus_options_read(options, &known);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_host_allocator host =
+        known.host != NULL ? *known.host : cebus_host_allocator_default();
+    cebus_runtime *rt = host.alloc(host.context, sizeof *rt);
+    if (rt == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "runtime_create", "no host memory");
+    memset(rt, 0, sizeof *rt);
+    pthread_mutex_init(&rt->mutex, NULL);
+    rt->host = host;
+    cebus_pool_init(&rt->pool, &host);
+    cebus_lineage_init(&rt->lineage, &rt->pool);
+    rt->policy = cebus_policy_find(known.policy != NULL ? known.policy : "coop");
+    rt->seed = rt->chaos = known.seed;
+    rt->cost_model = known.cost_model;
+    rt->debug = known.debug;
+    status = open_device(rt, &known);
+    if (status == CEBUS_OK)
+        status = open_arena(rt, &known);
+    if (status != CEBUS_OK) {
+        destroy(rt);
+        return status;
+    }
+    *out = rt;
+    return CEBUS_OK;
+}
+
+void cebus_runtime_destroy(cebus_runtime *rt)
+{
+    if (rt == NULL)
+        return;
+    cebus_runtime_lock_always(rt);
+    rt->closing = true;
+    cebus_runtime_unlock(rt);
+}
+
+static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
+{
+    static const char op[] = "set_budget";
+    if (cebus_arena_resize(&rt->arena, bytes) == CEBUS_PLACED)
+        return CEBUS_OK;
+    /* Everything must end below the new edge: as much goes as has to, the rest moves down. */
+    while (rt->arena.used_bytes > bytes) {
+        cebus_chooser chooser = {.policy = rt->policy,
+                                 .arena = &rt->arena,
+                                 .lineage = &rt->lineage,
+                                 .now = rt->clock_ns};
+        cebus_victims victims = cebus_choose_one(&chooser);
+        if (victims.first == NULL)
+            return cebus_oom_fail(rt, rt->arena.used_bytes, op);
+        cebus_ladder_evict(rt, &victims);
+    }
+    cebus_status status = cebus_ladder_compact(rt, UINT64_MAX);
+    if (status == CEBUS_OK && cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED) {
+        cebus_ladder_evict_all(rt);
+        status = cebus_ladder_compact(rt, UINT64_MAX);
+        if (status == CEBUS_OK && cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED)
+            status = cebus_oom_fail(rt, rt->arena.used_bytes, op);
+    }
+    return status;
+}
+
+static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
+{
+    uint64_t old = rt->arena.capacity;
+    if (bytes > rt->slab_bytes)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "set_budget",
+                          "%" PRIu64 " bytes are more than the device offers (%" PRIu64 ")", bytes,
+                          rt->slab_bytes);
+    if (bytes < rt->stats.active_bytes_persistent)
+        return cebus_fail(CEBUS_OUT_OF_MEMORY, "set_budget",
+                          "%" PRIu64 " bytes are less than the persistent tensors hold "
+                          "(%" PRIu64 "); release some or ask for more",
+                          bytes, rt->stats.active_bytes_persistent);
+    cebus_status status = CEBUS_OK;
+    if (bytes < old)
+        status = shrink(rt, bytes);
+    else if (cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED)
+        status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "set_budget",
+                            "no host memory for the arena's books");
+    if (status != CEBUS_OK)
+        return status;
+    if (bytes < old)
+        rt->device_ops->slab_decommit(rt->device, rt->base, rt->arena.capacity, old);
+    rt->stats.reserved_bytes_current = rt->arena.capacity;
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_BUDGET, .bytes = rt->arena.capacity});
+    return CEBUS_OK;
+}
+
+cebus_status cebus_runtime_set_budget(cebus_runtime *rt, uint64_t bytes)
+{
+    cebus_status status = cebus_runtime_lock(rt, "set_budget");
+    if (status != CEBUS_OK)
+        return status;
+    if (bytes < rt->info.alignment)
+        status = cebus_fail(CEBUS_INVALID_ARGUMENT, "set_budget",
+                            "a budget of %" PRIu64 " bytes is too small for any tensor", bytes);
+    else
+        status = set_budget(rt, bytes);
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
+uint64_t cebus_runtime_budget(const cebus_runtime *rt)
+{
+    return rt->arena.capacity;
+}
+
+cebus_status cebus_runtime_set_policy(cebus_runtime *rt, const char *policy)
+{
+    const cebus_policy *found = NULL;
+    cebus_status status = cebus_options_policy(policy, &found);
+    if (status == CEBUS_OK)
+        status = cebus_runtime_lock(rt, "set_policy");
+    if (status != CEBUS_OK)
+        return status;
+    rt->policy = found;
+    cebus_runtime_unlock(rt);
+    return CEBUS_OK;
+}
+
+const char *cebus_runtime_policy(const cebus_runtime *rt)
+{
+    return rt->policy->name;
+}
+
+const char *cebus_policy_name(size_t i)
+{
+    const cebus_policy *policy = cebus_policy_at(i);
+    return policy != NULL ? policy->name : NULL;
+}
+
+int cebus_runtime_threads(const cebus_runtime *rt)
+{
+    return rt->info.threads;
+}
+
+void cebus_manual_seed(cebus_runtime *rt, uint64_t seed)
+{
+    cebus_runtime_lock_always(rt);
+    rt->seed = seed;
+    rt->rng_offset = 0;
+    cebus_runtime_unlock(rt);
+}
+
+cebus_status cebus_runtime_synchronize(cebus_runtime *rt)
+{
+    cebus_status status = cebus_runtime_lock(rt, "synchronize");
+    if (status != CEBUS_OK)
+        return status;
+    status = rt->device_ops->synchronize(rt->device);
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
+cebus_status cebus_runtime_trim(cebus_runtime *rt)
+{
+    cebus_status status = cebus_runtime_lock(rt, "trim");
+    if (status != CEBUS_OK)
+        return status;
+    cebus_ladder_evict_all(rt);
+    for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        if (block->state == CEBUS_BLOCK_FREE)
+            rt->device_ops->slab_decommit(rt->device, rt->base, block->offset,
+                                          block->offset + block->bytes);
+    }
+    cebus_runtime_unlock(rt);
+    return CEBUS_OK;
+}
+
+void cebus_runtime_set_event_hook(cebus_runtime *rt, cebus_event_hook hook, void *context)
+{
+    cebus_runtime_lock_always(rt);
+    rt->events.hook = hook;
+    rt->events.context = context;
+    rt->events.count = 0;
+    cebus_runtime_unlock(rt);
+}

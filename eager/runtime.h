@@ -1,0 +1,107 @@
+/**
+ * runtime.h: the runtime's inside, shared by the files of eager. Everything here is protected by
+ * the runtime's lock, which the outermost public call takes (cebus_runtime_lock) and which nested
+ * calls of the same thread enter again.
+ */
+#ifndef CEBUS_EAGER_RUNTIME_H
+#define CEBUS_EAGER_RUNTIME_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <cebus/log.h>
+#include <cebus/memory.h>
+#include <cebus/runtime.h>
+
+#include "eager/device/device.h"
+#include "evict/choose.h"
+#include "layout/zones.h"
+#include "lineage/replay.h"
+
+/** What the runtime remembers of an op on its device: the kernel, and what its outputs cost. */
+typedef struct cebus_op_entry {
+    const cebus_op *op;
+    const cebus_kernel *kernel;
+    uint8_t zone; /**< cebus_zone of its outputs, from the cost density of its last run */
+} cebus_op_entry;
+
+/** Open-addressing map from op to entry; grows by doubling. */
+typedef struct cebus_op_map {
+    cebus_op_entry *entries;
+    size_t count, capacity;
+} cebus_op_map;
+
+typedef struct cebus_event_queue {
+    cebus_event_hook hook;
+    void *context;
+    cebus_event *events;
+    size_t count, capacity;
+} cebus_event_queue;
+
+/** A running replay's list, copied out of lineage's scratch. */
+typedef struct cebus_replay_buffer {
+    cebus_call **calls;
+    size_t capacity;
+    bool busy;
+} cebus_replay_buffer;
+
+struct cebus_runtime {
+    pthread_mutex_t mutex;
+    _Atomic(uintptr_t) owner; /**< identity of the thread that holds the lock, 0: none */
+    int depth;                /**< nested entries of that thread */
+    bool in_kernel;           /**< a kernel or callback runs: calling back is an error */
+    bool closing;             /**< destroyed by its user; goes with the last tensor */
+    uint64_t handles;         /**< tensors alive */
+
+    cebus_host_allocator host;
+    cebus_pool pool;
+    cebus_arena arena;
+    cebus_lineage lineage;
+    cebus_density density;
+    const cebus_policy *policy;
+    const cebus_device_ops *device_ops;
+    cebus_device *device;
+    void *device_context;
+    cebus_device_info info;
+    char *base;             /**< address of offset 0 */
+    uint64_t slab_bytes;    /**< reserved address space: the most the budget can grow to */
+    cebus_op_map ops;
+    struct cebus_custom_entry *customs; /**< users' ops seen so far */
+    cebus_replay_buffer replay;
+
+    uint64_t clock_ns;      /**< summed cost of all calls, replays included: what ages count */
+    uint64_t seed, rng_offset;
+    uint64_t node_sequence, node_epoch; /**< graph nodes made; backward visits */
+    cebus_cost_model cost_model;
+    uint32_t debug;
+    uint64_t chaos;         /**< state of the chaos mode's generator */
+    bool relaxed;           /**< the ladder may take what the running replay reads later */
+    cebus_rung rung;        /**< highest rung the running request climbed */
+
+    cebus_memory_stats stats;
+    cebus_event_queue events;
+    char oom_report[4096];
+};
+
+/** Takes the lock (again); CEBUS_REENTRANT when the calling thread is inside a kernel. */
+cebus_status cebus_runtime_lock(cebus_runtime *rt, const char *function);
+/** The last exit unlocks, then delivers events. */
+void cebus_runtime_unlock(cebus_runtime *rt);
+/** Enters for functions that cannot fail (release); false inside a kernel. */
+void cebus_runtime_lock_always(cebus_runtime *rt);
+
+/** The op's entry, found or made. CEBUS_UNSUPPORTED when the device lacks the kernel. */
+cebus_status cebus_op_entry_find(cebus_runtime *rt, const cebus_op *op, cebus_op_entry **out);
+
+/** The kernel of a custom op (custom.c). */
+const cebus_kernel *cebus_custom_kernel(const cebus_op *op);
+
+/** Queues an event (free of cost without a hook). The caller leaves time_ns to it. */
+void cebus_event_emit(cebus_runtime *rt, cebus_event event);
+
+static inline uint64_t cebus_max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

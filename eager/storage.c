@@ -1,0 +1,154 @@
+#include "eager/storage.h"
+
+#include "eager/debug.h"
+#include "eager/ladder.h"
+#include "lineage/cost.h"
+#include "lineage/version.h"
+
+cebus_candidate *cebus_candidate_create(cebus_runtime *rt, uint64_t bytes)
+{
+    cebus_candidate *candidate = cebus_pool_alloc(&rt->pool, sizeof *candidate);
+    if (candidate == NULL)
+        return NULL;
+    cebus_value_init(&candidate->value, bytes);
+    candidate->block = NULL;
+    candidate->exports = 0;
+    candidate->zone = CEBUS_ZONE_CHEAP;
+    candidate->writes = 0;
+    candidate->hash = 0;
+    return candidate;
+}
+
+cebus_storage *cebus_storage_create(cebus_runtime *rt, uint64_t bytes)
+{
+    cebus_storage *storage = cebus_pool_alloc(&rt->pool, sizeof *storage);
+    if (storage == NULL)
+        return NULL;
+    *storage = (cebus_storage){.refs = 1};
+    storage->now = cebus_candidate_create(rt, bytes);
+    if (storage->now == NULL) {
+        cebus_pool_free_object(&rt->pool, storage, sizeof *storage);
+        return NULL;
+    }
+    return storage;
+}
+
+cebus_storage *cebus_storage_of(cebus_runtime *rt, cebus_candidate *version)
+{
+    cebus_storage *storage = cebus_pool_alloc(&rt->pool, sizeof *storage);
+    if (storage == NULL)
+        return NULL;
+    *storage = (cebus_storage){.refs = 1, .now = version};
+    cebus_value_hold(&version->value);
+    return storage;
+}
+
+void cebus_storage_release(cebus_runtime *rt, cebus_storage *storage)
+{
+    if (storage == NULL || --storage->refs > 0)
+        return;
+    if (storage->persistent)
+        rt->stats.active_bytes_persistent -= storage->now->value.bytes;
+    cebus_candidate_unhold(rt, storage->now);
+    cebus_pool_free_object(&rt->pool, storage, sizeof *storage);
+}
+
+static void free_candidate(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if (candidate->block != NULL)
+        cebus_ladder_release(rt, candidate->block);
+    cebus_pool_free_object(&rt->pool, candidate, sizeof *candidate);
+}
+
+void cebus_storage_reap(cebus_runtime *rt)
+{
+    cebus_value *dead;
+    while ((dead = cebus_lineage_reap(&rt->lineage)) != NULL)
+        free_candidate(rt, cebus_candidate_of(dead));
+}
+
+/** Nobody holds the version, but records still read it: a ghost. Long chains of ghosts are cut. */
+static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_value *held;
+    if (!cebus_version_became_ghost(&candidate->value) || rt->replay.busy)
+        return;
+    if (cebus_version_dependant(&rt->lineage, &candidate->value, &held) != CEBUS_OK || held != NULL)
+        return;
+    if (cebus_version_cut(&rt->lineage, &candidate->value) == CEBUS_OK)
+        rt->stats.lineage_cuts++;
+}
+
+void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_value *value = &candidate->value;
+    if (value->holders == 1 && value->refs > 1) {
+        value->refs++; /* survives the cut below */
+        cebus_value_unhold(&rt->lineage, value);
+        bound_ghosts(rt, candidate);
+        cebus_candidate_settle(rt, candidate);
+        cebus_value_release(&rt->lineage, value);
+    } else {
+        cebus_value_unhold(&rt->lineage, value);
+    }
+    cebus_storage_reap(rt);
+}
+
+void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    const cebus_value *value = &candidate->value;
+    if (value->holders > 0 || !cebus_candidate_is_evictable(candidate, false))
+        return;
+    rt->stats.eager_drops++;
+    cebus_candidate_drop(rt, candidate);
+}
+
+cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate, cebus_zone zone,
+                                   const char *op)
+{
+    if (candidate->value.bytes > 0) {
+        cebus_block *block;
+        cebus_status status = cebus_ladder_reserve(rt, candidate->value.bytes, zone, op, &block);
+        if (status != CEBUS_OK)
+            return status;
+        block->owner = candidate;
+        candidate->block = block;
+        candidate->zone = (uint8_t)zone;
+    }
+    cebus_cost_return(&rt->lineage, &candidate->value);
+    candidate->value.resident = true;
+    cebus_candidate_touch(rt, candidate);
+    return CEBUS_OK;
+}
+
+void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to)
+{
+    cebus_debug_leave(rt, from);
+    to->block = from->block;
+    to->zone = from->zone;
+    from->block = NULL;
+    if (to->block != NULL)
+        to->block->owner = to;
+    cebus_cost_return(&rt->lineage, &to->value);
+    to->value.resident = true;
+    from->value.resident = false;
+    cebus_cost_leave(&rt->lineage, &from->value);
+}
+
+cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_block *hole = NULL;
+    cebus_debug_leave(rt, candidate);
+    if (candidate->block != NULL)
+        hole = cebus_ladder_release(rt, candidate->block);
+    candidate->block = NULL;
+    candidate->value.resident = false;
+    cebus_cost_leave(&rt->lineage, &candidate->value);
+    return hole;
+}
+
+void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if (candidate->block != NULL)
+        candidate->block->tick = rt->clock_ns;
+}

@@ -1,0 +1,54 @@
+/**
+ * storage.h: storages (the unit of memory) and the bytes of their versions.
+ *
+ * A storage is what views share: it names its current version (`now`). In-place writes to a
+ * rebuildable version move the bytes to a new version and leave the old one absent; writes to a
+ * leaf keep the version and bump its count (lineage/version.h).
+ */
+#ifndef CEBUS_EAGER_STORAGE_H
+#define CEBUS_EAGER_STORAGE_H
+
+#include "eager/runtime.h"
+
+typedef struct cebus_storage {
+    cebus_candidate *now; /**< held */
+    uint32_t refs;        /**< tensors that view it */
+    bool persistent;
+    uint64_t version; /**< in-place writes so far */
+    uint64_t rebased; /**< in-place writes the graph knows of (autograd/inplace.h) */
+} cebus_storage;
+
+/** A storage with a fresh, absent leaf version of `bytes`. NULL without host memory. */
+cebus_storage *cebus_storage_create(cebus_runtime *rt, uint64_t bytes);
+/** A storage that names an existing version (holds it): for reading what the graph saved. */
+cebus_storage *cebus_storage_of(cebus_runtime *rt, cebus_candidate *version);
+void cebus_storage_release(cebus_runtime *rt, cebus_storage *storage);
+
+/** A version for an in-place write or an output; one holder. NULL without host memory. */
+cebus_candidate *cebus_candidate_create(cebus_runtime *rt, uint64_t bytes);
+/** Drops a holder; drops the bytes if nobody holds them and they can be rebuilt. */
+void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate);
+/** Frees every version that nothing refers to any more. */
+void cebus_storage_reap(cebus_runtime *rt);
+
+/** Gives an absent version bytes (contents undefined), climbing the ladder. */
+cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate, cebus_zone zone,
+                                   const char *op);
+/** Moves the bytes of one version to another of the same size (the first becomes absent). */
+void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to);
+/** Gives the bytes up; answers the free block they leave (NULL: zero bytes). The version must be
+ * evictable, dead, or just placed. */
+cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate);
+/** Drops an unheld, unpinned, rebuildable version at once. */
+void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate);
+/** The bytes were read or written now. */
+void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate);
+
+/** Address of the version's first byte; NULL when absent or empty. */
+static inline char *cebus_candidate_address(const cebus_runtime *rt,
+                                            const cebus_candidate *candidate)
+{
+    return candidate->block != NULL ? rt->base + candidate->block->offset : NULL;
+}
+
+#endif

@@ -1,0 +1,208 @@
+#include "eager/tensor.h"
+
+#include "eager/autograd/node.h"
+#include "eager/residency.h"
+#include "eager/view.h"
+
+size_t cebus_dtype_size(cebus_dtype dtype)
+{
+    switch (dtype) {
+    case CEBUS_F32:
+    case CEBUS_I32:
+        return 4;
+    case CEBUS_F64:
+    case CEBUS_I64:
+        return 8;
+    case CEBUS_F16:
+    case CEBUS_BF16:
+        return 2;
+    case CEBUS_U8:
+    case CEBUS_BOOL:
+        return 1;
+    }
+    return 0;
+}
+
+const char *cebus_dtype_name(cebus_dtype dtype)
+{
+    static const char *const names[] = {"invalid", "f32", "f64", "f16", "bf16",
+                                        "i64",     "i32", "u8",  "bool"};
+    return (unsigned)dtype < sizeof names / sizeof *names ? names[dtype] : names[0];
+}
+
+bool cebus_dtype_is_float(cebus_dtype dtype)
+{
+    return dtype == CEBUS_F32 || dtype == CEBUS_F64 || dtype == CEBUS_F16 || dtype == CEBUS_BF16;
+}
+
+cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage,
+                                  const cebus_view *view)
+{
+    cebus_tensor *tensor = cebus_pool_alloc(&rt->pool, sizeof *tensor);
+    if (tensor == NULL)
+        return NULL;
+    atomic_init(&tensor->refs, 1);
+    tensor->rt = rt;
+    tensor->storage = storage;
+    tensor->view = *view;
+    tensor->requires_grad = false;
+    tensor->node_output = 0;
+    tensor->node = NULL;
+    tensor->node_rebased = 0;
+    tensor->base = NULL;
+    tensor->grad = NULL;
+    tensor->incoming = NULL;
+    storage->refs++;
+    rt->handles++;
+    return tensor;
+}
+
+cebus_tensor *cebus_tensor_retain(cebus_tensor *tensor)
+{
+    if (tensor != NULL)
+        atomic_fetch_add_explicit(&tensor->refs, 1, memory_order_relaxed);
+    return tensor;
+}
+
+static void destroy(cebus_tensor *tensor)
+{
+    cebus_runtime *rt = tensor->rt;
+    cebus_runtime_lock_always(rt);
+    if (tensor->node != NULL)
+        cebus_node_release(rt, tensor->node);
+    cebus_tensor_release(tensor->base);
+    cebus_tensor_release(tensor->grad);
+    cebus_storage_release(rt, tensor->storage);
+    cebus_pool_free_object(&rt->pool, tensor, sizeof *tensor);
+    rt->handles--;
+    cebus_runtime_unlock(rt);
+}
+
+void cebus_tensor_release(cebus_tensor *tensor)
+{
+    if (tensor == NULL)
+        return;
+    if (atomic_fetch_sub_explicit(&tensor->refs, 1, memory_order_acq_rel) == 1)
+        destroy(tensor);
+}
+
+cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *tensor,
+                                const char *op, const char *what)
+{
+    if (rt == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the runtime is NULL");
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL", what);
+    if (tensor->rt != rt)
+        return cebus_fail(CEBUS_RUNTIME_MISMATCH, op,
+                          "%s belongs to another runtime; copy it over with "
+                          "cebus_tensor_to_host and cebus_tensor_from_host",
+                          what);
+    return CEBUS_OK;
+}
+
+const cebus_view *cebus_tensor_view(const cebus_tensor *tensor)
+{
+    return &tensor->view;
+}
+
+cebus_runtime *cebus_tensor_runtime(const cebus_tensor *tensor)
+{
+    return tensor->rt;
+}
+
+cebus_dtype cebus_tensor_dtype(const cebus_tensor *tensor)
+{
+    return tensor->view.dtype;
+}
+
+int cebus_tensor_ndim(const cebus_tensor *tensor)
+{
+    return tensor->view.ndim;
+}
+
+int64_t cebus_tensor_size(const cebus_tensor *tensor, int dim)
+{
+    int wrapped = cebus_dim_wrap(dim, tensor->view.ndim);
+    return wrapped < 0 ? -1 : tensor->view.shape[wrapped];
+}
+
+int64_t cebus_tensor_numel(const cebus_tensor *tensor)
+{
+    return cebus_view_numel(&tensor->view);
+}
+
+bool cebus_tensor_is_contiguous(const cebus_tensor *tensor)
+{
+    return cebus_view_is_contiguous(&tensor->view);
+}
+
+bool cebus_tensor_is_resident(const cebus_tensor *tensor)
+{
+    cebus_runtime_lock_always(tensor->rt);
+    bool resident = tensor->storage->now->value.resident;
+    cebus_runtime_unlock(tensor->rt);
+    return resident;
+}
+
+uint64_t cebus_tensor_version(const cebus_tensor *tensor)
+{
+    cebus_runtime_lock_always(tensor->rt);
+    uint64_t version = tensor->storage->version;
+    cebus_runtime_unlock(tensor->rt);
+    return version;
+}
+
+cebus_status cebus_tensor_empty_like(cebus_runtime *rt, const cebus_view *view, cebus_zone zone,
+                                     const char *op, cebus_tensor **out)
+{
+    uint64_t bytes;
+    *out = NULL;
+    if (!cebus_view_bytes(view, &bytes))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "a tensor of shape %s has more bytes than can be addressed",
+                          CEBUS_SHAPE(view));
+    cebus_storage *storage = cebus_storage_create(rt, bytes);
+    cebus_tensor *tensor = storage != NULL ? cebus_tensor_create(rt, storage, view) : NULL;
+    cebus_storage_release(rt, storage);
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory for a tensor");
+    cebus_status status = cebus_candidate_place(rt, storage->now, zone, op);
+    if (status != CEBUS_OK) {
+        cebus_tensor_release(tensor);
+        return status;
+    }
+    *out = tensor;
+    return CEBUS_OK;
+}
+
+cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor)
+{
+    static const char op[] = "set_persistent";
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
+    cebus_runtime *rt = tensor->rt;
+    cebus_storage *storage = tensor->storage;
+    cebus_status status = cebus_runtime_lock(rt, op);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_candidate *now = storage->now;
+    if (!storage->persistent) {
+        status = cebus_residency_begin(rt, &now, 1, op);
+        if (status == CEBUS_OK) {
+            cebus_value_detach(&rt->lineage, &now->value);
+            now->zone = CEBUS_ZONE_PERSISTENT;
+            storage->persistent = true;
+            rt->stats.active_bytes_persistent += now->value.bytes;
+            cebus_residency_end(rt, &now, 1);
+            cebus_storage_reap(rt);
+        }
+    }
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
+bool cebus_tensor_is_persistent(const cebus_tensor *tensor)
+{
+    return tensor->storage->persistent;
+}

@@ -1,0 +1,38 @@
+/**
+ * tensor.h: the inside of a tensor handle.
+ */
+#ifndef CEBUS_EAGER_TENSOR_H
+#define CEBUS_EAGER_TENSOR_H
+
+#include <cebus/autograd.h>
+
+#include "eager/storage.h"
+
+struct cebus_node;
+
+struct cebus_tensor {
+    atomic_uint refs;
+    cebus_runtime *rt;
+    cebus_storage *storage; /**< counted */
+    cebus_view view;
+    bool requires_grad;     /**< a leaf that collects a gradient */
+    uint32_t node_output;
+    struct cebus_node *node; /**< what computed it, counted; NULL: a leaf of the graph */
+    uint64_t node_rebased;   /**< storage->rebased when node was set (views only) */
+    cebus_tensor *base;      /**< of a differentiable view: the tensor it views, counted */
+    cebus_tensor *grad;      /**< counted */
+    cebus_tensor *incoming;  /**< backward: what the running one adds to grad; counted */
+};
+
+/** A handle over `storage` (counts it). NULL without host memory. The lock is held. */
+cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage,
+                                  const cebus_view *view);
+/** Fails unless `tensor` is not NULL and belongs to `rt`; `what` names the argument. */
+cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *tensor,
+                                const char *op, const char *what);
+
+/** An absent-until-written tensor with bytes (undefined contents), as kernels' outputs are. */
+cebus_status cebus_tensor_empty_like(cebus_runtime *rt, const cebus_view *view, cebus_zone zone,
+                                     const char *op, cebus_tensor **out);
+
+#endif

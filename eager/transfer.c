@@ -1,0 +1,174 @@
+/**
+ * transfer.c: bytes between tensors and the host.
+ */
+#include <inttypes.h>
+
+#include <cebus/ops.h>
+
+#include "eager/residency.h"
+#include "eager/tensor.h"
+#include "eager/view.h"
+
+cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data, cebus_dtype dtype,
+                                    int ndim, const int64_t *shape, cebus_tensor **out)
+{
+    static const char op[] = "from_host";
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL");
+    *out = NULL;
+    if (rt == NULL || (shape == NULL && ndim > 0))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the %s is NULL",
+                          rt == NULL ? "runtime" : "shape");
+    if (!cebus_shape_valid(dtype, ndim, shape))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "the shape is impossible: 0 to %d dimensions, none negative, and fewer "
+                          "than 2^62 bytes of a known type",
+                          CEBUS_MAX_DIMS);
+    cebus_view view;
+    cebus_view_contiguous(&view, dtype, ndim, shape);
+    if (data == NULL && cebus_view_numel(&view) > 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "data is NULL");
+    cebus_status status = cebus_runtime_lock(rt, op);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_tensor *tensor;
+    status = cebus_tensor_empty_like(rt, &view, CEBUS_ZONE_CHEAP, op, &tensor);
+    cebus_candidate *now = status == CEBUS_OK ? tensor->storage->now : NULL;
+    if (status == CEBUS_OK && now->block != NULL)
+        status = rt->device_ops->copy(rt->device, cebus_candidate_address(rt, now), data,
+                                      now->value.bytes, CEBUS_COPY_TO_DEVICE);
+    if (status == CEBUS_OK)
+        *out = tensor;
+    else
+        cebus_tensor_release(tensor);
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
+static cebus_status check_bytes(const cebus_tensor *tensor, const void *data, size_t bytes,
+                                const char *op)
+{
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
+    uint64_t wanted =
+        (uint64_t)cebus_view_numel(&tensor->view) * cebus_dtype_size(tensor->view.dtype);
+    if (bytes != wanted)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "%zu bytes given, but shape %s of %s has %" PRIu64, bytes,
+                          CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype),
+                          wanted);
+    if (data == NULL && bytes > 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "data is NULL");
+    return CEBUS_OK;
+}
+
+static cebus_status read_contiguous(cebus_tensor *tensor, void *data, size_t bytes, const char *op)
+{
+    cebus_runtime *rt = tensor->rt;
+    cebus_candidate *now = tensor->storage->now;
+    cebus_status status = cebus_residency_begin(rt, &now, 1, op);
+    if (status != CEBUS_OK)
+        return status;
+    if (bytes > 0) {
+        const char *from = cebus_candidate_address(rt, now) +
+                           tensor->view.offset * (int64_t)cebus_dtype_size(tensor->view.dtype);
+        status = rt->device_ops->copy(rt->device, data, from, bytes, CEBUS_COPY_TO_HOST);
+    }
+    cebus_candidate_touch(rt, now);
+    cebus_residency_end(rt, &now, 1);
+    return status;
+}
+
+cebus_status cebus_tensor_to_host(cebus_tensor *tensor, void *data, size_t bytes)
+{
+    static const char op[] = "to_host";
+    cebus_status status = check_bytes(tensor, data, bytes, op);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_runtime *rt = tensor->rt;
+    cebus_tensor *dense = NULL;
+    status = cebus_runtime_lock(rt, op);
+    if (status != CEBUS_OK)
+        return status;
+    bool recorded = cebus_grad_enable(false);
+    status = cebus_contiguous(rt, tensor, &dense);
+    cebus_grad_enable(recorded);
+    if (status == CEBUS_OK)
+        status = read_contiguous(dense, data, bytes, op);
+    cebus_tensor_release(dense);
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
+cebus_status cebus_tensor_set_from_host(cebus_tensor *tensor, const void *data, size_t bytes)
+{
+    cebus_status status = check_bytes(tensor, data, bytes, "set_from_host");
+    if (status != CEBUS_OK)
+        return status;
+    cebus_tensor *source = NULL;
+    cebus_runtime *rt = tensor->rt;
+    const cebus_view *view = &tensor->view;
+    status = cebus_tensor_from_host(rt, data, view->dtype, view->ndim, view->shape, &source);
+    if (status == CEBUS_OK)
+        status = cebus_copy_(rt, tensor, source);
+    cebus_tensor_release(source);
+    return status;
+}
+
+cebus_status cebus_tensor_item(cebus_tensor *tensor, double *out)
+{
+    static const char op[] = "item";
+    if (tensor == NULL || out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
+                          tensor == NULL ? "the tensor" : "out");
+    *out = 0;
+    if (cebus_view_numel(&tensor->view) != 1)
+        return cebus_fail(CEBUS_SHAPE_MISMATCH, op, "shape %s has %" PRId64 " elements, not one",
+                          CEBUS_SHAPE(&tensor->view), cebus_view_numel(&tensor->view));
+    cebus_tensor *wide = NULL;
+    bool recorded = cebus_grad_enable(false);
+    cebus_status status = cebus_cast(tensor->rt, tensor, CEBUS_F64, &wide);
+    cebus_grad_enable(recorded);
+    if (status == CEBUS_OK)
+        status = cebus_tensor_to_host(wide, out, sizeof *out);
+    cebus_tensor_release(wide);
+    return status;
+}
+
+cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out)
+{
+    static const char op[] = "map";
+    if (tensor == NULL || out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
+                          tensor == NULL ? "the tensor" : "out");
+    *out = NULL;
+    cebus_runtime *rt = tensor->rt;
+    cebus_status status = cebus_runtime_lock(rt, op);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_candidate *now = tensor->storage->now;
+    status = cebus_residency_begin(rt, &now, 1, op);
+    if (status == CEBUS_OK) {
+        status = rt->device_ops->synchronize(rt->device);
+        if (status == CEBUS_OK && now->block != NULL) {
+            now->exports++;
+            now->block->immovable = 1;
+            *out = cebus_candidate_address(rt, now) +
+                   tensor->view.offset * (int64_t)cebus_dtype_size(tensor->view.dtype);
+        }
+        cebus_residency_end(rt, &now, 1);
+    }
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
+void cebus_tensor_unmap(cebus_tensor *tensor)
+{
+    if (tensor == NULL)
+        return;
+    cebus_runtime_lock_always(tensor->rt);
+    cebus_candidate *now = tensor->storage->now;
+    if (now->exports > 0 && --now->exports == 0 && now->block != NULL)
+        now->block->immovable = 0;
+    cebus_runtime_unlock(tensor->rt);
+}
