@@ -14,10 +14,13 @@
 #include "eager/ops/attention.h"
 #include "eager/view.h"
 
-#define MAX_ROWS 96        /* of a block: whole register tiles of the products */
-#define BLOCK_SCORES 98304 /* elements of a block, if MIN_ROWS are no more */
+/* Rows of a block: whole register tiles of the products. Fewer where the scores are causal, for
+ * a block computes all columns that its last row sees. */
 #define MIN_ROWS 24
-#define WORTH_THREADS 5e5 /* multiplications below which one thread does it all */
+#define MAX_ROWS 384
+#define MAX_CAUSAL_ROWS 96
+#define BLOCK_SCORES 98304 /* elements of a block that has more than MIN_ROWS */
+#define WORTH_THREADS 5e5  /* multiplications below which one thread does it all */
 
 /* Inputs that products read, in the order of their enum; the others only have strides. */
 static const int factors[] = {CEBUS_ATTENTION_Q, CEBUS_ATTENTION_K, CEBUS_ATTENTION_V,
@@ -150,7 +153,8 @@ static uint64_t products_scratch(const attention_job *job)
 static void plan_blocks(attention_job *job, cebus_scratch *scratch)
 {
     int64_t fit = BLOCK_SCORES / larger(1, job->columns) / MIN_ROWS * MIN_ROWS;
-    job->block_rows = smaller(larger(1, job->length), smaller(MAX_ROWS, larger(MIN_ROWS, fit)));
+    int64_t most = job->attrs->is_causal ? MAX_CAUSAL_ROWS : MAX_ROWS;
+    job->block_rows = smaller(larger(1, job->length), smaller(most, larger(MIN_ROWS, fit)));
     job->blocks = (job->length + job->block_rows - 1) / job->block_rows;
     job->ld = larger(1, (job->columns + 15) / 16 * 16);
     job->tasks = is_backward(job) ? job->count : job->count * job->blocks;
@@ -334,21 +338,29 @@ static void forward_task(const attention_job *job, int64_t worker, int64_t task)
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
-/* Row i of the weights again, and of the gradient of the scores: w (dw - sum(w dw)), where the
- * sum is also that of out and its gradient (FlashAttention, appendix B.2). */
-static void backward_row(const row_block *b, int64_t i)
+/* For each row the sum of its weights times their gradients, which is also that of the result and
+ * its gradient (FlashAttention, appendix B.2). */
+static void sum_gradients(const row_block *b, double *delta)
 {
     const attention_job *job = b->job;
     const cebus_operand *out = &job->in[CEBUS_ATTENTION_OUT];
     const cebus_operand *grad = &job->in[CEBUS_ATTENTION_GRAD];
+    const char *x = part(b, out, b->first).data, *y = part(b, grad, b->first).data;
+    for (int64_t i = 0; i < b->rows; i++)
+        delta[i] =
+            job->scores->dot(x + i * out->row_stride * job->size, out->col_stride,
+                             y + i * grad->row_stride * job->size, grad->col_stride, job->values);
+}
+
+/* Row i of the weights again, and of the gradient of the scores. */
+static void backward_row(const row_block *b, int64_t i, double delta)
+{
+    const attention_job *job = b->job;
+    const char *lse = lse_of(b, job->launch->in[CEBUS_ATTENTION_LSE].data, i);
     int64_t n = visible(job, b->first + i);
     char *weights = row_of(b, b->weights, i), *grads = row_of(b, b->grads, i);
-    double delta =
-        job->scores->dot(part(b, out, b->first + i).data, out->col_stride,
-                         part(b, grad, b->first + i).data, grad->col_stride, job->values);
     apply_mask(b, i, weights, n);
-    job->scores->weights(
-        weights, n, job->scores->load(lse_of(b, job->launch->in[CEBUS_ATTENTION_LSE].data, i)));
+    job->scores->weights(weights, n, job->scores->load(lse));
     apply_dropout(b, i, grads, n);
     job->scores->gradient(grads, weights, n, (double[2]){job->attrs->keep_scale, delta});
     apply_dropout(b, i, weights, n);
@@ -379,13 +391,15 @@ static void backward_block(const row_block *b)
 {
     const attention_job *job = b->job;
     const double scale = job->attrs->scale;
+    double delta[MAX_ROWS];
     matrix q = input(b, CEBUS_ATTENTION_Q, b->first),
            grad = input(b, CEBUS_ATTENTION_GRAD, b->first);
     multiply_scores(b);
     multiply(b, grad, turn(input(b, CEBUS_ATTENTION_V, 0)), b->grads,
              (sizes){b->rows, b->columns, job->values, 1, false});
+    sum_gradients(b, delta);
     for (int64_t i = 0; i < b->rows; i++)
-        backward_row(b, i);
+        backward_row(b, i, delta[i]);
     if (wanted(job, CEBUS_ATTENTION_Q))
         multiply(b, b->grads, input(b, CEBUS_ATTENTION_K, 0),
                  part(b, &job->out[CEBUS_ATTENTION_Q], b->first),

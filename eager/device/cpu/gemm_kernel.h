@@ -32,21 +32,51 @@ TARGET static void NAME(multiply)(int64_t depth, const void *a_rows, int64_t row
     }
 }
 
-TARGET static void NAME(pack)(const cebus_gemm_lines *lines, int64_t width, void *out_panel)
+/* Lines that lie side by side already. The lengths are constants where they are a whole tile, so
+ * that each copy is a few moves. */
+TARGET static void NAME(gather)(const cebus_gemm_lines *lines, int64_t width, REAL *panel)
 {
     const REAL *source = lines->first;
-    REAL *panel = out_panel;
-    if (lines->count < width)
-        memset(panel, 0, (size_t)(width * lines->depth) * sizeof *panel);
-    if (lines->stride == 1) {
-        for (int64_t p = 0; p < lines->depth; p++)
-            memcpy(panel + p * width, source + p * lines->step,
-                   (size_t)lines->count * sizeof *panel);
-        return;
+    for (int64_t p = 0; p < lines->depth; p++, source += lines->step, panel += width) {
+        if (lines->count == TILE_COLS)
+            memcpy(panel, source, TILE_COLS * sizeof *panel);
+        else if (lines->count == TILE_ROWS)
+            memcpy(panel, source, TILE_ROWS * sizeof *panel);
+        else
+            memcpy(panel, source, (size_t)lines->count * sizeof *panel);
     }
-    for (int64_t i = 0; i < lines->count; i++)
+}
+
+/* Four lines at a time, so that stores come in pieces of four. */
+TARGET static void NAME(turn)(const cebus_gemm_lines *lines, int64_t width, REAL *panel)
+{
+    const int64_t stride = lines->stride, step = lines->step;
+    int64_t i = 0;
+    for (; i + 4 <= lines->count; i += 4) {
+        const REAL *restrict a = (const REAL *)lines->first + i * stride;
+        REAL *restrict to = panel + i;
+        for (int64_t p = 0; p < lines->depth; p++, a += step, to += width) {
+            to[0] = a[0];
+            to[1] = a[stride];
+            to[2] = a[2 * stride];
+            to[3] = a[3 * stride];
+        }
+    }
+    for (; i < lines->count; i++) {
+        const REAL *a = (const REAL *)lines->first + i * stride;
         for (int64_t p = 0; p < lines->depth; p++)
-            panel[p * width + i] = source[i * lines->stride + p * lines->step];
+            panel[p * width + i] = a[p * step];
+    }
+}
+
+TARGET static void NAME(pack)(const cebus_gemm_lines *lines, int64_t width, void *panel)
+{
+    if (lines->count < width)
+        memset(panel, 0, (size_t)(width * lines->depth) * sizeof(REAL));
+    if (lines->stride == 1)
+        NAME(gather)(lines, width, panel);
+    else
+        NAME(turn)(lines, width, panel);
 }
 
 TARGET static void NAME(merge)(const cebus_gemm_target *target, const void *in_tile)
