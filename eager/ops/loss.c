@@ -1,6 +1,6 @@
 #include "eager/ops/loss.h"
 
-#include "eager/view.h"
+#include "eager/ops/check.h"
 
 /* ---- inference --------------------------------------------------------------------------- */
 
@@ -10,14 +10,6 @@ void cebus_class_layout(const cebus_view *x, cebus_view *out)
         cebus_view_channels_last(out, x->dtype, x->shape);
     else
         cebus_view_contiguous(out, x->dtype, x->ndim, x->shape);
-}
-
-static cebus_status check_float(const char *op, const cebus_view *x)
-{
-    if (x->dtype == CEBUS_F32 || x->dtype == CEBUS_F64)
-        return CEBUS_OK;
-    return cebus_fail(CEBUS_DTYPE_MISMATCH, op, "takes f32 or f64, got %s %s: cebus_cast() it",
-                      cebus_dtype_name(x->dtype), CEBUS_SHAPE(x));
 }
 
 /** x's shape without the classes. */
@@ -33,7 +25,7 @@ static int target_shape(const cebus_view *x, int64_t *shape)
 
 static cebus_status check_classes(const char *op, const cebus_view *x, const cebus_view *target)
 {
-    cebus_status status = check_float(op, x);
+    cebus_status status = cebus_check_real(op, x);
     if (status != CEBUS_OK)
         return status;
     if (target->dtype != CEBUS_I64 && target->dtype != CEBUS_I32)
@@ -109,7 +101,7 @@ static cebus_status mse_infer(cebus_infer *io)
 {
     const cebus_mse_attrs *attrs = io->attrs;
     const cebus_view *x = io->in[0], *target = io->in[1];
-    cebus_status status = check_float(io->op->name, x);
+    cebus_status status = cebus_check_real(io->op->name, x);
     if (status != CEBUS_OK)
         return status;
     if (x->dtype != target->dtype)
@@ -167,16 +159,13 @@ const cebus_op cebus_op_mse_loss_backward = {
 
 /* ---- public entries ---------------------------------------------------------------------- */
 
-static cebus_status check_pointers(const char *op, const cebus_tensor *x,
-                                   const cebus_tensor *target, cebus_tensor **out)
+static cebus_status check_pointers(const char *op, const cebus_runtime *rt, cebus_tensor *const *in,
+                                   cebus_tensor **out)
 {
-    if (out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL: give a place for the result");
-    *out = NULL;
-    if (x == NULL || target == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL: give a tensor",
-                          x == NULL ? "x" : "target");
-    return CEBUS_OK;
+    cebus_status status = cebus_check_pointers(op, rt, in[0], out);
+    if (status == CEBUS_OK && in[1] == NULL)
+        status = cebus_fail(CEBUS_INVALID_ARGUMENT, op, "target is NULL: give a tensor");
+    return status;
 }
 
 static cebus_status check_reduction(const char *op, cebus_loss_reduction reduction)
@@ -188,13 +177,12 @@ static cebus_status check_reduction(const char *op, cebus_loss_reduction reducti
                       "reduction is %d: give CEBUS_LOSS_MEAN, _SUM or _NONE", value);
 }
 
-static cebus_status run_class_loss(cebus_runtime *rt, const cebus_op *op, cebus_tensor *x,
-                                   cebus_tensor *target, const cebus_class_loss_options *options,
-                                   cebus_tensor **out)
+static cebus_status run_class_loss(cebus_runtime *rt, const cebus_op *op, cebus_tensor *const *in,
+                                   const cebus_class_loss_options *options, cebus_tensor **out)
 {
     static const cebus_class_loss_options defaults;
     const cebus_class_loss_options *o = options != NULL ? options : &defaults;
-    cebus_status status = check_pointers(op->name, x, target, out);
+    cebus_status status = check_pointers(op->name, rt, in, out);
     if (status == CEBUS_OK)
         status = check_reduction(op->name, o->reduction);
     if (status != CEBUS_OK)
@@ -204,7 +192,7 @@ static cebus_status run_class_loss(cebus_runtime *rt, const cebus_op *op, cebus_
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name,
                           "label_smoothing is %g: it must lie in [0, %g]", o->label_smoothing,
                           most);
-    const cebus_view *view = cebus_tensor_view(x);
+    const cebus_view *view = cebus_tensor_view(in[0]);
     cebus_class_loss_attrs attrs = {
         .reduction = o->reduction,
         .ignore_index = o->has_ignore_index ? o->ignore_index : -100,
@@ -216,7 +204,7 @@ static cebus_status run_class_loss(cebus_runtime *rt, const cebus_op *op, cebus_
         .op = op,
         .attrs = &attrs,
         .attr_bytes = sizeof attrs,
-        .in = (cebus_tensor *[]){x, target},
+        .in = in,
         .n_in = 2,
         .n_out = op == &op_cross_entropy ? 2 : 1,
     };
@@ -231,19 +219,20 @@ static cebus_status run_class_loss(cebus_runtime *rt, const cebus_op *op, cebus_
 cebus_status cebus_cross_entropy(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *target,
                                  const cebus_class_loss_options *options, cebus_tensor **out)
 {
-    return run_class_loss(rt, &op_cross_entropy, x, target, options, out);
+    return run_class_loss(rt, &op_cross_entropy, (cebus_tensor *[]){x, target}, options, out);
 }
 
 cebus_status cebus_nll_loss(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *target,
                             const cebus_class_loss_options *options, cebus_tensor **out)
 {
-    return run_class_loss(rt, &op_nll_loss, x, target, options, out);
+    return run_class_loss(rt, &op_nll_loss, (cebus_tensor *[]){x, target}, options, out);
 }
 
 cebus_status cebus_mse_loss(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *target,
                             cebus_loss_reduction reduction, cebus_tensor **out)
 {
-    cebus_status status = check_pointers("mse_loss", x, target, out);
+    cebus_tensor *in[] = {x, target};
+    cebus_status status = check_pointers("mse_loss", rt, in, out);
     if (status == CEBUS_OK)
         status = check_reduction("mse_loss", reduction);
     if (status != CEBUS_OK)
@@ -253,7 +242,7 @@ cebus_status cebus_mse_loss(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *ta
         .op = &op_mse_loss,
         .attrs = &attrs,
         .attr_bytes = sizeof attrs,
-        .in = (cebus_tensor *[]){x, target},
+        .in = in,
         .n_in = 2,
         .n_out = 1,
     };

@@ -2,7 +2,7 @@
 
 #include <cebus/ops/reduce.h>
 
-#include "eager/view.h"
+#include "eager/ops/check.h"
 
 /* ---- inference --------------------------------------------------------------------------- */
 
@@ -23,19 +23,9 @@ static bool is_integer(cebus_dtype dtype)
     return dtype == CEBUS_I64 || dtype == CEBUS_I32 || dtype == CEBUS_U8 || dtype == CEBUS_BOOL;
 }
 
-static cebus_status check_float(const cebus_infer *io)
-{
-    cebus_dtype dtype = io->in[0]->dtype;
-    if (dtype == CEBUS_F32 || dtype == CEBUS_F64)
-        return CEBUS_OK;
-    return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
-                      "takes f32 or f64, got %s %s: cebus_cast() it", cebus_dtype_name(dtype),
-                      CEBUS_SHAPE(io->in[0]));
-}
-
 static cebus_status check_number(const cebus_infer *io)
 {
-    return is_integer(io->in[0]->dtype) ? CEBUS_OK : check_float(io);
+    return is_integer(io->in[0]->dtype) ? CEBUS_OK : cebus_check_real(io->op->name, io->in[0]);
 }
 
 static cebus_status check_not_empty(const cebus_infer *io)
@@ -64,7 +54,7 @@ static cebus_status sum_infer(cebus_infer *io)
 /** Of mean, logsumexp and var; the latter has a second output, the mean, of the same shape. */
 static cebus_status float_infer(cebus_infer *io)
 {
-    cebus_status status = check_float(io);
+    cebus_status status = cebus_check_real(io->op->name, io->in[0]);
     if (status != CEBUS_OK)
         return status;
     for (uint32_t i = 0; i < io->n_out; i++)
@@ -186,16 +176,6 @@ static double reduced_count(const cebus_view *view, uint32_t dims)
     return count;
 }
 
-static cebus_status check_pointers(const char *op, const cebus_tensor *x, cebus_tensor **out)
-{
-    if (out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL: give a place for the result");
-    *out = NULL;
-    if (x == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "x is NULL: give a tensor");
-    return CEBUS_OK;
-}
-
 static cebus_status run(cebus_runtime *rt, const cebus_op *op, cebus_tensor *x,
                         const cebus_reduce_attrs *attrs, cebus_tensor **out)
 {
@@ -214,7 +194,7 @@ static cebus_status run(cebus_runtime *rt, const cebus_op *op, cebus_tensor *x,
 static cebus_status reduce(cebus_runtime *rt, const cebus_op *op, cebus_tensor *x, int n_dims,
                            const int *dims, bool keepdim, cebus_tensor **out)
 {
-    cebus_status status = check_pointers(op->name, x, out);
+    cebus_status status = cebus_check_pointers(op->name, rt, x, out);
     if (status != CEBUS_OK)
         return status;
     const cebus_view *view = cebus_tensor_view(x);
@@ -275,7 +255,7 @@ cebus_status cebus_var(cebus_runtime *rt, cebus_tensor *x, const cebus_var_optio
 {
     static const cebus_var_options unbiased = {.correction = 1};
     const cebus_var_options *o = options != NULL ? options : &unbiased;
-    cebus_status status = check_pointers("var", x, out);
+    cebus_status status = cebus_check_pointers("var", rt, x, out);
     if (status != CEBUS_OK)
         return status;
     const cebus_view *view = cebus_tensor_view(x);

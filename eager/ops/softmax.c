@@ -2,15 +2,14 @@
 
 #include <cebus/ops/softmax.h>
 
-#include "eager/view.h"
+#include "eager/ops/check.h"
 
 static cebus_status softmax_infer(cebus_infer *io)
 {
     const cebus_view *x = io->in[0];
-    if (x->dtype != CEBUS_F32 && x->dtype != CEBUS_F64)
-        return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
-                          "takes f32 or f64, got %s %s: cebus_cast() it",
-                          cebus_dtype_name(x->dtype), CEBUS_SHAPE(x));
+    cebus_status status = cebus_check_real(io->op->name, x);
+    if (status != CEBUS_OK)
+        return status;
     cebus_view_like(&io->out[0], x, x->dtype);
     return CEBUS_OK;
 }
@@ -43,12 +42,9 @@ const cebus_op cebus_op_log_softmax_backward = {
 static cebus_status run(cebus_runtime *rt, const cebus_op *op, cebus_tensor *x, int dim,
                         cebus_tensor **out)
 {
-    if (out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name,
-                          "out is NULL: give a place for the result");
-    *out = NULL;
-    if (x == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name, "x is NULL: give a tensor");
+    cebus_status status = cebus_check_pointers(op->name, rt, x, out);
+    if (status != CEBUS_OK)
+        return status;
     const cebus_view *view = cebus_tensor_view(x);
     int ndim = view->ndim > 0 ? view->ndim : 1; /* a 0-d tensor reads as one element */
     cebus_softmax_attrs attrs = {.dim = cebus_dim_wrap(dim, ndim)};

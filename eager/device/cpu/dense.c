@@ -17,8 +17,7 @@ uint64_t cebus_dense_bytes(const cebus_view *view, const cebus_view *layout)
 {
     if (lies_like(view, layout))
         return 0;
-    uint64_t bytes = (uint64_t)cebus_view_numel(view) * cebus_dtype_size(view->dtype);
-    return (bytes + 63) / 64 * 64;
+    return cebus_scratch_round((uint64_t)cebus_view_numel(view) * cebus_dtype_size(view->dtype));
 }
 
 const void *cebus_dense_read(int threads, const cebus_array *x, const cebus_view *layout,
@@ -33,4 +32,18 @@ const void *cebus_dense_read(int threads, const cebus_array *x, const cebus_view
     cebus_copy_array(threads, &copy, x);
     *scratch += bytes;
     return copy.data;
+}
+
+uint64_t cebus_row_major_bytes(const cebus_view *view)
+{
+    cebus_view layout;
+    cebus_view_contiguous(&layout, view->dtype, view->ndim, view->shape);
+    return cebus_dense_bytes(view, &layout);
+}
+
+const void *cebus_row_major_read(int threads, const cebus_array *x, char **scratch)
+{
+    cebus_view layout;
+    cebus_view_contiguous(&layout, x->view->dtype, x->view->ndim, x->view->shape);
+    return cebus_dense_read(threads, x, &layout, scratch);
 }

@@ -16,4 +16,14 @@ uint64_t cebus_dense_bytes(const cebus_view *view, const cebus_view *layout);
 const void *cebus_dense_read(int threads, const cebus_array *x, const cebus_view *layout,
                              char **scratch);
 
+/** The same with the row-major order of the view's own shape. An absent array stays NULL. */
+uint64_t cebus_row_major_bytes(const cebus_view *view);
+const void *cebus_row_major_read(int threads, const cebus_array *x, char **scratch);
+
+/** Sizes of what lies in scratch are multiples of a cache line. */
+static inline uint64_t cebus_scratch_round(uint64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
 #endif

@@ -36,19 +36,20 @@ typedef union cebus_line_values {
 } cebus_line_values;
 
 /**
- * One pass over a tile, y = f(y, a, b, p, q, c): y, a and b lie like the lines (and start where
- * they do), p and q hold one value for each line of the tile, c is a constant.
+ * One pass over a tile, y = f(y, a, b, p, q, r, c): y, a and b lie like the lines (and start where
+ * they do); p, q and r hold one value for each line of the tile; c is a constant. What f does not
+ * use may be NULL.
  */
 typedef struct cebus_line_map {
     const cebus_lines *lines;
     const cebus_tile *tile;
     void *y;
     const void *a, *b;
-    const void *p, *q;
+    const void *p, *q, *r;
     double c;
 } cebus_line_map;
 
-/** Defines a function that makes such a pass; EXPRESSION is a macro of f's six arguments. */
+/** Defines a function that makes such a pass; EXPRESSION is a macro of f's seven arguments. */
 #define CEBUS_LINE_MAP(name, T, EXPRESSION)                                                        \
     CEBUS_CLONES                                                                                   \
     static void name(const cebus_line_map *m)                                                      \
@@ -56,18 +57,18 @@ typedef struct cebus_line_map {
         T *restrict y = (T *)m->y + m->tile->offset;                                               \
         const T *restrict a = (const T *)m->a + m->tile->offset;                                   \
         const T *restrict b = (const T *)m->b + m->tile->offset;                                   \
-        const T *restrict p = m->p, *restrict q = m->q;                                            \
+        const T *restrict p = m->p, *restrict q = m->q, *restrict r = m->r;                        \
         T c = (T)m->c;                                                                             \
         int64_t n = m->lines->n, inner = m->lines->inner;                                          \
         if (inner == 1) {                                                                          \
-            T p0 = *p, q0 = *q;                                                                    \
+            T p0 = p != NULL ? *p : 0, q0 = q != NULL ? *q : 0, r0 = r != NULL ? *r : 0;           \
             for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = EXPRESSION(y[i], a[i], b[i], p0, q0, c);                                    \
-            (void)p0, (void)q0;                                                                    \
+                y[i] = EXPRESSION(y[i], a[i], b[i], p0, q0, r0, c);                                \
+            (void)p0, (void)q0, (void)r0;                                                          \
         } else {                                                                                   \
-            for (int64_t r = 0; r < n; r++, y += inner, a += inner, b += inner) {                  \
+            for (int64_t k = 0; k < n; k++, y += inner, a += inner, b += inner) {                  \
                 for (int64_t i = 0; i < m->tile->width; i++)                                       \
-                    y[i] = EXPRESSION(y[i], a[i], b[i], p[i], q[i], c);                            \
+                    y[i] = EXPRESSION(y[i], a[i], b[i], p[i], q[i], r[i], c);                      \
             }                                                                                      \
         }                                                                                          \
         (void)c;                                                                                   \

@@ -52,31 +52,7 @@ typedef struct mse_job {
 #define EXP(x) exp(x)
 #include "eager/device/cpu/loss_typed.h"
 
-static uint64_t round_up(uint64_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 /* ---- over classes ------------------------------------------------------------------------ */
-
-static cebus_view row_major(const cebus_view *view)
-{
-    cebus_view out;
-    cebus_view_contiguous(&out, view->dtype, view->ndim, view->shape);
-    return out;
-}
-
-static uint64_t row_major_bytes(const cebus_view *view)
-{
-    cebus_view layout = row_major(view);
-    return cebus_dense_bytes(view, &layout);
-}
-
-static const void *read_row_major(const cebus_launch *launch, const cebus_array *x, char **scratch)
-{
-    cebus_view layout = row_major(x->view);
-    return cebus_dense_read(launch->threads, x, &layout, scratch);
-}
 
 /** `layout` is the memory order of the array of all classes. */
 static class_job describe(const cebus_launch *launch, const cebus_view *layout,
@@ -85,7 +61,7 @@ static class_job describe(const cebus_launch *launch, const cebus_view *layout,
     const cebus_class_loss_attrs *attrs = launch->attrs;
     return (class_job){
         .lines = cebus_lines_of(layout, cebus_class_dim(layout)),
-        .target = read_row_major(launch, target, scratch),
+        .target = cebus_row_major_read(launch->threads, target, scratch),
         .targets = cebus_view_numel(target->view),
         .narrow = target->view->dtype == CEBUS_I32,
         .reduction = attrs->reduction,
@@ -129,15 +105,15 @@ static uint64_t losses_bytes(const cebus_launch *launch)
     const cebus_class_loss_attrs *attrs = launch->attrs;
     if (attrs->reduction == CEBUS_LOSS_NONE)
         return 0;
-    return round_up((uint64_t)cebus_view_numel(launch->in[1].view) *
-                    cebus_dtype_size(launch->in[0].view->dtype));
+    return cebus_scratch_round((uint64_t)cebus_view_numel(launch->in[1].view) *
+                               cebus_dtype_size(launch->in[0].view->dtype));
 }
 
 static uint64_t class_workspace(const cebus_launch *launch)
 {
     cebus_view layout;
     cebus_class_layout(launch->in[0].view, &layout);
-    return losses_bytes(launch) + row_major_bytes(launch->in[1].view) +
+    return losses_bytes(launch) + cebus_row_major_bytes(launch->in[1].view) +
            cebus_dense_bytes(launch->in[0].view, &layout);
 }
 
@@ -189,7 +165,7 @@ static uint64_t cross_entropy_backward_workspace(const cebus_launch *launch)
     uint64_t bytes = cebus_dense_bytes(launch->in[1].view, launch->out[0].view);
     const int others[] = {0, 2, 3};
     for (int i = 0; i < 3; i++)
-        bytes += row_major_bytes(launch->in[others[i]].view);
+        bytes += cebus_row_major_bytes(launch->in[others[i]].view);
     return bytes;
 }
 
@@ -198,9 +174,9 @@ static cebus_status run_cross_entropy_backward(const cebus_launch *launch)
     const cebus_view *layout = launch->out[0].view;
     char *scratch = launch->workspace;
     class_job job = describe(launch, layout, &launch->in[2], &scratch);
-    job.grad = read_row_major(launch, &launch->in[0], &scratch);
+    job.grad = cebus_row_major_read(launch->threads, &launch->in[0], &scratch);
     job.x = cebus_dense_read(launch->threads, &launch->in[1], layout, &scratch);
-    job.saved = read_row_major(launch, &launch->in[3], &scratch);
+    job.saved = cebus_row_major_read(launch->threads, &launch->in[3], &scratch);
     job.grad_x = launch->out[0].data;
     count_targets(&job);
     cebus_lines_run(&job.lines, launch->threads,
@@ -212,7 +188,7 @@ static cebus_status run_cross_entropy_backward(const cebus_launch *launch)
 
 static uint64_t nll_loss_backward_workspace(const cebus_launch *launch)
 {
-    return row_major_bytes(launch->in[0].view) + row_major_bytes(launch->in[1].view);
+    return cebus_row_major_bytes(launch->in[0].view) + cebus_row_major_bytes(launch->in[1].view);
 }
 
 static cebus_status run_nll_loss_backward(const cebus_launch *launch)
@@ -220,7 +196,7 @@ static cebus_status run_nll_loss_backward(const cebus_launch *launch)
     const cebus_view *layout = launch->out[0].view;
     char *scratch = launch->workspace;
     class_job job = describe(launch, layout, &launch->in[1], &scratch);
-    job.grad = read_row_major(launch, &launch->in[0], &scratch);
+    job.grad = cebus_row_major_read(launch->threads, &launch->in[0], &scratch);
     job.grad_x = launch->out[0].data;
     count_targets(&job);
     cebus_lines_run(&job.lines, launch->threads,
@@ -246,7 +222,7 @@ static cebus_view mse_layout(const cebus_launch *launch)
 static uint64_t mse_workspace(const cebus_launch *launch)
 {
     cebus_view layout = mse_layout(launch);
-    return round_up((uint64_t)mse_slices(&layout) * CEBUS_FOLD_BYTES) +
+    return cebus_scratch_round((uint64_t)mse_slices(&layout) * CEBUS_FOLD_BYTES) +
            cebus_dense_bytes(launch->in[0].view, &layout) +
            cebus_dense_bytes(launch->in[1].view, &layout);
 }
@@ -267,7 +243,8 @@ static cebus_status run_mse_loss(const cebus_launch *launch)
     cebus_view layout = mse_layout(launch);
     int64_t slices = mse_slices(&layout);
     bool single = layout.dtype == CEBUS_F32;
-    char *scratch = (char *)launch->workspace + round_up((uint64_t)slices * CEBUS_FOLD_BYTES);
+    char *scratch =
+        (char *)launch->workspace + cebus_scratch_round((uint64_t)slices * CEBUS_FOLD_BYTES);
     mse_job job = {
         .x = cebus_dense_read(launch->threads, &launch->in[0], &layout, &scratch),
         .y = cebus_dense_read(launch->threads, &launch->in[1], &layout, &scratch),

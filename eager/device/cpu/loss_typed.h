@@ -4,7 +4,7 @@
  * all are undefined at the end.
  */
 
-#define WEIGHTED_SOFTMAX(y, a, b, p, q, c) ((q) * (EXP((a) - (p)) - (c)))
+#define WEIGHTED_SOFTMAX(y, a, b, p, q, r, c) ((q) * (EXP((a) - (p)) - (c)))
 CEBUS_LINE_MAP(TYPED(weighted_softmax), REAL, WEIGHTED_SOFTMAX)
 #undef WEIGHTED_SOFTMAX
 
@@ -61,7 +61,6 @@ static void TYPED(cross_entropy_grad_tiles)(void *context, int64_t begin, int64_
             .tile = &tile,
             .y = job->grad_x,
             .a = job->x,
-            .b = job->x,
             .p = (const REAL *)job->saved + tile.line,
             .q = weights,
             .c = job->smoothing / (double)lines->n,

@@ -8,14 +8,14 @@
 #include "eager/ops/softmax.h"
 #include "eager/view.h"
 
-#define EXP_F32(y, a, b, p, q, c) cebus_exp_f32((a) - (p))
-#define EXP_F64(y, a, b, p, q, c) exp((a) - (p))
-#define SCALED(y, a, b, p, q, c) ((y) * (q))
-#define LOGARITHM(y, a, b, p, q, c) (((a) - (p)) - (q))
-#define PRODUCT(y, a, b, p, q, c) ((a) * (b))
-#define SOFTMAX_GRAD(y, a, b, p, q, c) ((b) * ((a) - (p)))
-#define LOG_GRAD_F32(y, a, b, p, q, c) ((a)-cebus_exp_f32(b) * (p))
-#define LOG_GRAD_F64(y, a, b, p, q, c) ((a)-exp(b) * (p))
+#define EXP_F32(y, a, b, p, q, r, c) cebus_exp_f32((a) - (p))
+#define EXP_F64(y, a, b, p, q, r, c) exp((a) - (p))
+#define SCALED(y, a, b, p, q, r, c) ((y) * (q))
+#define LOGARITHM(y, a, b, p, q, r, c) (((a) - (p)) - (q))
+#define PRODUCT(y, a, b, p, q, r, c) ((a) * (b))
+#define SOFTMAX_GRAD(y, a, b, p, q, r, c) ((b) * ((a) - (p)))
+#define LOG_GRAD_F32(y, a, b, p, q, r, c) ((a)-cebus_exp_f32(b) * (p))
+#define LOG_GRAD_F64(y, a, b, p, q, r, c) ((a)-exp(b) * (p))
 
 CEBUS_LINE_MAP(exp_f32, float, EXP_F32)
 CEBUS_LINE_MAP(exp_f64, double, EXP_F64)
@@ -58,7 +58,7 @@ static void forward_tiles(void *context, int64_t begin, int64_t end)
     cebus_line_values maxima, sums;
     for (int64_t i = begin; i < end; i++) {
         cebus_tile tile = cebus_lines_tile(&job->lines, i);
-        cebus_line_map m = {&job->lines, &tile, job->out, job->x, job->x, &maxima, &sums, 0};
+        cebus_line_map m = {&job->lines, &tile, job->out, job->x, NULL, &maxima, &sums, NULL, 0};
         cebus_lines_fold(&job->lines, &tile, job->max, job->x, NULL, &maxima);
         (job->single ? exp_f32 : exp_f64)(&m);
         cebus_lines_fold(&job->lines, &tile, job->sum, job->out, NULL, &sums);
@@ -76,7 +76,7 @@ static void backward_tiles(void *context, int64_t begin, int64_t end)
     cebus_line_values sums;
     for (int64_t i = begin; i < end; i++) {
         cebus_tile tile = cebus_lines_tile(&job->lines, i);
-        cebus_line_map m = {&job->lines, &tile, job->out, job->g, job->y, &sums, &sums, 0};
+        cebus_line_map m = {&job->lines, &tile, job->out, job->g, job->y, &sums, NULL, NULL, 0};
         if (job->logarithm) {
             cebus_lines_fold(&job->lines, &tile, job->sum, job->g, NULL, &sums);
             (job->single ? log_grad_f32 : log_grad_f64)(&m);
