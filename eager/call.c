@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "eager/autograd/inplace.h"
+#include "eager/autograd/rebase.h"
 #include "eager/autograd/node.h"
 #include "eager/custom.h"
 #include "eager/debug.h"
@@ -171,7 +171,7 @@ static cebus_status check_mutated(const frame *f, uint32_t i)
                               "place; cebus_clone() it first",
                               k);
     }
-    return cebus_inplace_check(f->rt, f->op, tensor);
+    return cebus_rebase_check(f->rt, f->op, tensor);
 }
 
 /** The record: views of the inputs, attributes; infer fills the outputs' views in. */

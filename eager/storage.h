@@ -15,7 +15,7 @@ typedef struct cebus_storage {
     uint32_t refs;        /**< tensors that view it */
     bool persistent;
     uint64_t version; /**< in-place writes so far */
-    uint64_t rebased; /**< in-place writes the graph knows of (autograd/inplace.h) */
+    uint64_t rebased; /**< in-place writes the graph knows of (autograd/rebase.h) */
 } cebus_storage;
 
 /** A storage with a fresh, absent leaf version of `bytes`. NULL without host memory. */

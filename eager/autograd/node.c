@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "eager/autograd/inplace.h"
+#include "eager/autograd/rebase.h"
 
 static _Thread_local bool gradients_disabled;
 
@@ -91,7 +91,7 @@ static bool reserve_slices(cebus_runtime *rt, cebus_node *node, cebus_tensor *co
     cebus_tensor *written = in[__builtin_ctzll(op->mutates)];
     if (written->base == NULL)
         return true;
-    node->slices = cebus_inplace_reserve(rt, written);
+    node->slices = cebus_rebase_reserve(rt, written);
     return node->slices != NULL;
 }
 
@@ -131,7 +131,7 @@ void cebus_node_attach(cebus_runtime *rt, cebus_node *node, cebus_tensor *const 
         if (!cebus_dtype_is_float(out[j]->view.dtype))
             continue;
         if (op->mutates != 0) {
-            cebus_inplace_attach(rt, node, j, out[j]);
+            cebus_rebase_attach(rt, node, j, out[j]);
         } else {
             out[j]->node = cebus_node_retain(node);
             out[j]->node_output = j;

@@ -33,7 +33,7 @@ struct cebus_node {
     uint64_t sequence;  /**< when it was made: backward runs the latest first */
     cebus_tensor **grads;     /**< backward: arrived so far, n_out; NULL outside */
     cebus_node *next_dead;
-    cebus_node *slices; /**< for a write through a view: the base's source to be (inplace.h) */
+    cebus_node *slices; /**< for a write through a view: the base's source to be (rebase.h) */
     bool freed;         /**< its saved versions were let go */
     bool parked;        /**< held by name only while a backward runs (park/unpark) */
     uint64_t needs;     /**< bit i: input i wants a gradient */

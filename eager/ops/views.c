@@ -5,7 +5,7 @@
 
 #include <cebus/ops.h>
 
-#include "eager/autograd/inplace.h"
+#include "eager/autograd/rebase.h"
 #include "eager/autograd/view.h"
 #include "eager/ops/reduce.h"
 #include "eager/view.h"
