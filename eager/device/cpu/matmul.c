@@ -115,12 +115,12 @@ static cebus_status matmul_run(const cebus_launch *launch)
     return product_run(launch, &f);
 }
 
-/* x weight^T + bias */
+/* x weight^T + bias; an absent bias has no dimensions. */
 static factors linear_factors(const cebus_launch *launch)
 {
     return (factors){.a = &launch->in[0],
                      .b = &launch->in[1],
-                     .bias = launch->in[2].view ? &launch->in[2] : NULL,
+                     .bias = launch->in[2].view->ndim == 1 ? &launch->in[2] : NULL,
                      .trans_b = true};
 }
 
