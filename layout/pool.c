@@ -105,14 +105,14 @@ static void *pop_free(cebus_pool *pool, size_t class)
     return object;
 }
 
-/** Adds a slab and cuts it into free objects, the lowest address on top. */
-static bool refill(cebus_pool *pool, size_t class)
+/** Adds a slab, if the host has one, cut into free objects with the lowest address on top. */
+static void refill(cebus_pool *pool, size_t class)
 {
     size_t each = class_bytes(class);
     size_t bytes = SLAB_BYTES > SLAB_OBJECTS * each ? SLAB_BYTES : SLAB_OBJECTS * each;
     cebus_pool_slab *slab = pool->host.alloc(pool->host.context, bytes);
     if (slab == NULL)
-        return false;
+        return;
     *slab = (cebus_pool_slab){pool->slabs, bytes};
     pool->slabs = slab;
     pool->host_bytes += bytes;
@@ -122,14 +122,13 @@ static bool refill(cebus_pool *pool, size_t class)
     first -= first % CEBUS_POOL_UNIT;
     for (size_t count = (end - first) / each; count > 0; count--)
         push_free(pool, class, (char *)slab + (first - (uintptr_t)slab) + (count - 1) * each);
-    return true;
 }
 
 static void *alloc_small(cebus_pool *pool, size_t class)
 {
-    if (pool->free[class] == NULL && !refill(pool, class))
-        return NULL;
-    return pop_free(pool, class);
+    if (pool->free[class] == NULL)
+        refill(pool, class);
+    return pool->free[class] != NULL ? pop_free(pool, class) : NULL;
 }
 
 static void *alloc_large(cebus_pool *pool, size_t bytes)
