@@ -28,25 +28,6 @@ extern const cebus_kernel cebus_cpu_index[];
 extern const cebus_kernel cebus_cpu_join[];
 extern const cebus_kernel cebus_cpu_optim[];
 
-#pragma weak cebus_cpu_fill
-#pragma weak cebus_cpu_random
-#pragma weak cebus_cpu_cast
-#pragma weak cebus_cpu_unary
-#pragma weak cebus_cpu_binary
-#pragma weak cebus_cpu_inplace
-#pragma weak cebus_cpu_reduce
-#pragma weak cebus_cpu_softmax
-#pragma weak cebus_cpu_loss
-#pragma weak cebus_cpu_matmul
-#pragma weak cebus_cpu_attention
 #pragma weak cebus_cpu_recurrent
-#pragma weak cebus_cpu_conv
-#pragma weak cebus_cpu_pool
-#pragma weak cebus_cpu_norm
-#pragma weak cebus_cpu_batch_norm
-#pragma weak cebus_cpu_resize
-#pragma weak cebus_cpu_index
-#pragma weak cebus_cpu_join
-#pragma weak cebus_cpu_optim
 
 #endif
