@@ -34,7 +34,6 @@ struct cebus_optimizer {
         cebus_sgd_options sgd;
         cebus_adam_options adam;
     } how;
-    double *lr; /* in `how` */
     struct slot *slots;
     cebus_tensor **held; /* scratch of a step: SLOT_TENSORS for each slot there is room for */
     size_t count, capacity;
@@ -62,17 +61,26 @@ static cebus_status no_host_memory(const char *function, size_t bytes)
     return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, function, "cannot allocate %zu bytes", bytes);
 }
 
-static cebus_status create(cebus_runtime *rt, const char *function, cebus_optimizer **out)
+/* Checks what both constructors take; *out becomes NULL. */
+static cebus_status begin_create(const cebus_runtime *rt, const char *function,
+                                 cebus_optimizer **out)
 {
-    if (!out)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "out is NULL");
-    *out = NULL;
-    if (!rt)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "rt is NULL");
+    if (out)
+        *out = NULL;
+    if (rt && out)
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "%s is NULL", rt ? "out" : "rt");
+}
+
+static cebus_status create(cebus_runtime *rt, const cebus_optimizer *like, const char *function,
+                           cebus_optimizer **out)
+{
     cebus_optimizer *optimizer = rt->host.alloc(rt->host.context, sizeof *optimizer);
     if (!optimizer)
         return no_host_memory(function, sizeof *optimizer);
-    *optimizer = (cebus_optimizer){.rt = rt, .host = rt->host};
+    *optimizer = *like;
+    optimizer->rt = rt;
+    optimizer->host = rt->host;
     *out = optimizer;
     return CEBUS_OK;
 }
@@ -80,37 +88,24 @@ static cebus_status create(cebus_runtime *rt, const char *function, cebus_optimi
 cebus_status cebus_optimizer_create_sgd(cebus_runtime *rt, const cebus_sgd_options *options,
                                         cebus_optimizer **out)
 {
-    cebus_sgd_options how;
-    cebus_status status = cebus_sgd_options_read(options, "optimizer_create_sgd", &how);
+    static const char function[] = "optimizer_create_sgd";
+    cebus_optimizer like = {.update = update_sgd, .buffer_kinds = sgd_buffers};
+    cebus_status status = begin_create(rt, function, out);
     if (status == CEBUS_OK)
-        status = create(rt, "optimizer_create_sgd", out);
-    if (status != CEBUS_OK)
-        return status;
-    cebus_optimizer *optimizer = *out;
-    optimizer->how.sgd = how;
-    optimizer->lr = &optimizer->how.sgd.lr;
-    optimizer->update = update_sgd;
-    optimizer->buffer_kinds = sgd_buffers;
-    optimizer->n_buffers = how.momentum != 0 ? 1 : 0;
-    return CEBUS_OK;
+        status = cebus_sgd_options_read(options, function, &like.how.sgd);
+    like.n_buffers = like.how.sgd.momentum != 0 ? 1 : 0;
+    return status == CEBUS_OK ? create(rt, &like, function, out) : status;
 }
 
 cebus_status cebus_optimizer_create_adam(cebus_runtime *rt, const cebus_adam_options *options,
                                          cebus_optimizer **out)
 {
-    cebus_adam_options how;
-    cebus_status status = cebus_adam_options_read(options, "optimizer_create_adam", &how);
+    static const char function[] = "optimizer_create_adam";
+    cebus_optimizer like = {.update = update_adam, .buffer_kinds = adam_buffers, .n_buffers = 2};
+    cebus_status status = begin_create(rt, function, out);
     if (status == CEBUS_OK)
-        status = create(rt, "optimizer_create_adam", out);
-    if (status != CEBUS_OK)
-        return status;
-    cebus_optimizer *optimizer = *out;
-    optimizer->how.adam = how;
-    optimizer->lr = &optimizer->how.adam.lr;
-    optimizer->update = update_adam;
-    optimizer->buffer_kinds = adam_buffers;
-    optimizer->n_buffers = 2;
-    return CEBUS_OK;
+        status = cebus_adam_options_read(options, function, &like.how.adam);
+    return status == CEBUS_OK ? create(rt, &like, function, out) : status;
 }
 
 static void release_slot(struct slot *slot)
@@ -280,18 +275,23 @@ cebus_status cebus_optimizer_zero_grad(cebus_optimizer *optimizer)
     return status;
 }
 
+static double *rate_of(cebus_optimizer *optimizer)
+{
+    return optimizer->update == update_sgd ? &optimizer->how.sgd.lr : &optimizer->how.adam.lr;
+}
+
 cebus_status cebus_optimizer_set_lr(cebus_optimizer *optimizer, double lr)
 {
     if (!optimizer || !(lr >= 0 && lr < INFINITY))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_set_lr",
                           "optimizer is NULL or the learning rate %g is not in [0, inf)", lr);
-    *optimizer->lr = lr;
+    *rate_of(optimizer) = lr;
     return CEBUS_OK;
 }
 
 double cebus_optimizer_lr(const cebus_optimizer *optimizer)
 {
-    return optimizer ? *optimizer->lr : 0;
+    return optimizer ? *rate_of((cebus_optimizer *)optimizer) : 0;
 }
 
 /* The slot; NULL after an error in the name of `function`. */
