@@ -94,10 +94,11 @@ static cebus_status result_fill(cebus_infer *io, int64_t channels)
     int64_t shape[4] = {io->in[0]->shape[0], channels, attrs->size[0], attrs->size[1]};
     if (shape[2] < 1 || shape[3] < 1)
         return cebus_fail(CEBUS_SHAPE_MISMATCH, io->op->name,
-                          "the result of image %s and weight %s would be %lld x %lld: use more "
-                          "padding, less dilation or a smaller kernel",
+                          "the result of image %s and weight %s would be %lld x %lld: use %s",
                           CEBUS_SHAPE(io->in[0]), CEBUS_SHAPE(io->in[1]), (long long)shape[2],
-                          (long long)shape[3]);
+                          (long long)shape[3],
+                          io->op == &op_conv2d ? "more padding, less dilation or a smaller kernel"
+                                               : "less padding");
     if (!cebus_shape_valid(io->in[0]->dtype, 4, shape))
         return cebus_fail(CEBUS_SHAPE_MISMATCH, io->op->name, "the result of %s is too large",
                           CEBUS_SHAPE(io->in[0]));
