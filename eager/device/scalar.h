@@ -73,10 +73,10 @@ CEBUS_INLINE float cebus_exp_f32(float x)
 /** ln x = e ln 2 + ln m with m in [sqrt(1/2), sqrt(2)). */
 CEBUS_INLINE float cebus_log_f32(float x)
 {
-    float subnormal = x < 0x1p-126F ? 1.0F : 0.0F;
-    float scaled = x < 0x1p-126F ? x * 0x1p23F : x;
-    uint32_t bits = cebus_f32_bits(scaled) - 0x3F3504F3; /* the bits of sqrt(1/2) */
-    float e = (float)((int32_t)bits >> 23) - 23.0F * subnormal;
+    float scale = x < 0x1p-126F ? 0x1p23F : 1.0F; /* lifts subnormals */
+    float lift = x < 0x1p-126F ? 23.0F : 0.0F;
+    uint32_t bits = cebus_f32_bits(x * scale) - 0x3F3504F3; /* the bits of sqrt(1/2) */
+    float e = (float)((int32_t)bits >> 23) - lift;
     float f = cebus_f32_from_bits((bits & 0x007FFFFF) + 0x3F3504F3) - 1.0F;
     float p = 6.98070195866e-2F;
     p = p * f - 0.114945466129F;
@@ -89,10 +89,10 @@ CEBUS_INLINE float cebus_log_f32(float x)
     p = p * f + 0.333333311219F;
     float z = f * f;
     float tail = p * f * z + e * -2.12194440e-4F - 0.5F * z;
-    float result = f + tail + e * 0.693359375F;
-    result = x < INFINITY ? result : x; /* infinity and NaN */
-    result = x == 0.0F ? -INFINITY : result;
-    return x < 0.0F ? NAN : result;
+    float special = x < INFINITY ? 0.0F : x; /* infinity and NaN */
+    special = x == 0.0F ? -INFINITY : special;
+    special = x < 0.0F ? NAN : special;
+    return f + tail + e * 0.693359375F + special;
 }
 
 /** tanh x: x + x^3 P(x^2) below 0.625, else 1 - 2 / (e^2x + 1). */
