@@ -352,7 +352,7 @@ static void optimizer_errors(cebus_test *t)
     reference ignored;
     cebus_tensor *plain = make_param(t, CEBUS_F32, &ignored), *state = NULL;
     cebus_tensor *whole = make_zeros(t, CEBUS_I64);
-    cebus_optimizer *optimizer = NULL;
+    cebus_optimizer *optimizer = NULL, *none = NULL;
     int64_t steps;
     OK(t, cebus_optimizer_create_sgd(t->rt, NULL, &optimizer));
     FAILS(t, CEBUS_INVALID_ARGUMENT, "set_persistent", cebus_optimizer_add(optimizer, plain));
@@ -373,10 +373,12 @@ static void optimizer_errors(cebus_test *t)
     FAILS(t, CEBUS_INVALID_ARGUMENT, "< 0", cebus_optimizer_set_step_count(optimizer, 0, -1));
     FAILS(t, CEBUS_INVALID_ARGUMENT, "NULL", cebus_optimizer_step(NULL));
     FAILS(t, CEBUS_INVALID_ARGUMENT, "NULL", cebus_optimizer_zero_grad(NULL));
-    FAILS(t, CEBUS_INVALID_ARGUMENT, "rt", cebus_optimizer_create_sgd(NULL, NULL, &optimizer));
+    FAILS(t, CEBUS_INVALID_ARGUMENT, "rt", cebus_optimizer_create_sgd(NULL, NULL, &none));
     FAILS(t, CEBUS_INVALID_ARGUMENT, "out", cebus_optimizer_create_adam(t->rt, NULL, NULL));
+    EXPECT(t, none == NULL);
     cebus_tensor_release(plain);
     cebus_tensor_release(whole);
+    cebus_optimizer_destroy(optimizer);
 }
 
 /* Two gradients that can be rebuilt, but do not fit in the budget together. */
