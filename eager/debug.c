@@ -51,7 +51,7 @@ void cebus_debug_chaos(cebus_runtime *rt)
     cebus_candidate *last = NULL;
     for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
         cebus_candidate *candidate = block->owner;
-        if (candidate == NULL || !cebus_candidate_is_evictable(candidate, false))
+        if (candidate == NULL || !cebus_candidate_is_evictable(candidate))
             continue;
         last = candidate;
         if (skip-- == 0)

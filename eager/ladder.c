@@ -36,8 +36,7 @@ static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, bool one)
     cebus_chooser chooser = {.policy = rt->policy,
                              .arena = &rt->arena,
                              .lineage = &rt->lineage,
-                             .now = rt->clock_ns,
-                             .relaxed = rt->relaxed};
+                             .now = rt->clock_ns};
     uint64_t start = rt->device_ops->clock(rt->device);
     cebus_victims victims =
         one ? cebus_choose_one(&chooser) : cebus_choose_victims(&chooser, bytes);
@@ -164,11 +163,6 @@ static cebus_place_result climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zo
         rt->rung = CEBUS_RUNG_COMPACT;
         result = rung_compact(rt, bytes, zone, out);
     }
-    if (result == CEBUS_PLACE_FULL && rt->replay.busy && !rt->relaxed) {
-        rt->rung = CEBUS_RUNG_RELAXED;
-        rt->relaxed = true;
-        result = rung_compact(rt, bytes, zone, out);
-    }
     return result;
 }
 
@@ -217,7 +211,7 @@ void cebus_ladder_evict_all(cebus_runtime *rt)
     cebus_block *block = rt->arena.first;
     while (block != NULL) {
         cebus_candidate *candidate = block->owner;
-        if (candidate != NULL && cebus_candidate_is_evictable(candidate, rt->relaxed))
+        if (candidate != NULL && cebus_candidate_is_evictable(candidate))
             block = evict(rt, candidate, 0);
         block = block->next;
     }

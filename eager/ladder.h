@@ -3,8 +3,10 @@
  * evicts. Rungs, each counted in the statistics:
  *
  *   free block -> the policy's victims -> cut lineage that only keeps leaves alive
- *     -> evict the cheapest and compact -> the same over what the running replay reads later
- *     -> CEBUS_OUT_OF_MEMORY with a report
+ *     -> evict the cheapest and compact -> CEBUS_OUT_OF_MEMORY with a report
+ *
+ * Above it stands residency.h, which evicts everything and rebuilds in another order before it
+ * lets a call fail.
  */
 #ifndef CEBUS_EAGER_LADDER_H
 #define CEBUS_EAGER_LADDER_H

@@ -54,7 +54,7 @@ static size_t find_unevictable(cebus_runtime *rt, const cebus_block *top[TOP])
     size_t count = 0;
     for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
         const cebus_candidate *candidate = block->owner;
-        if (candidate == NULL || cebus_candidate_is_evictable(candidate, rt->relaxed))
+        if (candidate == NULL || cebus_candidate_is_evictable(candidate))
             continue;
         size_t at = count;
         while (at > 0 && top[at - 1]->bytes < block->bytes)
@@ -86,6 +86,8 @@ static void append_unevictable(cebus_runtime *rt, text *out)
 
 cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
 {
+    if (rt->trial > 0)
+        return CEBUS_OUT_OF_MEMORY;
     text out = {rt->oom_report, sizeof rt->oom_report};
     uint64_t hole = cebus_arena_largest_hole(&rt->arena);
     rt->stats.num_ooms++;

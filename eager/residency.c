@@ -8,8 +8,8 @@
 #include "eager/tensor.h"
 #include "lineage/version.h"
 
-/** A replay that had to lift its protection may run this many calls per listed one, and no more. */
-#define REPLAY_PATIENCE 16
+/** A replay that finds no room for one pass may run this many calls per listed one, and no more. */
+#define REPLAY_PATIENCE 1000
 
 /** Outputs of a replayed call: the missing ones the list wants, and held siblings that fit. */
 static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate)
@@ -22,6 +22,11 @@ static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate)
     return value->holders > 0 && cebus_arena_fits(&rt->arena, value->bytes);
 }
 
+static bool is_throw_away(const cebus_candidate *candidate)
+{
+    return candidate->value.producer == NULL;
+}
+
 /**
  * The new version of a mutated input starts as a copy of the old one. When the old one is read by
  * nobody else its bytes are taken over instead.
@@ -29,7 +34,7 @@ static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate)
 static cebus_status start_from_old(cebus_runtime *rt, cebus_candidate *old, cebus_candidate *fresh,
                                    const char *op)
 {
-    bool last_read = old->value.plan_uses == 1 && old->value.holders == 0 &&
+    bool last_read = !is_throw_away(fresh) && old->value.plan_uses == 1 && old->value.holders == 0 &&
                      old->value.pins == 1 && old->exports == 0 &&
                      cebus_value_is_replayable(&old->value);
     if (last_read) {
@@ -55,6 +60,12 @@ static uint32_t mutated_input(const cebus_op *op, uint32_t output)
     return (uint32_t)__builtin_ctzll(mask);
 }
 
+/** A mutated input whose new version nobody wants is still written: to a throw-away version. */
+static cebus_candidate *throw_away(cebus_runtime *rt, const cebus_candidate *old)
+{
+    return cebus_candidate_create(rt, old->value.bytes);
+}
+
 /** Places the outputs a replay makes; out[j] is NULL where output j is not wanted. */
 static cebus_status place_outputs(cebus_runtime *rt, cebus_call *call, cebus_zone zone,
                                   cebus_candidate **in, cebus_candidate **out)
@@ -62,13 +73,21 @@ static cebus_status place_outputs(cebus_runtime *rt, cebus_call *call, cebus_zon
     const cebus_op *op = call->op;
     for (uint32_t j = 0; j < call->n_out; j++) {
         cebus_candidate *fresh = call->out[j] != NULL ? cebus_candidate_of(call->out[j]) : NULL;
-        if (fresh == NULL || !wants_output(rt, fresh))
-            continue;
         uint32_t i = op->mutates != 0 ? mutated_input(op, j) : 0;
+        if (fresh == NULL || !wants_output(rt, fresh)) {
+            if (op->mutates == 0)
+                continue;
+            fresh = throw_away(rt, in[i]);
+            if (fresh == NULL)
+                return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory to replay");
+        }
         cebus_status status = op->mutates != 0 ? start_from_old(rt, in[i], fresh, op->name)
                                                : cebus_candidate_place(rt, fresh, zone, op->name);
-        if (status != CEBUS_OK)
+        if (status != CEBUS_OK) {
+            if (is_throw_away(fresh))
+                cebus_candidate_unhold(rt, fresh);
             return status;
+        }
         fresh->value.pins++;
         out[j] = fresh;
         if (op->mutates != 0)
@@ -84,6 +103,10 @@ static cebus_status finish_outputs(cebus_runtime *rt, cebus_candidate *const *ou
         if (out[j] == NULL)
             continue;
         out[j]->value.pins--;
+        if (is_throw_away(out[j])) {
+            cebus_candidate_unhold(rt, out[j]);
+            continue;
+        }
         if (status == CEBUS_OK)
             status = cebus_debug_return(rt, out[j]);
         if (status != CEBUS_OK && out[j]->value.resident)
@@ -124,15 +147,6 @@ static cebus_status replay_call(cebus_runtime *rt, cebus_call *call)
     return CEBUS_OK;
 }
 
-static bool inputs_resident(const cebus_call *call)
-{
-    for (uint32_t i = 0; i < call->n_in; i++) {
-        if (call->in[i].value != NULL && !call->in[i].value->resident)
-            return false;
-    }
-    return true;
-}
-
 /** Versions the call read, that nobody holds and nothing later in the list reads, go at once. */
 static void settle_inputs(cebus_runtime *rt, const cebus_call *call)
 {
@@ -170,55 +184,126 @@ static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_rep
     return CEBUS_OK;
 }
 
-/**
- * Runs the list. *out_again: something it needs was evicted on the way (only after the ladder
- * lifted the protection), so that it must be made anew.
- */
-static cebus_status run_list(cebus_runtime *rt, const cebus_replay *list, bool *out_again,
-                             size_t *out_ran)
+static cebus_status run_list(cebus_runtime *rt, const cebus_replay *list)
 {
     cebus_status status = CEBUS_OK;
     size_t at = 0;
     cebus_replay_claim(list, 0);
-    while (at < list->count && status == CEBUS_OK) {
-        cebus_call *call = list->calls[at];
-        if (!inputs_resident(call)) {
-            *out_again = true;
-            break;
-        }
-        status = replay_call(rt, call);
-        if (status != CEBUS_OK)
-            break;
+    for (; at < list->count && status == CEBUS_OK; at++) {
+        status = replay_call(rt, list->calls[at]);
         cebus_replay_unclaim(&(cebus_replay){list->calls, at + 1}, at);
-        settle_inputs(rt, call);
-        at++;
+        settle_inputs(rt, list->calls[at]);
     }
     cebus_replay_unclaim(list, at);
     for (size_t i = at; i < list->count; i++)
         settle_inputs(rt, list->calls[i]);
-    *out_ran += at;
     return status;
+}
+
+/** Makes the target resident by one list, every call run once, its values protected until read. */
+static cebus_status rebuild_by_list(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    cebus_replay list;
+    cebus_status status = build_list(rt, &target->value, &list, op);
+    return status == CEBUS_OK ? run_list(rt, &list) : status;
+}
+
+static bool push_frame(cebus_runtime *rt, cebus_call *call)
+{
+    cebus_replay_stack *stack = &rt->stack;
+    if (stack->count == stack->capacity) {
+        size_t capacity = stack->capacity > 0 ? 2 * stack->capacity : 64;
+        cebus_replay_frame *frames = cebus_pool_alloc(&rt->pool, capacity * sizeof *frames);
+        if (frames == NULL)
+            return false;
+        if (stack->count > 0)
+            memcpy(frames, stack->frames, stack->count * sizeof *frames);
+        cebus_pool_free_object(&rt->pool, stack->frames, stack->capacity * sizeof *frames);
+        stack->frames = frames;
+        stack->capacity = capacity;
+    }
+    stack->frames[stack->count++] = (cebus_replay_frame){.call = call};
+    return true;
+}
+
+/** The next input of the top call that has to be rebuilt first; pins those it passes. */
+static cebus_call *pin_until_missing(cebus_replay_frame *frame)
+{
+    const cebus_call *call = frame->call;
+    for (; frame->pinned < call->n_in; frame->pinned++) {
+        cebus_value *input = call->in[frame->pinned].value;
+        if (input == NULL)
+            continue;
+        if (!input->resident)
+            return input->producer;
+        input->pins++;
+    }
+    return NULL;
+}
+
+static void unpin_frame(const cebus_replay_frame *frame)
+{
+    for (uint32_t i = 0; i < frame->pinned; i++) {
+        if (frame->call->in[i].value != NULL)
+            frame->call->in[i].value->pins--;
+    }
+}
+
+/**
+ * Makes the target resident depth first with an explicit stack: a call waits on it with those
+ * inputs pinned that are there. It needs the least room, may run a call several times, and always
+ * gets on: whatever a frame waits for is pinned the moment it is there.
+ */
+static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target, size_t patience,
+                                     const char *op)
+{
+    cebus_replay_stack *stack = &rt->stack;
+    cebus_status status = CEBUS_OK;
+    size_t ran = 0;
+    stack->count = 0;
+    if (!push_frame(rt, target->value.producer))
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to plan a replay");
+    while (stack->count > 0 && status == CEBUS_OK) {
+        cebus_replay_frame *top = &stack->frames[stack->count - 1];
+        cebus_call *missing = pin_until_missing(top);
+        if (missing != NULL) {
+            if (!push_frame(rt, missing))
+                status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to replay");
+            continue;
+        }
+        status = ++ran > patience ? cebus_oom_fail(rt, target->value.bytes, op)
+                                  : replay_call(rt, top->call);
+        if (status == CEBUS_OK)
+            unpin_frame(&stack->frames[--stack->count]);
+    }
+    while (stack->count > 0)
+        unpin_frame(&stack->frames[--stack->count]);
+    return status;
+}
+
+/** Drops what a rebuild left behind that nobody holds. */
+static void settle_all(cebus_runtime *rt)
+{
+    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        cebus_candidate *candidate = block->owner;
+        if (candidate != NULL && candidate->value.holders == 0 &&
+            cebus_candidate_is_evictable(candidate))
+            block = cebus_candidate_drop(rt, candidate);
+    }
 }
 
 /** Makes one pinned version resident. */
 static cebus_status rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
 {
-    size_t ran = 0, patience = 0;
-    cebus_status status = CEBUS_OK;
     rt->replay.busy = true;
-    while (status == CEBUS_OK && !target->value.resident) {
-        cebus_replay list;
-        bool again = false;
-        status = build_list(rt, &target->value, &list, op);
-        if (status != CEBUS_OK)
-            break;
-        patience = patience > 0 ? patience : REPLAY_PATIENCE * (list.count + 4);
-        status = run_list(rt, &list, &again, &ran);
-        if (status == CEBUS_OK && again && ran > patience)
-            status = cebus_oom_fail(rt, target->value.bytes, op);
+    rt->trial++;
+    cebus_status status = rebuild_by_list(rt, target, op);
+    rt->trial--;
+    if (status == CEBUS_OUT_OF_MEMORY) {
+        status = rebuild_by_stack(rt, target, REPLAY_PATIENCE * (rt->replay.capacity + 16), op);
+        settle_all(rt);
     }
     rt->replay.busy = false;
-    rt->relaxed = false;
     return status;
 }
 
@@ -282,12 +367,18 @@ cebus_status cebus_residency_begin(cebus_runtime *rt, cebus_candidate *const *va
         }
         return CEBUS_OK;
     }
+    rt->trial++;
     cebus_status status = pin_and_rebuild(rt, values, n, op);
     /* The last rung: start from an empty arena, and let each input's chain run before the other
      * inputs take their room, in either order. */
-    for (int backward = 0; backward < 2 && status == CEBUS_OUT_OF_MEMORY; backward++) {
+    if (status == CEBUS_OUT_OF_MEMORY) {
         cebus_ladder_evict_all(rt);
-        status = pin_in_turn(rt, values, n, backward, op);
+        status = pin_in_turn(rt, values, n, true, op);
+    }
+    rt->trial--;
+    if (status == CEBUS_OUT_OF_MEMORY) {
+        cebus_ladder_evict_all(rt);
+        status = pin_in_turn(rt, values, n, false, op);
     }
     return status;
 }

@@ -47,6 +47,8 @@ static void destroy(cebus_runtime *rt)
     cebus_lineage_deinit(&rt->lineage);
     cebus_pool_free_object(&rt->pool, rt->replay.calls,
                            rt->replay.capacity * sizeof *rt->replay.calls);
+    cebus_pool_free_object(&rt->pool, rt->stack.frames,
+                           rt->stack.capacity * sizeof *rt->stack.frames);
     cebus_pool_free_object(&rt->pool, rt->ops.entries,
                            rt->ops.capacity * sizeof *rt->ops.entries);
     cebus_pool_free_object(&rt->pool, rt->events.events,

@@ -45,6 +45,17 @@ typedef struct cebus_replay_buffer {
     bool busy;
 } cebus_replay_buffer;
 
+/** A call that waits for its inputs; [0, pinned) of them are there and pinned. */
+typedef struct cebus_replay_frame {
+    cebus_call *call;
+    uint32_t pinned;
+} cebus_replay_frame;
+
+typedef struct cebus_replay_stack {
+    cebus_replay_frame *frames;
+    size_t count, capacity;
+} cebus_replay_stack;
+
 struct cebus_runtime {
     pthread_mutex_t mutex;
     _Atomic(uintptr_t) owner; /**< identity of the thread that holds the lock, 0: none */
@@ -68,6 +79,7 @@ struct cebus_runtime {
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
     cebus_replay_buffer replay;
+    cebus_replay_stack stack;
 
     uint64_t clock_ns;      /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;
@@ -75,7 +87,7 @@ struct cebus_runtime {
     cebus_cost_model cost_model;
     uint32_t debug;
     uint64_t chaos;         /**< state of the chaos mode's generator */
-    bool relaxed;           /**< the ladder may take what the running replay reads later */
+    int trial;              /**< > 0: another way will be tried if memory runs out, so no report */
     cebus_rung rung;        /**< highest rung the running request climbed */
 
     cebus_memory_stats stats;

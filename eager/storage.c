@@ -97,7 +97,7 @@ void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
 void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate)
 {
     const cebus_value *value = &candidate->value;
-    if (value->holders > 0 || !cebus_candidate_is_evictable(candidate, false))
+    if (value->holders > 0 || !cebus_candidate_is_evictable(candidate))
         return;
     rt->stats.eager_drops++;
     cebus_candidate_drop(rt, candidate);

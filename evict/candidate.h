@@ -26,15 +26,14 @@ static inline cebus_candidate *cebus_candidate_of(cebus_value *value)
 }
 
 /**
- * May its bytes go? They must exist, be rebuildable, and be in no one's hands. `relaxed` also
- * offers what the running replay list will read later (it is then rebuilt once more).
+ * May its bytes go? They must exist, be rebuildable, be in no one's hands, and the running replay
+ * must not read them any more.
  */
-static inline bool cebus_candidate_is_evictable(const cebus_candidate *candidate, bool relaxed)
+static inline bool cebus_candidate_is_evictable(const cebus_candidate *candidate)
 {
     const cebus_value *value = &candidate->value;
     return value->resident && candidate->block != NULL && value->pins == 0 &&
-           candidate->exports == 0 && cebus_value_is_replayable(value) &&
-           (relaxed || value->plan_uses == 0);
+           value->plan_uses == 0 && candidate->exports == 0 && cebus_value_is_replayable(value);
 }
 
 /** Why it may not go, for reports: "pinned by the running call", "a leaf: ...", ... */

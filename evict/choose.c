@@ -8,7 +8,7 @@ static void price_blocks(const cebus_chooser *chooser)
             continue;
         const cebus_candidate *candidate = block->owner;
         bool evictable =
-            candidate != NULL && cebus_candidate_is_evictable(candidate, chooser->relaxed);
+            candidate != NULL && cebus_candidate_is_evictable(candidate);
         block->state = evictable ? CEBUS_BLOCK_EVICTABLE : CEBUS_BLOCK_BARRIER;
         if (evictable)
             block->weight = chooser->policy->weight(chooser->lineage, candidate);

@@ -16,7 +16,6 @@ typedef struct cebus_chooser {
     cebus_arena *arena;
     cebus_lineage *lineage;
     uint64_t now;  /**< the runtime's clock, ns */
-    bool relaxed;  /**< also offer what the running replay reads later */
 } cebus_chooser;
 
 /** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. */

@@ -155,6 +155,35 @@ static cebus_status accumulate(cebus_runtime *rt, cebus_tensor **sum, cebus_tens
     return CEBUS_OK;
 }
 
+static bool is_own(const cebus_tensor *grad)
+{
+    return atomic_load(&grad->refs) == 1 && grad->storage->refs == 1;
+}
+
+/**
+ * The same for a leaf's gradient. A sum loses its record: rebuilding it would run the whole
+ * backward so far again (weights used many times have long sums), and records would pile up over
+ * accumulated steps. It is then one of the live leaf gradients, and further terms are added in
+ * place.
+ */
+static cebus_status accumulate_leaf(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad)
+{
+    if (*sum != NULL && is_own(*sum) && (*sum)->storage->now->value.producer == NULL) {
+        cebus_status status = cebus_add_(rt, *sum, grad, 1.0);
+        cebus_tensor_release(grad);
+        return status;
+    }
+    bool first = *sum == NULL;
+    cebus_status status = accumulate(rt, sum, grad);
+    if (status != CEBUS_OK || first)
+        return status;
+    cebus_value *value = &(*sum)->storage->now->value;
+    if (value->resident)
+        cebus_value_detach(&rt->lineage, value);
+    cebus_storage_reap(rt);
+    return CEBUS_OK;
+}
+
 static cebus_status arrive(engine *e, const cebus_graph_edge *edge, cebus_tensor *grad)
 {
     if (edge->node != NULL)
@@ -167,7 +196,7 @@ static cebus_status arrive(engine *e, const cebus_graph_edge *edge, cebus_tensor
         }
         cebus_tensor_retain(leaf);
     }
-    return accumulate(e->rt, &leaf->incoming, grad);
+    return accumulate_leaf(e->rt, &leaf->incoming, grad);
 }
 
 /** A handle to a saved version, as the call saw it. */
@@ -298,7 +327,7 @@ static cebus_status process(engine *e, cebus_node *node)
 static cebus_status make_own(cebus_runtime *rt, cebus_tensor **grad)
 {
     cebus_tensor *copy;
-    if (atomic_load(&(*grad)->refs) == 1 && (*grad)->storage->refs == 1)
+    if (is_own(*grad))
         return CEBUS_OK;
     cebus_status status = cebus_clone(rt, *grad, &copy);
     if (status != CEBUS_OK)
@@ -308,25 +337,14 @@ static cebus_status make_own(cebus_runtime *rt, cebus_tensor **grad)
     return CEBUS_OK;
 }
 
-/** A sum is a leaf, so that records do not pile up over many accumulations. */
-static cebus_status add_existing(cebus_runtime *rt, cebus_tensor *leaf)
-{
-    cebus_status status = accumulate(rt, &leaf->incoming, cebus_tensor_retain(leaf->grad));
-    if (status != CEBUS_OK)
-        return status;
-    cebus_candidate *sum = leaf->incoming->storage->now;
-    if (sum->value.resident)
-        cebus_value_detach(&rt->lineage, &sum->value);
-    cebus_storage_reap(rt);
-    return CEBUS_OK;
-}
-
 static cebus_status finish_leaves(engine *e)
 {
     cebus_status status = CEBUS_OK;
     for (size_t i = 0; i < e->leaves.count && status == CEBUS_OK; i++) {
         cebus_tensor *leaf = e->leaves.items[i];
-        status = leaf->grad != NULL ? add_existing(e->rt, leaf) : make_own(e->rt, &leaf->incoming);
+        status = leaf->grad != NULL ? accumulate_leaf(e->rt, &leaf->incoming,
+                                                      cebus_tensor_retain(leaf->grad))
+                                    : make_own(e->rt, &leaf->incoming);
     }
     return status;
 }

@@ -156,10 +156,12 @@ cebus_status cebus_matmul_gradient(const cebus_gradient *io)
         return CEBUS_OK;
     cebus_tensor *grad = NULL;
     cebus_status status = gradient_matrix(io, &grad);
-    if (status == CEBUS_OK && io->needs & 1)
-        status = matmul_gradient_a(io, grad);
+    /* b's first: it reads a, which is the likelier one to be absent, and rebuilding a would drive
+     * a's fresh gradient out. */
     if (status == CEBUS_OK && io->needs & 2)
         status = matmul_gradient_b(io, grad);
+    if (status == CEBUS_OK && io->needs & 1)
+        status = matmul_gradient_a(io, grad);
     cebus_tensor_release(grad);
     return status;
 }
@@ -170,11 +172,11 @@ cebus_status cebus_linear_gradient(const cebus_gradient *io)
     cebus_status status = CEBUS_OK;
     if (grad == NULL)
         return CEBUS_OK;
-    if (io->needs & 1)
-        status = cebus_matmul(io->rt, grad, io->in[1], &io->grad_in[0]);
-    if (status == CEBUS_OK && io->needs & 2)
+    if (io->needs & 2)
         status = transposed_times_rows(io->rt, grad, io->in[0], &io->grad_in[1]);
     if (status == CEBUS_OK && io->needs & 4)
         status = cebus_sum_to(io->rt, grad, &io->in_view[2], &io->grad_in[2]);
+    if (status == CEBUS_OK && io->needs & 1)
+        status = cebus_matmul(io->rt, grad, io->in[1], &io->grad_in[0]);
     return status;
 }
