@@ -23,14 +23,14 @@ static cebus_status image_check(const char *op, const cebus_view *x)
     return CEBUS_OK;
 }
 
-/** Windows along dimension i of an image (without the empty tail of ceil_mode), at least 1 or 0. */
+/** Windows along dimension i of an image of that length. */
 static int64_t window_count(const cebus_pool_attrs *attrs, int64_t length, int i, bool ceil_mode)
 {
     int64_t span = attrs->dilation[i] * (attrs->kernel[i] - 1) + 1;
-    int64_t room = length + 2 * attrs->padding[i] - span;
+    int64_t room = length + 2 * attrs->padding[i] - span + (ceil_mode ? attrs->stride[i] - 1 : 0);
     if (room < 0)
         return 0;
-    int64_t count = (room + (ceil_mode ? attrs->stride[i] - 1 : 0)) / attrs->stride[i] + 1;
+    int64_t count = room / attrs->stride[i] + 1;
     /* The last window must begin in the image or in the padding before it. */
     return (count - 1) * attrs->stride[i] >= length + attrs->padding[i] ? count - 1 : count;
 }

@@ -5,6 +5,7 @@
  */
 #include "eager/ops/pool.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "eager/device/cpu/clones.h"

@@ -10,6 +10,11 @@ static inline __attribute__((always_inline)) void NAME(max_window)(const pool_jo
     REAL best[CHUNK];
     int32_t place[CHUNK];
     bool first = true;
+    /* A dilated window at the edge may have all its taps in the padding. */
+    for (int64_t k = 0; k < n; k++) {
+        best[k] = (REAL)-INFINITY;
+        place[k] = 0;
+    }
     for (int32_t tap = 0; tap < job->taps; tap++) {
         int64_t pixel = pixel_under(job, at, tap);
         if (pixel < 0)
