@@ -43,6 +43,7 @@ void cebus_call_prepare(cebus_runtime *rt, const cebus_call *call, cebus_prepare
         out->out[j] = (cebus_array){.view = &views[call->n_in + j]};
     out->launch = (cebus_launch){
         .attrs = cebus_call_attrs(call),
+        .attr_bytes = cebus_call_attr_bytes(call),
         .in = out->in,
         .out = out->out,
         .n_in = call->n_in,

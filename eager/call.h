@@ -21,6 +21,11 @@ static inline void *cebus_call_attrs(const cebus_call *call)
     return cebus_call_views(call) + call->n_in + call->n_out;
 }
 
+static inline size_t cebus_call_attr_bytes(const cebus_call *call)
+{
+    return call->bytes - (size_t)((const char *)cebus_call_attrs(call) - (const char *)call);
+}
+
 /** A launch and its arrays, ready to point at bytes. */
 typedef struct cebus_prepared {
     cebus_launch launch;

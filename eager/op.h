@@ -28,6 +28,7 @@ typedef struct cebus_array {
 /** One kernel call. Valid until the kernel returns; the kernel keeps no pointer. */
 typedef struct cebus_launch {
     const void *attrs;
+    size_t attr_bytes;
     const cebus_array *in;
     const cebus_array *out;
     uint32_t n_in, n_out;

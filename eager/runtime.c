@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "eager/custom.h"
+#include "eager/host.h"
 #include "eager/ladder.h"
 #include "eager/options.h"
 #include "eager/storage.h"
@@ -161,8 +162,7 @@ cebus_status cebus_runtime_create(const cebus_runtime_options *options, cebus_ru
     cebus_status status = cebus_options_read(options, &known);
     if (status != CEBUS_OK)
         return status;
-    cebus_host_allocator host =
-        known.host != NULL ? *known.host : cebus_host_allocator_default();
+    cebus_host_allocator host = known.host != NULL ? *known.host : cebus_host_default();
     cebus_runtime *rt = host.alloc(host.context, sizeof *rt);
     if (rt == NULL)
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "runtime_create", "no host memory");
@@ -170,6 +170,7 @@ cebus_status cebus_runtime_create(const cebus_runtime_options *options, cebus_ru
     pthread_mutex_init(&rt->mutex, NULL);
     rt->host = host;
     cebus_pool_init(&rt->pool, &host);
+    rt->pool.direct = (known.debug & CEBUS_DEBUG_HOST) != 0;
     cebus_lineage_init(&rt->lineage, &rt->pool);
     rt->policy = cebus_policy_find(known.policy != NULL ? known.policy : "coop");
     rt->seed = rt->chaos = known.seed;

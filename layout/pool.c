@@ -139,10 +139,15 @@ static void *alloc_large(cebus_pool *pool, size_t bytes)
     return object;
 }
 
+static bool is_small(const cebus_pool *pool, size_t bytes)
+{
+    return bytes <= CEBUS_POOL_MAX && !pool->direct;
+}
+
 void *cebus_pool_alloc(cebus_pool *pool, size_t bytes)
 {
     void *object =
-        bytes <= CEBUS_POOL_MAX ? alloc_small(pool, class_of(bytes)) : alloc_large(pool, bytes);
+        is_small(pool, bytes) ? alloc_small(pool, class_of(bytes)) : alloc_large(pool, bytes);
     if (object != NULL)
         pool->live_objects++;
     return object;
@@ -153,7 +158,7 @@ void cebus_pool_free_object(cebus_pool *pool, void *object, size_t bytes)
     if (object == NULL)
         return;
     pool->live_objects--;
-    if (bytes <= CEBUS_POOL_MAX) {
+    if (is_small(pool, bytes)) {
         push_free(pool, class_of(bytes), object);
         return;
     }

@@ -27,6 +27,8 @@ typedef struct cebus_pool {
     cebus_pool_slab *slabs;
     uint64_t live_objects; /**< handed out and not returned: 0 at a clean shutdown */
     uint64_t host_bytes;   /**< held from the host allocator now */
+    bool direct;           /**< set before first use: every object its own host allocation, so that
+                              host tools see each and each can fail */
 } cebus_pool;
 
 /** The allocator over malloc/realloc/free. */

@@ -1,0 +1,206 @@
+/**
+ * Fails the n-th host allocation, launch, copy and slab reservation, for every n until a run gets
+ * through untouched. The failing call must say so, leave every invariant intact, and succeed
+ * when it is made again; the run then ends with the bits of an undisturbed one, and nothing leaks.
+ *
+ * CEBUS_DEBUG_HOST makes each record a host allocation of its own, so that every one is reached.
+ * Prints TAP.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cebus/cebus.h>
+
+#include "tests/support/test_device.h"
+
+#define STEPS 2
+#define ROWS 16
+#define WIDTH 24
+
+typedef struct run {
+    cebus_test_host host;
+    cebus_runtime *rt;
+    uint64_t budget;
+    cebus_status expected; /**< of the injected fault; CEBUS_OK in the reference run */
+    int retried;
+    bool broken;
+    char why[256];
+    float result[WIDTH * WIDTH];
+} run;
+
+static bool fault_fired(const run *r)
+{
+    return r->host.fired || cebus_test_faults.fired;
+}
+
+/** After a failure: was it the injected one, and is everything still whole? */
+static bool may_retry(run *r, cebus_status status, const char *what)
+{
+    if (status == CEBUS_OK)
+        return false;
+    if (!fault_fired(r) || r->retried++ > 0) {
+        snprintf(r->why, sizeof r->why, "%s: %s: %s", what, cebus_status_name(status),
+                 cebus_last_error()->message);
+        r->broken = true;
+        return false;
+    }
+    if (r->rt != NULL && cebus_runtime_check(r->rt) != CEBUS_OK) {
+        snprintf(r->why, sizeof r->why, "%s: after the fault: %s", what,
+                 cebus_last_error()->message);
+        r->broken = true;
+    }
+    return !r->broken;
+}
+
+#define TRY(r, call)                                                                               \
+    do {                                                                                           \
+        if ((r)->broken)                                                                           \
+            break;                                                                                 \
+        cebus_status try_status = (call);                                                          \
+        if (may_retry(r, try_status, #call))                                                       \
+            (void)may_retry(r, (call), #call);                                                     \
+    } while (0)
+
+static cebus_tensor *parameter(run *r, const int64_t *shape)
+{
+    cebus_tensor *w = NULL;
+    TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, shape, &w));
+    TRY(r, cebus_tensor_set_persistent(w));
+    TRY(r, cebus_tensor_set_requires_grad(w, true));
+    return w;
+}
+
+static void forward(run *r, cebus_tensor *x, cebus_tensor *w, cebus_tensor **loss)
+{
+    cebus_tensor *h = cebus_tensor_retain(x), *y = NULL, *part = NULL, *square = NULL;
+    for (int layer = 0; layer < 4; layer++) {
+        TRY(r, cebus_matmul(r->rt, h, w, &y));
+        TRY(r, cebus_add_scalar_(r->rt, y, 0.125));
+        cebus_tensor_release(h);
+        h = NULL;
+        TRY(r, cebus_tanh(r->rt, y, &h));
+        cebus_tensor_release(y);
+        y = NULL;
+    }
+    TRY(r, cebus_dropout(r->rt, h, 0.25, true, &y));
+    TRY(r, cebus_slice(r->rt, y, 0, 0, ROWS / 2, 1, &part));
+    TRY(r, cebus_mul_(r->rt, part, part));
+    TRY(r, cebus_mul(r->rt, y, y, &square));
+    TRY(r, cebus_sum(r->rt, square, 0, NULL, false, loss));
+    cebus_tensor_release(part);
+    cebus_tensor_release(square);
+    cebus_tensor_release(y);
+    cebus_tensor_release(h);
+}
+
+static void update(run *r, cebus_tensor *w)
+{
+    cebus_tensor *grad = NULL;
+    bool recorded = cebus_grad_enable(false);
+    TRY(r, cebus_tensor_grad(w, &grad));
+    TRY(r, cebus_add_(r->rt, w, grad, -0.001));
+    TRY(r, cebus_tensor_set_grad(w, NULL));
+    cebus_tensor_release(grad);
+    cebus_grad_enable(recorded);
+}
+
+static void scenario(run *r)
+{
+    static const int64_t square[2] = {WIDTH, WIDTH}, rows[2] = {ROWS, WIDTH};
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "test";
+    options.threads = 1;
+    options.memory_budget = r->budget;
+    options.cost_model = CEBUS_COST_ESTIMATED;
+    options.debug = CEBUS_DEBUG_HOST;
+    options.host = &r->host.allocator;
+    TRY(r, cebus_runtime_create(&options, &r->rt));
+    if (r->rt == NULL)
+        return;
+    cebus_tensor *w = parameter(r, square), *x = NULL, *loss = NULL;
+    for (int step = 0; step < STEPS; step++) {
+        TRY(r, cebus_uniform(r->rt, (cebus_uniform_range){-1, 1}, CEBUS_F32, 2, rows, &x));
+        forward(r, x, w, &loss);
+        TRY(r, cebus_backward(r->rt, loss, NULL, false));
+        update(r, w);
+        cebus_tensor_release(loss);
+        cebus_tensor_release(x);
+        loss = x = NULL;
+    }
+    TRY(r, cebus_tensor_to_host(w, r->result, sizeof r->result));
+    TRY(r, cebus_runtime_check(r->rt));
+    cebus_tensor_release(w);
+    cebus_runtime_destroy(r->rt);
+    r->rt = NULL;
+}
+
+typedef enum fault { FAULT_NONE, FAULT_HOST, FAULT_LAUNCH, FAULT_COPY, FAULT_RESERVE } fault;
+
+static void start(run *r, uint64_t budget, fault kind, uint64_t n)
+{
+    memset(r, 0, sizeof *r);
+    cebus_test_host_init(&r->host);
+    r->budget = budget;
+    cebus_test_faults = (cebus_test_device_faults){
+        .launch_at = kind == FAULT_LAUNCH ? n : 0,
+        .copy_at = kind == FAULT_COPY ? n : 0,
+        .reserve_at = kind == FAULT_RESERVE ? n : 0,
+    };
+    r->host.fail_at = kind == FAULT_HOST ? n : 0;
+    scenario(r);
+}
+
+/** Every n of one kind; the number of faults delivered, or -1. */
+static int sweep(uint64_t budget, fault kind, const float *wanted)
+{
+    static run r;
+    for (uint64_t n = 1;; n++) {
+        start(&r, budget, kind, n);
+        if (!r.broken && r.host.live != 0) {
+            snprintf(r.why, sizeof r.why, "%lld allocations leaked", (long long)r.host.live);
+            r.broken = true;
+        }
+        if (!r.broken && memcmp(r.result, wanted, sizeof r.result) != 0) {
+            snprintf(r.why, sizeof r.why, "other bits than the undisturbed run");
+            r.broken = true;
+        }
+        if (r.broken) {
+            printf("# fault %d number %llu: %s\n", (int)kind, (unsigned long long)n, r.why);
+            return -1;
+        }
+        if (!fault_fired(&r))
+            return (int)n - 1;
+    }
+}
+
+int main(void)
+{
+    static const struct {
+        const char *name;
+        fault kind;
+    } kinds[] = {{"host allocation", FAULT_HOST},
+                 {"launch", FAULT_LAUNCH},
+                 {"copy", FAULT_COPY},
+                 {"slab reservation", FAULT_RESERVE}};
+    static const uint64_t budgets[] = {1 << 20, 15 << 10};
+    static run reference;
+    int failed = 0, number = 0;
+    cebus_test_device_register();
+    printf("TAP version 13\n1..8\n");
+    start(&reference, budgets[0], FAULT_NONE, 0);
+    if (reference.broken) {
+        printf("Bail out! the undisturbed run fails: %s\n", reference.why);
+        return 1;
+    }
+    for (size_t b = 0; b < 2; b++) {
+        for (size_t k = 0; k < 4; k++) {
+            int delivered = sweep(budgets[b], kinds[k].kind, reference.result);
+            bool ok = delivered > 0;
+            failed += !ok;
+            printf("%sok %d - every %s fails once under %llu bytes (%d)\n", ok ? "" : "not ",
+                   ++number, kinds[k].name, (unsigned long long)budgets[b], delivered);
+        }
+    }
+    return failed > 0;
+}

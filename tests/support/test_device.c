@@ -1,0 +1,275 @@
+#include "test_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define POISON 0xA5
+#define QUEUE_LIMIT 32
+
+typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_POISON } work_kind;
+
+/** One queued piece of work. A launch owns copies of its views and attributes. */
+typedef struct work {
+    work_kind kind;
+    const cebus_kernel *kernel;
+    cebus_launch launch;
+    void *owned;  /**< arrays, views, attributes of a launch; staged bytes of a copy */
+    char *to;
+    const char *from;
+    uint64_t bytes;
+} work;
+
+struct cebus_device {
+    cebus_device *cpu; /* the device that does the work */
+    work queue[QUEUE_LIMIT];
+    size_t count;
+    cebus_status failed; /* of a kernel that ran late */
+};
+
+cebus_test_device_faults cebus_test_faults;
+static bool defer = true;
+
+void cebus_test_device_defer(bool deferred)
+{
+    defer = deferred;
+}
+
+static bool strikes(uint64_t *at)
+{
+    if (*at == 0 || --*at > 0)
+        return false;
+    cebus_test_faults.fired = true;
+    return true;
+}
+
+static cebus_status test_open(int threads, const cebus_host_allocator *host, cebus_device **out)
+{
+    cebus_device *device = calloc(1, sizeof *device);
+    if (device == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "no host memory");
+    cebus_status status = cebus_device_cpu.open(threads, host, &device->cpu);
+    if (status != CEBUS_OK) {
+        free(device);
+        return status;
+    }
+    *out = device;
+    return CEBUS_OK;
+}
+
+static void run_work(cebus_device *device, const work *w)
+{
+    switch (w->kind) {
+    case WORK_LAUNCH:
+        if (cebus_device_cpu.launch(device->cpu, w->kernel, &w->launch) != CEBUS_OK)
+            device->failed = CEBUS_DEVICE_ERROR;
+        break;
+    case WORK_COPY:
+        memmove(w->to, w->from, w->bytes);
+        break;
+    case WORK_POISON:
+        memset(w->to, POISON, w->bytes);
+        break;
+    }
+    free(w->owned);
+}
+
+static void drain(cebus_device *device)
+{
+    for (size_t i = 0; i < device->count; i++)
+        run_work(device, &device->queue[i]);
+    device->count = 0;
+}
+
+static void enqueue(cebus_device *device, const work *w)
+{
+    if (device->count == QUEUE_LIMIT)
+        drain(device);
+    device->queue[device->count++] = *w;
+    if (!defer)
+        drain(device);
+}
+
+static void test_close(cebus_device *device)
+{
+    drain(device);
+    cebus_device_cpu.close(device->cpu);
+    free(device);
+}
+
+static void test_query(cebus_device *device, cebus_device_info *out)
+{
+    cebus_device_cpu.query(device->cpu, out);
+    out->deferred = defer;
+}
+
+static cebus_status test_slab_reserve(cebus_device *device, uint64_t bytes, char **out_base)
+{
+    if (strikes(&cebus_test_faults.reserve_at))
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "ordered to fail");
+    return cebus_device_cpu.slab_reserve(device->cpu, bytes, out_base);
+}
+
+static void test_slab_decommit(cebus_device *device, char *base, uint64_t from, uint64_t to)
+{
+    drain(device);
+    cebus_device_cpu.slab_decommit(device->cpu, base, from, to);
+}
+
+static void test_slab_release(cebus_device *device, char *base, uint64_t bytes)
+{
+    drain(device);
+    cebus_device_cpu.slab_release(device->cpu, base, bytes);
+}
+
+static cebus_status test_synchronize(cebus_device *device)
+{
+    drain(device);
+    cebus_status failed = device->failed;
+    device->failed = CEBUS_OK;
+    return failed == CEBUS_OK ? CEBUS_OK
+                              : cebus_fail(failed, "device test", "a kernel failed earlier");
+}
+
+static cebus_status test_copy(cebus_device *device, void *to, const void *from, uint64_t bytes,
+                              cebus_copy_kind kind)
+{
+    if (strikes(&cebus_test_faults.copy_at))
+        return cebus_fail(CEBUS_DEVICE_ERROR, "device test", "a copy was ordered to fail");
+    if (kind == CEBUS_COPY_TO_HOST) {
+        cebus_status status = test_synchronize(device);
+        if (status == CEBUS_OK)
+            memcpy(to, from, bytes);
+        return status;
+    }
+    work w = {.kind = WORK_COPY, .to = to, .from = from, .bytes = bytes};
+    if (kind == CEBUS_COPY_TO_DEVICE) {
+        w.owned = malloc(bytes);
+        if (w.owned == NULL)
+            return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "no host memory");
+        w.from = memcpy(w.owned, from, bytes);
+    }
+    enqueue(device, &w);
+    return CEBUS_OK;
+}
+
+static void test_discard(cebus_device *device, char *at, uint64_t bytes)
+{
+    enqueue(device, &(work){.kind = WORK_POISON, .to = at, .bytes = bytes});
+}
+
+static void *test_context(cebus_device *device)
+{
+    return cebus_device_cpu.context(device->cpu);
+}
+
+static const cebus_kernel *test_kernel_find(cebus_device *device, const char *op)
+{
+    return cebus_device_cpu.kernel_find(device->cpu, op);
+}
+
+/** A launch's arrays, views and attributes, copied: the originals live only during the call. */
+static bool own_launch(const cebus_launch *launch, work *out)
+{
+    size_t arrays = launch->n_in + launch->n_out;
+    size_t views_at = arrays * sizeof(cebus_array);
+    size_t attrs_at = (views_at + arrays * sizeof(cebus_view) + 15) & ~(size_t)15;
+    char *memory = malloc(attrs_at + launch->attr_bytes + 1);
+    if (memory == NULL)
+        return false;
+    cebus_array *array = (cebus_array *)memory;
+    cebus_view *views = (cebus_view *)(memory + views_at);
+    for (size_t i = 0; i < arrays; i++) {
+        array[i] = i < launch->n_in ? launch->in[i] : launch->out[i - launch->n_in];
+        views[i] = *array[i].view;
+        array[i].view = &views[i];
+    }
+    if (launch->attr_bytes > 0)
+        memcpy(memory + attrs_at, launch->attrs, launch->attr_bytes);
+    out->owned = memory;
+    out->launch = *launch;
+    out->launch.in = array;
+    out->launch.out = array + launch->n_in;
+    out->launch.attrs = memory + attrs_at;
+    return true;
+}
+
+static cebus_status test_launch(cebus_device *device, const cebus_kernel *kernel,
+                                const cebus_launch *launch)
+{
+    if (strikes(&cebus_test_faults.launch_at))
+        return cebus_fail(CEBUS_DEVICE_ERROR, kernel->op, "a launch was ordered to fail");
+    if (!defer) {
+        drain(device);
+        return cebus_device_cpu.launch(device->cpu, kernel, launch);
+    }
+    work w = {.kind = WORK_LAUNCH, .kernel = kernel};
+    if (!own_launch(launch, &w))
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "no host memory");
+    enqueue(device, &w);
+    return CEBUS_OK;
+}
+
+static uint64_t test_clock(cebus_device *device)
+{
+    return cebus_device_cpu.clock(device->cpu);
+}
+
+static const cebus_device_ops test_device = {
+    .name = "test",
+    .open = test_open,
+    .close = test_close,
+    .query = test_query,
+    .slab_reserve = test_slab_reserve,
+    .slab_decommit = test_slab_decommit,
+    .slab_release = test_slab_release,
+    .copy = test_copy,
+    .discard = test_discard,
+    .context = test_context,
+    .kernel_find = test_kernel_find,
+    .launch = test_launch,
+    .synchronize = test_synchronize,
+    .clock = test_clock,
+};
+
+bool cebus_test_device_register(void)
+{
+    return cebus_device_register(&test_device);
+}
+
+static void *host_alloc(void *context, size_t bytes)
+{
+    cebus_test_host *host = context;
+    if (host->fail_at > 0 && --host->fail_at == 0) {
+        host->fired = true;
+        return NULL;
+    }
+    void *memory = malloc(bytes);
+    host->live += memory != NULL;
+    return memory;
+}
+
+static void *host_realloc(void *context, void *pointer, size_t bytes)
+{
+    cebus_test_host *host = context;
+    if (host->fail_at > 0 && --host->fail_at == 0) {
+        host->fired = true;
+        return NULL;
+    }
+    void *memory = realloc(pointer, bytes);
+    host->live += pointer == NULL && memory != NULL;
+    return memory;
+}
+
+static void host_free(void *context, void *pointer)
+{
+    cebus_test_host *host = context;
+    host->live -= pointer != NULL;
+    free(pointer);
+}
+
+void cebus_test_host_init(cebus_test_host *host)
+{
+    *host = (cebus_test_host){
+        .allocator = {host_alloc, host_realloc, host_free, host},
+    };
+}
