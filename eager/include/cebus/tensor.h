@@ -21,7 +21,9 @@ CEBUS_BEGIN_DECLS
 /** Dimensions a tensor may have at most. */
 #define CEBUS_MAX_DIMS 8
 
+/** A device, its arena and its books: see runtime.h. */
 typedef struct cebus_runtime cebus_runtime;
+/** A counted handle to a view of a storage. */
 typedef struct cebus_tensor cebus_tensor;
 
 /** Element types. Values are stable. */
@@ -45,11 +47,11 @@ CEBUS_API bool cebus_dtype_is_float(cebus_dtype dtype);
 
 /** How a tensor reads its storage. Offset and strides count elements; strides may be 0. */
 typedef struct cebus_view {
-    cebus_dtype dtype;
-    int32_t ndim;
-    int64_t offset;
-    int64_t shape[CEBUS_MAX_DIMS];
-    int64_t strides[CEBUS_MAX_DIMS];
+    cebus_dtype dtype;               /**< element type */
+    int32_t ndim;                    /**< number of dimensions */
+    int64_t offset;                  /**< of the first element from the storage's start */
+    int64_t shape[CEBUS_MAX_DIMS];   /**< length of each dimension */
+    int64_t strides[CEBUS_MAX_DIMS]; /**< elements from one index to the next */
 } cebus_view;
 
 /** Takes another reference; returns `tensor`. NULL is allowed. Lock-free. */
@@ -59,12 +61,17 @@ CEBUS_API void cebus_tensor_release(cebus_tensor *tensor);
 
 /** The view; valid while the caller holds a reference. */
 CEBUS_API const cebus_view *cebus_tensor_view(const cebus_tensor *tensor);
+/** The runtime it belongs to. */
 CEBUS_API cebus_runtime *cebus_tensor_runtime(const cebus_tensor *tensor);
+/** Element type. */
 CEBUS_API cebus_dtype cebus_tensor_dtype(const cebus_tensor *tensor);
+/** Number of dimensions. */
 CEBUS_API int cebus_tensor_ndim(const cebus_tensor *tensor);
 /** Length of dimension `dim`; negative counts from the end; -1 when out of range. */
 CEBUS_API int64_t cebus_tensor_size(const cebus_tensor *tensor, int dim);
+/** Number of elements. */
 CEBUS_API int64_t cebus_tensor_numel(const cebus_tensor *tensor);
+/** True when the elements lie in row-major order without gaps. */
 CEBUS_API bool cebus_tensor_is_contiguous(const cebus_tensor *tensor);
 /** True while the storage has bytes on the device (it may be given up at any later call). */
 CEBUS_API bool cebus_tensor_is_resident(const cebus_tensor *tensor);
@@ -94,6 +101,7 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_item(cebus_tensor *tensor, 
  * Counted; named in the out-of-memory report. To write, use cebus_tensor_set_from_host().
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out);
+/** Ends one cebus_tensor_map(). */
 CEBUS_API void cebus_tensor_unmap(cebus_tensor *tensor);
 
 /**
@@ -101,6 +109,7 @@ CEBUS_API void cebus_tensor_unmap(cebus_tensor *tensor);
  * in the persistent zone, is never given up, and in-place writes go to it directly.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor);
+/** Whether it was. */
 CEBUS_API bool cebus_tensor_is_persistent(const cebus_tensor *tensor);
 
 /** @name Views: new tensors over the same storage; no bytes move. Semantics are PyTorch's. */
@@ -111,8 +120,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_reshape(cebus_runtime *rt, cebus_t
 /** dims[i] is the input dimension that becomes dimension i; negative counts from the end. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_permute(cebus_runtime *rt, cebus_tensor *x,
                                                       const int *dims, cebus_tensor **out);
-CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_transpose(cebus_runtime *rt, cebus_tensor *x, int dim0,
-                                                        int dim1, cebus_tensor **out);
+/** Swaps two dimensions; negative counts from the end. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_transpose(cebus_runtime *rt, cebus_tensor *x,
+                                                        int dim0, int dim1, cebus_tensor **out);
 /** Elements start, start+step, ... < stop of `dim`, clamped as in Python; step >= 1. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_slice(cebus_runtime *rt, cebus_tensor *x, int dim,
                                                     int64_t start, int64_t stop, int64_t step,
@@ -123,14 +133,17 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_select(cebus_runtime *rt, cebus_te
 /** Repeats dimensions of length 1, and new leading ones, with stride 0; -1 keeps a length. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim,
                                                      const int64_t *shape, cebus_tensor **out);
+/** Drops `dim` when its length is 1; else a view of the same shape. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_squeeze(cebus_runtime *rt, cebus_tensor *x, int dim,
                                                       cebus_tensor **out);
+/** Inserts a dimension of length 1 at `dim`; negative counts from the end of the result. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_unsqueeze(cebus_runtime *rt, cebus_tensor *x, int dim,
                                                         cebus_tensor **out);
 /** Pieces of `size` along `dim` (the last may be shorter); `*count` is the room in `out`, then
  * the number of pieces. With out NULL only the count is answered. */
-CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_split(cebus_runtime *rt, cebus_tensor *x, int64_t size,
-                                                    int dim, cebus_tensor **out, size_t *count);
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_split(cebus_runtime *rt, cebus_tensor *x,
+                                                    int64_t size, int dim, cebus_tensor **out,
+                                                    size_t *count);
 /** @} */
 
 CEBUS_END_DECLS

@@ -22,10 +22,10 @@ typedef enum cebus_loss_reduction {
 
 /** Options of the losses over class indices; all zero: the defaults. */
 typedef struct cebus_class_loss_options {
-    cebus_loss_reduction reduction;
-    bool has_ignore_index;  /**< false: ignore_index is -100, as in PyTorch */
-    int64_t ignore_index;   /**< targets of this value add nothing, also no gradient */
-    double label_smoothing; /**< in [0, 1]: the share spread evenly over all classes */
+    cebus_loss_reduction reduction; /**< default: the mean */
+    bool has_ignore_index;          /**< false: ignore_index is -100, as in PyTorch */
+    int64_t ignore_index;           /**< targets of this value add nothing, also no gradient */
+    double label_smoothing;         /**< in [0, 1]: the share spread evenly over all classes */
 } cebus_class_loss_options;
 
 /**

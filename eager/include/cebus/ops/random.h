@@ -19,11 +19,12 @@ CEBUS_BEGIN_DECLS
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_randn(cebus_runtime *rt, cebus_dtype dtype, int ndim,
                                                     const int64_t *shape, cebus_tensor **out);
 
-/** Uniform in [low, high) up to the rounding of the type; floating-point types only; the bounds
- * must be finite and in order. */
+/** The bounds of cebus_uniform(): finite and in order. */
 typedef struct cebus_uniform_range {
-    double low, high;
+    double low;  /**< within */
+    double high; /**< without */
 } cebus_uniform_range;
+/** Uniform in [low, high) up to the rounding of the type; floating-point types only. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_uniform(cebus_runtime *rt, cebus_uniform_range range,
                                                       cebus_dtype dtype, int ndim,
                                                       const int64_t *shape, cebus_tensor **out);
