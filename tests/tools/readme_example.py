@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the first C example of a Markdown file to a C file, so that the suite compiles and runs it.
+"""Writes the first C example of a Markdown file to a C file: the suite compiles and runs it.
 
 usage: readme_example.py README.md OUT.c
 """
