@@ -17,7 +17,7 @@ CEBUS_BEGIN_DECLS
 
 /** The window and its steps; pairs are {H, W}. Only `kernel` must be given. */
 typedef struct cebus_pool_options {
-    int64_t kernel[2];
+    int64_t kernel[2];    /**< the window */
     int64_t stride[2];    /**< 0 means the kernel's length: windows that do not overlap */
     int64_t padding[2];   /**< around the image; at most half of the (dilated) kernel */
     int64_t dilation[2];  /**< of cebus_max_pool2d() only; 0 means 1 */

@@ -29,7 +29,8 @@ typedef struct cebus_recurrent_weights {
 
 /** Hidden state and cell state, of one shape. */
 typedef struct cebus_lstm_state {
-    cebus_tensor *h, *c;
+    cebus_tensor *h; /**< hidden */
+    cebus_tensor *c; /**< cell */
 } cebus_lstm_state;
 
 /**
@@ -49,11 +50,11 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_gru_cell(cebus_runtime *rt, cebus_
 
 /** Options of cebus_lstm() and cebus_gru(); zero means default. */
 typedef struct cebus_recurrent_options {
-    int num_layers; /**< 0: one */
-    bool bidirectional;
-    bool batch_first; /**< x and the result are [B, T, ..] instead of [T, B, ..]; states never */
-    double dropout;   /**< in [0, 1]: on what one layer hands to the next, in training */
-    bool training;
+    int num_layers;     /**< 0: one */
+    bool bidirectional; /**< a second pass from the end; the results side by side */
+    bool batch_first;   /**< x and the result are [B, T, ..] instead of [T, B, ..]; states never */
+    double dropout;     /**< in [0, 1]: on what one layer hands to the next, in training */
+    bool training;      /**< dropout is on */
 } cebus_recurrent_options;
 
 /** What a layer answers: new references. */

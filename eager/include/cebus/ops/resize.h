@@ -12,6 +12,7 @@
 
 CEBUS_BEGIN_DECLS
 
+/** How a pixel of the result is made. */
 typedef enum cebus_interpolate_mode {
     CEBUS_INTERPOLATE_NEAREST,  /**< the pixel at floor(i H / OH) */
     CEBUS_INTERPOLATE_BILINEAR, /**< weighted mean of the four pixels around */
@@ -19,8 +20,8 @@ typedef enum cebus_interpolate_mode {
 
 /** Either `size` or `scale` must be given, for both {H, W}; the other stays zero. */
 typedef struct cebus_interpolate_options {
-    cebus_interpolate_mode mode;
-    int64_t size[2];    /**< of the result */
+    cebus_interpolate_mode mode; /**< default: nearest */
+    int64_t size[2];             /**< of the result */
     double scale[2];    /**< the result is floor(H scale) high, and pixels lie 1 / scale apart */
     bool align_corners; /**< bilinear only: the corner pixels' centres stay in the corners */
 } cebus_interpolate_options;
