@@ -20,8 +20,22 @@
 #include "eager/ops/index.h"
 #include "eager/view.h"
 
-/* n elements copied or added from one array to the other; steps are in elements. */
-typedef void (*move_fn)(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n);
+/* One line of the loop, in elements: what a typed function does in one go. */
+typedef struct line {
+    char *table, *rows; /* of its first element; the table's before an index is applied */
+    const void *index;
+    int64_t table_step, rows_step, index_step;
+    int64_t pick; /* stride of the indexed dimension in the table */
+    int64_t n;
+    bool narrow; /* indices are i32 */
+} line;
+
+/* Moves a line: with one index for all of it (then `table` is where that index leads), or with
+ * one for each element. */
+typedef void (*line_fn)(const line *l);
+typedef struct mover {
+    line_fn same, each;
+} mover;
 
 /* One array of the loop: its bytes and its strides along o, k and r, in elements. */
 typedef struct lane {
@@ -40,7 +54,7 @@ typedef struct walk {
     bool narrow;  /* indices are i32 */
     bool adds;    /* from rows to table, otherwise from table to rows */
     bool shared;  /* all o mean the same part of the table: not to be cut apart when adding */
-    move_fn move;
+    const mover *move;
 } walk;
 
 /* A range of k or r. */
@@ -48,39 +62,67 @@ typedef struct range {
     int64_t begin, end;
 } range;
 
-#define DEFINE_COPY(type, bits)                                                                    \
-    static void copy_##bits(char *to, int64_t to_step, const char *from, int64_t from_step,        \
-                            int64_t n)                                                             \
-    {                                                                                              \
-        if (to_step == 1 && from_step == 1)                                                        \
-            memcpy(to, from, (size_t)n * sizeof(type));                                            \
-        else                                                                                       \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                ((type *)to)[i * to_step] = ((const type *)from)[i * from_step];                   \
-    }
+/* Index `offset` elements into data of i32 or i64. */
+static inline int64_t read_index(const void *data, bool narrow, int64_t offset)
+{
+    return narrow ? ((const int32_t *)data)[offset] : ((const int64_t *)data)[offset];
+}
 
-DEFINE_COPY(uint8_t, 8)
-DEFINE_COPY(uint16_t, 16)
-DEFINE_COPY(uint32_t, 32)
-DEFINE_COPY(uint64_t, 64)
+#define DEFINE_TAKE(type, bits)                                                                    \
+    static void take_same_##bits(const line *l)                                                    \
+    {                                                                                              \
+        const type *table = (const type *)l->table;                                                \
+        type *rows = (type *)l->rows;                                                              \
+        if (l->table_step == 1 && l->rows_step == 1)                                               \
+            memcpy(rows, table, (size_t)l->n * sizeof(type));                                      \
+        else                                                                                       \
+            for (int64_t i = 0; i < l->n; i++)                                                     \
+                rows[i * l->rows_step] = table[i * l->table_step];                                 \
+    }                                                                                              \
+    static void take_each_##bits(const line *l)                                                    \
+    {                                                                                              \
+        const type *table = (const type *)l->table;                                                \
+        type *rows = (type *)l->rows;                                                              \
+        for (int64_t i = 0; i < l->n; i++) {                                                       \
+            int64_t chosen = read_index(l->index, l->narrow, i * l->index_step);                   \
+            rows[i * l->rows_step] = table[chosen * l->pick + i * l->table_step];                  \
+        }                                                                                          \
+    }                                                                                              \
+    static const mover take_##bits = {take_same_##bits, take_each_##bits};
+
+DEFINE_TAKE(uint8_t, 8)
+DEFINE_TAKE(uint16_t, 16)
+DEFINE_TAKE(uint32_t, 32)
+DEFINE_TAKE(uint64_t, 64)
 
 #define PLAIN_SUM(a, b) ((a) + (b))
 #define F16_SUM(a, b) cebus_f16_from_f32(cebus_f16_to_f32(a) + cebus_f16_to_f32(b))
 #define BF16_SUM(a, b) cebus_bf16_from_f32(cebus_bf16_to_f32(a) + cebus_bf16_to_f32(b))
 
 #define DEFINE_ADD(type, name, SUM)                                                                \
-    CEBUS_CLONES static void add_##name(char *to, int64_t to_step, const char *from,               \
-                                        int64_t from_step, int64_t n)                              \
+    CEBUS_CLONES static void add_same_##name(const line *l)                                        \
     {                                                                                              \
-        type *restrict a = (type *)to;                                                             \
-        const type *restrict b = (const type *)from;                                               \
-        if (to_step == 1 && from_step == 1)                                                        \
+        type *restrict table = (type *)l->table;                                                   \
+        const type *restrict rows = (const type *)l->rows;                                         \
+        const int64_t step = l->table_step, rows_step = l->rows_step, n = l->n;                    \
+        if (step == 1 && rows_step == 1)                                                           \
             for (int64_t i = 0; i < n; i++)                                                        \
-                a[i] = SUM(a[i], b[i]);                                                            \
+                table[i] = SUM(table[i], rows[i]);                                                 \
         else                                                                                       \
             for (int64_t i = 0; i < n; i++)                                                        \
-                a[i * to_step] = SUM(a[i * to_step], b[i * from_step]);                            \
-    }
+                table[i * step] = SUM(table[i * step], rows[i * rows_step]);                       \
+    }                                                                                              \
+    static void add_each_##name(const line *l)                                                     \
+    {                                                                                              \
+        type *table = (type *)l->table;                                                            \
+        const type *rows = (const type *)l->rows;                                                  \
+        for (int64_t i = 0; i < l->n; i++) {                                                       \
+            int64_t chosen = read_index(l->index, l->narrow, i * l->index_step);                   \
+            type *to = &table[chosen * l->pick + i * l->table_step];                               \
+            *to = SUM(*to, rows[i * l->rows_step]);                                                \
+        }                                                                                          \
+    }                                                                                              \
+    static const mover add_##name = {add_same_##name, add_each_##name};
 
 DEFINE_ADD(float, f32, PLAIN_SUM)
 DEFINE_ADD(double, f64, PLAIN_SUM)
@@ -90,68 +132,110 @@ DEFINE_ADD(uint16_t, bf16, BF16_SUM)
 DEFINE_ADD(uint64_t, i64, PLAIN_SUM)
 DEFINE_ADD(uint32_t, i32, PLAIN_SUM)
 
-static move_fn copy_of(cebus_dtype dtype)
+static const mover *take_of(cebus_dtype dtype)
 {
     switch (cebus_dtype_size(dtype)) {
     case 1:
-        return copy_8;
+        return &take_8;
     case 2:
-        return copy_16;
+        return &take_16;
     case 4:
-        return copy_32;
+        return &take_32;
     default:
-        return copy_64;
+        return &take_64;
     }
 }
 
-static move_fn add_of(cebus_dtype dtype)
+static const mover *add_of(cebus_dtype dtype)
 {
     switch (dtype) {
     case CEBUS_F64:
-        return add_f64;
+        return &add_f64;
     case CEBUS_F16:
-        return add_f16;
+        return &add_f16;
     case CEBUS_BF16:
-        return add_bf16;
+        return &add_bf16;
     case CEBUS_I64:
-        return add_i64;
+        return &add_i64;
     case CEBUS_I32:
-        return add_i32;
+        return &add_i32;
     default:
-        return add_f32;
+        return &add_f32;
     }
 }
 
-/* Index `offset` elements into data of i32 or i64. */
-static inline int64_t read_index(const void *data, bool narrow, int64_t offset)
+/* Offsets in the three arrays, in elements. */
+typedef struct place {
+    int64_t table, index, rows;
+} place;
+
+/* Where (o, k, r) is; in the table, before an index is applied. */
+static place locate(const walk *w, int64_t o, int64_t k, int64_t r)
 {
-    return narrow ? ((const int32_t *)data)[offset] : ((const int64_t *)data)[offset];
+    place at = {r * w->table.run, k * w->index.depth + r * w->index.run,
+                k * w->rows.depth + r * w->rows.run};
+    for (int d = w->ndim - 1; d >= 0; d--) {
+        int64_t coordinate = o % w->shape[d];
+        o /= w->shape[d];
+        at.table += coordinate * w->table.outer[d];
+        at.index += coordinate * w->index.outer[d];
+        at.rows += coordinate * w->rows.outer[d];
+    }
+    return at;
 }
 
-/* The part (k, r) of position `o`. An index that is the same for all r is read once. */
+/* A line from `at` on, with steps still to be set. */
+static line line_at(const walk *w, place at, int64_t n)
+{
+    const int64_t index_size = w->narrow ? sizeof(int32_t) : sizeof(int64_t);
+    return (line){
+        .table = w->table.data + at.table * w->size,
+        .rows = w->rows.data + at.rows * w->size,
+        .index = w->index.data + at.index * index_size,
+        .pick = w->pick,
+        .n = n,
+        .narrow = w->narrow,
+    };
+}
+
+/* Lines along k: nothing follows the indexed dimension. */
+static void walk_depth(const walk *w, int64_t o, range k)
+{
+    line l = line_at(w, locate(w, o, k.begin, 0), k.end - k.begin);
+    l.rows_step = w->rows.depth;
+    l.index_step = w->index.depth;
+    w->move->each(&l);
+}
+
+/* Lines along r: with one index each, or as many as elements. */
+static void walk_run(const walk *w, int64_t o, range k, range r)
+{
+    place at = locate(w, o, k.begin, r.begin);
+    for (int64_t i = k.begin; i < k.end; i++) {
+        line l = line_at(w, at, r.end - r.begin);
+        l.table_step = w->table.run;
+        l.rows_step = w->rows.run;
+        l.index_step = w->index.run;
+        at.index += w->index.depth;
+        at.rows += w->rows.depth;
+        if (w->index.run != 0) {
+            w->move->each(&l);
+            continue;
+        }
+        int64_t chosen = read_index(l.index, l.narrow, 0);
+        l.table += chosen * w->pick * w->size;
+        if (chosen != w->skip)
+            w->move->same(&l);
+    }
+}
+
+/* The part (k, r) of position `o`. */
 static void walk_block(const walk *w, int64_t o, range k, range r)
 {
-    int64_t table = 0, index = 0, row = 0;
-    for (int d = w->ndim - 1; d >= 0; d--) {
-        int64_t at = o % w->shape[d];
-        o /= w->shape[d];
-        table += at * w->table.outer[d];
-        index += at * w->index.outer[d];
-        row += at * w->rows.outer[d];
-    }
-    int64_t stretch = w->index.run == 0 ? r.end - r.begin : 1;
-    for (int64_t i = k.begin; i < k.end; i++) {
-        for (int64_t j = r.begin; j < r.end; j += stretch) {
-            int64_t chosen =
-                read_index(w->index.data, w->narrow, index + i * w->index.depth + j * w->index.run);
-            char *a = w->table.data + (table + chosen * w->pick + j * w->table.run) * w->size;
-            char *b = w->rows.data + (row + i * w->rows.depth + j * w->rows.run) * w->size;
-            if (!w->adds)
-                w->move(b, w->rows.run, a, w->table.run, stretch);
-            else if (chosen != w->skip)
-                w->move(a, w->table.run, b, w->rows.run, stretch);
-        }
-    }
+    if (w->run == 1 && w->skip < 0)
+        walk_depth(w, o, k);
+    else
+        walk_run(w, o, k, r);
 }
 
 static int64_t at_most(int64_t value, int64_t limit)
@@ -263,7 +347,7 @@ static void take(const walk_views *v, int threads)
 {
     walk w;
     walk_init(&w, v);
-    w.move = copy_of(v->table.view->dtype);
+    w.move = take_of(v->table.view->dtype);
     walk_all(&w, threads);
 }
 
