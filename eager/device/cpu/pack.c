@@ -22,7 +22,7 @@ void cebus_pack_init(cebus_pack *pack, const cebus_launch *launch, int n,
     for (int i = 0; i < n; i++) {
         const cebus_view *view = launch->in[i].view;
         pack->order[i] = order[i];
-        pack->copied[i] = view->ndim > 0 && !lies_in(view, order[i]);
+        pack->copied[i] = view->ndim > 0 && cebus_view_numel(view) > 0 && !lies_in(view, order[i]);
         pack->offset[i] = pack->bytes;
         if (pack->copied[i])
             pack->bytes +=
