@@ -122,10 +122,11 @@ cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
     uint64_t before = rt->stats.moved_bytes;
     rt->stats.compactions++;
     while (!cebus_arena_fits(&rt->arena, bytes) &&
-           cebus_arena_compact_step(&rt->arena, move.block, &move)) {
+           cebus_arena_next_move(&rt->arena, move.block, &move)) {
         cebus_status status = move_block(rt, &move);
         if (status != CEBUS_OK)
             return status;
+        cebus_arena_move(&rt->arena, &move);
     }
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_COMPACTED,
                                        .bytes = rt->stats.moved_bytes - before});

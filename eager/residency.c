@@ -226,17 +226,18 @@ static bool push_frame(cebus_runtime *rt, cebus_call *call)
     return true;
 }
 
-/** The next input of the top call that has to be rebuilt first; pins those it passes. */
+/** Pins the inputs of a call up to the first missing one, and answers who makes that. The pin on it
+ * says that its bytes are wanted, and keeps them once they are there. */
 static cebus_call *pin_until_missing(cebus_replay_frame *frame)
 {
     const cebus_call *call = frame->call;
-    for (; frame->pinned < call->n_in; frame->pinned++) {
-        cebus_value *input = call->in[frame->pinned].value;
+    while (frame->pinned < call->n_in) {
+        cebus_value *input = call->in[frame->pinned++].value;
         if (input == NULL)
             continue;
+        input->pins++;
         if (!input->resident)
             return input->producer;
-        input->pins++;
     }
     return NULL;
 }
@@ -252,7 +253,7 @@ static void unpin_frame(const cebus_replay_frame *frame)
 /**
  * Makes the target resident depth first with an explicit stack: a call waits on it with those
  * inputs pinned that are there. It needs the least room, may run a call several times, and always
- * gets on: whatever a frame waits for is pinned the moment it is there.
+ * gets on: whatever a call waits for is pinned before it is made.
  */
 static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target, size_t patience,
                                      const char *op)

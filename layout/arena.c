@@ -288,21 +288,24 @@ static cebus_block *next_to_move(cebus_block *block)
     return block;
 }
 
-bool cebus_arena_compact_step(cebus_arena *arena, cebus_block *from, cebus_move *out)
+bool cebus_arena_next_move(const cebus_arena *arena, cebus_block *from, cebus_move *out)
 {
     *out = (cebus_move){0};
     cebus_block *block = next_to_move(from != NULL ? from : arena->first);
     if (block == NULL)
         return false;
-    cebus_block *hole = block->prev;
-    *out = (cebus_move){.block = block, .from = block->offset, .to = hole->offset};
+    *out = (cebus_move){.block = block, .from = block->offset, .to = block->prev->offset};
+    return true;
+}
 
+void cebus_arena_move(cebus_arena *arena, const cebus_move *move)
+{
+    cebus_block *block = move->block, *hole = block->prev;
     remove_hole(arena, hole);
     unlink_block(arena, block);
     link_before(arena, block, hole);
-    block->offset = out->to;
+    block->offset = move->to;
     hole->offset = block->offset + block->bytes;
     add_hole_merged(arena, hole);
     check_change(arena);
-    return true;
 }

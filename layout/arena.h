@@ -79,17 +79,19 @@ uint64_t cebus_arena_stranded_bytes(const cebus_arena *arena, uint64_t bytes);
 uint64_t cebus_arena_rounded(const cebus_arena *arena, uint64_t request);
 
 /**
- * Compaction, one move at a time. Finds the lowest movable used block at or after `from` (NULL:
- * the start) that has a free block right before it, slides it down over that free block, and
- * says which bytes the caller must copy (ranges may overlap: copy as memmove does). Free space
- * thus bubbles up; blocks marked immovable stay. Returns false when nothing is left to move.
- * Passing the block that moved last as `from` makes a whole pass O(blocks).
+ * Compaction, one move at a time. cebus_arena_next_move() finds the lowest movable used block at
+ * or after `from` (NULL: the start) that has a free block right before it, and says which bytes
+ * the caller must copy (ranges may overlap: copy as memmove does); false when nothing is left to
+ * move. Once they are copied, cebus_arena_move() slides the block down over the free block: free
+ * space bubbles up. A copy that failed leaves the books as they were. Blocks marked immovable
+ * stay. O(1) amortized over a pass that hands the last move's block back as `from`.
  */
 typedef struct cebus_move {
     cebus_block *block;
     uint64_t from, to; /**< old and new offset */
 } cebus_move;
-bool cebus_arena_compact_step(cebus_arena *arena, cebus_block *from, cebus_move *out);
+bool cebus_arena_next_move(const cebus_arena *arena, cebus_block *from, cebus_move *out);
+void cebus_arena_move(cebus_arena *arena, const cebus_move *move);
 
 /** Verifies every invariant; writes the first violation to `why` (may be NULL). O(blocks). */
 bool cebus_arena_check(const cebus_arena *arena, char *why, size_t why_bytes);

@@ -7,6 +7,7 @@
 #include "eager/ops/binary.h"
 #include "eager/ops/entry.h"
 #include "eager/ops/fill.h"
+#include "eager/composite.h"
 #include "eager/view.h"
 
 static cebus_status random_infer(cebus_infer *io)
@@ -122,10 +123,14 @@ cebus_status cebus_dropout(cebus_runtime *rt, cebus_tensor *x, double p, bool tr
         *out = cebus_tensor_retain(x);
         return CEBUS_OK;
     }
+    cebus_composite composite;
     cebus_tensor *mask = NULL;
+    status = cebus_composite_begin(&composite, rt, "dropout");
+    if (status != CEBUS_OK)
+        return status;
     status = draw_mask(rt, cebus_tensor_view(x), 1 - p, &mask);
     if (status == CEBUS_OK)
         status = cebus_mask_scale(rt, x, mask, (cebus_mask_attrs){.scale = 1 / (1 - p)}, out);
     cebus_tensor_release(mask);
-    return status;
+    return cebus_composite_end(&composite, status);
 }

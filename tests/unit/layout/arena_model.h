@@ -194,13 +194,21 @@ static inline cebus_block *model_next_to_move(const arena_model *model, uint64_t
     return NULL;
 }
 
+static inline bool compact_step(cebus_arena *arena, cebus_block *from, cebus_move *out)
+{
+    if (!cebus_arena_next_move(arena, from, out))
+        return false;
+    cebus_arena_move(arena, out);
+    return true;
+}
+
 /** One step of compaction. `from` is NULL or a used block; set to the block moved now. */
 static inline const char *model_compact_step(arena_model *model, cebus_block **from)
 {
     uint64_t start = *from != NULL ? (*from)->offset / MODEL_ALIGNMENT : 0;
     const cebus_block *wanted = model_next_to_move(model, start);
     cebus_move move;
-    bool moved = cebus_arena_compact_step(&model->arena, *from, &move);
+    bool moved = compact_step(&model->arena, *from, &move);
     *from = move.block;
     if (move.block != wanted || moved != (wanted != NULL))
         return "compaction moved the wrong block";

@@ -132,7 +132,7 @@ Test(arena, answers_full_without_capacity)
     cr_expect_eq(cebus_arena_place(&arena, 1, CEBUS_ZONE_CHEAP, &block), CEBUS_PLACE_FULL);
     cr_expect_not(cebus_arena_fits(&arena, 0));
     cr_expect_eq(cebus_arena_largest_hole(&arena), 0);
-    cr_expect_not(cebus_arena_compact_step(&arena, NULL, &(cebus_move){0}));
+    cr_expect_not(compact_step(&arena, NULL, &(cebus_move){0}));
     cr_expect_eq(cebus_arena_resize(&arena, 64), CEBUS_PLACED);
     cr_expect_eq(place(1, CEBUS_ZONE_CHEAP)->offset, 0);
     close_arena();
@@ -182,11 +182,11 @@ Test(arena, compacts_around_immovable_blocks)
     const uint64_t moves[][2] = {{64, 0}, {320, 256}, {448, 320}};
     cebus_move move = {0};
     for (int i = 0; i < 3; i++) {
-        cr_assert(cebus_arena_compact_step(&arena, move.block, &move));
+        cr_assert(compact_step(&arena, move.block, &move));
         cr_expect_eq(move.from, moves[i][0]);
         cr_expect_eq(move.to, moves[i][1]);
     }
-    cr_expect_not(cebus_arena_compact_step(&arena, move.block, &move));
+    cr_expect_not(compact_step(&arena, move.block, &move));
     cr_expect_null(move.block);
     cr_expect_eq(cebus_arena_largest_hole(&arena), 128);
     close_arena();
