@@ -15,7 +15,7 @@ typedef struct cebus_attention_options {
                            type of q (added to the scores) */
     double dropout_p;   /**< in [0, 1]: probability that a weight is dropped */
     bool is_causal;     /**< row i sees columns 0..i only, besides what the mask says */
-    double scale;       /**< of the scores; 0: 1 / sqrt(E) */
+    double scale;       /**< of the scores; 0: 1 / sqrt(E), or 1 without features */
 } cebus_attention_options;
 
 /**
