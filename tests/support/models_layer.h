@@ -1,0 +1,103 @@
+/**
+ * models_layer.h: what models are written in. cebus_layer_add_*() makes the parameters of a layer
+ * when the model is built; the function of the same name without add runs the layer and takes the
+ * next parameters in the same order.
+ *
+ * Functions take over the tensors they are given and hand out new ones, so that a value lives
+ * exactly until its last reader. They fail softly: the first failure is kept in model->status, a
+ * NULL tensor makes NULL.
+ */
+#ifndef CEBUS_TESTS_SUPPORT_MODELS_LAYER_H
+#define CEBUS_TESTS_SUPPORT_MODELS_LAYER_H
+
+#include "tests/support/models.h"
+
+enum {
+    CEBUS_MODEL_TENSORS = 512 /**< parameters and buffers a model may have */
+};
+
+/** A network: how it is built, and the loss of one batch (NULL on failure). */
+typedef struct cebus_model_kind {
+    const char *name;
+    cebus_model_config defaults;
+    bool sgd; /**< SGD with momentum, else Adam */
+    void (*build)(cebus_model *model);
+    cebus_tensor *(*loss)(cebus_model *model);
+} cebus_model_kind;
+
+extern const cebus_model_kind cebus_model_mlp, cebus_model_cnn, cebus_model_gpt, cebus_model_lstm,
+    cebus_model_unet, cebus_model_tree, cebus_model_resnet18;
+
+struct cebus_model {
+    cebus_runtime *rt;
+    const cebus_model_kind *kind;
+    cebus_model_config config;
+    cebus_optimizer *optimizer;
+    cebus_status status; /**< the first failure of what is under way */
+    uint64_t steps;      /**< taken so far */
+    uint64_t random;     /**< state of the host's generator: parameters, then each batch */
+    cebus_tensor *parameters[CEBUS_MODEL_TENSORS], *buffers[CEBUS_MODEL_TENSORS];
+    size_t n_parameters, n_buffers;
+    size_t next_parameter, next_buffer; /**< of the pass under way */
+    float *saved_buffers;               /**< as they were before the step */
+};
+
+/** A pseudo-random number in [0, bound). */
+int64_t cebus_layer_draw(cebus_model *model, int64_t bound);
+/** Keeps the first failure; true as long as there was none. */
+bool cebus_layer_ok(cebus_model *model, cebus_status status);
+
+/** @name Data of a batch */
+/** @{ */
+cebus_tensor *cebus_layer_noise(cebus_model *model, int ndim, const int64_t *shape);
+cebus_tensor *cebus_layer_labels(cebus_model *model, int64_t classes, int ndim,
+                                 const int64_t *shape);
+/** @} */
+
+/** @name Building */
+/** @{ */
+/** Uniform in [-scale, scale] around `shift`. */
+void cebus_layer_add(cebus_model *model, double scale, double shift, int ndim,
+                     const int64_t *shape);
+void cebus_layer_add_linear(cebus_model *model, int64_t in, int64_t out);
+void cebus_layer_add_conv(cebus_model *model, int64_t in, int64_t out, int64_t kernel);
+/** Weight and bias of a normalization. */
+void cebus_layer_add_norm(cebus_model *model, int64_t channels);
+/** The same with running statistics. */
+void cebus_layer_add_batch_norm(cebus_model *model, int64_t channels);
+/** @} */
+
+/** @name Running */
+/** @{ */
+/** The next parameter, borrowed; NULL past the last. */
+cebus_tensor *cebus_layer_parameter(cebus_model *model);
+cebus_tensor *cebus_layer_linear(cebus_model *model, cebus_tensor *x);
+cebus_tensor *cebus_layer_layer_norm(cebus_model *model, cebus_tensor *x);
+cebus_tensor *cebus_layer_group_norm(cebus_model *model, cebus_tensor *x, int64_t groups);
+cebus_tensor *cebus_layer_batch_norm(cebus_model *model, cebus_tensor *x);
+/** Without a bias: a normalization follows. The padding is that of the kernel's half. */
+cebus_tensor *cebus_layer_conv(cebus_model *model, cebus_tensor *x, int64_t stride);
+/** Twice as high and wide, by a kernel of 2. */
+cebus_tensor *cebus_layer_conv_transpose(cebus_model *model, cebus_tensor *x);
+
+typedef cebus_status (*cebus_layer_unary)(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out);
+typedef cebus_status (*cebus_layer_binary)(cebus_runtime *rt, cebus_tensor *a, cebus_tensor *b,
+                                           cebus_tensor **out);
+/** Any function of one tensor, and of two. */
+cebus_tensor *cebus_layer_map(cebus_model *model, cebus_layer_unary function, cebus_tensor *x);
+cebus_tensor *cebus_layer_join(cebus_model *model, cebus_layer_binary function, cebus_tensor *a,
+                               cebus_tensor *b);
+/** With the probability of the configuration. */
+cebus_tensor *cebus_layer_dropout(cebus_model *model, cebus_tensor *x);
+cebus_tensor *cebus_layer_reshape(cebus_model *model, cebus_tensor *x, int ndim,
+                                  const int64_t *shape);
+/** Padded by half the kernel when it is odd. */
+cebus_tensor *cebus_layer_max_pool(cebus_model *model, cebus_tensor *x, int64_t kernel,
+                                   int64_t stride);
+/** Mean over each channel's image: [N, C]. */
+cebus_tensor *cebus_layer_global_pool(cebus_model *model, cebus_tensor *x);
+cebus_tensor *cebus_layer_cat(cebus_model *model, cebus_tensor *a, cebus_tensor *b, int dim);
+cebus_tensor *cebus_layer_cross_entropy(cebus_model *model, cebus_tensor *x, cebus_tensor *target);
+/** @} */
+
+#endif
