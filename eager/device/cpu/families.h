@@ -28,6 +28,4 @@ extern const cebus_kernel cebus_cpu_index[];
 extern const cebus_kernel cebus_cpu_join[];
 extern const cebus_kernel cebus_cpu_optim[];
 
-#pragma weak cebus_cpu_recurrent
-
 #endif
