@@ -1,0 +1,111 @@
+#include "program.h"
+
+#include <criterion/criterion.h>
+
+static program p;
+
+static void setup(void)
+{
+    program_init(&p);
+}
+
+static void teardown(void)
+{
+    cr_expect_eq(p.live, 0);
+    program_deinit(&p);
+}
+
+TestSuite(replay, .init = setup, .fini = teardown);
+
+/** A record runs after the records of all its absent inputs. */
+static void expect_order(const cebus_replay *list)
+{
+    for (size_t at = 0; at < list->count; at++) {
+        for (uint32_t i = 0; i < list->calls[at]->n_in; i++) {
+            const cebus_value *input = list->calls[at]->in[i].value;
+            bool made = input == NULL || input->resident;
+            for (size_t before = 0; !made && before < at; before++)
+                made = list->calls[before] == input->producer;
+            cr_expect(made, "call %zu reads what no earlier call makes", at);
+            for (size_t before = 0; before < at; before++)
+                cr_expect_neq(list->calls[before], list->calls[at], "a call is listed twice");
+        }
+    }
+}
+
+Test(replay, lists_a_deep_chain_without_recursion)
+{
+    enum { N = 200000 };
+    cebus_replay list;
+    cebus_value *leaf = program_leaf(&p, 64), *value = leaf;
+    for (int i = 0; i < N; i++) {
+        cebus_value *next = program_call(&p, 1, value, NULL);
+        if (value != leaf) {
+            program_evict(&p, value);
+            program_release(&p, value);
+        }
+        value = next;
+    }
+    program_evict(&p, value);
+    cr_assert_eq(cebus_replay_build(&p.lineage, value, &list), CEBUS_OK);
+    cr_expect_eq(list.count, N);
+    cr_expect_eq(list.calls[0]->in[0].value, leaf);
+    cr_expect_eq(list.calls[N - 1], value->producer);
+    program_release(&p, value);
+    program_release(&p, leaf);
+}
+
+Test(replay, runs_shared_parents_once_and_in_order)
+{
+    cebus_replay list;
+    cebus_value *leaf = program_leaf(&p, 64), *v[6];
+    v[0] = program_call(&p, 1, leaf, NULL);
+    v[1] = program_call(&p, 1, v[0], NULL);
+    v[2] = program_call(&p, 1, v[0], v[1]);
+    v[3] = program_call(&p, 1, v[1], v[2]);
+    v[4] = program_call(&p, 1, v[3], v[0]);
+    v[5] = program_call(&p, 1, v[4], v[4]);
+    for (int i = 0; i < 6; i++)
+        program_evict(&p, v[i]);
+    cr_assert_eq(cebus_replay_build(&p.lineage, v[5], &list), CEBUS_OK);
+    cr_expect_eq(list.count, 6);
+    expect_order(&list);
+    cebus_replay_claim(&list, 0);
+    cr_expect_eq(v[0]->plan_uses, 3);
+    cr_expect_eq(v[4]->plan_uses, 2);
+    cr_expect_eq(leaf->plan_uses, 1);
+    cebus_replay_unclaim(&list, 0);
+    for (int i = 0; i < 6; i++)
+        cr_expect_eq(v[i]->plan_uses, 0);
+    for (int i = 0; i < 6; i++)
+        program_release(&p, v[i]);
+    program_release(&p, leaf);
+}
+
+Test(replay, stops_at_what_is_there)
+{
+    cebus_replay list;
+    cebus_value *leaf = program_leaf(&p, 64);
+    cebus_value *a = program_call(&p, 1, leaf, NULL), *b = program_call(&p, 1, a, NULL);
+    program_evict(&p, b);
+    cr_assert_eq(cebus_replay_build(&p.lineage, b, &list), CEBUS_OK);
+    cr_expect_eq(list.count, 1);
+    cr_assert_eq(cebus_replay_build(&p.lineage, a, &list), CEBUS_OK);
+    cr_expect_eq(list.count, 0, "a resident target needs nothing");
+    program_release(&p, b);
+    program_release(&p, a);
+    program_release(&p, leaf);
+}
+
+Test(replay, refuses_what_has_neither_bytes_nor_a_record)
+{
+    cebus_replay list;
+    cebus_value *leaf = program_leaf(&p, 64), *a = program_call(&p, 1, leaf, NULL);
+    program_evict(&p, a);
+    leaf->resident = false;
+    cr_expect_eq(cebus_replay_build(&p.lineage, a, &list), CEBUS_NOT_REPLAYABLE);
+    cr_expect_eq(cebus_replay_build(&p.lineage, leaf, &list), CEBUS_NOT_REPLAYABLE);
+    leaf->resident = true;
+    program_release(&p, a);
+    program_release(&p, leaf);
+}

@@ -1,0 +1,119 @@
+#include "program.h"
+
+#include <criterion/criterion.h>
+
+static program p;
+
+static void setup(void)
+{
+    program_init(&p);
+}
+
+static void teardown(void)
+{
+    cr_expect_eq(p.live, 0);
+    program_deinit(&p);
+}
+
+TestSuite(version, .init = setup, .fini = teardown);
+
+static cebus_value *dependant(cebus_value *leaf)
+{
+    cebus_value *held;
+    cr_assert_eq(cebus_version_dependant(&p.lineage, leaf, &held), CEBUS_OK);
+    return held;
+}
+
+Test(version, resident_readers_become_leaves)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *out = program_call(&p, 1, leaf, NULL);
+    cr_expect_null(dependant(leaf));
+    cr_assert_eq(cebus_version_cut(&p.lineage, leaf), CEBUS_OK);
+    cr_expect_null(out->producer);
+    cr_expect_null(leaf->consumers);
+    program_release(&p, out);
+    program_release(&p, leaf);
+}
+
+Test(version, absent_readers_somebody_holds_come_back_first)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *out = program_call(&p, 1, leaf, NULL);
+    program_evict(&p, out);
+    cr_expect_eq(dependant(leaf), out);
+    cr_expect_eq(cebus_version_cut(&p.lineage, leaf), CEBUS_NOT_REPLAYABLE, "a cut would lose it");
+    program_return(&p, out);
+    cr_expect_null(dependant(leaf));
+    cr_assert_eq(cebus_version_cut(&p.lineage, leaf), CEBUS_OK);
+    program_release(&p, out);
+    program_release(&p, leaf);
+}
+
+Test(version, parked_versions_count_as_held)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *out = program_call(&p, 1, leaf, NULL);
+    program_evict(&p, out);
+    cebus_value_park(out);
+    program_release(&p, out);
+    cr_expect_eq(dependant(leaf), out);
+    cebus_value_unpark(&p.lineage, out);
+    cebus_value_retain(leaf);
+    cebus_value_release(&p.lineage, leaf);
+    program_release(&p, leaf);
+}
+
+Test(version, ghosts_are_forgotten_through_and_through)
+{
+    cebus_value *leaf = program_leaf(&p, 64);
+    cebus_value *ghost = program_call(&p, 1, leaf, NULL);
+    cebus_value *other = program_call(&p, 1, ghost, NULL);
+    cebus_value *top = program_call(&p, 1, other, NULL);
+    program_evict(&p, ghost);
+    program_evict(&p, other);
+    program_release(&p, ghost);
+    program_release(&p, other);
+    cr_expect_null(dependant(leaf));
+    cr_assert_eq(cebus_version_cut(&p.lineage, leaf), CEBUS_OK);
+    cr_expect_null(top->producer, "its replay needed the leaf, two ghosts away");
+    cr_expect_eq(p.lineage.live_calls, 0);
+    program_release(&p, top);
+    program_release(&p, leaf);
+}
+
+Test(version, a_resident_value_on_the_way_stops_the_cut)
+{
+    cebus_value *leaf = program_leaf(&p, 64);
+    cebus_value *middle = program_call(&p, 1, leaf, NULL);
+    cebus_value *top = program_call(&p, 1, middle, NULL);
+    program_evict(&p, top);
+    cr_expect_null(dependant(leaf), "top comes back from middle, whatever the leaf becomes");
+    cr_assert_eq(cebus_version_cut(&p.lineage, leaf), CEBUS_OK);
+    cr_expect_null(middle->producer);
+    cr_expect_not_null(top->producer);
+    program_release(&p, top);
+    program_release(&p, middle);
+    program_release(&p, leaf);
+}
+
+Test(version, long_chains_of_ghosts_ask_to_be_cut)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *value = program_call(&p, 1, leaf, NULL);
+    int cuts = 0;
+    for (int i = 0; i < 10 * CEBUS_GHOST_DEPTH_MAX; i++) {
+        cebus_value *next = program_call(&p, 1, value, NULL);
+        cebus_value_retain(value);
+        cebus_value_unhold(&p.lineage, value);
+        if (cebus_version_became_ghost(value)) {
+            cr_assert_eq(cebus_version_cut(&p.lineage, value), CEBUS_OK);
+            cuts++;
+        }
+        value->holders++;
+        value->refs++;
+        cebus_value_release(&p.lineage, value);
+        program_release(&p, value);
+        cr_expect_leq(p.lineage.live_calls, CEBUS_GHOST_DEPTH_MAX + 2);
+        value = next;
+    }
+    cr_expect_geq(cuts, 9);
+    program_release(&p, value);
+    program_release(&p, leaf);
+}
