@@ -476,7 +476,7 @@ static void make_many(cebus_test *t, cebus_tensor **params, int n)
 
 static double *grads_of(cebus_test *t, cebus_tensor **params, int n)
 {
-    double *all = calloc((size_t)(n * N), sizeof *all);
+    double *all = calloc((size_t)n * N, sizeof *all);
     for (int i = 0; all && i < n; i++) {
         cebus_tensor *grad = NULL;
         double *values = NULL;

@@ -378,12 +378,13 @@ static cebus_status check_bounds(const char *op, const cebus_array *index, int d
         }
         for (int64_t i = 0; i < inner; i++) {
             int64_t value = read_index(index->data, narrow, offset + i * step);
+            int64_t at = position + i;
             if ((uint64_t)value >= (uint64_t)bound)
                 return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
                                   "index %lld at position %lld of the indices is out of range: "
                                   "dimension %d has length %lld, so indices lie in [0, %lld)",
-                                  (long long)value, (long long)(position + i), dim,
-                                  (long long)bound, (long long)bound);
+                                  (long long)value, (long long)at, dim, (long long)bound,
+                                  (long long)bound);
         }
     }
     return CEBUS_OK;
