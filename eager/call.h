@@ -16,14 +16,16 @@ static inline const cebus_view *cebus_call_out_views(const cebus_call *call)
 {
     return cebus_call_views(call) + call->n_in;
 }
-static inline void *cebus_call_attrs(const cebus_call *call)
-{
-    return cebus_call_views(call) + call->n_in + call->n_out;
-}
-
 static inline size_t cebus_call_attr_bytes(const cebus_call *call)
 {
-    return call->bytes - (size_t)((const char *)cebus_call_attrs(call) - (const char *)call);
+    const cebus_view *end = cebus_call_out_views(call) + call->n_out;
+    return call->bytes - (size_t)((const char *)end - (const char *)call);
+}
+/** NULL when the op has none. */
+static inline void *cebus_call_attrs(const cebus_call *call)
+{
+    bool none = cebus_call_attr_bytes(call) == 0;
+    return none ? NULL : (void *)(cebus_call_views(call) + call->n_in + call->n_out);
 }
 
 /** A launch and its arrays, ready to point at bytes. */
