@@ -1,0 +1,72 @@
+/**
+ * program.h: what the tests of eager share: a runtime with estimated costs and all checks on, and
+ * short ways to make and read tensors.
+ */
+#ifndef CEBUS_TESTS_UNIT_EAGER_PROGRAM_H
+#define CEBUS_TESTS_UNIT_EAGER_PROGRAM_H
+
+#include <cebus/cebus.h>
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define OK(expression)                                                                             \
+    cr_assert_eq((expression), CEBUS_OK, "%s: %s: %s", #expression, cebus_last_error()->op,        \
+                 cebus_last_error()->message)
+
+/** The call fails with `status` and a message that contains `text`. */
+#define FAILS(wanted, text, expression)                                                            \
+    do {                                                                                           \
+        cr_assert_eq((expression), (wanted), "%s gave %s", #expression,                            \
+                     cebus_status_name(cebus_last_error()->status));                               \
+        cr_assert_not_null(strstr(cebus_last_error()->message, text), "%s",                        \
+                           cebus_last_error()->message);                                           \
+    } while (0)
+
+static inline cebus_runtime *open_runtime(uint64_t budget, const char *policy, uint32_t debug)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.memory_budget = budget;
+    options.policy = policy;
+    options.threads = 1;
+    options.cost_model = CEBUS_COST_ESTIMATED;
+    options.debug = debug;
+    OK(cebus_runtime_create(&options, &rt));
+    return rt;
+}
+
+/** A vector of n elements, each `value`. */
+static inline cebus_tensor *vector(cebus_runtime *rt, int64_t n, double value)
+{
+    cebus_tensor *out;
+    OK(cebus_full(rt, value, CEBUS_F32, 1, &n, &out));
+    return out;
+}
+
+/** The same as a leaf. */
+static inline cebus_tensor *leaf(cebus_runtime *rt, int64_t n, float value)
+{
+    static float host[1 << 16];
+    cebus_tensor *out;
+    for (int64_t i = 0; i < n; i++)
+        host[i] = value;
+    OK(cebus_tensor_from_host(rt, host, CEBUS_F32, 1, &n, &out));
+    return out;
+}
+
+/** Element i of a tensor of at most 65536 elements. */
+static inline float at(cebus_tensor *x, int64_t i)
+{
+    static float host[1 << 16];
+    OK(cebus_tensor_to_host(x, host, (size_t)cebus_tensor_numel(x) * sizeof *host));
+    return host[i];
+}
+
+static inline cebus_memory_stats stats_of(cebus_runtime *rt)
+{
+    cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
+    OK(cebus_runtime_memory_stats(rt, &stats));
+    return stats;
+}
+
+#endif

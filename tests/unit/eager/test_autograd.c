@@ -1,0 +1,201 @@
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+static cebus_runtime *rt;
+
+static void setup(void)
+{
+    rt = open_runtime(1 << 20, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+}
+
+static void teardown(void)
+{
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    cebus_runtime_destroy(rt);
+}
+
+TestSuite(autograd, .init = setup, .fini = teardown);
+
+static cebus_tensor *parameter(int64_t n, float value)
+{
+    cebus_tensor *x = leaf(rt, n, value);
+    OK(cebus_tensor_set_requires_grad(x, true));
+    return x;
+}
+
+static float grad_at(cebus_tensor *x, int64_t i)
+{
+    cebus_tensor *grad;
+    OK(cebus_tensor_grad(x, &grad));
+    cr_assert_not_null(grad);
+    float value = at(grad, i);
+    cebus_tensor_release(grad);
+    return value;
+}
+
+static void backward_of_sum(cebus_tensor *y)
+{
+    cebus_tensor *sum;
+    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
+    OK(cebus_backward(rt, sum, NULL, false));
+    cebus_tensor_release(sum);
+}
+
+Test(autograd, follows_writes_through_views_of_a_base)
+{
+    cebus_tensor *x = parameter(4, 3), *w = parameter(2, 5), *y, *part;
+    OK(cebus_mul(rt, x, x, &y));
+    OK(cebus_slice(rt, y, 0, 1, 3, 1, &part));
+    OK(cebus_mul_(rt, part, w));
+    backward_of_sum(y);
+    cr_expect_eq(grad_at(x, 0), 6);
+    cr_expect_eq(grad_at(x, 1), 30, "2 x w where it was multiplied");
+    cr_expect_eq(grad_at(x, 3), 6);
+    cr_expect_eq(grad_at(w, 0), 9);
+    cebus_tensor_release(part);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+    cebus_tensor_release(w);
+}
+
+Test(autograd, views_see_what_was_written_to_their_base)
+{
+    cebus_tensor *x = parameter(4, 3), *y, *row;
+    OK(cebus_mul_scalar(rt, x, 2, &y));
+    OK(cebus_slice(rt, y, 0, 2, 4, 1, &row));
+    OK(cebus_mul_scalar_(rt, y, 10));
+    backward_of_sum(row);
+    cr_expect_eq(grad_at(x, 0), 0);
+    cr_expect_eq(grad_at(x, 2), 20);
+    cebus_tensor_release(row);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, a_plain_buffer_joins_the_graph_by_a_write)
+{
+    cebus_tensor *x = parameter(2, 3), *buffer = vector(rt, 4, 0), *part;
+    OK(cebus_slice(rt, buffer, 0, 0, 2, 1, &part));
+    OK(cebus_copy_(rt, part, x));
+    cr_expect(cebus_tensor_requires_grad(buffer));
+    cebus_tensor *square;
+    OK(cebus_mul(rt, buffer, buffer, &square));
+    backward_of_sum(square);
+    cr_expect_eq(grad_at(x, 1), 6);
+    cebus_tensor_release(square);
+    cebus_tensor_release(part);
+    cebus_tensor_release(buffer);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, a_saved_value_overwritten_in_place_is_rebuilt_as_it_was)
+{
+    cebus_tensor *x = parameter(4, 3), *y, *z;
+    OK(cebus_mul_scalar(rt, x, 2, &y));
+    OK(cebus_mul(rt, y, y, &z));
+    OK(cebus_fill_(rt, y, 0));
+    backward_of_sum(z);
+    cr_expect_eq(grad_at(x, 0), 24, "d(4 x^2) at 3");
+    cebus_tensor_release(z);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, an_overwritten_leaf_is_an_error_and_nothing_changes)
+{
+    cebus_tensor *x = parameter(4, 3), *c = leaf(rt, 4, 2), *y, *sum, *grad;
+    OK(cebus_mul(rt, x, c, &y));
+    OK(cebus_fill_(rt, c, 9));
+    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
+    FAILS(CEBUS_AUTOGRAD_ERROR, "overwritten in place", cebus_backward(rt, sum, NULL, false));
+    OK(cebus_tensor_grad(x, &grad));
+    cr_expect_null(grad);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(y);
+    cebus_tensor_release(c);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, accumulates_over_calls_and_uses)
+{
+    cebus_tensor *x = parameter(3, 2), *y, *z;
+    for (int i = 0; i < 3; i++) {
+        OK(cebus_mul(rt, x, x, &y));
+        OK(cebus_add(rt, y, x, &z));
+        backward_of_sum(z);
+        cebus_tensor_release(y);
+        cebus_tensor_release(z);
+        cr_expect_eq(grad_at(x, 0), (float)(5 * (i + 1)));
+    }
+    OK(cebus_tensor_set_grad(x, NULL));
+    cebus_tensor_release(x);
+}
+
+Test(autograd, leaves_do_not_share_a_gradient)
+{
+    cebus_tensor *a = parameter(2, 1), *b = parameter(2, 1), *sum, *grad;
+    OK(cebus_add(rt, a, b, &sum));
+    backward_of_sum(sum);
+    OK(cebus_tensor_grad(a, &grad));
+    OK(cebus_fill_(rt, grad, 5));
+    cr_expect_eq(grad_at(a, 0), 5);
+    cr_expect_eq(grad_at(b, 0), 1);
+    cebus_tensor_release(grad);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(a);
+    cebus_tensor_release(b);
+}
+
+Test(autograd, refuses_what_makes_no_sense)
+{
+    cebus_tensor *x = parameter(2, 1), *plain = leaf(rt, 2, 1), *y, *sum, *index;
+    FAILS(CEBUS_AUTOGRAD_ERROR, "does not depend", cebus_backward(rt, plain, plain, false));
+    OK(cebus_mul(rt, x, x, &y));
+    FAILS(CEBUS_SHAPE_MISMATCH, "one-element", cebus_backward(rt, y, NULL, false));
+    FAILS(CEBUS_AUTOGRAD_ERROR, "only leaves", cebus_tensor_set_requires_grad(y, true));
+    FAILS(CEBUS_AUTOGRAD_ERROR, "cannot be written in place", cebus_fill_(rt, x, 0));
+    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
+    FAILS(CEBUS_SHAPE_MISMATCH, "the gradient has shape [2]", cebus_backward(rt, sum, x, false));
+    OK(cebus_backward(rt, sum, NULL, true));
+    OK(cebus_backward(rt, sum, NULL, false));
+    FAILS(CEBUS_AUTOGRAD_ERROR, "freed", cebus_backward(rt, sum, NULL, false));
+    cr_expect_eq(grad_at(x, 0), 4);
+    OK(cebus_arange(rt, 0, 2, 1, CEBUS_I64, &index));
+    FAILS(CEBUS_DTYPE_MISMATCH, "i64", cebus_tensor_set_requires_grad(index, true));
+    cebus_tensor_release(index);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(y);
+    cebus_tensor_release(plain);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, no_grad_and_detach_leave_the_graph)
+{
+    cebus_tensor *x = parameter(2, 1), *y, *z;
+    cr_expect(cebus_grad_enable(false));
+    OK(cebus_mul(rt, x, x, &y));
+    cr_expect_not(cebus_grad_enable(true));
+    cr_expect_not(cebus_tensor_requires_grad(y));
+    OK(cebus_detach(rt, x, &z));
+    cr_expect_not(cebus_tensor_requires_grad(z));
+    cr_expect(cebus_tensor_requires_grad(x));
+    cebus_tensor_release(z);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, a_deep_graph_needs_no_deep_stack)
+{
+    cebus_tensor *x = parameter(1, 1), *y = cebus_tensor_retain(x), *next;
+    OK(cebus_runtime_set_budget(rt, 1 << 20));
+    for (int i = 0; i < 20000; i++) {
+        OK(cebus_add_scalar(rt, y, 1, &next));
+        cebus_tensor_release(y);
+        y = next;
+    }
+    OK(cebus_backward(rt, y, NULL, false));
+    cr_expect_eq(grad_at(x, 0), 1);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}

@@ -1,0 +1,196 @@
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+#define N 1024 /* elements: blocks of 4 KiB */
+#define BLOCK (N * sizeof(float))
+
+TestSuite(budget);
+
+/** y[i] = leaf + i, four held vectors. */
+static void make_held(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **y, int n)
+{
+    for (int i = 0; i < n; i++)
+        OK(cebus_add_scalar(rt, x, i, &y[i]));
+}
+
+Test(budget, evicts_and_rebuilds_what_is_read)
+{
+    cebus_runtime *rt = open_runtime(4 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 1), *y[8];
+    make_held(rt, x, y, 8);
+    cr_expect_not(cebus_tensor_is_resident(y[0]));
+    for (int i = 0; i < 8; i++)
+        cr_expect_eq(at(y[i], N - 1), 1 + (float)i);
+    cebus_memory_stats stats = stats_of(rt);
+    cr_expect_leq(stats.allocated_bytes_peak, 4 * BLOCK);
+    cr_expect_gt(stats.evictions, 4);
+    cr_expect_gt(stats.recomputes, 4);
+    for (int i = 0; i < 8; i++)
+        cebus_tensor_release(y[i]);
+    cebus_tensor_release(x);
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    cebus_runtime_destroy(rt);
+}
+
+Test(budget, none_reports_instead)
+{
+    char report[4096];
+    cebus_runtime *rt = open_runtime(4 * BLOCK, "none", CEBUS_DEBUG_WALK);
+    cebus_tensor *x = leaf(rt, N, 1), *y[4];
+    make_held(rt, x, y, 3);
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs 4096 bytes; budget 16384", cebus_add_scalar(rt, x, 9, &y[3]));
+    cr_expect_null(y[3]);
+    cr_expect_gt(cebus_runtime_oom_report(rt, report, sizeof report), 0);
+    cr_expect_not_null(strstr(report, "add_scalar wants 4096 bytes"), "%s", report);
+    cr_expect_not_null(strstr(report, "in use by the running call"), "%s", report);
+    cr_expect_not_null(strstr(report, "policy none"), "%s", report);
+    OK(cebus_runtime_set_policy(rt, "lru"));
+    OK(cebus_add_scalar(rt, x, 9, &y[3]));
+    cr_expect_eq(at(y[3], 0), 10);
+    for (int i = 0; i < 4; i++)
+        cebus_tensor_release(y[i]);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+Test(budget, shrinks_at_once_and_grows_again)
+{
+    cebus_runtime *rt = open_runtime(16 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 1), *y[10];
+    make_held(rt, x, y, 10);
+    OK(cebus_runtime_set_budget(rt, 3 * BLOCK));
+    cr_expect_leq(cebus_memory_allocated(rt), 3 * BLOCK);
+    cr_expect_eq(cebus_runtime_budget(rt), 3 * BLOCK);
+    for (int i = 0; i < 10; i++)
+        cr_expect_eq(at(y[i], 7), 1 + (float)i);
+    OK(cebus_runtime_set_budget(rt, 16 * BLOCK));
+    for (int i = 0; i < 10; i++)
+        cr_expect_eq(at(y[i], 7), 1 + (float)i);
+    for (int i = 0; i < 10; i++)
+        cebus_tensor_release(y[i]);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+Test(budget, refuses_to_shrink_below_what_cannot_go)
+{
+    cebus_runtime *rt = open_runtime(16 * BLOCK, "coop", CEBUS_DEBUG_WALK);
+    cebus_tensor *x[6];
+    for (int i = 0; i < 6; i++)
+        x[i] = leaf(rt, N, (float)i);
+    FAILS(CEBUS_OUT_OF_MEMORY, "nothing more can be given up",
+          cebus_runtime_set_budget(rt, 5 * BLOCK));
+    cr_expect_eq(cebus_runtime_budget(rt), 16 * BLOCK);
+    OK(cebus_tensor_set_persistent(x[0]));
+    FAILS(CEBUS_OUT_OF_MEMORY, "persistent", cebus_runtime_set_budget(rt, BLOCK / 2));
+    FAILS(CEBUS_INVALID_ARGUMENT, "too small", cebus_runtime_set_budget(rt, 0));
+    for (int i = 0; i < 6; i++) {
+        cr_expect_eq(at(x[i], 0), (float)i);
+        cebus_tensor_release(x[i]);
+    }
+    cebus_runtime_destroy(rt);
+}
+
+Test(budget, compacts_when_only_fragments_are_free)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", CEBUS_DEBUG_WALK);
+    cebus_tensor *x[8], *big = NULL;
+    for (int i = 0; i < 8; i++)
+        x[i] = leaf(rt, N, (float)i);
+    for (int i = 0; i < 8; i += 2)
+        cebus_tensor_release(x[i]);
+    OK(cebus_full(rt, 5, CEBUS_F32, 1, &(int64_t){4 * N}, &big));
+    cr_expect_eq(at(big, 4 * N - 1), 5);
+    cr_expect_geq(stats_of(rt).compactions, 1);
+    for (int i = 1; i < 8; i += 2) {
+        cr_expect_eq(at(x[i], 3), (float)i, "moved bytes are the same");
+        cebus_tensor_release(x[i]);
+    }
+    cebus_tensor_release(big);
+    cebus_runtime_destroy(rt);
+}
+
+Test(budget, leaves_mapped_tensors_where_they_are)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", CEBUS_DEBUG_WALK);
+    cebus_tensor *x[8], *big = NULL;
+    const void *before, *after;
+    for (int i = 0; i < 8; i++)
+        x[i] = leaf(rt, N, (float)i);
+    OK(cebus_tensor_map(x[5], &before));
+    for (int i = 0; i < 8; i += 2)
+        cebus_tensor_release(x[i]);
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs", cebus_full(rt, 5, CEBUS_F32, 1, &(int64_t){4 * N}, &big));
+    OK(cebus_tensor_map(x[5], &after));
+    cr_expect_eq(before, after);
+    cr_expect_eq(*(const float *)after, 5);
+    cebus_tensor_unmap(x[5]);
+    cebus_tensor_unmap(x[5]);
+    OK(cebus_full(rt, 5, CEBUS_F32, 1, &(int64_t){4 * N}, &big));
+    cebus_tensor_release(big);
+    for (int i = 1; i < 8; i += 2)
+        cebus_tensor_release(x[i]);
+    cebus_runtime_destroy(rt);
+}
+
+Test(budget, trims_to_the_leaves)
+{
+    cebus_runtime *rt = open_runtime(16 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 2), *y[5];
+    make_held(rt, x, y, 5);
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(cebus_memory_allocated(rt), BLOCK);
+    for (int i = 0; i < 5; i++) {
+        cr_expect_eq(at(y[i], 0), 2 + (float)i);
+        cebus_tensor_release(y[i]);
+    }
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+Test(budget, a_long_loop_of_sums_keeps_flat)
+{
+    cebus_runtime *rt = open_runtime(1 << 20, "coop", 0);
+    cebus_tensor *sum = vector(rt, 4, 0), *one = leaf(rt, 4, 1);
+    uint64_t records = 0, bytes = 0;
+    for (int i = 0; i < 100000; i++) {
+        cebus_tensor *next;
+        if (i % 2 == 0) {
+            OK(cebus_add(rt, sum, one, &next));
+            cebus_tensor_release(sum);
+            sum = next;
+        } else {
+            OK(cebus_add_(rt, sum, one, 1));
+        }
+        if (i == 10000) {
+            records = stats_of(rt).live_records;
+            bytes = stats_of(rt).host_bytes;
+        }
+    }
+    cr_expect_eq(at(sum, 3), 100000);
+    cr_expect_leq(stats_of(rt).live_records, records + 600);
+    cr_expect_eq(stats_of(rt).host_bytes, bytes);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(one);
+    cebus_runtime_destroy(rt);
+}
+
+Test(budget, evaluation_loops_free_batches_that_only_records_keep)
+{
+    cebus_runtime *rt = open_runtime(16 * BLOCK, "coop", CEBUS_DEBUG_WALK);
+    cebus_tensor *total = vector(rt, N, 0);
+    for (int i = 0; i < 100; i++) {
+        cebus_tensor *batch = leaf(rt, N, 1), *y, *next;
+        OK(cebus_mul(rt, batch, batch, &y));
+        OK(cebus_add(rt, total, y, &next));
+        cebus_tensor_release(batch);
+        cebus_tensor_release(y);
+        cebus_tensor_release(total);
+        total = next;
+    }
+    cr_expect_eq(at(total, 0), 100);
+    cr_expect_gt(stats_of(rt).lineage_cuts, 0);
+    cebus_tensor_release(total);
+    cebus_runtime_destroy(rt);
+}

@@ -1,0 +1,191 @@
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+#define N 1024
+#define BLOCK (N * sizeof(float))
+
+TestSuite(custom);
+
+static int runs;
+
+static cebus_status same_shape(void *user, const void *attrs, const cebus_view *const *in,
+                               uint32_t n_in, cebus_view *out)
+{
+    (void)user;
+    (void)attrs;
+    if (n_in != 1 || in[0]->dtype != CEBUS_F32)
+        return CEBUS_DTYPE_MISMATCH;
+    out[0] = *in[0];
+    return CEBUS_OK;
+}
+
+/** out = in * attrs[0] + user[0] */
+static cebus_status affine(const cebus_custom_launch *launch)
+{
+    const float *x = launch->in[0].data;
+    float *y = launch->out[0].data, factor;
+    memcpy(&factor, launch->attrs, sizeof factor);
+    cr_assert_eq(launch->attr_bytes, sizeof factor);
+    runs++;
+    for (int64_t i = 0; i < launch->out[0].view->shape[0]; i++)
+        y[i] = x[i] * factor + *(const float *)launch->user;
+    return CEBUS_OK;
+}
+
+static cebus_status affine_gradient(void *user, cebus_runtime *rt, const void *attrs,
+                                    cebus_tensor *const *in, uint32_t n_in,
+                                    cebus_tensor *const *out, cebus_tensor *const *grad_out,
+                                    uint32_t n_out, cebus_tensor **grad_in)
+{
+    float factor;
+    (void)user;
+    (void)out;
+    cr_assert_eq(n_in, 1);
+    cr_assert_eq(n_out, 1);
+    cr_assert_not_null(in[0]);
+    memcpy(&factor, attrs, sizeof factor);
+    return cebus_mul_scalar(rt, grad_out[0], factor, &grad_in[0]);
+}
+
+static float bias = 0.5F;
+
+static const cebus_custom_op affine_op = {
+    .struct_size = sizeof(cebus_custom_op),
+    .name = "affine",
+    .n_out = 1,
+    .user = &bias,
+    .infer = same_shape,
+    .run = affine,
+    .gradient = affine_gradient,
+};
+
+Test(custom, is_evicted_replayed_and_differentiated)
+{
+    cebus_runtime *rt = open_runtime(1 << 16, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 3), *y, *sum, *grad;
+    float factor = 4;
+    OK(cebus_tensor_set_requires_grad(x, true));
+    OK(cebus_call_custom(rt, &affine_op, &factor, sizeof factor, &x, 1, &y));
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(at(y, 9), 12.5F);
+    cr_expect_eq(runs, 2, "once for the program, once for the replay");
+    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
+    OK(cebus_backward(rt, sum, NULL, false));
+    OK(cebus_tensor_grad(x, &grad));
+    cr_expect_eq(at(grad, 0), 4);
+    cebus_tensor_release(grad);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+Test(custom, passes_refusals_on)
+{
+    cebus_runtime *rt = open_runtime(1 << 16, NULL, 0);
+    cebus_tensor *x, *y;
+    float factor = 1;
+    OK(cebus_arange(rt, 0, 4, 1, CEBUS_I64, &x));
+    FAILS(CEBUS_DTYPE_MISMATCH, "infer",
+          cebus_call_custom(rt, &affine_op, &factor, sizeof factor, &x, 1, &y));
+    cr_expect_null(y);
+    cebus_custom_op broken = affine_op;
+    broken.run = NULL;
+    FAILS(CEBUS_INVALID_ARGUMENT, "run", cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));
+    broken = affine_op;
+    broken.mutates = 2;
+    FAILS(CEBUS_INVALID_ARGUMENT, "past the last",
+          cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));
+    broken.mutates = 3;
+    FAILS(CEBUS_INVALID_ARGUMENT, "exactly", cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+static cebus_status calls_back(const cebus_custom_launch *launch)
+{
+    cebus_tensor *out;
+    return cebus_full(launch->user, 0, CEBUS_F32, 0, NULL, &out);
+}
+
+Test(custom, may_not_call_back_from_a_kernel)
+{
+    cebus_runtime *rt = open_runtime(1 << 16, NULL, 0);
+    cebus_custom_op op = affine_op;
+    op.user = rt;
+    op.run = calls_back;
+    cebus_tensor *x = leaf(rt, 4, 1), *y;
+    FAILS(CEBUS_REENTRANT, "inside a kernel", cebus_call_custom(rt, &op, NULL, 0, &x, 1, &y));
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+static cebus_status count_up(const cebus_custom_launch *launch)
+{
+    static float calls;
+    ((float *)launch->out[0].data)[0] = ++calls;
+    return CEBUS_OK;
+}
+
+Test(custom, what_cannot_be_replayed_is_kept)
+{
+    cebus_runtime *rt = open_runtime(4 * BLOCK, "coop", CEBUS_DEBUG_WALK);
+    cebus_custom_op op = affine_op;
+    op.flags = CEBUS_CUSTOM_NONREPLAYABLE;
+    op.run = count_up;
+    cebus_tensor *x = leaf(rt, N, 1), *kept, *y[5];
+    OK(cebus_call_custom(rt, &op, NULL, 0, &x, 1, &kept));
+    float first = at(kept, 0);
+    for (int i = 0; i < 5; i++)
+        OK(cebus_add_scalar(rt, x, i, &y[i]));
+    OK(cebus_runtime_trim(rt));
+    cr_expect(cebus_tensor_is_resident(kept));
+    cr_expect_eq(at(kept, 0), first);
+    for (int i = 0; i < 5; i++)
+        cebus_tensor_release(y[i]);
+    cebus_tensor_release(kept);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+/** a += 1, b *= 2 */
+static cebus_status write_both(const cebus_custom_launch *launch)
+{
+    float *a = launch->out[0].data, *b = launch->out[1].data;
+    cr_assert_eq(launch->in[0].data, a);
+    cr_assert_eq(launch->in[1].data, b);
+    for (int64_t i = 0; i < launch->out[0].view->shape[0]; i++) {
+        a[i] += 1;
+        b[i] *= 2;
+    }
+    return CEBUS_OK;
+}
+
+Test(custom, may_write_several_inputs_in_place)
+{
+    cebus_runtime *rt = open_runtime(1 << 18, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_custom_op op = {.struct_size = sizeof op,
+                          .name = "write_both",
+                          .mutates = 3,
+                          .n_out = 2,
+                          .run = write_both};
+    cebus_tensor *x = leaf(rt, N, 1), *pair[2], *out[2], *seen;
+    OK(cebus_add_scalar(rt, x, 0, &pair[0]));
+    OK(cebus_add_scalar(rt, x, 4, &pair[1]));
+    for (int i = 0; i < 3; i++) {
+        OK(cebus_call_custom(rt, &op, NULL, 0, pair, 2, out));
+        cr_expect_eq(out[0], pair[0]);
+        cebus_tensor_release(out[0]);
+        cebus_tensor_release(out[1]);
+    }
+    OK(cebus_add(rt, pair[0], pair[1], &seen));
+    cebus_tensor_release(pair[0]);
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(at(pair[1], 0), 40, "rebuilt although the other output is wanted by nobody");
+    cr_expect_eq(at(seen, 0), 44);
+    cebus_tensor_release(pair[1]);
+    cebus_tensor_release(seen);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}

@@ -1,0 +1,128 @@
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+#define N 1024
+#define BLOCK (N * sizeof(float))
+
+
+static cebus_runtime *rt;
+
+static void setup(void)
+{
+    rt = open_runtime(64 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+}
+
+static void teardown(void)
+{
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    cebus_runtime_destroy(rt);
+}
+
+TestSuite(inplace, .init = setup, .fini = teardown);
+
+Test(inplace, a_dropped_reader_of_the_old_version_comes_back_right)
+{
+    cebus_tensor *x = leaf(rt, N, 2), *y, *z;
+    OK(cebus_mul(rt, x, x, &y));
+    OK(cebus_exp(rt, y, &z));
+    float wanted = at(z, 0);
+    OK(cebus_add_(rt, y, x, 1));
+    OK(cebus_runtime_trim(rt));
+    cr_expect_not(cebus_tensor_is_resident(z));
+    cr_expect_eq(at(z, 0), wanted, "z was made from y before the write");
+    cr_expect_eq(at(y, 0), 6);
+    cebus_tensor_release(z);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(inplace, many_versions_replay_in_a_chain)
+{
+    cebus_tensor *x = leaf(rt, N, 1), *y, *seen[10];
+    OK(cebus_add(rt, x, x, &y));
+    for (int i = 0; i < 10; i++) {
+        OK(cebus_add_scalar(rt, y, 0, &seen[i]));
+        OK(cebus_mul_scalar_(rt, y, 2));
+    }
+    OK(cebus_runtime_trim(rt));
+    for (int i = 9; i >= 0; i--)
+        cr_expect_eq(at(seen[i], 5), (float)(2 << i));
+    cr_expect_eq(at(y, 5), 2048);
+    for (int i = 0; i < 10; i++)
+        cebus_tensor_release(seen[i]);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(inplace, writes_through_views_are_writes_to_the_storage)
+{
+    cebus_tensor *x = leaf(rt, N, 1), *y, *half, *before;
+    OK(cebus_add(rt, x, x, &y));
+    OK(cebus_add_scalar(rt, y, 0, &before));
+    OK(cebus_slice(rt, y, 0, 0, N / 2, 1, &half));
+    OK(cebus_fill_(rt, half, 7));
+    cr_expect_eq(cebus_tensor_version(y), 1);
+    cr_expect_eq(cebus_tensor_version(half), 1);
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(at(y, 0), 7);
+    cr_expect_eq(at(y, N - 1), 2);
+    cr_expect_eq(at(before, 0), 2);
+    cebus_tensor_release(before);
+    cebus_tensor_release(half);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(inplace, writing_a_leaf_brings_dropped_readers_back_first)
+{
+    cebus_tensor *x = leaf(rt, N, 3), *y, *z;
+    OK(cebus_mul(rt, x, x, &y));
+    OK(cebus_add(rt, y, x, &z));
+    OK(cebus_runtime_trim(rt));
+    OK(cebus_fill_(rt, x, 100));
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(at(y, 0), 9);
+    cr_expect_eq(at(z, 0), 12);
+    cr_expect_eq(at(x, 0), 100);
+    cebus_tensor_release(z);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(inplace, writing_a_parameter_keeps_its_address)
+{
+    const void *before, *after;
+    cebus_tensor *x = leaf(rt, N, 3), *y = leaf(rt, N, 1);
+    OK(cebus_tensor_set_persistent(x));
+    OK(cebus_tensor_map(x, &before));
+    cebus_tensor_unmap(x);
+    for (int i = 0; i < 5; i++)
+        OK(cebus_add_(rt, x, y, -1));
+    OK(cebus_tensor_map(x, &after));
+    cebus_tensor_unmap(x);
+    cr_expect_eq(before, after);
+    cr_expect_eq(at(x, 0), -2);
+    cr_expect_eq(stats_of(rt).live_records, 0, "nothing needs to know how a parameter came about");
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+}
+
+Test(inplace, refuses_expanded_and_partly_shared_operands)
+{
+    cebus_tensor *x = leaf(rt, N, 1), *wide, *low, *high;
+    cebus_tensor *one = leaf(rt, 1, 1);
+    OK(cebus_expand(rt, one, 1, &(int64_t){8}, &wide));
+    FAILS(CEBUS_INVALID_ARGUMENT, "expanded", cebus_fill_(rt, wide, 0));
+    OK(cebus_slice(rt, x, 0, 0, N - 1, 1, &low));
+    OK(cebus_slice(rt, x, 0, 1, N, 1, &high));
+    FAILS(CEBUS_INVALID_ARGUMENT, "shares some", cebus_add_(rt, high, low, 1));
+    OK(cebus_add_(rt, low, low, 1));
+    cr_expect_eq(at(x, 0), 2);
+    cr_expect_eq(at(x, N - 1), 1);
+    cebus_tensor_release(low);
+    cebus_tensor_release(high);
+    cebus_tensor_release(wide);
+    cebus_tensor_release(one);
+    cebus_tensor_release(x);
+}
