@@ -57,7 +57,8 @@ cebus_test_array cebus_test_array_noise(cebus_test *t, cebus_test_walk walk, ceb
     cebus_test_array out = {.ndim = ndim, .numel = product(ndim, shape)};
     int64_t base[CEBUS_MAX_DIMS];
     int dims[CEBUS_MAX_DIMS];
-    memcpy(out.shape, shape, (size_t)ndim * sizeof *shape);
+    for (int d = 0; d < ndim; d++)
+        out.shape[d] = shape[d];
     base_of(walk, ndim, shape, base, dims);
     cebus_tensor *x = noise(t, dtype, seed, ndim, base);
     cebus_status status = CEBUS_OK;
@@ -80,7 +81,8 @@ cebus_test_array cebus_test_array_from(cebus_test *t, cebus_dtype dtype, const d
                                        int ndim, const int64_t *shape)
 {
     cebus_test_array out = {.ndim = ndim, .numel = product(ndim, shape)};
-    memcpy(out.shape, shape, (size_t)ndim * sizeof *shape);
+    for (int d = 0; d < ndim; d++)
+        out.shape[d] = shape[d];
     out.tensor = cebus_test_from_doubles(t, dtype, values, ndim, shape);
     out.values = out.tensor != NULL ? cebus_test_doubles(t, out.tensor) : NULL;
     return out;

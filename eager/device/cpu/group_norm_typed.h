@@ -102,14 +102,15 @@ static void TYPED(multiply)(REAL *restrict out, const cebus_tile *tile, int64_t 
                             const REAL *const *gx, const REAL *restrict center)
 {
     const REAL *restrict g = gx[0] + tile->offset, *restrict x = gx[1] + tile->offset;
+    int64_t width = tile->width;
     if (inner == 1) {
         REAL mean = *center;
         for (int64_t k = 0; k < rows; k++)
             out[k] = g[k] * (x[k] - mean);
         return;
     }
-    for (int64_t k = 0; k < rows; k++, out += tile->width, g += inner, x += inner) {
-        for (int64_t i = 0; i < tile->width; i++)
+    for (int64_t k = 0; k < rows; k++, out += width, g += inner, x += inner) {
+        for (int64_t i = 0; i < width; i++)
             out[i] = g[i] * (x[i] - center[i]);
     }
 }

@@ -59,7 +59,7 @@ typedef struct cebus_line_map {
         const T *restrict b = (const T *)m->b + m->tile->offset;                                   \
         const T *restrict p = m->p, *restrict q = m->q, *restrict r = m->r;                        \
         T c = (T)m->c;                                                                             \
-        int64_t n = m->lines->n, inner = m->lines->inner;                                          \
+        int64_t n = m->lines->n, inner = m->lines->inner, width = m->tile->width;                  \
         if (inner == 1) {                                                                          \
             T p0 = p != NULL ? *p : 0, q0 = q != NULL ? *q : 0, r0 = r != NULL ? *r : 0;           \
             for (int64_t i = 0; i < n; i++)                                                        \
@@ -67,7 +67,7 @@ typedef struct cebus_line_map {
             (void)p0, (void)q0, (void)r0;                                                          \
         } else {                                                                                   \
             for (int64_t k = 0; k < n; k++, y += inner, a += inner, b += inner) {                  \
-                for (int64_t i = 0; i < m->tile->width; i++)                                       \
+                for (int64_t i = 0; i < width; i++)                                                \
                     y[i] = EXPRESSION(y[i], a[i], b[i], p[i], q[i], r[i], c);                      \
             }                                                                                      \
         }                                                                                          \
