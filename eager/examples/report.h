@@ -1,0 +1,32 @@
+/**
+ * report.h: what the examples print: progress while they train, then a table or one JSON object.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <cebus/cebus.h>
+
+struct options;
+struct run;
+struct task;
+
+/** One or two runs of a task. */
+struct report {
+    const struct task *task;
+    const struct options *options;
+    const struct run *unlimited; /**< NULL: not done */
+    const struct run *limited;   /**< NULL: not done */
+};
+
+/** A bar on stderr, where that is a terminal, for a run whose first `done` steps are done. */
+void progress_show(const struct run *run, int done);
+/** Takes the bar away. */
+void progress_clear(void);
+
+/** Prints to stdout. Returns not 0 when two runs were done and their bits differ. */
+int report_print(const struct report *report);
+
+/** Says on stderr why the thread's last call failed. `rt` may be NULL. */
+void report_failure(cebus_runtime *rt);
+
+#endif
