@@ -23,6 +23,12 @@ cebus_status cebus_fail(cebus_status status, const char *op, const char *format,
     return status;
 }
 
+cebus_status cebus_fail_bytes(uint64_t bytes)
+{
+    last_error.bytes_wanted = bytes;
+    return last_error.status;
+}
+
 const char *cebus_status_name(cebus_status status)
 {
     static const char *const names[] = {

@@ -94,9 +94,8 @@ cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
     append(&out,
            "out of memory: %s wants %" PRIu64 " bytes\n  budget %" PRIu64 ", used %" PRIu64
            ", free %" PRIu64 ", largest hole %" PRIu64 ", stranded %" PRIu64 "\n",
-           op, bytes, rt->arena.capacity, rt->arena.used_bytes,
-           cebus_arena_free_bytes(&rt->arena), hole,
-           cebus_arena_stranded_bytes(&rt->arena, bytes));
+           op, bytes, rt->arena.capacity, rt->arena.used_bytes, cebus_arena_free_bytes(&rt->arena),
+           hole, cebus_arena_stranded_bytes(&rt->arena, bytes));
     append(&out, "  rungs tried: free block, %s\n",
            rt->policy->unit == CEBUS_UNIT_NONE ? "none more (policy none)"
                                                : "evict, cut lineage, evict and compact");
@@ -106,9 +105,10 @@ cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
                                        .rung = CEBUS_RUNG_FAILED,
                                        .op = op,
                                        .bytes = bytes});
-    return cebus_fail(CEBUS_OUT_OF_MEMORY, op,
-                      "needs %" PRIu64 " bytes; budget %" PRIu64 ", largest hole %" PRIu64
-                      ", and nothing more can be given up. Raise the budget or release tensors; "
-                      "cebus_runtime_oom_report() has the details",
-                      bytes, rt->arena.capacity, hole);
+    (void)cebus_fail(CEBUS_OUT_OF_MEMORY, op,
+                     "needs %" PRIu64 " bytes; budget %" PRIu64 ", largest hole %" PRIu64
+                     ", and nothing more can be given up. Raise the budget or release tensors; "
+                     "cebus_runtime_oom_report() has the details",
+                     bytes, rt->arena.capacity, hole);
+    return cebus_fail_bytes(bytes);
 }

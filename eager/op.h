@@ -99,6 +99,9 @@ struct cebus_op {
     uint64_t (*rng_blocks)(const cebus_launch *launch);
     cebus_saves (*saves)(const void *attrs, uint64_t needs); /**< NULL: nothing */
     cebus_status (*gradient)(const cebus_gradient *io);      /**< NULL: not differentiable */
+    /** Adds the gradient of input 0 to `sum` in place, where it touches only a part of it; called
+     * instead of gradient() when there is a sum already. NULL: gradient() always. */
+    cebus_status (*add_gradient)(const cebus_gradient *io, cebus_tensor *sum);
 };
 
 /** A call as an op's public entry describes it; everything is borrowed for the call. */
@@ -125,5 +128,7 @@ CEBUS_MUST_CHECK cebus_status cebus_call_run(cebus_runtime *rt, const cebus_call
  */
 cebus_status cebus_fail(cebus_status status, const char *op, const char *format, ...)
     CEBUS_PRINTF(3, 4);
+/** Adds to the error just recorded how many bytes were wanted; returns its status. */
+cebus_status cebus_fail_bytes(uint64_t bytes);
 
 #endif
