@@ -307,7 +307,8 @@ static void transpose_f64(cebus_test *t)
     sweep(t, CEBUS_F64, true, false, 100);
 }
 
-/* Depthwise, one pixel, a kernel as large as the image, the many-weights-few-pixels case. */
+/* Depthwise, one pixel, a kernel as large as the image, many weights and few pixels, and more
+ * pixels than are multiplied at a time. */
 static void special_shapes(cebus_test *t)
 {
     static const geometry list[] = {
@@ -318,6 +319,7 @@ static void special_shapes(cebus_test *t)
         {4, 96, 80, {2, 2}, {2, 2}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1, {0, 0}}},
         {3, 64, 128, {4, 4}, {2, 2}, {3, 3}, {{2, 2}, {1, 1}, {1, 1}, 1, {0, 0}}},
         {2, 3, 32, {16, 16}, {8, 8}, {7, 7}, {{2, 2}, {3, 3}, {1, 1}, 1, {0, 0}}},
+        {1, 512, 2, {17, 17}, {17, 17}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1, {0, 0}}},
         {2, 32, 48, {12, 12}, {12, 12}, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1, {0, 0}}},
     };
     for (size_t i = 0; i < LENGTH(list); i++)

@@ -8,18 +8,11 @@
 #include "eager/device/cpu/parallel.h"
 #include "eager/view.h"
 
-typedef enum engine {
-    ENGINE_LOOPS,
-    ENGINE_DNNL,
-    ENGINE_PRODUCT,
-} engine;
-
 /** A job and how it will be done. */
 typedef struct plan {
     cebus_conv_job job;
-    engine engine;
-    const cebus_dnnl_plan *dnnl;
-    cebus_pack pack; /**< of the inputs, for all engines but the loops */
+    const cebus_dnnl_plan *dnnl; /**< NULL: by matrix products */
+    cebus_pack pack;             /**< of the inputs */
 } plan;
 
 static void job_init(cebus_conv_job *job, const cebus_launch *launch, cebus_conv_way way)
@@ -41,38 +34,21 @@ static void job_init(cebus_conv_job *job, const cebus_launch *launch, cebus_conv
 
 static cebus_status plan_init(plan *p, const cebus_launch *launch, cebus_conv_way way)
 {
-    *p = (plan){.engine = ENGINE_LOOPS};
+    *p = (plan){.dnnl = NULL};
     job_init(&p->job, launch, way);
-    if (launch->out[0].view->dtype != CEBUS_F32)
+    const cebus_pack_order second =
+        way == CEBUS_CONV_WEIGHT ? CEBUS_PACK_CHANNELS_LAST : CEBUS_PACK_ROWS;
+    const cebus_pack_order order[] = {CEBUS_PACK_CHANNELS_LAST, second, CEBUS_PACK_ROWS};
+    cebus_pack_init(&p->pack, launch, (int)launch->n_in, order);
+    if (launch->out[0].view->dtype != CEBUS_F32 || cebus_conv_product_is_best(&p->job))
         return CEBUS_OK;
-    if (cebus_conv_product_fits(&p->job))
-        p->engine = ENGINE_PRODUCT;
-    else {
-        cebus_status status = cebus_conv_dnnl_find(&p->job, &p->dnnl);
-        if (status != CEBUS_OK)
-            return status;
-        if (p->dnnl)
-            p->engine = ENGINE_DNNL;
-    }
-    if (p->engine != ENGINE_LOOPS) {
-        const cebus_pack_order second =
-            way == CEBUS_CONV_WEIGHT ? CEBUS_PACK_CHANNELS_LAST : CEBUS_PACK_ROWS;
-        const cebus_pack_order order[] = {CEBUS_PACK_CHANNELS_LAST, second, CEBUS_PACK_ROWS};
-        cebus_pack_init(&p->pack, launch, (int)launch->n_in, order);
-    }
-    return CEBUS_OK;
+    return cebus_conv_dnnl_find(&p->job, &p->dnnl);
 }
 
-static uint64_t engine_scratch(const plan *p)
+static uint64_t plan_workspace(const plan *p)
 {
-    switch (p->engine) {
-    case ENGINE_DNNL:
-        return cebus_dnnl_plan_workspace(p->dnnl);
-    case ENGINE_PRODUCT:
-        return cebus_conv_product_scratch(&p->job);
-    default:
-        return cebus_conv_loops_scratch(&p->job);
-    }
+    return p->pack.bytes +
+           (p->dnnl ? cebus_dnnl_plan_workspace(p->dnnl) : cebus_conv_product_scratch(&p->job));
 }
 
 /** Nothing to multiply: the result is empty, or a sum of nothing. */
@@ -86,7 +62,7 @@ static uint64_t workspace(const cebus_launch *launch, cebus_conv_way way)
     plan p;
     if (is_trivial(launch) || plan_init(&p, launch, way) != CEBUS_OK)
         return 0;
-    return p.pack.bytes + engine_scratch(&p);
+    return plan_workspace(&p);
 }
 
 static void inputs_pack(plan *p)
@@ -116,17 +92,13 @@ static cebus_status run(const cebus_launch *launch, cebus_conv_way way)
     cebus_status status = plan_init(&p, launch, way);
     if (status != CEBUS_OK)
         return status;
-    if (p.pack.bytes + engine_scratch(&p) > launch->workspace_bytes)
+    if (plan_workspace(&p) > launch->workspace_bytes)
         return CEBUS_DEVICE_ERROR; /* host memory ran out when the workspace was asked for */
-    if (p.engine != ENGINE_LOOPS)
-        inputs_pack(&p);
+    inputs_pack(&p);
     p.job.scratch = (char *)launch->workspace + p.pack.bytes;
-    if (p.engine == ENGINE_DNNL)
+    if (p.dnnl)
         return cebus_conv_dnnl_run(&p.job, p.dnnl);
-    if (p.engine == ENGINE_PRODUCT)
-        cebus_conv_product_run(&p.job);
-    else
-        cebus_conv_loops_run(&p.job);
+    cebus_conv_product_run(&p.job);
     return CEBUS_OK;
 }
 
