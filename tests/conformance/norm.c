@@ -244,6 +244,15 @@ static void gradients(cebus_test *t)
     }
 }
 
+/* Enough rows that the sums for weight and bias are made of several slices and runs. */
+static void gradients_over_many_rows(cebus_test *t)
+{
+    for (int kind = LAYER; kind <= RMS; kind++)
+        check_gradient(t, &(differentiated){{(norm_kind)kind, 1, 0, 0}, false},
+                       (int64_t[]){41, 5, 6}, kind == LAYER ? 7 : 3);
+    check_gradient(t, &(differentiated){{GROUP, 0, 2, 0}, false}, (int64_t[]){30, 4, 90}, 7);
+}
+
 /* The gradients of x, weight and bias on a runtime of its own. NULL on failure. */
 static void run_threaded(cebus_test *t, int threads, cebus_dtype dtype, size_t c,
                          cebus_tensor **out_grads)
@@ -365,6 +374,7 @@ const cebus_case cebus_cases_norm[] = {
     {"norm: group norm keeps channels last", keeps_channels_last},
     {"norm: far from zero", large_mean},
     {"norm: gradients", gradients},
+    {"norm: gradients over many rows", gradients_over_many_rows},
     {"norm: the same bits for any number of threads", same_bits_for_any_threads},
     {"norm: errors", errors},
     {NULL, NULL},
