@@ -359,7 +359,7 @@ int main(int argc, char **argv)
         .children = shared,
     };
     struct arguments arguments = {
-        .options = {.budget = "40%", .steps = 100},
+        .options = {.budget = "40%", .steps = 200},
         .setup =
             {.layers = 6, .width = 192, .heads = 6, .context = 128, .batch = 16, .sample = 200},
     };

@@ -9,11 +9,12 @@
 enum {
     KEY_BUDGET = 0x100,
     KEY_POLICY,
+    KEY_ESTIMATE,
+    KEY_ALONE,
     KEY_STEPS,
     KEY_SEED,
     KEY_THREADS,
     KEY_JSON,
-    KEY_ALONE
 };
 
 static const struct argp_option described[] = {
@@ -23,6 +24,8 @@ static const struct argp_option described[] = {
      0},
     {"policy", KEY_POLICY, "NAME", 0,
      "how to choose what is given up: none, lru, dtr, dtr-local, dte, coop (default)", 0},
+    {"estimate", KEY_ESTIMATE, NULL, 0,
+     "choose by estimated, not measured, costs: the same evictions in every run", 0},
     {"no-reference", KEY_ALONE, NULL, 0, "skip the run without a budget, compare nothing", 0},
     {NULL, 0, NULL, 0, "Training:", 2},
     {"steps", KEY_STEPS, "N", 0, "training steps", 0},
@@ -90,6 +93,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_POLICY:
         check_policy(state, argument);
         options->policy = argument;
+        return 0;
+    case KEY_ESTIMATE:
+        options->estimate = true;
         return 0;
     case KEY_STEPS:
         options->steps = (int)option_number(state, "steps", argument, 1, 1000000);

@@ -15,6 +15,7 @@ struct options {
     int steps;
     int threads; /**< 0: all cores */
     uint64_t seed;
+    bool estimate; /**< evict by estimated costs: the same evictions in every run */
     bool json;
     bool no_reference; /**< train under the budget only */
 };

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,15 @@ static void print_row(const struct report *report, const char *title, cell_write
     putchar('\n');
 }
 
+/* Text without what could confuse a terminal. */
+static void print_text(const char *text)
+{
+    putchar('\n');
+    for (; *text != '\0'; text++)
+        putchar(iscntrl((unsigned char)*text) && *text != '\n' ? ' ' : *text);
+    putchar('\n');
+}
+
 static void print_table(const struct report *report, bool identical)
 {
     static const struct {
@@ -186,7 +196,7 @@ static void print_table(const struct report *report, bool identical)
         printf("\nidentical bits: %s (%d losses, %" PRId64 " parameters)\n",
                identical ? "yes" : "NO", run->steps, run->parameters);
     if (run->conclusion[0] != '\0')
-        printf("\n%s\n", run->conclusion);
+        print_text(run->conclusion);
 }
 
 int report_print(const struct report *report)

@@ -67,6 +67,7 @@ static int create_trainer(struct trainer *t, const struct options *options, uint
     cebus_runtime_options settings = CEBUS_RUNTIME_OPTIONS_INIT;
     settings.memory_budget = budget;
     settings.policy = options->policy;
+    settings.cost_model = options->estimate ? CEBUS_COST_ESTIMATED : CEBUS_COST_MEASURED;
     settings.threads = options->threads;
     settings.seed = options->seed;
     if (cebus_runtime_create(&settings, &t->rt))
