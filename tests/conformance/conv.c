@@ -203,7 +203,7 @@ static void check(cebus_test *t, const geometry *g, const variant *v)
     trial r = {.t = t,
                .g = g,
                .transposed = v->transposed,
-               .tolerance = v->dtype == CEBUS_F64 ? 1e-12 : 2e-5};
+               .tolerance = v->dtype == CEBUS_F64 ? 1e-12 : 1e-4};
     r.x = cebus_test_image(t, v->x, v->dtype, 1, shape_of_x(&r, &s));
     r.weight = cebus_test_image(t, v->weight, v->dtype, 2, s.weight);
     if (v->bias)
