@@ -228,6 +228,19 @@ static cebus_status check_gradient(const cebus_op *op, const cebus_tensor *grad,
                       CEBUS_SHAPE(input), cebus_dtype_name(input->dtype));
 }
 
+/** The sum of the gradients that came to input 0 so far, if it may be added to in place: nobody
+ * else knows it, and it is no gradient that was expanded. Only the graph decides, not memory. */
+static cebus_tensor *open_sum(const cebus_node *node)
+{
+    const cebus_graph_edge *edge = &node->edges[0];
+    cebus_tensor *sum = NULL;
+    if (edge->node != NULL)
+        sum = edge->node->grads[edge->output];
+    else if (edge->leaf != NULL)
+        sum = edge->leaf->incoming;
+    return sum != NULL && is_own(sum) && cebus_view_is_dense(&sum->view) ? sum : NULL;
+}
+
 /** Everything one gradient call works on. */
 typedef struct step {
     cebus_tensor *saved[CEBUS_MAX_INPUTS + CEBUS_MAX_OUTPUTS];
@@ -255,7 +268,8 @@ static cebus_status call_gradient(engine *e, cebus_node *node, step *s)
                          .grad_out = node->grads,
                          .needs = node->needs,
                          .grad_in = s->grad_in};
-    return op->gradient(&io);
+    cebus_tensor *sum = op->add_gradient != NULL ? open_sum(node) : NULL;
+    return sum != NULL ? op->add_gradient(&io, sum) : op->gradient(&io);
 }
 
 static bool has_gradient(const cebus_node *node)

@@ -25,11 +25,24 @@ static cebus_status expand_gradient(const cebus_gradient *io)
     return cebus_sum_to(io->rt, io->grad_out[0], &io->in_view[0], &io->grad_in[0]);
 }
 
+/** The part of a tensor of the input's shape that the view showed. */
+static cebus_status slice_window(cebus_runtime *rt, cebus_tensor *x, const cebus_view_attrs *attrs,
+                                 cebus_tensor **out)
+{
+    return cebus_slice(rt, x, attrs->dims[0], attrs->start, attrs->stop, attrs->step, out);
+}
+
+static cebus_status select_window(cebus_runtime *rt, cebus_tensor *x,
+                                  const cebus_view_attrs *attrs, cebus_tensor **out)
+{
+    return cebus_select(rt, x, attrs->dims[0], attrs->start, out);
+}
+
+typedef cebus_status (*window_fn)(cebus_runtime *rt, cebus_tensor *x,
+                                  const cebus_view_attrs *attrs, cebus_tensor **out);
+
 /** zeros in the input's shape with the gradient written where the view lay. */
-static cebus_status place(const cebus_gradient *io, cebus_status (*window)(cebus_runtime *,
-                                                                           cebus_tensor *,
-                                                                           const cebus_view_attrs *,
-                                                                           cebus_tensor **))
+static cebus_status place(const cebus_gradient *io, window_fn window)
 {
     const cebus_view *in = &io->in_view[0];
     cebus_tensor *zeros = NULL, *part = NULL;
@@ -46,16 +59,15 @@ static cebus_status place(const cebus_gradient *io, cebus_status (*window)(cebus
     return status;
 }
 
-static cebus_status slice_window(cebus_runtime *rt, cebus_tensor *x, const cebus_view_attrs *attrs,
-                                 cebus_tensor **out)
+/** Many views of one tensor (the steps of a sequence) so cost as much as the tensor, not each. */
+static cebus_status add_to_window(const cebus_gradient *io, cebus_tensor *sum, window_fn window)
 {
-    return cebus_slice(rt, x, attrs->dims[0], attrs->start, attrs->stop, attrs->step, out);
-}
-
-static cebus_status select_window(cebus_runtime *rt, cebus_tensor *x,
-                                  const cebus_view_attrs *attrs, cebus_tensor **out)
-{
-    return cebus_select(rt, x, attrs->dims[0], attrs->start, out);
+    cebus_tensor *part = NULL;
+    cebus_status status = window(io->rt, sum, io->attrs, &part);
+    if (status == CEBUS_OK)
+        status = cebus_add_(io->rt, part, io->grad_out[0], 1);
+    cebus_tensor_release(part);
+    return status;
 }
 
 static cebus_status slice_gradient(const cebus_gradient *io)
@@ -63,13 +75,31 @@ static cebus_status slice_gradient(const cebus_gradient *io)
     return place(io, slice_window);
 }
 
+static cebus_status slice_add_gradient(const cebus_gradient *io, cebus_tensor *sum)
+{
+    return add_to_window(io, sum, slice_window);
+}
+
 static cebus_status select_gradient(const cebus_gradient *io)
 {
     return place(io, select_window);
 }
 
+static cebus_status select_add_gradient(const cebus_gradient *io, cebus_tensor *sum)
+{
+    return add_to_window(io, sum, select_window);
+}
+
 const cebus_op cebus_op_reshape = {.name = "reshape", .gradient = reshape_gradient};
 const cebus_op cebus_op_permute = {.name = "permute", .gradient = permute_gradient};
-const cebus_op cebus_op_slice = {.name = "slice", .gradient = slice_gradient};
-const cebus_op cebus_op_select = {.name = "select", .gradient = select_gradient};
+const cebus_op cebus_op_slice = {
+    .name = "slice",
+    .gradient = slice_gradient,
+    .add_gradient = slice_add_gradient,
+};
+const cebus_op cebus_op_select = {
+    .name = "select",
+    .gradient = select_gradient,
+    .add_gradient = select_add_gradient,
+};
 const cebus_op cebus_op_expand = {.name = "expand", .gradient = expand_gradient};
