@@ -41,18 +41,23 @@ static cebus_status check_not_empty(const cebus_infer *io)
     return CEBUS_OK;
 }
 
+/** Takes every type. */
 static cebus_status sum_infer(cebus_infer *io)
 {
-    cebus_status status = check_number(io);
-    if (status != CEBUS_OK)
-        return status;
     cebus_dtype dtype = io->in[0]->dtype;
     reduced_view(io->in[0], io->attrs, is_integer(dtype) ? CEBUS_I64 : dtype, &io->out[0]);
     return CEBUS_OK;
 }
 
-/** Of mean, logsumexp and var; the latter has a second output, the mean, of the same shape. */
-static cebus_status float_infer(cebus_infer *io)
+static cebus_status mean_infer(cebus_infer *io)
+{
+    if (!cebus_dtype_is_float(io->in[0]->dtype))
+        return cebus_check_real(io->op->name, io->in[0]);
+    return sum_infer(io);
+}
+
+/** Of logsumexp and var; the latter has a second output, the mean, of the same shape. */
+static cebus_status real_infer(cebus_infer *io)
 {
     cebus_status status = cebus_check_real(io->op->name, io->in[0]);
     if (status != CEBUS_OK)
@@ -98,7 +103,7 @@ static const cebus_op op_sum = {
 };
 static const cebus_op op_mean = {
     .name = "mean",
-    .infer = float_infer,
+    .infer = mean_infer,
     .gradient = cebus_sum_gradient,
 };
 static const cebus_op op_max = {
@@ -117,13 +122,13 @@ static const cebus_op op_argmax = {.name = "argmax", .infer = position_infer};
 static const cebus_op op_argmin = {.name = "argmin", .infer = position_infer};
 static const cebus_op op_var = {
     .name = "var",
-    .infer = float_infer,
+    .infer = real_infer,
     .saves = cebus_var_saves,
     .gradient = cebus_var_gradient,
 };
 static const cebus_op op_logsumexp = {
     .name = "logsumexp",
-    .infer = float_infer,
+    .infer = real_infer,
     .saves = cebus_logsumexp_saves,
     .gradient = cebus_logsumexp_gradient,
 };

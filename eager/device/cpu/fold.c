@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "eager/device/cpu/clones.h"
+#include "eager/device/half.h"
 #include "eager/device/scalar.h"
 
 /* A short run is at most RUN elements deep in each of LANES lanes (rows) or columns. */
@@ -35,6 +36,29 @@
 #define OUT double
 #define MAP ELEMENT
 #define FINISH QUOTIENT
+#include "eager/device/cpu/fold_sum_typed.h"
+
+/* Narrow floats are summed in f32 and rounded once. */
+#define F16_ELEMENT(x, c) cebus_f16_to_f32(x)
+#define F16_QUOTIENT(total, c, divisor) cebus_f16_from_f32((float)((total) / (divisor)))
+#define FOLD(part) JOIN(part, sum_f16)
+#define T uint16_t
+#define PART float
+#define TOTAL double
+#define OUT uint16_t
+#define MAP F16_ELEMENT
+#define FINISH F16_QUOTIENT
+#include "eager/device/cpu/fold_sum_typed.h"
+
+#define BF16_ELEMENT(x, c) cebus_bf16_to_f32(x)
+#define BF16_QUOTIENT(total, c, divisor) cebus_bf16_from_f32((float)((total) / (divisor)))
+#define FOLD(part) JOIN(part, sum_bf16)
+#define T uint16_t
+#define PART float
+#define TOTAL double
+#define OUT uint16_t
+#define MAP BF16_ELEMENT
+#define FINISH BF16_QUOTIENT
 #include "eager/device/cpu/fold_sum_typed.h"
 
 #define FOLD(part) JOIN(part, sum_i64)
@@ -201,28 +225,23 @@
 /* ---- all of them ------------------------------------------------------------------------- */
 
 /** bool is stored as 0 or 1, so it folds as u8. */
-#define ANY_NUMBER(kind)                                                                           \
-    {                                                                                              \
-        [CEBUS_F32] = &fold_##kind##_f32, [CEBUS_F64] = &fold_##kind##_f64,                        \
-        [CEBUS_I64] = &fold_##kind##_i64, [CEBUS_I32] = &fold_##kind##_i32,                        \
-        [CEBUS_U8] = &fold_##kind##_u8, [CEBUS_BOOL] = &fold_##kind##_u8,                          \
-    }
-#define ANY_FLOAT(kind)                                                                            \
-    {                                                                                              \
-        [CEBUS_F32] = &fold_##kind##_f32, [CEBUS_F64] = &fold_##kind##_f64,                        \
-    }
+#define REALS(kind) [CEBUS_F32] = &fold_##kind##_f32, [CEBUS_F64] = &fold_##kind##_f64
+#define INTEGERS(kind)                                                                             \
+    [CEBUS_I64] = &fold_##kind##_i64, [CEBUS_I32] = &fold_##kind##_i32,                            \
+    [CEBUS_U8] = &fold_##kind##_u8, [CEBUS_BOOL] = &fold_##kind##_u8
+#define HALVES(kind) [CEBUS_F16] = &fold_##kind##_f16, [CEBUS_BF16] = &fold_##kind##_bf16
 
 const cebus_fold *cebus_fold_find(cebus_fold_kind kind, cebus_dtype dtype)
 {
     static const cebus_fold *const folds[CEBUS_FOLD_KINDS][CEBUS_BOOL + 1] = {
-        [CEBUS_FOLD_SUM] = ANY_NUMBER(sum),
-        [CEBUS_FOLD_SQUARES] = ANY_FLOAT(squares),
-        [CEBUS_FOLD_EXPONENTIALS] = ANY_FLOAT(exponentials),
-        [CEBUS_FOLD_EQUALS] = ANY_FLOAT(equals),
-        [CEBUS_FOLD_MAX] = ANY_NUMBER(max),
-        [CEBUS_FOLD_MIN] = ANY_NUMBER(min),
-        [CEBUS_FOLD_ARGMAX] = ANY_NUMBER(argmax),
-        [CEBUS_FOLD_ARGMIN] = ANY_NUMBER(argmin),
+        [CEBUS_FOLD_SUM] = {REALS(sum), HALVES(sum), INTEGERS(sum)},
+        [CEBUS_FOLD_SQUARES] = {REALS(squares)},
+        [CEBUS_FOLD_EXPONENTIALS] = {REALS(exponentials)},
+        [CEBUS_FOLD_EQUALS] = {REALS(equals)},
+        [CEBUS_FOLD_MAX] = {REALS(max), INTEGERS(max)},
+        [CEBUS_FOLD_MIN] = {REALS(min), INTEGERS(min)},
+        [CEBUS_FOLD_ARGMAX] = {REALS(argmax), INTEGERS(argmax)},
+        [CEBUS_FOLD_ARGMIN] = {REALS(argmin), INTEGERS(argmin)},
     };
     return folds[kind][dtype];
 }

@@ -146,6 +146,9 @@ static void gather(void *to, const char *from, int64_t n, int64_t step, uint32_t
     if (size == 1) {
         for (int64_t i = 0; i < n; i++)
             ((uint8_t *)to)[i] = ((const uint8_t *)from)[i * step];
+    } else if (size == 2) {
+        for (int64_t i = 0; i < n; i++)
+            ((uint16_t *)to)[i] = ((const uint16_t *)(const void *)from)[i * step];
     } else if (size == 4) {
         for (int64_t i = 0; i < n; i++)
             ((uint32_t *)to)[i] = ((const uint32_t *)(const void *)from)[i * step];

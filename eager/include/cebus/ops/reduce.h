@@ -8,7 +8,7 @@
  *
  * Floating-point sums run in blocks whose partial sums are added in double, in an order that
  * depends on the shapes alone: same input, same bits, for any number of threads. f32 and f64
- * everywhere; integers and bool where said. f16 and bf16 are refused: cebus_cast() them to f32.
+ * everywhere, other types where said; cebus_cast() to f32 otherwise.
  *
  * Errors: CEBUS_INVALID_ARGUMENT for NULL, for a dimension out of range or given twice, and for a
  * maximum or minimum of no elements; CEBUS_DTYPE_MISMATCH for an element type that is not taken.
@@ -20,18 +20,21 @@
 
 CEBUS_BEGIN_DECLS
 
-/** Sum. Integers and bool are summed as i64. The gradient is the output's, expanded. */
+/**
+ * Sum of any type: integers and bool as i64; f16 and bf16 in f32, rounded once at the end. The
+ * gradient is the output's, expanded.
+ */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_sum(cebus_runtime *rt, cebus_tensor *x, int n_dims,
                                                   const int *dims, bool keepdim,
                                                   cebus_tensor **out);
 
-/** Arithmetic mean; NaN over no elements. Floating point only. */
+/** Arithmetic mean of any floating-point type; NaN over no elements. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_mean(cebus_runtime *rt, cebus_tensor *x, int n_dims,
                                                    const int *dims, bool keepdim,
                                                    cebus_tensor **out);
 
 /**
- * Largest element (PyTorch's amax); NaN wins. Any numeric type and bool. The gradient is shared
+ * Largest element (PyTorch's amax); NaN wins. Integers and bool too. The gradient is shared
  * evenly among equal maxima; it saves the input and the output.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_max(cebus_runtime *rt, cebus_tensor *x, int n_dims,
@@ -44,9 +47,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_min(cebus_runtime *rt, cebus_tenso
                                                   cebus_tensor **out);
 
 /**
- * Index of the first largest element, i64; NaN counts as largest. Over one dimension it is the
- * index in that dimension; over several it is the row-major index in the block they span. Not
- * differentiable.
+ * Index of the first largest element, i64; NaN counts as largest. Integers and bool too. Over one
+ * dimension it is the index in that dimension; over several it is the row-major index in the block
+ * they span. Not differentiable.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_argmax(cebus_runtime *rt, cebus_tensor *x, int n_dims,
                                                      const int *dims, bool keepdim,
@@ -68,7 +71,7 @@ typedef struct cebus_var_options {
 /**
  * Variance in two passes: the mean, then the squared distances from it. NaN where no more
  * elements than `correction` are reduced and their spread is zero, as in PyTorch. `options` NULL:
- * all dimensions, correction 1. The gradient saves the input and the mean. Floating point only.
+ * all dimensions, correction 1. The gradient saves the input and the mean.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_var(cebus_runtime *rt, cebus_tensor *x,
                                                   const cebus_var_options *options,
@@ -76,7 +79,7 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_var(cebus_runtime *rt, cebus_tenso
 
 /**
  * log(sum(exp(x))), computed from the distance to the maximum so that it does not overflow; -inf
- * over no elements. The gradient saves the input and the output. Floating point only.
+ * over no elements. The gradient saves the input and the output.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_logsumexp(cebus_runtime *rt, cebus_tensor *x,
                                                         int n_dims, const int *dims, bool keepdim,
