@@ -89,13 +89,15 @@ static void deliver_events(cebus_runtime *rt)
 {
     enum { PIECE = 64 };
     cebus_event piece[PIECE];
-    while (rt->events.count > 0) {
-        cebus_event_hook hook = rt->events.hook;
-        void *context = rt->events.context;
-        size_t n = rt->events.count < PIECE ? rt->events.count : PIECE;
-        memcpy(piece, rt->events.events, n * sizeof *piece);
-        rt->events.count -= n;
-        memmove(rt->events.events, rt->events.events + n, rt->events.count * sizeof *piece);
+    cebus_event_queue *queue = &rt->events;
+    while (queue->count > 0) {
+        cebus_event_hook hook = queue->hook;
+        void *context = queue->context;
+        size_t left = queue->count - queue->delivered, n = left < PIECE ? left : PIECE;
+        memcpy(piece, queue->events + queue->delivered, n * sizeof *piece);
+        queue->delivered += n;
+        if (n == left)
+            queue->count = queue->delivered = 0;
         rt->depth = 0;
         atomic_store_explicit(&rt->owner, 0, memory_order_relaxed);
         pthread_mutex_unlock(&rt->mutex);
@@ -335,6 +337,6 @@ void cebus_runtime_set_event_hook(cebus_runtime *rt, cebus_event_hook hook, void
     cebus_runtime_lock_always(rt);
     rt->events.hook = hook;
     rt->events.context = context;
-    rt->events.count = 0;
+    rt->events.count = rt->events.delivered = 0;
     cebus_runtime_unlock(rt);
 }

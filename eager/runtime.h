@@ -36,6 +36,7 @@ typedef struct cebus_event_queue {
     void *context;
     cebus_event *events;
     size_t count, capacity;
+    size_t delivered; /**< of count; below it unless both are zero */
 } cebus_event_queue;
 
 /** A running replay's list, copied out of lineage's scratch. */
