@@ -224,7 +224,7 @@
 
 /* ---- all of them ------------------------------------------------------------------------- */
 
-/** bool is stored as 0 or 1, so it folds as u8. */
+/* Of one kind, by type. bool is stored as 0 or 1, so it folds as u8. */
 #define REALS(kind) [CEBUS_F32] = &fold_##kind##_f32, [CEBUS_F64] = &fold_##kind##_f64
 #define INTEGERS(kind)                                                                             \
     [CEBUS_I64] = &fold_##kind##_i64, [CEBUS_I32] = &fold_##kind##_i32,                            \
