@@ -32,14 +32,14 @@ static cebus_status slice_window(cebus_runtime *rt, cebus_tensor *x, const cebus
     return cebus_slice(rt, x, attrs->dims[0], attrs->start, attrs->stop, attrs->step, out);
 }
 
-static cebus_status select_window(cebus_runtime *rt, cebus_tensor *x,
-                                  const cebus_view_attrs *attrs, cebus_tensor **out)
+static cebus_status select_window(cebus_runtime *rt, cebus_tensor *x, const cebus_view_attrs *attrs,
+                                  cebus_tensor **out)
 {
     return cebus_select(rt, x, attrs->dims[0], attrs->start, out);
 }
 
-typedef cebus_status (*window_fn)(cebus_runtime *rt, cebus_tensor *x,
-                                  const cebus_view_attrs *attrs, cebus_tensor **out);
+typedef cebus_status (*window_fn)(cebus_runtime *rt, cebus_tensor *x, const cebus_view_attrs *attrs,
+                                  cebus_tensor **out);
 
 /** zeros in the input's shape with the gradient written where the view lay. */
 static cebus_status place(const cebus_gradient *io, window_fn window)
