@@ -73,17 +73,18 @@ static inline int64_t pixel_under(const pool_job *job, pool_at at, int64_t tap)
     return index_of(job, at.n, h, w);
 }
 
-/** The window whose tap reads the pixel `at`; -1 if there is none. */
-static inline int64_t window_over(const pool_job *job, pool_at at, int64_t tap)
+/** The tap through which the window (h, w) reads the pixel `at`, within its span; -1 when the
+ * pixel lies between two taps. */
+static inline int32_t tap_between(const pool_job *job, pool_at at, int64_t h, int64_t w)
 {
     const cebus_pool_attrs *a = job->attrs;
-    int64_t h = at.h + a->padding[0] - tap / a->kernel[1] * a->dilation[0];
-    int64_t w = at.w + a->padding[1] - tap % a->kernel[1] * a->dilation[1];
-    if (h < 0 || w < 0 || h % a->stride[0] != 0 || w % a->stride[1] != 0)
+    int64_t i = at.h + a->padding[0] - h * a->stride[0];
+    int64_t j = at.w + a->padding[1] - w * a->stride[1];
+    if (a->dilation[0] == 1 && a->dilation[1] == 1)
+        return (int32_t)(i * a->kernel[1] + j);
+    if (i % a->dilation[0] != 0 || j % a->dilation[1] != 0)
         return -1;
-    h /= a->stride[0];
-    w /= a->stride[1];
-    return h < job->from[0] && w < job->from[1] ? index_of(job, at.n, h, w) : -1;
+    return (int32_t)(i / a->dilation[0] * a->kernel[1] + j / a->dilation[1]);
 }
 
 static inline int64_t least(int64_t a, int64_t b)
@@ -110,7 +111,7 @@ static inline pool_range window_range(const pool_job *job, int d, int64_t window
     return range;
 }
 
-/** The averaging windows along dimension d that cover a pixel. */
+/** The windows along dimension d whose span covers a pixel. */
 static inline pool_range windows_over(const pool_job *job, int d, int64_t pixel)
 {
     const cebus_pool_attrs *a = job->attrs;
@@ -120,7 +121,7 @@ static inline pool_range windows_over(const pool_job *job, int d, int64_t pixel)
             .begin = pixel * windows / image,
             .end = ((pixel + 1) * windows + image - 1) / image,
         };
-    int64_t first = pixel + a->padding[d] - a->kernel[d] + 1;
+    int64_t first = pixel + a->padding[d] - a->dilation[d] * (a->kernel[d] - 1);
     return (pool_range){
         .begin = first <= 0 ? 0 : (first + a->stride[d] - 1) / a->stride[d],
         .end = least((pixel + a->padding[d]) / a->stride[d] + 1, windows),

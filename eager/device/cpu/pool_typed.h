@@ -62,13 +62,16 @@ NAME(max_gather)(const pool_job *job, int64_t window, int32_t tap, REAL *restric
 CEBUS_CLONES static void NAME(max_backward_rows)(const pool_job *job, int64_t begin, int64_t end)
 {
     for (int64_t p = begin * job->to[1]; p < end * job->to[1]; p++) {
+        pool_at at = place_of(job, p);
+        pool_range rows = windows_over(job, 0, at.h), columns = windows_over(job, 1, at.w);
         REAL *dx = (REAL *)job->out + p * job->channels;
         memset(dx, 0, (size_t)job->channels * sizeof *dx);
-        for (int32_t tap = 0; tap < job->taps; tap++) {
-            int64_t window = window_over(job, place_of(job, p), tap);
-            if (window >= 0)
-                NAME(max_gather)(job, window, tap, dx);
-        }
+        for (int64_t h = rows.begin; h < rows.end; h++)
+            for (int64_t w = columns.begin; w < columns.end; w++) {
+                int32_t tap = tap_between(job, at, h, w);
+                if (tap >= 0)
+                    NAME(max_gather)(job, index_of(job, at.n, h, w), tap, dx);
+            }
     }
 }
 
@@ -96,7 +99,7 @@ CEBUS_CLONES static void NAME(avg_rows)(const pool_job *job, int64_t begin, int6
         for (int64_t h = rows.begin; h < rows.end; h++)
             for (int64_t w = columns.begin; w < columns.end; w++)
                 NAME(add_share)
-                (channels, (const REAL *)job->x + index_of(job, at.n, h, w) * channels, 1, y);
+        (channels, (const REAL *)job->x + index_of(job, at.n, h, w) * channels, 1, y);
         for (int64_t c = 0; c < channels; c++)
             y[c] /= count;
     }
@@ -114,8 +117,8 @@ CEBUS_CLONES static void NAME(avg_backward_rows)(const pool_job *job, int64_t be
         for (int64_t h = rows.begin; h < rows.end; h++)
             for (int64_t w = columns.begin; w < columns.end; w++)
                 NAME(add_share)
-                (channels, (const REAL *)job->x + index_of(job, at.n, h, w) * channels,
-                 (REAL)(window_range(job, 0, h).count * window_range(job, 1, w).count), dx);
+        (channels, (const REAL *)job->x + index_of(job, at.n, h, w) * channels,
+         (REAL)(window_range(job, 0, h).count * window_range(job, 1, w).count), dx);
     }
 }
 
