@@ -8,7 +8,7 @@
  * workspace is known before anything runs, so the runtime takes it from its arena; oneDNN's own
  * scratch is part of it (user mode).
  *
- * oneDNN's "ref" implementations are refused (they are up to 400 times slower than our loops):
+ * oneDNN's "ref" implementations are refused (up to 400 times slower than what we have):
  * the family then runs its own kernel. Which one runs depends on the key, the thread count and
  * the library alone, hence so do the bits.
  *
