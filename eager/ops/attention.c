@@ -7,6 +7,7 @@
 #include <cebus/ops/attention.h>
 #include <cebus/ops/random.h>
 
+#include "eager/composite.h"
 #include "eager/view.h"
 
 /* ---- inference --------------------------------------------------------------------------- */
@@ -254,6 +255,10 @@ cebus_status cebus_scaled_dot_product_attention(cebus_runtime *rt, cebus_tensor 
         return status;
     cebus_attention_attrs attrs = resolve(options, cebus_tensor_view(q));
     cebus_tensor *in[CEBUS_ATTENTION_KEEP + 1] = {q, k, v, options->mask, NULL}, *both[2];
+    cebus_composite composite;
+    status = cebus_composite_begin(&composite, rt, op_attention.name);
+    if (status != CEBUS_OK)
+        return status;
     if (attrs.has_keep)
         status = draw_keep(rt, in, options->dropout_p, &in[CEBUS_ATTENTION_KEEP]);
     if (status == CEBUS_OK) {
@@ -266,9 +271,9 @@ cebus_status cebus_scaled_dot_product_attention(cebus_runtime *rt, cebus_tensor 
         status = cebus_call_run(rt, &spec, both);
     }
     cebus_tensor_release(in[CEBUS_ATTENTION_KEEP]);
-    if (status != CEBUS_OK)
-        return status;
-    cebus_tensor_release(both[1]); /* the graph keeps it when it needs it */
-    *out = both[0];
-    return CEBUS_OK;
+    if (status == CEBUS_OK) {
+        cebus_tensor_release(both[1]); /* the graph keeps it when it needs it */
+        *out = both[0];
+    }
+    return cebus_composite_end(&composite, status);
 }

@@ -10,8 +10,8 @@
 #include <cebus/ops/matmul.h>
 #include <cebus/ops/random.h>
 
+#include "eager/composite.h"
 #include "eager/ops/recurrent.h"
-#include "eager/runtime.h"
 #include "eager/view.h"
 
 /* One call of cebus_lstm() or cebus_gru(). */
@@ -306,11 +306,15 @@ static cebus_status run(network *net, cebus_tensor *x, const cebus_recurrent_sta
         net->options = *options;
     if (net->options.num_layers == 0)
         net->options.num_layers = 1;
-    cebus_status status = check(net, x, given);
+    cebus_composite composite;
+    cebus_status status = cebus_composite_begin(&composite, net->rt, net->kind->name);
+    if (status != CEBUS_OK)
+        return status;
+    status = check(net, x, given);
     if (status == CEBUS_OK)
         status = run_with_room(net, x, out);
     cebus_recurrent_state_release(&net->start);
-    return status;
+    return cebus_composite_end(&composite, status);
 }
 
 cebus_status cebus_lstm(cebus_runtime *rt, cebus_tensor *x, const cebus_lstm_state *state,
