@@ -1,0 +1,282 @@
+/*
+ * Steps that do not just compute: views, writes in place, handles, host reads, the graph,
+ * parameters, a user's own ops.
+ */
+#include "tests/property/program.h"
+#include "tests/property/program_custom.h"
+
+static cebus_status run_view(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_any(p), *out = NULL;
+    int ndim = cebus_tensor_ndim(x);
+    int64_t rows = ndim > 0 ? cebus_tensor_size(x, 0) : 1, shape[2] = {-1, rows};
+    cebus_status status = CEBUS_OK;
+    switch (cebus_program_draw(p, 7)) {
+    case 0:
+        status = cebus_reshape(p->rt, x, 2, shape, &out);
+        break;
+    case 1:
+        status = cebus_transpose(p->rt, x, 0, -1, &out);
+        break;
+    case 2:
+        status = cebus_slice(p->rt, x, 0, rows / 4, rows, 1, &out);
+        break;
+    case 3:
+        status = cebus_slice(p->rt, x, -1, 0, 1 << 20, 2, &out);
+        break;
+    case 4:
+        status = cebus_select(p->rt, x, 0, rows / 2, &out);
+        break;
+    case 5:
+        shape[0] = 4;
+        shape[1] = ndim > 0 ? cebus_tensor_size(x, -1) : 1;
+        status =
+            ndim == 1 ? cebus_expand(p->rt, x, 2, shape, &out) : cebus_unsqueeze(p->rt, x, 0, &out);
+        break;
+    default:
+        status = cebus_detach(p->rt, x, &out);
+    }
+    return cebus_program_done(p, status, &out);
+}
+
+static cebus_status run_split(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_any(p), *pieces[64] = {NULL};
+    size_t count = 64, kept = cebus_program_draw(p, 2);
+    cebus_status status = cebus_split(p->rt, x, 16, -1, pieces, &count);
+    for (size_t i = 0; status == CEBUS_OK && i < count; i++) {
+        if (i == kept)
+            cebus_program_keep(p, pieces[i]);
+        else
+            cebus_tensor_release(pieces[i]);
+    }
+    return status;
+}
+
+static bool goes_into(const cebus_view *view, const cebus_view *like)
+{
+    if (view->ndim > like->ndim)
+        return false;
+    for (int d = 1; d <= view->ndim; d++) {
+        int64_t length = view->shape[view->ndim - d];
+        if (length != 1 && length != like->shape[like->ndim - d])
+            return false;
+    }
+    return true;
+}
+
+/** Values must stay small however often they are added to: what grows is halved. */
+static cebus_status write(cebus_program *p, cebus_tensor *x, cebus_tensor *y)
+{
+    switch (cebus_program_draw(p, 8)) {
+    case 0:
+        return cebus_add_(p->rt, x, y, 0.5);
+    case 1:
+        return cebus_sub_(p->rt, x, y, 0.25);
+    case 2:
+        return cebus_copy_(p->rt, x, y);
+    case 3:
+        return cebus_lerp_(p->rt, x, y, 0.3);
+    case 4:
+        return cebus_mul_scalar_(p->rt, x, 0.5);
+    case 5:
+        return cebus_add_scalar_(p->rt, x, 0.125);
+    case 6:
+        return cebus_program_once_in(p, 2) ? cebus_zero_(p->rt, x) : cebus_fill_(p->rt, x, 0.75);
+    default:
+        return cebus_lerp_(p->rt, x, y, 0.9);
+    }
+}
+
+static cebus_status run_inplace(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_float(p);
+    cebus_tensor *y = cebus_program_find(p, goes_into, cebus_tensor_view(x));
+    return write(p, x, y != NULL ? y : cebus_program_any(p));
+}
+
+/** A write through a fresh view, whose handle goes at once. */
+static cebus_status run_inplace_view(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_float(p), *view = NULL;
+    uint64_t half = cebus_program_draw(p, 2);
+    if (cebus_tensor_ndim(x) == 0)
+        return CEBUS_OK;
+    int64_t rows = cebus_tensor_size(x, 0);
+    cebus_status status =
+        cebus_slice(p->rt, x, 0, half ? rows / 2 : 0, half ? rows : (rows + 1) / 2, 1, &view);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_tensor *y = cebus_program_find(p, goes_into, cebus_tensor_view(view));
+    status = write(p, view, y != NULL ? y : view);
+    cebus_tensor_release(view);
+    return status;
+}
+
+static cebus_status run_mul_inplace(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_float(p), *small = NULL;
+    cebus_tensor *y = cebus_program_find(p, goes_into, cebus_tensor_view(x));
+    if (y == NULL)
+        return CEBUS_OK;
+    cebus_status status = cebus_tanh(p->rt, y, &small);
+    if (status == CEBUS_OK)
+        status = cebus_mul_(p->rt, x, small);
+    cebus_tensor_release(small);
+    return status;
+}
+
+/** The same tensor under another name: its handle lives on when this one goes. */
+static cebus_status run_alias(cebus_program *p)
+{
+    cebus_program_keep(p, cebus_tensor_retain(cebus_program_any(p)));
+    return CEBUS_OK;
+}
+
+static cebus_status run_read(cebus_program *p)
+{
+    return cebus_record_tensor(p->record, cebus_program_any(p));
+}
+
+/** Bytes handed out must stay where they are and follow writes until they are given back. */
+static cebus_status run_map(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_any(p);
+    if (p->mapped != NULL) {
+        if (cebus_tensor_is_contiguous(p->mapped))
+            cebus_record_bytes(p->record, p->mapped_bytes,
+                               (size_t)cebus_tensor_numel(p->mapped) *
+                                   cebus_dtype_size(cebus_tensor_dtype(p->mapped)));
+        cebus_tensor_unmap(p->mapped);
+        cebus_tensor_release(p->mapped);
+        p->mapped = NULL;
+        return CEBUS_OK;
+    }
+    cebus_status status = cebus_tensor_map(x, &p->mapped_bytes);
+    if (status == CEBUS_OK)
+        p->mapped = cebus_tensor_retain(x);
+    return status;
+}
+
+static cebus_status run_mistake(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_any(p), *y = cebus_program_any(p), *out = NULL;
+    cebus_status status = CEBUS_OK;
+    switch (cebus_program_draw(p, 4)) {
+    case 0:
+        status = cebus_matmul(p->rt, x, y, &out);
+        break;
+    case 1:
+        status = cebus_reshape(p->rt, x, 1, (int64_t[]){7}, &out);
+        break;
+    case 2:
+        status = cebus_embedding(p->rt, p->parameters[0], x, CEBUS_NO_PADDING, &out);
+        break;
+    default:
+        status = cebus_select(p->rt, x, 0, 999, &out);
+    }
+    cebus_tensor_release(out);
+    return status;
+}
+
+static cebus_status run_grad_mode(cebus_program *p)
+{
+    cebus_record_number(p->record, cebus_grad_enable(!cebus_program_once_in(p, 3)));
+    return CEBUS_OK;
+}
+
+/** Leaves that are not parameters collect gradients, too. */
+static cebus_status run_require(cebus_program *p)
+{
+    return cebus_tensor_set_requires_grad(cebus_program_float(p), !cebus_program_once_in(p, 4));
+}
+
+static cebus_status run_backward(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_float(p), *loss = NULL;
+    bool retain_graph = cebus_program_once_in(p, 3);
+    for (int i = 0; i < 12 && !cebus_tensor_requires_grad(x); i++)
+        x = cebus_program_float(p);
+    cebus_status status = cebus_mean(p->rt, x, 0, NULL, false, &loss);
+    if (status == CEBUS_OK)
+        status = cebus_backward(p->rt, loss, NULL, retain_graph);
+    cebus_tensor_release(loss);
+    return status;
+}
+
+static cebus_status run_read_grad(cebus_program *p)
+{
+    cebus_tensor *grad = NULL;
+    cebus_tensor *parameter = p->parameters[cebus_program_draw(p, CEBUS_PROGRAM_PARAMETERS)];
+    cebus_status status = cebus_tensor_grad(parameter, &grad);
+    cebus_program_keep(p, grad);
+    return status;
+}
+
+static cebus_status run_optimizer(cebus_program *p)
+{
+    cebus_status status = cebus_optimizer_step(p->optimizer);
+    if (status == CEBUS_OK && !cebus_program_once_in(p, 4))
+        status = cebus_optimizer_zero_grad(p->optimizer);
+    return status;
+}
+
+/** A parameter changes outside any optimizer, and with it what its readers must remember. */
+static cebus_status run_update(cebus_program *p)
+{
+    cebus_tensor *parameter = p->parameters[cebus_program_draw(p, CEBUS_PROGRAM_PARAMETERS)];
+    cebus_tensor *x = cebus_program_find(p, goes_into, cebus_tensor_view(parameter));
+    if (x == NULL)
+        return CEBUS_OK;
+    bool enabled = cebus_grad_enable(false);
+    cebus_status status = cebus_lerp_(p->rt, parameter, x, 0.01);
+    cebus_grad_enable(enabled);
+    return status;
+}
+
+static cebus_status run_load(cebus_program *p)
+{
+    float data[CEBUS_PROGRAM_SIDE];
+    for (size_t i = 0; i < CEBUS_PROGRAM_SIDE; i++)
+        data[i] = (float)cebus_program_draw(p, 1000) / 1000;
+    return cebus_tensor_set_from_host(p->running_mean, data, sizeof data);
+}
+
+static cebus_status run_custom(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_float(p), *out[2] = {NULL, NULL};
+    uint64_t which = cebus_program_draw(p, CEBUS_PROGRAM_CUSTOM_OPS);
+    uint64_t dead = cebus_program_draw(p, 3);
+    cebus_status status =
+        cebus_call_custom(p->rt, &cebus_program_custom[which], NULL, 0, &x, 1, out);
+    if (status != CEBUS_OK)
+        return status;
+    for (uint64_t j = 0; j < 2; j++) {
+        if (j == dead)
+            cebus_tensor_release(out[j]);
+        else
+            cebus_program_keep(p, out[j]);
+    }
+    return CEBUS_OK;
+}
+
+const cebus_program_op cebus_program_change[] = {
+    {"view", 14, run_view},
+    {"split", 2, run_split},
+    {"inplace", 8, run_inplace},
+    {"inplace_view", 6, run_inplace_view},
+    {"mul_inplace", 3, run_mul_inplace},
+    {"alias", 3, run_alias},
+    {"read", 3, run_read},
+    {"map", 2, run_map},
+    {"mistake", 2, run_mistake},
+    {"grad_mode", 2, run_grad_mode},
+    {"require", 1, run_require},
+    {"backward", 4, run_backward},
+    {"read_grad", 1, run_read_grad},
+    {"optimizer", 3, run_optimizer},
+    {"update", 2, run_update},
+    {"load", 1, run_load},
+    {"custom", 6, run_custom},
+    {NULL, 0, NULL},
+};

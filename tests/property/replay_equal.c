@@ -1,0 +1,346 @@
+/*
+ * Property: a program sees the same bits under every budget and every policy as without a limit.
+ * Prints TAP.
+ *
+ * Subjects are six models that train and random programs of hundreds of operations. Each runs
+ * unlimited first, then under budgets from its peak down to below what it can do with, under
+ * every policy. In each run
+ *   - all host reads, losses, parameters, states and statuses must be the unlimited run's,
+ *   - nothing may ever lie beyond the budget,
+ *   - policy coop must get by with 1.5 times the floor (meter.h), and below what even a perfect
+ *     runtime needs there must be an out-of-memory error with a right report, after which
+ *     the program goes on with more memory to the same bits.
+ *
+ * usage: replay_equal [--all] [--floors] [--seed N] [--model NAME|program] [--policy NAME]
+ *                     [--budget BYTES] [--variant N] [--steps N] [--trace]
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/property/program.h"
+#include "tests/property/trial.h"
+#include "tests/support/models.h"
+
+enum {
+    BUDGETS = 22,
+    MODEL_STEPS = 3,
+    PROGRAM_STEPS = 300,
+    PROGRAMS = 10,
+    PROGRAMS_ALL = 200,
+    VARIANTS = 12
+};
+
+static const char *const policies[] = {"coop", "lru", "dtr", "dtr-local", "dte"};
+enum {
+    POLICIES = sizeof policies / sizeof *policies
+};
+
+typedef struct options {
+    bool all, floors;
+    bool has_seed, has_variant;
+    uint64_t seed, budget, variant, steps;
+    const char *model, *policy;
+} options;
+
+static options how;
+static int tests, failed;
+
+/** A subject and its unlimited run, which all others are held against. */
+typedef struct reference {
+    cebus_trial trial;
+    cebus_outcome outcome;
+} reference;
+
+/** What is different from run to run besides budget and policy. */
+static void apply_variant(cebus_trial *trial, uint64_t variant)
+{
+    static const uint32_t debug[] = {CEBUS_DEBUG_HASH | CEBUS_DEBUG_WALK, 0, CEBUS_DEBUG_CHAOS,
+                                     CEBUS_DEBUG_HASH | CEBUS_DEBUG_CHAOS};
+    trial->debug = debug[variant % 4];
+    trial->late = variant / 4 % 2 == 1;
+    trial->wiggle = variant == 5 || variant == 11;
+    trial->cost_model = variant == 9 ? CEBUS_COST_MEASURED : CEBUS_COST_ESTIMATED;
+}
+
+static void describe(const cebus_trial *trial, uint64_t variant)
+{
+    bool program = trial->subject == &cebus_subject_program;
+    printf("# reproduce: --model %s --seed %" PRIu64 " --steps %zu --policy %s --budget %" PRIu64
+           " --variant %" PRIu64 "\n",
+           program ? "program" : trial->name, trial->seed, trial->steps, trial->policy,
+           trial->budget, variant);
+}
+
+/** What was wrong with the run, or NULL. */
+static const char *judge(const reference *ref, const cebus_trial *trial, const cebus_outcome *got,
+                         char *text, size_t text_bytes)
+{
+    int64_t at = cebus_record_compare(&ref->outcome.record, &got->record);
+    bool disturbed = trial->wiggle || (trial->debug & CEBUS_DEBUG_CHAOS) != 0;
+    if (got->failure[0] != '\0')
+        return got->failure;
+    if (at >= 0) {
+        snprintf(text, text_bytes, "other bits than the unlimited run: read %" PRId64 " of %zu", at,
+                 ref->outcome.record.count);
+        return text;
+    }
+    if (!disturbed && got->ooms > 0 && strcmp(trial->policy, "coop") == 0 &&
+        2 * trial->budget >= 3 * ref->outcome.floor) {
+        snprintf(text, text_bytes, "out of memory at %.2f of the floor, %" PRIu64 " (%s)",
+                 (double)trial->budget / (double)ref->outcome.floor, ref->outcome.floor,
+                 ref->outcome.floor_op);
+        return text;
+    }
+    if (got->ooms == 0 && trial->budget < ref->outcome.least) {
+        snprintf(text, text_bytes, "it did with less than any runtime needs, %" PRIu64,
+                 ref->outcome.least);
+        return text;
+    }
+    return NULL;
+}
+
+/** Runs one setting; prints what was wrong. */
+static bool check_one(const reference *ref, const char *policy, uint64_t budget, uint64_t variant,
+                      cebus_outcome *out)
+{
+    char text[256];
+    cebus_trial trial = ref->trial;
+    trial.policy = policy;
+    trial.budget = budget;
+    trial.relief = 2 * ref->outcome.peak;
+    apply_variant(&trial, variant);
+    cebus_trial_run(&trial, out);
+    const char *wrong = judge(ref, &trial, out, text, sizeof text);
+    if (wrong != NULL) {
+        for (const char *line = wrong; *line != '\0';
+             line += strcspn(line, "\n"), line += *line == '\n')
+            printf("# %.*s\n", (int)strcspn(line, "\n"), line);
+        describe(&trial, variant);
+    }
+    cebus_record_deinit(&out->record);
+    return wrong == NULL;
+}
+
+static void report(bool passed, const reference *ref, const char *what)
+{
+    bool program = ref->trial.subject == &cebus_subject_program;
+    tests++;
+    failed += !passed;
+    printf("%s %d - %s", passed ? "ok" : "not ok", tests, ref->trial.name);
+    if (program)
+        printf(" %" PRIu64, ref->trial.seed);
+    printf(" %s\n", what);
+    fflush(stdout);
+}
+
+/** Budget number i, from the peak down to what is too little. */
+static uint64_t budget_at(const reference *ref, int i)
+{
+    double ratio = (double)ref->outcome.least * 0.95 / (double)ref->outcome.peak, power = 1;
+    if (i == BUDGETS - 1)
+        return ref->outcome.floor;
+    if (i == BUDGETS - 2)
+        return ref->outcome.floor + ref->outcome.floor / 2;
+    /* A geometric row without libm's pow: linear in the exponent is near enough. */
+    power = 1 + (ratio - 1) * (double)i / (BUDGETS - 3);
+    return (uint64_t)((double)ref->outcome.peak * power);
+}
+
+/** All budgets under one policy. */
+static void sweep(const reference *ref, size_t policy, bool all)
+{
+    char what[128];
+    int runs = 0, feasible = 0;
+    bool passed = true;
+    for (int i = 0; i < BUDGETS; i++) {
+        cebus_outcome out;
+        bool drawn = policy == 0 || (size_t)i % (POLICIES - 1) + 1 == policy;
+        if (!drawn && !all)
+            continue;
+        uint64_t variant =
+            how.has_variant ? how.variant : ((uint64_t)i * 5 + ref->trial.seed + policy) % VARIANTS;
+        passed = check_one(ref, policies[policy], budget_at(ref, i), variant, &out) && passed;
+        runs++;
+        feasible += out.ooms == 0;
+    }
+    snprintf(what, sizeof what, "under %s: %d of %d budgets feasible", policies[policy], feasible,
+             runs);
+    report(passed, ref, what);
+}
+
+/** Estimated costs: the same run twice takes the same decisions. */
+static void repeat(const reference *ref)
+{
+    cebus_outcome a, b;
+    uint64_t budget = (ref->outcome.peak + ref->outcome.floor) / 2;
+    bool passed = check_one(ref, "coop", budget, 1, &a);
+    passed = check_one(ref, "coop", budget, 1, &b) && passed;
+    report(passed && a.recomputes == b.recomputes && a.peak == b.peak, ref, "repeats itself");
+}
+
+static bool run_reference(reference *ref, const cebus_subject *subject, const char *name,
+                          uint64_t seed, size_t steps)
+{
+    *ref = (reference){.trial = {.subject = subject,
+                                 .name = name,
+                                 .seed = seed,
+                                 .steps = how.steps > 0 ? how.steps : steps,
+                                 .policy = "none",
+                                 .cost_model = CEBUS_COST_ESTIMATED}};
+    cebus_trial_run(&ref->trial, &ref->outcome);
+    if (ref->outcome.failure[0] == '\0' && ref->outcome.ooms == 0)
+        return true;
+    printf("# %s\n", ref->outcome.failure);
+    report(false, ref, "unlimited");
+    return false;
+}
+
+/** The smallest budget, in parts of the floor, from which on all are feasible. */
+static double smallest_feasible(const reference *ref, const char *policy)
+{
+    double smallest = 0;
+    double most = (double)ref->outcome.peak / (double)ref->outcome.floor;
+    for (double ratio = most < 4 ? most : 4; ratio > 0.9; ratio -= 0.05) {
+        cebus_outcome out;
+        uint64_t budget = (uint64_t)((double)ref->outcome.floor * ratio);
+        check_one(ref, policy, budget, 1, &out);
+        if (out.ooms > 0)
+            break;
+        smallest = ratio;
+    }
+    return smallest;
+}
+
+static void print_floors(const reference *ref)
+{
+    printf("# %-8s %3" PRIu64 "  peak %8" PRIu64 "  floor %8" PRIu64 " (%s)  least %8" PRIu64 " ",
+           ref->trial.name, ref->trial.seed, ref->outcome.peak, ref->outcome.floor,
+           ref->outcome.floor_op, ref->outcome.least);
+    for (size_t i = 0; i < POLICIES; i++) {
+        if (how.policy == NULL || strcmp(how.policy, policies[i]) == 0)
+            printf("  %s %.2f", policies[i], smallest_feasible(ref, policies[i]));
+        fflush(stdout);
+    }
+    printf("\n");
+}
+
+static void run_all(const reference *ref)
+{
+    for (size_t i = 0; i < POLICIES; i++) {
+        if (how.policy == NULL || strcmp(how.policy, policies[i]) == 0)
+            sweep(ref, i, how.all || how.policy != NULL);
+    }
+    if (how.policy == NULL)
+        repeat(ref);
+}
+
+static void run_single(const reference *ref)
+{
+    cebus_outcome out;
+    bool passed =
+        check_one(ref, how.policy != NULL ? how.policy : "coop", how.budget, how.variant, &out);
+    printf("# floor %" PRIu64 " (%s), least %" PRIu64 ", unlimited peak %" PRIu64 "; %" PRIu64
+           " out of memory, %" PRIu64 " recomputes, peak %" PRIu64 "\n",
+           ref->outcome.floor, ref->outcome.floor_op, ref->outcome.least, ref->outcome.peak,
+           out.ooms, out.recomputes, out.peak);
+    report(passed, ref, "under one budget");
+}
+
+static void run_subject(const cebus_subject *subject, const char *name, uint64_t seed, size_t steps)
+{
+    reference ref;
+    if (run_reference(&ref, subject, name, seed, steps)) {
+        if (how.floors)
+            print_floors(&ref);
+        else if (how.budget > 0)
+            run_single(&ref);
+        else
+            run_all(&ref);
+    }
+    cebus_record_deinit(&ref.outcome.record);
+}
+
+static void run_models(void)
+{
+    for (size_t i = 0; cebus_model_name(i) != NULL; i++) {
+        const char *name = cebus_model_name(i);
+        bool wanted =
+            how.model != NULL ? strcmp(how.model, name) == 0 : strcmp(name, "resnet18") != 0;
+        if (wanted)
+            run_subject(&cebus_subject_model, name, how.has_seed ? how.seed : 1, MODEL_STEPS);
+    }
+}
+
+static void run_programs(void)
+{
+    uint64_t count = how.all ? PROGRAMS_ALL : PROGRAMS, first = 1;
+    if (how.model != NULL && strcmp(how.model, "program") != 0)
+        return;
+    if (how.has_seed) {
+        first = how.seed;
+        count = 1;
+    }
+    for (uint64_t seed = first; seed < first + count; seed++)
+        run_subject(&cebus_subject_program, "program", seed, PROGRAM_STEPS);
+}
+
+static bool parse_number(const char *text, uint64_t *out)
+{
+    char *end;
+    *out = strtoull(text, &end, 10);
+    return *end == '\0' && end != text;
+}
+
+static bool parse(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(option, "--all") == 0) {
+            how.all = true;
+            continue;
+        }
+        if (strcmp(option, "--floors") == 0) {
+            how.floors = true;
+            continue;
+        }
+        if (strcmp(option, "--trace") == 0) {
+            cebus_program_trace = true;
+            continue;
+        }
+        bool good = true;
+        if (strcmp(option, "--model") == 0)
+            how.model = value;
+        else if (strcmp(option, "--policy") == 0)
+            how.policy = value;
+        else if (strcmp(option, "--seed") == 0)
+            good = how.has_seed = parse_number(value, &how.seed);
+        else if (strcmp(option, "--budget") == 0)
+            good = parse_number(value, &how.budget);
+        else if (strcmp(option, "--variant") == 0)
+            good = how.has_variant = parse_number(value, &how.variant);
+        else if (strcmp(option, "--steps") == 0)
+            good = parse_number(value, &how.steps);
+        else
+            good = false;
+        if (!good)
+            return false;
+        i++;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    how.all = getenv("CEBUS_TEST_ALL") != NULL;
+    if (!parse(argc, argv))
+        return fprintf(stderr, "usage: replay_equal [--all] [--floors] [--seed N] "
+                               "[--model NAME|program] [--policy NAME] [--budget BYTES] "
+                               "[--variant N] [--steps N] [--trace]\n"),
+               2;
+    run_models();
+    run_programs();
+    printf("1..%d\n", tests);
+    return failed > 0;
+}

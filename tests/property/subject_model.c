@@ -1,0 +1,44 @@
+#include "tests/property/subject.h"
+#include "tests/support/models.h"
+
+static void *create(cebus_runtime *rt, const char *name, uint64_t seed)
+{
+    return cebus_model_create(rt, name, &(cebus_model_config){.seed = seed});
+}
+
+static cebus_status step(void *self, size_t i, cebus_record *record)
+{
+    float loss = 0;
+    (void)i;
+    cebus_status status = cebus_model_step(self, &loss);
+    if (status == CEBUS_OK)
+        cebus_record_bytes(record, &loss, sizeof loss);
+    return status;
+}
+
+static cebus_status finish(void *self, cebus_record *record)
+{
+    uint64_t hash = 0;
+    cebus_status status = cebus_model_hash(self, &hash);
+    if (status == CEBUS_OK)
+        cebus_record_number(record, hash);
+    return status;
+}
+
+static cebus_tensor *leaf(void *self, size_t i)
+{
+    return cebus_model_parameter(self, i);
+}
+
+static void destroy(void *self)
+{
+    cebus_model_destroy(self);
+}
+
+const cebus_subject cebus_subject_model = {
+    .create = create,
+    .step = step,
+    .finish = finish,
+    .leaf = leaf,
+    .destroy = destroy,
+};

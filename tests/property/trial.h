@@ -1,0 +1,36 @@
+/**
+ * trial.h: one run of a subject under one setting, with everything that can be wrong about it.
+ */
+#ifndef CEBUS_TESTS_PROPERTY_TRIAL_H
+#define CEBUS_TESTS_PROPERTY_TRIAL_H
+
+#include "tests/property/subject.h"
+
+typedef struct cebus_trial {
+    const cebus_subject *subject;
+    const char *name; /**< of the subject */
+    uint64_t seed;    /**< of the subject */
+    size_t steps;
+    const char *policy;
+    uint64_t budget; /**< 0: unlimited */
+    uint64_t relief; /**< the budget after an out-of-memory error; 0: unlimited */
+    cebus_cost_model cost_model;
+    uint32_t debug;
+    bool late;   /**< the subject is made before the budget is set */
+    bool wiggle; /**< the budget shrinks and grows on the way, and memory is trimmed */
+} cebus_trial;
+
+typedef struct cebus_outcome {
+    cebus_record record;
+    uint64_t ooms; /**< out-of-memory errors it recovered from; 0: the budget was feasible */
+    uint64_t peak; /**< max_memory_allocated */
+    uint64_t floor, least;
+    const char *floor_op;
+    uint64_t recomputes;
+    char failure[640]; /**< empty: nothing was wrong */
+} cebus_outcome;
+
+/** Runs it. The caller compares records and frees out->record. */
+void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out);
+
+#endif
