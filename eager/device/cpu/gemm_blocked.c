@@ -88,31 +88,44 @@ static void pack_b(const block *b)
          b->kernel->cols, b->packed_b);
 }
 
-static void merge(const block *b, int64_t i, int64_t j, const void *tile)
+static cebus_gemm_target target_at(const block *b, int64_t i, int64_t j)
 {
-    cebus_gemm_target target = {.c = b->c + (i * b->gemm->ldc + j) * b->size,
-                                .ldc = b->gemm->ldc,
-                                .rows = smaller(b->kernel->rows, b->m - i),
-                                .cols = smaller(b->kernel->cols, b->n - j),
-                                .alpha = b->gemm->alpha,
-                                .accumulate = b->accumulate};
-    b->kernel->merge(&target, tile);
+    return (cebus_gemm_target){.c = b->c + (i * b->gemm->ldc + j) * b->size,
+                               .ldc = b->gemm->ldc,
+                               .rows = smaller(b->kernel->rows, b->m - i),
+                               .cols = smaller(b->kernel->cols, b->n - j),
+                               .alpha = b->gemm->alpha,
+                               .accumulate = b->accumulate};
+}
+
+/* Whole tiles that are the result as they are go to C at once. */
+static void multiply_tile(const block *b, const cebus_gemm_strip *strip, const void *panel,
+                          const cebus_gemm_target *target)
+{
+    _Alignas(64) double tile[CEBUS_GEMM_TILE];
+    const cebus_gemm_kernel *kernel = b->kernel;
+    if (target->rows == kernel->rows && target->cols == kernel->cols && !target->accumulate &&
+        target->alpha == 1) {
+        kernel->multiply(b->depth, strip, panel, target->c, target->ldc);
+        return;
+    }
+    kernel->multiply(b->depth, strip, panel, tile, kernel->cols);
+    kernel->merge(target, tile);
 }
 
 static void multiply_block(const block *b)
 {
-    _Alignas(64) double tile[CEBUS_GEMM_TILE];
     const cebus_gemm_kernel *kernel = b->kernel;
-    int64_t in_place = pack_a(b);
+    const int64_t in_place = pack_a(b);
     for (int64_t j = 0; j < b->n; j += kernel->cols) {
         const char *panel = b->packed_b + j * b->depth * b->size;
         for (int64_t i = 0; i < b->m; i += kernel->rows) {
-            if (i < in_place)
-                kernel->multiply(b->depth, b->a + i * b->a_row * b->size, b->a_row, 1, panel, tile);
-            else
-                kernel->multiply(b->depth, b->packed_a + (i - in_place) * b->depth * b->size, 1,
-                                 kernel->rows, panel, tile);
-            merge(b, i, j, tile);
+            cebus_gemm_strip strip = {b->a + i * b->a_row * b->size, b->a_row, 1};
+            if (i >= in_place)
+                strip = (cebus_gemm_strip){b->packed_a + (i - in_place) * b->depth * b->size, 1,
+                                           kernel->rows};
+            cebus_gemm_target target = target_at(b, i, j);
+            multiply_tile(b, &strip, panel, &target);
         }
     }
 }
@@ -139,9 +152,12 @@ static void write_zeros(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel)
                .n = gemm->n,
                .c = gemm->c,
                .accumulate = gemm->accumulate};
-    for (int64_t i = 0; i < b.m; i += kernel->rows)
-        for (int64_t j = 0; j < b.n; j += kernel->cols)
-            merge(&b, i, j, zeros);
+    for (int64_t i = 0; i < b.m; i += kernel->rows) {
+        for (int64_t j = 0; j < b.n; j += kernel->cols) {
+            cebus_gemm_target target = target_at(&b, i, j);
+            kernel->merge(&target, zeros);
+        }
+    }
 }
 
 void cebus_gemm_blocked_run(const cebus_gemm *gemm, void *scratch)

@@ -8,10 +8,11 @@
 #define TILE_COLS (2 * LANES)
 
 /* Both loops over registers unroll fully; the sums never leave them. */
-TARGET static void NAME(multiply)(int64_t depth, const void *a_rows, int64_t row, int64_t col,
-                                  const void *b_panel, void *out_tile)
+TARGET static void NAME(multiply)(int64_t depth, const cebus_gemm_strip *strip, const void *b_panel,
+                                  void *out_tile, int64_t stride)
 {
-    const REAL *a = a_rows, *b = b_panel;
+    const REAL *a = strip->first, *b = b_panel;
+    const int64_t row = strip->row, col = strip->col;
     REAL *tile = out_tile;
     VECTOR sum[TILE_ROWS][2] = {{{0}}};
     for (int64_t p = 0; p < depth; p++, a += col, b += TILE_COLS) {
@@ -27,8 +28,8 @@ TARGET static void NAME(multiply)(int64_t depth, const void *a_rows, int64_t row
     }
 #pragma GCC unroll 16
     for (int r = 0; r < TILE_ROWS; r++) {
-        memcpy(tile + r * TILE_COLS, &sum[r][0], sizeof sum[r][0]);
-        memcpy(tile + r * TILE_COLS + LANES, &sum[r][1], sizeof sum[r][1]);
+        memcpy(tile + r * stride, &sum[r][0], sizeof sum[r][0]);
+        memcpy(tile + r * stride + LANES, &sum[r][1], sizeof sum[r][1]);
     }
 }
 

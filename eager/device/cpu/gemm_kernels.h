@@ -17,6 +17,12 @@ typedef struct cebus_gemm_lines {
     int64_t count, depth;
 } cebus_gemm_lines;
 
+/** The rows of A that one tile is made of: element (i, p) is first[i * row + p * col]. */
+typedef struct cebus_gemm_strip {
+    const void *first;
+    int64_t row, col;
+} cebus_gemm_strip;
+
 /** The part of C that one tile goes to; the tile's other rows and columns are dropped. */
 typedef struct cebus_gemm_target {
     void *c;
@@ -27,9 +33,10 @@ typedef struct cebus_gemm_target {
 
 typedef struct cebus_gemm_kernel {
     int64_t rows, cols; /**< of a tile */
-    /** tile = A B for `rows` lines of A, a[r * row + p * col], and a packed panel of `cols`. */
-    void (*multiply)(int64_t depth, const void *a, int64_t row, int64_t col, const void *b,
-                     void *tile);
+    /** tile = A B for a strip of `rows` rows and a packed panel of `cols` columns; the rows of the
+     * tile are `stride` elements apart. */
+    void (*multiply)(int64_t depth, const cebus_gemm_strip *a, const void *b, void *tile,
+                     int64_t stride);
     /** Lays element p of up to `width` lines side by side, missing lines as zeros. */
     void (*pack)(const cebus_gemm_lines *lines, int64_t width, void *panel);
     /** C = alpha tile, or C += alpha tile. */
