@@ -3,6 +3,7 @@
 #include "eager/device/cpu/copy.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/sweep.h"
+#include "eager/device/cpu/transpose.h"
 #include "eager/device/elementwise.h"
 #include "eager/view.h"
 
@@ -50,7 +51,9 @@ cebus_status cebus_convert_run(const cebus_launch *launch, uint32_t source)
     if (from->view->dtype == dtype) {
         cebus_view expanded;
         cebus_view_expand(from->view, to->view->ndim, to->view->shape, &expanded);
-        cebus_copy_array(launch->threads, to, &(cebus_array){from->data, &expanded});
+        cebus_array same_shape = {from->data, &expanded};
+        if (!cebus_transpose_copy(launch->threads, to, &same_shape))
+            cebus_copy_array(launch->threads, to, &same_shape);
         return CEBUS_OK;
     }
     cebus_launch copy = *launch;
