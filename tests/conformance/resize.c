@@ -17,9 +17,8 @@ static double source(const cebus_interpolate_options *o, int d, int64_t i, int64
 {
     double step = o->scale[d] > 0 ? 1 / o->scale[d] : (double)length / (double)n;
     if (o->mode == CEBUS_INTERPOLATE_NEAREST) {
-        if (o->scale[d] > 0)
-            return fmin(floor((double)i * step), (double)length - 1);
-        return (double)(i * length / n);
+        int64_t exact = i * length / n;
+        return o->scale[d] > 0 ? fmin(floor((double)i * step), (double)length - 1) : (double)exact;
     }
     if (o->align_corners)
         return n > 1 ? (double)(i * (length - 1)) / (double)(n - 1) : 0;
@@ -40,9 +39,10 @@ static double *reference(const cebus_interpolate_options *o, const double *x, co
     for (int64_t i = 0; want && i < shape[0] * shape[1] * plane; i++) {
         double h = source(o, 0, i % plane / size[1], shape[2], size[0]);
         double w = source(o, 1, i % size[1], shape[3], size[1]);
-        for (int64_t p = 0; p < pixels; p++)
-            want[i] += x[i / plane * pixels + p] * hat(h - (double)(p / shape[3])) *
-                       hat(w - (double)(p % shape[3]));
+        for (int64_t p = 0; p < pixels; p++) {
+            int64_t row = p / shape[3], column = p % shape[3];
+            want[i] += x[i / plane * pixels + p] * hat(h - (double)row) * hat(w - (double)column);
+        }
     }
     return want;
 }

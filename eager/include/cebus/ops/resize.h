@@ -20,9 +20,9 @@ typedef enum cebus_interpolate_mode {
 
 /** Either `size` or `scale` must be given, for both {H, W}; the other stays zero. */
 typedef struct cebus_interpolate_options {
+    int64_t size[2]; /**< of the result */
+    double scale[2]; /**< the result is floor(H scale) high, and pixels lie 1 / scale apart */
     cebus_interpolate_mode mode; /**< default: nearest */
-    int64_t size[2];             /**< of the result */
-    double scale[2];    /**< the result is floor(H scale) high, and pixels lie 1 / scale apart */
     bool align_corners; /**< bilinear only: the corner pixels' centres stay in the corners */
 } cebus_interpolate_options;
 
