@@ -98,9 +98,14 @@ static void openblas_run(const cebus_gemm *g)
 
 #endif
 
+static const cebus_gemm_kernel *widest_kernel(const cebus_gemm *gemm)
+{
+    return cebus_gemm_kernel_find(gemm->dtype, cebus_gemm_vector_bytes());
+}
+
 uint64_t cebus_gemm_scratch(const cebus_gemm *gemm)
 {
-    return fits_openblas(gemm) ? 0 : cebus_gemm_blocked_scratch(gemm);
+    return fits_openblas(gemm) ? 0 : cebus_gemm_blocked_scratch(gemm, widest_kernel(gemm));
 }
 
 void cebus_gemm_run(const cebus_gemm *gemm, void *scratch)
@@ -110,5 +115,5 @@ void cebus_gemm_run(const cebus_gemm *gemm, void *scratch)
     if (fits_openblas(gemm))
         openblas_run(gemm);
     else
-        cebus_gemm_blocked_run(gemm, scratch);
+        cebus_gemm_blocked_run(gemm, widest_kernel(gemm), scratch);
 }

@@ -40,8 +40,4 @@ uint64_t cebus_gemm_scratch(const cebus_gemm *gemm);
  * fix. `scratch` is aligned to 64 bytes. */
 void cebus_gemm_run(const cebus_gemm *gemm, void *scratch);
 
-/** gemm_blocked.c: the same contract, always there. */
-uint64_t cebus_gemm_blocked_scratch(const cebus_gemm *gemm);
-void cebus_gemm_blocked_run(const cebus_gemm *gemm, void *scratch);
-
 #endif

@@ -4,7 +4,6 @@
  * panels that the caches hold, the rows of A stream past it, and a micro-kernel keeps one tile of
  * C in registers.
  */
-#include "eager/device/cpu/gemm.h"
 #include "eager/device/cpu/gemm_kernels.h"
 
 /* A panel of B (depth x tile columns) and one of A fit the first-level cache together, a block of
@@ -44,16 +43,15 @@ static uint64_t packed_bytes(const cebus_gemm *gemm, int64_t lines, int64_t unit
     return (uint64_t)round_up(bytes, 64);
 }
 
-static uint64_t packed_a_bytes(const cebus_gemm *gemm)
+static uint64_t packed_a_bytes(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel)
 {
-    const cebus_gemm_kernel *kernel = cebus_gemm_kernel_find(gemm->dtype);
     return packed_bytes(gemm, smaller(gemm->m, BLOCK_ROWS), kernel->rows);
 }
 
-uint64_t cebus_gemm_blocked_scratch(const cebus_gemm *gemm)
+uint64_t cebus_gemm_blocked_scratch(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel)
 {
-    const cebus_gemm_kernel *kernel = cebus_gemm_kernel_find(gemm->dtype);
-    return packed_a_bytes(gemm) + packed_bytes(gemm, smaller(gemm->n, BLOCK_COLS), kernel->cols);
+    return packed_a_bytes(gemm, kernel) +
+           packed_bytes(gemm, smaller(gemm->n, BLOCK_COLS), kernel->cols);
 }
 
 static void pack(const block *b, cebus_gemm_lines lines, int64_t width, char *packed)
@@ -160,9 +158,8 @@ static void write_zeros(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel)
     }
 }
 
-void cebus_gemm_blocked_run(const cebus_gemm *gemm, void *scratch)
+void cebus_gemm_blocked_run(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel, void *scratch)
 {
-    const cebus_gemm_kernel *kernel = cebus_gemm_kernel_find(gemm->dtype);
     if (gemm->k == 0) {
         write_zeros(gemm, kernel);
         return;
@@ -176,7 +173,7 @@ void cebus_gemm_blocked_run(const cebus_gemm *gemm, void *scratch)
                .b_row = gemm->trans_b ? 1 : gemm->ldb,
                .b_col = gemm->trans_b ? gemm->ldb : 1,
                .packed_a = scratch,
-               .packed_b = (char *)scratch + packed_a_bytes(gemm)};
+               .packed_b = (char *)scratch + packed_a_bytes(gemm, kernel)};
     for (int64_t j = 0; j < gemm->n; j += BLOCK_COLS) {
         b.n = smaller(BLOCK_COLS, gemm->n - j);
         b.c = (char *)gemm->c + j * b.size;

@@ -81,10 +81,10 @@ int cebus_gemm_vector_bytes(void)
     return 16;
 }
 
-const cebus_gemm_kernel *cebus_gemm_kernel_find(cebus_dtype dtype)
+const cebus_gemm_kernel *cebus_gemm_kernel_find(cebus_dtype dtype, int vector_bytes)
 {
 #if defined(__x86_64__)
-    switch (cebus_gemm_vector_bytes()) {
+    switch (vector_bytes) {
     case 64:
         return dtype == CEBUS_F64 ? &f64_avx512_kernel : &f32_avx512_kernel;
     case 32:
@@ -92,6 +92,8 @@ const cebus_gemm_kernel *cebus_gemm_kernel_find(cebus_dtype dtype)
     default:
         break;
     }
+#else
+    (void)vector_bytes;
 #endif
     return dtype == CEBUS_F64 ? &f64_plain_kernel : &f32_plain_kernel;
 }

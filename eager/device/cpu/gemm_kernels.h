@@ -1,11 +1,13 @@
 /**
- * gemm_kernels.h: what the blocked product (gemm_blocked.c) is made of: a micro-kernel with its
- * packing and merging, for each element type, as wide as the processor's vectors.
+ * gemm_kernels.h: the library's own matrix product: its loops (gemm_blocked.c), and what they are
+ * made of (gemm_kernels.c): a micro-kernel with its packing and merging, for each element type and
+ * each width of vectors. With one kernel an element's bits depend on the sizes alone, not on how
+ * a product is cut.
  */
 #ifndef CEBUS_EAGER_DEVICE_CPU_GEMM_KERNELS_H
 #define CEBUS_EAGER_DEVICE_CPU_GEMM_KERNELS_H
 
-#include <cebus/tensor.h>
+#include "eager/device/cpu/gemm.h"
 
 /** Elements of the largest tile of any kernel. */
 #define CEBUS_GEMM_TILE 384
@@ -43,10 +45,14 @@ typedef struct cebus_gemm_kernel {
     void (*merge)(const cebus_gemm_target *target, const void *tile);
 } cebus_gemm_kernel;
 
-/** The widest kernel this processor runs; the same in every call. */
-const cebus_gemm_kernel *cebus_gemm_kernel_find(cebus_dtype dtype);
-
-/** Bytes of a vector register: 64 with AVX-512, 32 with AVX2 and FMA, else 16. */
+/** Bytes of a vector register of this processor: 64 with AVX-512, 32 with AVX2 and FMA, else 16. */
 int cebus_gemm_vector_bytes(void);
+
+/** The kernel for vectors of 64, 32 or 16 bytes, which the processor must have. */
+const cebus_gemm_kernel *cebus_gemm_kernel_find(cebus_dtype dtype, int vector_bytes);
+
+/** cebus_gemm_scratch() and cebus_gemm_run() by one kernel. */
+uint64_t cebus_gemm_blocked_scratch(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel);
+void cebus_gemm_blocked_run(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel, void *scratch);
 
 #endif
