@@ -470,6 +470,16 @@ static cebus_status hold_tensors(cebus_runtime *rt, cebus_tensor *const *tensors
     return status;
 }
 
+/** What reads the leaves to be written lives on without them: no later write of this step has to
+ * rebuild anything. Cannot fail: hold_tensors() walked the same readers. */
+static void cut_readers(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (tensors[i] != NULL && tensors[i]->storage->now->value.producer == NULL)
+            (void)cebus_version_cut(&rt->lineage, &tensors[i]->storage->now->value);
+    }
+}
+
 cebus_status cebus_residency_hold(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
 {
     cebus_pinned pinned = {0};
@@ -477,6 +487,8 @@ cebus_status cebus_residency_hold(cebus_runtime *rt, cebus_tensor *const *tensor
     if (status != CEBUS_OK)
         return status;
     status = hold_tensors(rt, tensors, n, &pinned);
+    if (status == CEBUS_OK)
+        cut_readers(rt, tensors, n);
     cebus_residency_unpin(rt, &pinned);
     if (status != CEBUS_OK)
         cebus_runtime_unlock(rt);
