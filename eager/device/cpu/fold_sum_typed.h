@@ -20,7 +20,7 @@ static void FOLD(begin)(void *block, int64_t n, const void *centers, int64_t str
     }
 }
 
-static inline PART FOLD(run)(const T *restrict x, int64_t n, T c)
+static inline __attribute__((always_inline)) PART FOLD(run)(const T *restrict x, int64_t n, T c)
 {
     PART lane[LANES] = {0};
     int64_t i = 0;
@@ -55,8 +55,10 @@ static void FOLD(row)(void *block, const void *from, int64_t n, int64_t first)
 }
 
 /** Four rows at a time: one load and store of a partial sum serves four elements. */
-static inline void FOLD(add_rows)(PART *restrict part, const T *restrict x, const T *restrict c,
-                                  int64_t n, int64_t rows, int64_t stride)
+static inline __attribute__((always_inline)) void FOLD(add_rows)(PART *restrict part,
+                                                                 const T *restrict x,
+                                                                 const T *restrict c, int64_t n,
+                                                                 int64_t rows, int64_t stride)
 {
     int64_t r = 0;
     for (; r + 4 <= rows; r += 4) {

@@ -51,8 +51,10 @@ static void TYPED(forward_rows)(void *context, int64_t begin, int64_t end)
 /* ---- backward ---------------------------------------------------------------------------- */
 
 /** Sums of h and of h (x - mean) over up to RUN * LANES elements, h = g weight. */
-static inline void TYPED(add_run)(const REAL *restrict g, const REAL *restrict x,
-                                  const REAL *restrict weight, REAL mean, int64_t n, double *sums)
+static inline __attribute__((always_inline)) void TYPED(add_run)(const REAL *restrict g,
+                                                                 const REAL *restrict x,
+                                                                 const REAL *restrict weight,
+                                                                 REAL mean, int64_t n, double *sums)
 {
     REAL plain[LANES] = {0}, product[LANES] = {0};
     int64_t i = 0;
