@@ -15,24 +15,25 @@
 #include <cblas.h>
 #endif
 
-const bench_setup bench_gpt = {
-    .title = "char-GPT",
-    .model = "gpt",
-    .config = {.seed = 1,
-               .batch = 16,
-               .width = 192,
-               .depth = 6,
-               .length = 128,
-               .classes = 256,
-               .heads = 6,
-               .dropout = -1,
-               .untied = true},
-};
-
-const bench_setup bench_resnet18 = {
-    .title = "ResNet-18",
-    .model = "resnet18",
-    .config = {.seed = 1},
+const bench_setup bench_setups[] = {
+    [BENCH_GPT] = {"char-GPT",
+                   "gpt",
+                   {.seed = 1,
+                    .batch = 16,
+                    .width = 192,
+                    .depth = 6,
+                    .length = 128,
+                    .classes = 256,
+                    .heads = 6,
+                    .dropout = -1,
+                    .untied = true}},
+    [BENCH_RESNET18] = {"ResNet-18", "resnet18", {.seed = 1}},
+    {"MLP", "mlp", {.seed = 1, .batch = 512, .width = 512, .depth = 6}},
+    {"CNN", "cnn", {.seed = 1, .batch = 32, .width = 16, .depth = 3, .length = 32}},
+    {"LSTM", "lstm", {.seed = 1, .batch = 32, .width = 128, .depth = 2, .length = 32}},
+    {"U-Net", "unet", {.seed = 1, .batch = 8, .width = 16, .depth = 3, .length = 64}},
+    {"TreeLSTM", "tree", {.seed = 1, .batch = 8, .width = 128, .length = 24}},
+    {.title = NULL},
 };
 
 double bench_now(int threads)

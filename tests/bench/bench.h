@@ -19,8 +19,15 @@ typedef struct bench_setup {
     cebus_model_config config;
 } bench_setup;
 
-/** The demo's transformer over characters, and ResNet-18 as published on 64 x 64 images. */
-extern const bench_setup bench_gpt, bench_resnet18;
+/**
+ * The demo's transformer over characters, ResNet-18 as published on 64 x 64 images, then the other
+ * models of the tests at sizes where kernels outweigh the books. A NULL title ends the list.
+ */
+enum {
+    BENCH_GPT,
+    BENCH_RESNET18,
+};
+extern const bench_setup bench_setups[];
 
 /** Milliseconds, from an arbitrary start: of CPU time when `threads` is 1, else of wall time. */
 double bench_now(int threads);

@@ -78,9 +78,9 @@ int main(int argc, char **argv)
     puts("| training step | threads | cebus ms | spread | PyTorch ms | spread | ratio |");
     puts("|---|---:|---:|---:|---:|---:|---:|");
     for (int threads = 1; threads <= most; threads++) {
-        measure(&bench_gpt, threads, false, rounds);
-        measure(&bench_resnet18, threads, false, rounds);
-        measure(&bench_resnet18, threads, true, rounds);
+        measure(&bench_setups[BENCH_GPT], threads, false, rounds);
+        measure(&bench_setups[BENCH_RESNET18], threads, false, rounds);
+        measure(&bench_setups[BENCH_RESNET18], threads, true, rounds);
     }
     puts("\nratio: median of the ratios of neighbouring steps, below 1 cebus is faster (target "
          "0.9);\nspread: half the distance of the quartiles; 1 thread CPU time, else wall time");

@@ -1,0 +1,126 @@
+/**
+ * bench_budget.c: what training costs in a part of the memory it needs: time against the unlimited
+ * run, step by step in turn, under each policy. Both compute the same bits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/bench/bench.h"
+
+enum {
+    THREADS = 1,
+    WARM_UP = 1
+};
+
+/** What happened between two looks at the statistics, per step. */
+typedef struct usage {
+    double evictions, recomputes;
+    double search; /**< percent of the time */
+    double hole;   /**< fragmentation: max(0, free - request) / budget, mean, in percent */
+} usage;
+
+static usage usage_between(cebus_memory_stats before, cebus_memory_stats after, double steps,
+                           double ms)
+{
+    double retries = (double)(after.num_alloc_retries - before.num_alloc_retries);
+    double parts = (double)(after.fragmentation_ppm_sum - before.fragmentation_ppm_sum);
+    return (usage){
+        .evictions = (double)(after.evictions - before.evictions) / steps,
+        .recomputes = (double)(after.recomputes - before.recomputes) / steps,
+        .search = (double)(after.search_ns - before.search_ns) * 1e-6 / ms * 100,
+        .hole = retries > 0 ? parts / retries * 1e-4 : 0,
+    };
+}
+
+/** A network in training, unlimited at first. */
+typedef struct run {
+    cebus_runtime *rt;
+    cebus_model *model;
+} run;
+
+static run run_open(const bench_setup *setup, const char *policy)
+{
+    cebus_runtime *rt = bench_open("cpu", policy, THREADS);
+    return (run){.rt = rt, .model = bench_model(rt, setup)};
+}
+
+static void run_close(run r)
+{
+    cebus_model_destroy(r.model);
+    cebus_runtime_destroy(r.rt);
+}
+
+/** Milliseconds of a step; negative when memory did not do. */
+static double run_step(run r)
+{
+    float loss = 0;
+    double start = bench_now(THREADS);
+    cebus_status status = cebus_model_step(r.model, &loss);
+    if (status != CEBUS_OK && status != CEBUS_OUT_OF_MEMORY)
+        bench_must(status);
+    return status == CEBUS_OK ? bench_now(THREADS) - start : -1;
+}
+
+/** One line of the table: `limited` with `budget` bytes against `whole`. */
+static void measure(run whole, const bench_setup *setup, const char *policy, uint64_t peak,
+                    int percent, int rounds)
+{
+    run limited = run_open(setup, policy);
+    uint64_t budget = peak / 100 * (uint64_t)percent;
+    bench_times ratios = {.n = 0}, taken = {.n = 0};
+    bool fits = run_step(limited) > 0 && cebus_runtime_set_budget(limited.rt, budget) == CEBUS_OK;
+    for (int i = 0; i < WARM_UP && fits; i++)
+        fits = run_step(limited) > 0;
+    cebus_memory_stats before = bench_stats(limited.rt);
+    double sum = 0;
+    for (int i = 0; i < rounds && fits; i++) {
+        double a = run_step(limited), b = run_step(whole);
+        fits = a > 0;
+        sum += a;
+        bench_times_add(&taken, a);
+        bench_times_add(&ratios, a / b);
+    }
+    usage u = usage_between(before, bench_stats(limited.rt), rounds, sum);
+    printf("| %s | %s | %d%% | ", setup->title, policy, percent);
+    if (fits)
+        printf("%.3f | %.1f%% | %.0f | %.0f | %.2f%% | %.2f%% |\n", bench_times_median(&ratios),
+               bench_times_spread(&ratios), u.evictions, u.recomputes, u.search, u.hole);
+    else
+        puts("does not fit | | | | | |");
+    fflush(stdout);
+    run_close(limited);
+}
+
+static void sweep(const bench_setup *setup, int rounds)
+{
+    static const char *const policies[] = {"coop", "dtr", "dte", "lru"};
+    static const int percents[] = {100, 70, 50, 40, 30};
+    run whole = run_open(setup, NULL);
+    bench_train(whole.model, 1);
+    cebus_reset_peak_memory_stats(whole.rt);
+    bench_train(whole.model, 1);
+    uint64_t peak = cebus_max_memory_allocated(whole.rt);
+    for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+        for (size_t i = 0; i < sizeof percents / sizeof *percents; i++)
+            measure(whole, setup, policies[p], peak, percents[i], rounds);
+    }
+    run_close(whole);
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    const char *only = argc > 2 ? argv[2] : NULL;
+    bench_print_machine();
+    puts("| network | policy | of peak | time, unlimited = 1 | spread | evictions a step | "
+         "recomputes a step | search | fragmentation |\n|---|---|---:|---:|---:|---:|---:|---:|---:|");
+    for (const bench_setup *setup = bench_setups; setup->title != NULL; setup++) {
+        if (only == NULL || strcmp(only, setup->model) == 0)
+            sweep(setup, rounds);
+    }
+    puts("\ntime: median of the ratios of neighbouring steps, one thread, CPU time; search: share of "
+         "the step spent\nchoosing victims; fragmentation: mean of max(0, free - request) / budget "
+         "at each request that had to evict");
+    return 0;
+}
