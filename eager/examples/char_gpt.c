@@ -297,9 +297,9 @@ static const struct argp_option described[] = {
     {NULL, 0, NULL, 0, "Model and data:", 0},
     {"text", KEY_TEXT, "FILE", 0, "what to learn (default: the licence texts of this machine)", 0},
     {"sample", KEY_SAMPLE, "N", 0, "write N bytes of text when trained (default 200)", 0},
-    {"layers", KEY_LAYERS, "N", 0, "transformer blocks (default 6)", 0},
-    {"width", KEY_WIDTH, "N", 0, "numbers for each position (default 192)", 0},
-    {"heads", KEY_HEADS, "N", 0, "attention heads, a divisor of the width (default 6)", 0},
+    {"layers", KEY_LAYERS, "N", 0, "transformer blocks (default 12)", 0},
+    {"width", KEY_WIDTH, "N", 0, "numbers for each position (default 128)", 0},
+    {"heads", KEY_HEADS, "N", 0, "attention heads, a divisor of the width (default 4)", 0},
     {"context", KEY_CONTEXT, "N", 0, "bytes it looks back (default 128)", 0},
     {"batch", KEY_BATCH, "N", 0, "pieces of text in a step (default 16)", 0},
     {0},
@@ -359,9 +359,9 @@ int main(int argc, char **argv)
         .children = shared,
     };
     struct arguments arguments = {
-        .options = {.budget = "40%", .steps = 200},
+        .options = {.budget = "40%", .steps = 300},
         .setup =
-            {.layers = 6, .width = 192, .heads = 6, .context = 128, .batch = 16, .sample = 200},
+            {.layers = 12, .width = 128, .heads = 4, .context = 128, .batch = 16, .sample = 200},
     };
     struct setup *setup = &arguments.setup;
     const struct task task = {

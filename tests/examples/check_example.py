@@ -108,7 +108,8 @@ def table(example):
     done = example.run()
     assert done.returncode == 0, done.stderr
     assert "identical bits: yes" in done.stdout, done.stdout
-    for row in ("budget", "peak", "ms/step", "evictions", "recomputes", "bytes dropped", "final loss"):
+    for row in ("budget", "peak", "ms/step", "evictions", "recomputes", "bytes dropped",
+                "final loss"):
         assert f"\n{row} " in done.stdout, row
     assert done.stderr == "", "progress where there is no terminal"
 
