@@ -31,15 +31,18 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
     }
 }
 
-static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, bool one)
+typedef enum choice { CHOOSE_BY_POLICY, CHOOSE_ONE, CHOOSE_ONE_LAST_RESORT } choice;
+
+static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, choice how)
 {
     cebus_chooser chooser = {.policy = rt->policy,
                              .arena = &rt->arena,
                              .lineage = &rt->lineage,
-                             .now = rt->clock_ns};
+                             .now = rt->clock_ns,
+                             .last_resort = how == CHOOSE_ONE_LAST_RESORT};
     uint64_t start = rt->device_ops->clock(rt->device);
     cebus_victims victims =
-        one ? cebus_choose_one(&chooser) : cebus_choose_victims(&chooser, bytes);
+        how == CHOOSE_BY_POLICY ? cebus_choose_victims(&chooser, bytes) : cebus_choose_one(&chooser);
     rt->stats.searches++;
     rt->stats.search_ns += rt->device_ops->clock(rt->device) - start;
     return victims;
@@ -62,7 +65,7 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
 {
     cebus_place_result result = CEBUS_PLACE_FULL;
     while (result == CEBUS_PLACE_FULL) {
-        cebus_victims victims = choose(rt, bytes, false);
+        cebus_victims victims = choose(rt, bytes, CHOOSE_BY_POLICY);
         if (victims.first == NULL)
             return CEBUS_PLACE_FULL;
         cebus_block *hole = cebus_ladder_evict(rt, &victims);
@@ -133,20 +136,25 @@ cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
     return CEBUS_OK;
 }
 
-/** Gives up the cheapest, wherever they lie, until the bytes suffice; then moves blocks together. */
+/** Gives up the cheapest, wherever they lie, and moves blocks together, until the request fits:
+ * blocks that must not move may keep the holes on their two sides apart. */
 static cebus_place_result rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                       cebus_block **out)
+                                       choice how, cebus_block **out)
 {
     uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
-    while (cebus_arena_free_bytes(&rt->arena) < rounded) {
-        cebus_victims victims = choose(rt, bytes, true);
+    for (;;) {
+        if (cebus_arena_free_bytes(&rt->arena) >= rounded) {
+            if (cebus_ladder_compact(rt, bytes) != CEBUS_OK)
+                return CEBUS_PLACE_FULL;
+            cebus_place_result result = cebus_arena_place(&rt->arena, bytes, zone, out);
+            if (result != CEBUS_PLACE_FULL)
+                return result;
+        }
+        cebus_victims victims = choose(rt, bytes, how);
         if (victims.first == NULL)
             return CEBUS_PLACE_FULL;
         cebus_ladder_evict(rt, &victims);
     }
-    if (cebus_ladder_compact(rt, bytes) != CEBUS_OK)
-        return CEBUS_PLACE_FULL;
-    return cebus_arena_place(&rt->arena, bytes, zone, out);
 }
 
 static cebus_place_result climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
@@ -162,7 +170,11 @@ static cebus_place_result climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zo
     }
     if (result == CEBUS_PLACE_FULL) {
         rt->rung = CEBUS_RUNG_COMPACT;
-        result = rung_compact(rt, bytes, zone, out);
+        result = rung_compact(rt, bytes, zone, CHOOSE_ONE, out);
+    }
+    if (result == CEBUS_PLACE_FULL && rt->trial == 0) {
+        rt->rung = CEBUS_RUNG_LAST_RESORT;
+        result = rung_compact(rt, bytes, zone, CHOOSE_ONE_LAST_RESORT, out);
     }
     return result;
 }
@@ -212,7 +224,7 @@ void cebus_ladder_evict_all(cebus_runtime *rt)
     cebus_block *block = rt->arena.first;
     while (block != NULL) {
         cebus_candidate *candidate = block->owner;
-        if (candidate != NULL && cebus_candidate_is_evictable(candidate))
+        if (candidate != NULL && !candidate->gradient && cebus_candidate_is_evictable(candidate))
             block = evict(rt, candidate, 0);
         block = block->next;
     }

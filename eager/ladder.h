@@ -3,7 +3,8 @@
  * evicts. Rungs, each counted in the statistics:
  *
  *   free block -> the policy's victims -> cut lineage that only keeps leaves alive
- *     -> evict the cheapest and compact -> CEBUS_OUT_OF_MEMORY with a report
+ *     -> evict the cheapest and compact -> the same with leaf gradients
+ *     -> CEBUS_OUT_OF_MEMORY with a report
  *
  * Above it stands residency.h, which evicts everything and rebuilds in another order before it
  * lets a call fail.

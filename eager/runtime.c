@@ -208,7 +208,8 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
         cebus_chooser chooser = {.policy = rt->policy,
                                  .arena = &rt->arena,
                                  .lineage = &rt->lineage,
-                                 .now = rt->clock_ns};
+                                 .now = rt->clock_ns,
+                                 .last_resort = true};
         cebus_victims victims = cebus_choose_one(&chooser);
         if (victims.first == NULL)
             return cebus_oom_fail(rt, rt->arena.used_bytes, op);

@@ -14,6 +14,7 @@ cebus_candidate *cebus_candidate_create(cebus_runtime *rt, uint64_t bytes)
     candidate->block = NULL;
     candidate->exports = 0;
     candidate->zone = CEBUS_ZONE_CHEAP;
+    candidate->gradient = false;
     candidate->writes = 0;
     candidate->hash = 0;
     return candidate;
@@ -133,6 +134,27 @@ void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candid
     to->value.resident = true;
     from->value.resident = false;
     cebus_cost_leave(&rt->lineage, &from->value);
+}
+
+void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_block *low, *old = candidate->block;
+    if (old == NULL || candidate->exports > 0 ||
+        cebus_arena_place(&rt->arena, candidate->value.bytes, CEBUS_ZONE_PERSISTENT, &low) !=
+            CEBUS_PLACED)
+        return;
+    rt->stats.allocated_bytes_peak =
+        cebus_max_u64(rt->stats.allocated_bytes_peak, rt->arena.used_bytes);
+    if (low->offset > old->offset ||
+        rt->device_ops->copy(rt->device, rt->base + low->offset, rt->base + old->offset,
+                             candidate->value.bytes, CEBUS_COPY_ON_DEVICE) != CEBUS_OK) {
+        cebus_ladder_release(rt, low);
+        return;
+    }
+    low->owner = candidate;
+    low->tick = old->tick;
+    candidate->block = low;
+    cebus_ladder_release(rt, old);
 }
 
 cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate)

@@ -36,6 +36,11 @@ cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate
                                    const char *op);
 /** Moves the bytes of one version to another of the same size (the first becomes absent). */
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to);
+/**
+ * Moves the bytes to the persistent end of the arena, if there is room lower down: what seldom
+ * goes must not stand between windows. Without room, or if the copy fails, they stay.
+ */
+void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate);
 /** Gives the bytes up; answers the free block they leave (NULL: zero bytes). The version must be
  * evictable, dead, or just placed. */
 cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate);

@@ -1,7 +1,6 @@
 #include "eager/tensor.h"
 
 #include "eager/autograd/node.h"
-#include "eager/ladder.h"
 #include "eager/residency.h"
 #include "eager/view.h"
 
@@ -177,31 +176,6 @@ cebus_status cebus_tensor_empty_like(cebus_runtime *rt, const cebus_view *view, 
     return CEBUS_OK;
 }
 
-/**
- * Moves the bytes to the persistent end of the arena, if there is room lower down: what never goes
- * must not stand between windows. Without room, or if the copy fails, they stay.
- */
-static void settle_low(cebus_runtime *rt, cebus_candidate *candidate)
-{
-    cebus_block *low, *old = candidate->block;
-    if (old == NULL || candidate->exports > 0 ||
-        cebus_arena_place(&rt->arena, candidate->value.bytes, CEBUS_ZONE_PERSISTENT, &low) !=
-            CEBUS_PLACED)
-        return;
-    rt->stats.allocated_bytes_peak =
-        cebus_max_u64(rt->stats.allocated_bytes_peak, rt->arena.used_bytes);
-    if (low->offset > old->offset ||
-        rt->device_ops->copy(rt->device, rt->base + low->offset, rt->base + old->offset,
-                             candidate->value.bytes, CEBUS_COPY_ON_DEVICE) != CEBUS_OK) {
-        cebus_ladder_release(rt, low);
-        return;
-    }
-    low->owner = candidate;
-    low->tick = old->tick;
-    candidate->block = low;
-    cebus_ladder_release(rt, old);
-}
-
 cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor)
 {
     static const char op[] = "set_persistent";
@@ -220,7 +194,7 @@ cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor)
             now->zone = CEBUS_ZONE_PERSISTENT;
             storage->persistent = true;
             rt->stats.active_bytes_persistent += now->value.bytes;
-            settle_low(rt, now);
+            cebus_candidate_move_low(rt, now);
             cebus_residency_end(rt, &now, 1);
             cebus_storage_reap(rt);
         }

@@ -7,8 +7,8 @@ static void price_blocks(const cebus_chooser *chooser)
         if (block->state == CEBUS_BLOCK_FREE)
             continue;
         const cebus_candidate *candidate = block->owner;
-        bool evictable =
-            candidate != NULL && cebus_candidate_is_evictable(candidate);
+        bool evictable = candidate != NULL && cebus_candidate_is_evictable(candidate) &&
+                         (!candidate->gradient || chooser->last_resort);
         block->state = evictable ? CEBUS_BLOCK_EVICTABLE : CEBUS_BLOCK_BARRIER;
         if (evictable)
             block->weight = chooser->policy->weight(chooser->lineage, candidate);

@@ -15,7 +15,10 @@ typedef struct cebus_chooser {
     const cebus_policy *policy;
     cebus_arena *arena;
     cebus_lineage *lineage;
-    uint64_t now;  /**< the runtime's clock, ns */
+    uint64_t now; /**< the runtime's clock, ns */
+    /** Offer leaf gradients, too. They are small and to be read at the step; rebuilding one runs
+     * most of the backward again, which no neighbourhood cost tells. */
+    bool last_resort;
 } cebus_chooser;
 
 /** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. */

@@ -56,9 +56,15 @@ static bool sibling_carries_cost(const cebus_value *value)
     return false;
 }
 
+/** Absent, and to be read again: a parked version is only kept in case a backward is repeated. */
+static bool is_missed(const cebus_value *value)
+{
+    return value != NULL && !value->resident && (value->parked == 0 || value->holders > 0);
+}
+
 static cebus_class *unite_with(cebus_class *root, const cebus_value *neighbour)
 {
-    if (neighbour == NULL || neighbour->resident || neighbour->group == NULL)
+    if (!is_missed(neighbour) || neighbour->group == NULL)
         return root;
     return unite(root, find_root(neighbour->group));
 }
@@ -104,7 +110,7 @@ void cebus_cost_return(cebus_lineage *lineage, cebus_value *value)
 /** Adds a neighbour's class once per epoch; an absent value outside any class counts alone. */
 static uint64_t class_cost(uint64_t epoch, const cebus_value *neighbour)
 {
-    if (neighbour == NULL || neighbour->resident)
+    if (!is_missed(neighbour))
         return 0;
     if (neighbour->group == NULL)
         return cebus_cost_own(neighbour);

@@ -161,27 +161,33 @@ static bool is_own(const cebus_tensor *grad)
 }
 
 /**
- * The same for a leaf's gradient. A sum loses its record: rebuilding it would run the whole
- * backward so far again (weights used many times have long sums), and records would pile up over
- * accumulated steps. It is then one of the live leaf gradients, and further terms are added in
- * place.
+ * A leaf's gradient loses its record and becomes a leaf itself: rebuilding it would run most of the
+ * backward again, and its record would keep all that alive. Further terms are then added in place.
+ * Once memory is short it moves out of the way.
  */
+static void settle_gradient(cebus_runtime *rt, cebus_candidate *gradient)
+{
+    gradient->gradient = true;
+    if (!gradient->value.resident)
+        return;
+    cebus_value_detach(&rt->lineage, &gradient->value);
+    cebus_storage_reap(rt);
+    if (rt->stats.num_alloc_retries > 0)
+        cebus_candidate_move_low(rt, gradient);
+}
+
 static cebus_status accumulate_leaf(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad)
 {
+    cebus_status status;
     if (*sum != NULL && is_own(*sum) && (*sum)->storage->now->value.producer == NULL) {
-        cebus_status status = cebus_add_(rt, *sum, grad, 1.0);
+        status = cebus_add_(rt, *sum, grad, 1.0);
         cebus_tensor_release(grad);
-        return status;
+    } else {
+        status = accumulate(rt, sum, grad);
     }
-    bool first = *sum == NULL;
-    cebus_status status = accumulate(rt, sum, grad);
-    if (status != CEBUS_OK || first)
-        return status;
-    cebus_value *value = &(*sum)->storage->now->value;
-    if (value->resident)
-        cebus_value_detach(&rt->lineage, value);
-    cebus_storage_reap(rt);
-    return CEBUS_OK;
+    if (status == CEBUS_OK)
+        settle_gradient(rt, (*sum)->storage->now);
+    return status;
 }
 
 static cebus_status arrive(engine *e, const cebus_graph_edge *edge, cebus_tensor *grad)
@@ -346,6 +352,7 @@ static cebus_status make_own(cebus_runtime *rt, cebus_tensor **grad)
     cebus_status status = cebus_clone(rt, *grad, &copy);
     if (status != CEBUS_OK)
         return status;
+    settle_gradient(rt, copy->storage->now);
     cebus_tensor_release(*grad);
     *grad = copy;
     return CEBUS_OK;
@@ -466,6 +473,17 @@ cebus_status cebus_backward(cebus_runtime *rt, cebus_tensor *root, cebus_tensor 
     return status;
 }
 
+/** A view that becomes a leaf leaves the graph of its base: a write to the base that depends on the
+ * leaf would close a circle. */
+static void mark_leaf(cebus_tensor *tensor, bool requires_grad)
+{
+    tensor->requires_grad = requires_grad;
+    if (requires_grad) {
+        cebus_tensor_release(tensor->base);
+        tensor->base = NULL;
+    }
+}
+
 cebus_status cebus_tensor_set_requires_grad(cebus_tensor *tensor, bool requires_grad)
 {
     static const char op[] = "set_requires_grad";
@@ -477,11 +495,11 @@ cebus_status cebus_tensor_set_requires_grad(cebus_tensor *tensor, bool requires_
     cebus_status status = cebus_runtime_lock(tensor->rt, op);
     if (status != CEBUS_OK)
         return status;
-    if (tensor->node != NULL)
+    if (cebus_node_of(tensor->rt, tensor, &status) != NULL)
         status = cebus_fail(CEBUS_AUTOGRAD_ERROR, op,
                             "only leaves collect a gradient; cebus_detach() it first");
-    else
-        tensor->requires_grad = requires_grad;
+    else if (status == CEBUS_OK)
+        mark_leaf(tensor, requires_grad);
     cebus_runtime_unlock(tensor->rt);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/autograd/rebase.h"
+#include "lineage/cost.h"
 
 static _Thread_local bool gradients_disabled;
 
@@ -203,6 +204,8 @@ void cebus_node_park(cebus_runtime *rt, cebus_node *node)
             continue;
         cebus_value_park(&version->value);
         cebus_candidate_unhold(rt, version);
+        if (version->value.holders == 0)
+            cebus_cost_return(&rt->lineage, &version->value);
     }
 }
 

@@ -26,6 +26,7 @@ typedef enum cebus_rung {
     CEBUS_RUNG_EVICT,   /**< the policy's victims */
     CEBUS_RUNG_CUT,     /**< records were cut to free leaves only they kept */
     CEBUS_RUNG_COMPACT, /**< blocks were moved together */
+    CEBUS_RUNG_LAST_RESORT, /**< leaf gradients went, too */
     CEBUS_RUNG_FAILED,
 } cebus_rung;
 
