@@ -93,7 +93,8 @@ static cebus_status run(const cebus_launch *launch, cebus_conv_way way)
     if (status != CEBUS_OK)
         return status;
     if (plan_workspace(&p) > launch->workspace_bytes)
-        return CEBUS_DEVICE_ERROR; /* host memory ran out when the workspace was asked for */
+        return cebus_fail(CEBUS_DEVICE_ERROR, "conv",
+                          "host memory ran out while its workspace was measured: try again");
     inputs_pack(&p);
     p.job.scratch = (char *)launch->workspace + p.pack.bytes;
     if (p.dnnl)

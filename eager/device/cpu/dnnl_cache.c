@@ -375,6 +375,12 @@ static cebus_dnnl_plan *cache_insert(cebus_dnnl *dnnl, const cebus_dnnl_plan *li
     return plan;
 }
 
+static cebus_status no_host_memory(void)
+{
+    return cebus_fail(CEBUS_DEVICE_ERROR, "oneDNN",
+                      "no host memory to make a primitive: free some, then try again");
+}
+
 cebus_status cebus_dnnl_find(const cebus_launch *launch, cebus_dnnl_maker maker, const void *key,
                              size_t key_bytes, const cebus_dnnl_plan **out)
 {
@@ -385,7 +391,7 @@ cebus_status cebus_dnnl_find(const cebus_launch *launch, cebus_dnnl_maker maker,
     if (!cpu->dnnl)
         cpu->dnnl = cache_create();
     if (!cpu->dnnl)
-        return CEBUS_DEVICE_ERROR;
+        return no_host_memory();
     cebus_dnnl_plan like = {
         .hash = hash_bytes(key, key_bytes),
         .maker = maker,
@@ -396,7 +402,7 @@ cebus_status cebus_dnnl_find(const cebus_launch *launch, cebus_dnnl_maker maker,
     if (!plan)
         plan = cache_insert(cpu->dnnl, &like, key);
     if (!plan)
-        return CEBUS_DEVICE_ERROR;
+        return no_host_memory();
     plan->tick = ++cpu->dnnl->tick;
     *out = plan->name ? plan : NULL;
     return CEBUS_OK;
@@ -472,7 +478,10 @@ cebus_status cebus_dnnl_plan_run(const cebus_launch *launch, const cebus_dnnl_pl
     if (status == dnnl_success)
         status = dnnl_stream_wait(stream);
     threads_set(former);
-    return status == dnnl_success ? CEBUS_OK : CEBUS_DEVICE_ERROR;
+    if (status != dnnl_success)
+        return cebus_fail(CEBUS_DEVICE_ERROR, "oneDNN", "%s failed (status %d)", plan->name,
+                          (int)status);
+    return CEBUS_OK;
 }
 
 #else
