@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/arrays.h"
 #include "tests/support/strided.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -339,7 +340,7 @@ static void dropout(cebus_test *t)
 
 /* ---- determinism and errors -------------------------------------------------------------- */
 
-static cebus_status backward_bytes(cebus_test *t, const inputs *in, cebus_tensor **out)
+static cebus_status gradient_of_k(cebus_test *t, const inputs *in, cebus_tensor **out)
 {
     cebus_attention_options options = {.is_causal = true, .dropout_p = 0.1};
     cebus_tensor *result = NULL, *sum = NULL;
@@ -362,18 +363,34 @@ static void determinism(cebus_test *t)
 {
     const problem p = {3, 150, 150, 20, 20, true, 0};
     inputs in = make_inputs(t, &p, CEBUS_F32, CEBUS_TEST_PLAIN);
-    double *bits[2];
+    cebus_tensor *grads[2];
     OK(t, cebus_tensor_set_requires_grad(in.k, true));
-    for (int i = 0; i < 2; i++) {
-        cebus_tensor *grad;
-        OK(t, backward_bytes(t, &in, &grad));
-        bits[i] = cebus_test_doubles(t, grad);
-        cebus_tensor_release(grad);
-    }
-    EXPECT(t, bits[0] && bits[1] && memcmp(bits[0], bits[1], sizeof(double) * 3 * 150 * 20) == 0);
-    free(bits[0]);
-    free(bits[1]);
+    for (int i = 0; i < 2; i++)
+        OK(t, gradient_of_k(t, &in, &grads[i]));
+    cebus_test_same_bits(t, "twice", grads[0], grads[1]);
+    cebus_tensor_release(grads[0]);
+    cebus_tensor_release(grads[1]);
     drop(&in);
+}
+
+static void check_threads(cebus_test *t)
+{
+    const problem large = {5, 120, 130, 16, 20, true, 0};
+    inputs in = make_inputs(t, &large, CEBUS_F32, CEBUS_TEST_PLAIN);
+    cebus_attention_options options = {.is_causal = true};
+    cebus_tensor *out;
+    OK(t, cebus_scaled_dot_product_attention(t->rt, in.q, in.k, in.v, &options, &out));
+    expect_values(t, "threads", &large, CEBUS_F32, &in, out);
+    cebus_tensor_release(out);
+    drop(&in);
+    determinism(t);
+    gradients(t);
+}
+
+static void threads(cebus_test *t)
+{
+    for (int n = 2; n < 5; n++)
+        cebus_test_with_threads(t, n, check_threads);
 }
 
 static cebus_tensor *f32(cebus_test *t, int ndim, const int64_t *shape)
@@ -453,6 +470,7 @@ const cebus_case cebus_cases_attention[] = {
     {"attention/bool_mask_gradient", bool_mask_gradient},
     {"attention/dropout", dropout},
     {"attention/determinism", determinism},
+    {"attention/threads", threads},
     {"attention/shape_errors", shape_errors},
     {"attention/other_errors", other_errors},
     {NULL, NULL},

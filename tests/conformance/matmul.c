@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/arrays.h"
 #include "tests/support/strided.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -175,8 +176,8 @@ static void check_pair(cebus_test *t, const pair *p, cebus_dtype dtype, layouts 
     double *want = multiply(av, &as, bv, &bs);
     cebus_tensor *a = make(t, l.a, dtype, av, &p->a, l.flip);
     cebus_tensor *b = make(t, l.b, dtype, bv, &p->b, l.flip), *c = NULL;
-    snprintf(what, sizeof what, "%s pair %d layouts %d %d %d", cebus_dtype_name(dtype),
-             (int)(p - pairs), l.a, l.b, l.flip);
+    snprintf(what, sizeof what, "%s product of %dx%dx%d, layouts %d %d %d", cebus_dtype_name(dtype),
+             (int)from_end(&as, 1), (int)from_end(&as, 0), (int)from_end(&bs, 0), l.a, l.b, l.flip);
     if (a && b && cebus_matmul(t->rt, a, b, &c) == CEBUS_OK) {
         EXPECT(t, cebus_tensor_ndim(c) == p->out_ndim);
         expect(t, what, c, want, count(&os), dtype);
@@ -380,26 +381,36 @@ static void linear_gradients(cebus_test *t)
 
 /* ---- determinism and errors -------------------------------------------------------------- */
 
-/* Twice the same bits, and those of an operand that was copied first. */
 static void determinism(cebus_test *t)
 {
     for (size_t d = 0; d < LENGTH(types); d++) {
         cebus_tensor *a = cebus_test_tensor(t, types[d], 31, 1, 0, 3, (int64_t[]){3, 150, 120});
         cebus_tensor *b = cebus_test_tensor(t, types[d], 32, 1, 0, 2, (int64_t[]){120, 140});
-        double *values[2];
-        for (int i = 0; i < 2; i++) {
-            cebus_tensor *c = NULL;
-            OK(t, cebus_matmul(t->rt, a, b, &c));
-            values[i] = cebus_test_doubles(t, c);
-            cebus_tensor_release(c);
-        }
-        EXPECT(t, values[0] && values[1] &&
-                      memcmp(values[0], values[1], sizeof(double) * 3 * 150 * 140) == 0);
-        free(values[0]);
-        free(values[1]);
+        cebus_tensor *c[2];
+        for (int i = 0; i < 2; i++)
+            OK(t, cebus_matmul(t->rt, a, b, &c[i]));
+        cebus_test_same_bits(t, "twice", c[0], c[1]);
         cebus_tensor_release(a);
         cebus_tensor_release(b);
+        cebus_tensor_release(c[0]);
+        cebus_tensor_release(c[1]);
     }
+}
+
+/* Large enough to be shared: one matrix by its tiles, several by turns. */
+static void check_threads(cebus_test *t)
+{
+    static const pair large[] = {{{2, {150, 140}}, {2, {140, 130}}, 2},
+                                 {{3, {7, 60, 50}}, {3, {7, 50, 70}}, 3}};
+    for (size_t i = 0; i < LENGTH(large); i++)
+        check_pair(t, &large[i], CEBUS_F32, (layouts){CEBUS_TEST_PLAIN, CEBUS_TEST_PLAIN, false});
+    determinism(t);
+}
+
+static void threads(cebus_test *t)
+{
+    for (int n = 2; n < 6; n++)
+        cebus_test_with_threads(t, n, check_threads);
 }
 
 static void matmul_errors(cebus_test *t)
@@ -463,6 +474,7 @@ const cebus_case cebus_cases_matmul[] = {
     {"matmul/transposed_gradients", transposed_gradients},
     {"matmul/errors", matmul_errors},
     {"matmul/determinism", determinism},
+    {"matmul/threads", threads},
     {"linear/values", linear_values},
     {"linear/without_features", linear_without_features},
     {"linear/gradients", linear_gradients},

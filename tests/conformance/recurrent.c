@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/arrays.h"
 #include "tests/support/strided.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -232,32 +233,36 @@ static void expect(cebus_test *t, const network *n, const char *what, cebus_tens
     free(values);
 }
 
-static void check_values(cebus_test *t, network *n, cebus_test_layout layout)
+/* `given`, or zeros, in an array of its own. */
+static double *start_of(cebus_test *t, cebus_tensor *given, int64_t count)
+{
+    return given ? cebus_test_doubles(t, given) : calloc((size_t)count + 1, sizeof(double));
+}
+
+static void expect_reference(cebus_test *t, const network *n, const cebus_recurrent_result *got)
 {
     const int64_t state = cells(n) * rows(n) * n->hidden;
+    double *h = start_of(t, n->state.h, state), *c = start_of(t, n->state.c, state);
+    double *y = run_reference(t, n, h, c);
+    expect(t, n, "out", got->out, y, n->steps * rows(n) * directions(n) * n->hidden);
+    expect(t, n, "h", got->h, h, state);
+    EXPECT(t, n->lstm == (got->c != NULL));
+    if (got->c)
+        expect(t, n, "c", got->c, c, state);
+    free(h);
+    free(c);
+    free(y);
+}
+
+static void check_values(cebus_test *t, network *n, cebus_test_layout layout)
+{
     cebus_recurrent_result out;
     make(t, n, layout);
-    double *h = calloc((size_t)state, sizeof *h), *c = calloc((size_t)state, sizeof *c);
-    double *h0 = read_or_null(t, n->state.h), *c0 = read_or_null(t, n->state.c);
-    if (h0)
-        memcpy(h, h0, (size_t)state * sizeof *h);
-    if (c0)
-        memcpy(c, c0, (size_t)state * sizeof *c);
-    double *y = run_reference(t, n, h, c);
     OK(t, run(t->rt, n, &out));
-    expect(t, n, "out", out.out, y, n->steps * rows(n) * directions(n) * n->hidden);
-    expect(t, n, "h", out.h, h, state);
-    EXPECT(t, n->lstm == (out.c != NULL));
-    if (out.c)
-        expect(t, n, "c", out.c, c, state);
+    expect_reference(t, n, &out);
     cebus_tensor_release(out.out);
     cebus_tensor_release(out.h);
     cebus_tensor_release(out.c);
-    free(h);
-    free(c);
-    free(h0);
-    free(c0);
-    free(y);
     for_each(n, cebus_tensor_release);
 }
 
@@ -437,6 +442,18 @@ static void deep_gradients(cebus_test *t)
 
 /* ---- dropout, determinism, errors -------------------------------------------------------- */
 
+/* True when some element differs. */
+static bool differ(cebus_test *t, cebus_tensor *a, cebus_tensor *b)
+{
+    double *x = cebus_test_doubles(t, a), *y = cebus_test_doubles(t, b);
+    bool different = false;
+    for (int64_t i = 0; x && y && i < cebus_tensor_numel(a); i++)
+        different = different || x[i] != y[i];
+    free(x);
+    free(y);
+    return different;
+}
+
 static void dropout(cebus_test *t)
 {
     network n = {.lstm = true,
@@ -448,52 +465,63 @@ static void dropout(cebus_test *t)
                  .dtype = CEBUS_F32};
     cebus_recurrent_options options = {.num_layers = 2, .dropout = 0.5};
     cebus_tensor *outs[3];
-    double *values[3];
     make(t, &n, CEBUS_TEST_PLAIN);
     for (int i = 0; i < 3; i++) { /* not training; training twice */
         cebus_recurrent_result result;
         options.training = i > 0;
         OK(t, cebus_lstm(t->rt, n.x, NULL, n.weights, &options, &result));
         outs[i] = result.out;
-        values[i] = cebus_test_doubles(t, result.out);
         cebus_tensor_release(result.h);
         cebus_tensor_release(result.c);
     }
-    EXPECT(t, memcmp(values[0], values[1], 24 * sizeof(double)) != 0);
-    EXPECT(t, memcmp(values[1], values[2], 24 * sizeof(double)) != 0);
-    for (int i = 0; i < 3; i++) {
-        free(values[i]);
+    EXPECT(t, differ(t, outs[0], outs[1]));
+    EXPECT(t, differ(t, outs[1], outs[2]));
+    for (int i = 0; i < 3; i++)
         cebus_tensor_release(outs[i]);
+    for_each(&n, cebus_tensor_release);
+}
+
+static void check_bits(cebus_test *t, bool lstm)
+{
+    network n = {.lstm = lstm,
+                 .bidirectional = true,
+                 .layers = 1,
+                 .steps = 5,
+                 .batch = 40,
+                 .inputs = 30,
+                 .hidden = 50,
+                 .dtype = CEBUS_F32};
+    cebus_tensor *outs[2];
+    make(t, &n, CEBUS_TEST_PLAIN);
+    for (int i = 0; i < 2; i++) {
+        cebus_recurrent_result out;
+        OK(t, run(t->rt, &n, &out));
+        outs[i] = out.out;
+        cebus_tensor_release(out.h);
+        cebus_tensor_release(out.c);
     }
+    cebus_test_same_bits(t, "twice", outs[0], outs[1]);
+    cebus_tensor_release(outs[0]);
+    cebus_tensor_release(outs[1]);
     for_each(&n, cebus_tensor_release);
 }
 
 static void determinism(cebus_test *t)
 {
-    for (int lstm = 0; lstm < 2; lstm++) {
-        network n = {.lstm = lstm,
-                     .bidirectional = true,
-                     .layers = 1,
-                     .steps = 5,
-                     .batch = 40,
-                     .inputs = 30,
-                     .hidden = 50,
-                     .dtype = CEBUS_F32};
-        double *bits[2];
-        make(t, &n, CEBUS_TEST_PLAIN);
-        for (int i = 0; i < 2; i++) {
-            cebus_recurrent_result out;
-            OK(t, run(t->rt, &n, &out));
-            bits[i] = cebus_test_doubles(t, out.out);
-            cebus_tensor_release(out.out);
-            cebus_tensor_release(out.h);
-            cebus_tensor_release(out.c);
-        }
-        EXPECT(t, memcmp(bits[0], bits[1], 5 * 40 * 100 * sizeof(double)) == 0);
-        free(bits[0]);
-        free(bits[1]);
-        for_each(&n, cebus_tensor_release);
-    }
+    check_bits(t, false);
+    check_bits(t, true);
+}
+
+static void check_threads(cebus_test *t)
+{
+    wide_values(t);
+    determinism(t);
+}
+
+static void threads(cebus_test *t)
+{
+    for (int n = 2; n < 5; n++)
+        cebus_test_with_threads(t, n, check_threads);
 }
 
 static void layer_errors(cebus_test *t)

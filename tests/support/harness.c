@@ -14,7 +14,7 @@ static void run_case(const char *device, const cebus_case *c, cebus_test *t)
 {
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     options.device = device;
-    *t = (cebus_test){.name = c->name};
+    *t = (cebus_test){.name = c->name, .device = device};
     if (cebus_runtime_create(&options, &t->rt) != CEBUS_OK) {
         cebus_test_fail(t, __FILE__, __LINE__, "no runtime: %s", cebus_last_error()->message);
         return;
@@ -39,6 +39,21 @@ int cebus_harness_run(const char *device, const cebus_case *const *families, siz
     }
     printf("1..%d\n", number);
     return failed;
+}
+
+void cebus_test_with_threads(cebus_test *t, int threads, void (*run)(cebus_test *t))
+{
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cebus_runtime *single = t->rt;
+    options.device = t->device;
+    options.threads = threads;
+    if (cebus_runtime_create(&options, &t->rt) == CEBUS_OK) {
+        run(t);
+        cebus_runtime_destroy(t->rt);
+    } else {
+        cebus_test_fail(t, __FILE__, __LINE__, "no runtime: %s", cebus_last_error()->message);
+    }
+    t->rt = single;
 }
 
 void cebus_test_fail(cebus_test *t, const char *file, int line, const char *format, ...)

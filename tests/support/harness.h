@@ -14,6 +14,7 @@
 typedef struct cebus_test {
     cebus_runtime *rt; /**< fresh for each case, unlimited budget, seed 0 */
     const char *name;
+    const char *device; /**< that of rt */
     int failures;
     char message[512]; /**< of the first failure */
 } cebus_test;
@@ -49,6 +50,9 @@ void cebus_test_fail(cebus_test *t, const char *file, int line, const char *form
     cebus_test_expect_failure(t, __FILE__, __LINE__, status, text, (expression))
 void cebus_test_expect_failure(cebus_test *t, const char *file, int line, cebus_status want,
                                const char *text, cebus_status got);
+
+/** Runs a case on a runtime of its own with so many threads; its failures count for `t`. */
+void cebus_test_with_threads(cebus_test *t, int threads, void (*run)(cebus_test *t));
 
 /** Deterministic host noise in [-1, 1). */
 double cebus_test_noise(uint64_t seed, uint64_t index);

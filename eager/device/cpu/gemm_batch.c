@@ -42,12 +42,13 @@ static void cut_matrix(gemm_cut *cut, int64_t m, int64_t n, int threads)
 {
     double best = -1;
     for (int down = 1; down <= threads; down++) {
-        double border = (double)m / down + (double)n / (threads / down);
+        const int across = threads / down;
+        double border = (double)m / down + (double)n / across;
         if (threads % down != 0 || (best >= 0 && border > best))
             continue;
         best = border;
         cut->tile_m = part_length(m, down);
-        cut->tile_n = part_length(n, threads / down);
+        cut->tile_n = part_length(n, across);
     }
     cut->down = divide_up(m, cut->tile_m);
     cut->across = divide_up(n, cut->tile_n);
