@@ -12,16 +12,17 @@
 
 /** Formulas that take more than one expression. */
 #define CEBUS_DEFINE_FORMULAS(T, S)                                                                \
+    /* x Phi(x) */                                                                                 \
     CEBUS_INLINE T cebus_gelu_##S(T x)                                                             \
     {                                                                                              \
-        return (T)0.5 * x * ((T)1 + cebus_erf_##S(x * (T)0.70710678118654752440));                 \
+        T density;                                                                                 \
+        return x * cebus_normal_##S(x, &density);                                                  \
     }                                                                                              \
     /* Phi(x) + x phi(x) */                                                                        \
     CEBUS_INLINE T cebus_gelu_slope_##S(T x)                                                       \
     {                                                                                              \
-        T cdf = (T)0.5 * ((T)1 + cebus_erf_##S(x * (T)0.70710678118654752440));                    \
-        T pdf = (T)0.39894228040143267794 * cebus_exp_##S((T)-0.5 * x * x);                        \
-        return cdf + x * pdf;                                                                      \
+        T density, cdf = cebus_normal_##S(x, &density);                                            \
+        return cdf + x * density;                                                                  \
     }                                                                                              \
     /* (1 + tanh u) / 2 = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3) */                     \
     CEBUS_INLINE T cebus_gelu_tanh_gate_##S(T x)                                                   \

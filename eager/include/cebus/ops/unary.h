@@ -6,7 +6,8 @@
  * Types: f32, f64, f16 and bf16 (the narrow ones are computed in f32 and rounded once); neg, abs,
  * sign, square, relu and clamp also take i64, i32 and u8, and wrap. Other types are
  * #CEBUS_DTYPE_MISMATCH. Domains are those of IEEE: log(-1) is NaN, 1/0 is infinite; a NaN stays a
- * NaN (but sign(NaN) is 0). f32 results of the transcendental functions are within 2.5 ulp.
+ * NaN (but sign(NaN) is 0). f32 results of exp, log, tanh, sigmoid and erf are within 2.5 ulp, of
+ * gelu within 2e-7 |x|.
  *
  * All have gradients, computed in one pass; each says what it keeps for it.
  */
