@@ -609,9 +609,15 @@ static void cell_errors(cebus_test *t)
 }
 
 const cebus_case cebus_cases_recurrent[] = {
-    {"recurrent/layer_values", layer_values},     {"recurrent/wide_values", wide_values},
-    {"recurrent/cell_values", cell_values},       {"recurrent/gradients", gradients},
-    {"recurrent/deep_gradients", deep_gradients}, {"recurrent/dropout", dropout},
-    {"recurrent/determinism", determinism},       {"recurrent/layer_errors", layer_errors},
-    {"recurrent/cell_errors", cell_errors},       {NULL, NULL},
+    {"recurrent/layer_values", layer_values},
+    {"recurrent/wide_values", wide_values},
+    {"recurrent/cell_values", cell_values},
+    {"recurrent/gradients", gradients},
+    {"recurrent/deep_gradients", deep_gradients},
+    {"recurrent/dropout", dropout},
+    {"recurrent/determinism", determinism},
+    {"recurrent/threads", threads},
+    {"recurrent/layer_errors", layer_errors},
+    {"recurrent/cell_errors", cell_errors},
+    {NULL, NULL},
 };
