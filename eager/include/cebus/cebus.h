@@ -11,6 +11,7 @@
 #include <cebus/log.h>
 #include <cebus/memory.h>
 #include <cebus/ops.h>
+#include <cebus/optim.h>
 #include <cebus/runtime.h>
 #include <cebus/tensor.h>
 
