@@ -363,9 +363,9 @@ static cebus_status finish_leaves(engine *e)
     cebus_status status = CEBUS_OK;
     for (size_t i = 0; i < e->leaves.count && status == CEBUS_OK; i++) {
         cebus_tensor *leaf = e->leaves.items[i];
-        status = leaf->grad != NULL ? accumulate_leaf(e->rt, &leaf->incoming,
-                                                      cebus_tensor_retain(leaf->grad))
-                                    : make_own(e->rt, &leaf->incoming);
+        status = leaf->grad != NULL
+                     ? accumulate_leaf(e->rt, &leaf->incoming, cebus_tensor_retain(leaf->grad))
+                     : make_own(e->rt, &leaf->incoming);
     }
     return status;
 }
@@ -426,9 +426,8 @@ static cebus_status first_gradient(cebus_runtime *rt, cebus_tensor *root, cebus_
                                    gradient->view.dtype != root->view.dtype))
             return cebus_fail(CEBUS_SHAPE_MISMATCH, name,
                               "the gradient has shape %s of %s, but the root has %s of %s",
-                              CEBUS_SHAPE(&gradient->view),
-                              cebus_dtype_name(gradient->view.dtype), CEBUS_SHAPE(&root->view),
-                              cebus_dtype_name(root->view.dtype));
+                              CEBUS_SHAPE(&gradient->view), cebus_dtype_name(gradient->view.dtype),
+                              CEBUS_SHAPE(&root->view), cebus_dtype_name(root->view.dtype));
         *out = status == CEBUS_OK ? cebus_tensor_retain(gradient) : NULL;
         return status;
     }
@@ -526,16 +525,22 @@ cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
     if (grad != NULL && (grad->rt != tensor->rt || grad->view.dtype != tensor->view.dtype ||
                          !cebus_view_same_shape(&grad->view, &tensor->view)))
-        return cebus_fail(CEBUS_SHAPE_MISMATCH, op,
-                          "a gradient has its tensor's runtime, type and shape: %s of %s, not %s of "
-                          "%s",
-                          CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype),
-                          CEBUS_SHAPE(&grad->view), cebus_dtype_name(grad->view.dtype));
-    cebus_status status = cebus_runtime_lock(tensor->rt, op);
-    if (status != CEBUS_OK)
+        return cebus_fail(
+            CEBUS_SHAPE_MISMATCH, op,
+            "a gradient has its tensor's runtime, type and shape: %s of %s, not %s of "
+            "%s",
+            CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype),
+            CEBUS_SHAPE(&grad->view), cebus_dtype_name(grad->view.dtype));
+    cebus_tensor *kept = NULL;
+    cebus_status status = grad != NULL ? cebus_detach(tensor->rt, grad, &kept) : CEBUS_OK;
+    if (status == CEBUS_OK)
+        status = cebus_runtime_lock(tensor->rt, op);
+    if (status != CEBUS_OK) {
+        cebus_tensor_release(kept);
         return status;
+    }
     cebus_tensor *former = tensor->grad;
-    tensor->grad = cebus_tensor_retain(grad);
+    tensor->grad = kept;
     cebus_tensor_release(former);
     cebus_runtime_unlock(tensor->rt);
     return CEBUS_OK;

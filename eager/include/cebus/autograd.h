@@ -23,7 +23,10 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_requires_grad(cebus_ten
 CEBUS_API bool cebus_tensor_requires_grad(const cebus_tensor *tensor);
 /** The accumulated gradient of a leaf, a new reference; *out is NULL when there is none. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_grad(cebus_tensor *tensor, cebus_tensor **out);
-/** Replaces the gradient (NULL drops it: the usual way to zero it between steps). */
+/**
+ * Replaces the gradient (NULL drops it: the usual way to zero it between steps) by a view of
+ * `grad` outside any graph, so that a tensor can never hold itself.
+ */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_grad(cebus_tensor *tensor,
                                                               cebus_tensor *grad);
 
