@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "eager/autograd/rebase.h"
 #include "eager/autograd/node.h"
+#include "eager/autograd/rebase.h"
 #include "eager/custom.h"
 #include "eager/debug.h"
 #include "eager/ladder.h"
@@ -21,10 +21,10 @@ typedef struct frame {
     cebus_call *call;
     cebus_node *node;
     uint64_t needs;
-    bool pinned;                            /**< the inputs are */
-    bool recordable;                        /**< a replay can make the outputs again */
-    cebus_pinned dependants;                /**< kept for a write to a leaf */
-    cebus_candidate *in[CEBUS_MAX_INPUTS];  /**< versions read */
+    bool pinned;                             /**< the inputs are */
+    bool recordable;                         /**< a replay can make the outputs again */
+    cebus_pinned dependants;                 /**< kept for a write to a leaf */
+    cebus_candidate *in[CEBUS_MAX_INPUTS];   /**< versions read */
     cebus_candidate *out[CEBUS_MAX_OUTPUTS]; /**< versions made (mutated leaves: the same) */
     cebus_tensor *tensors[CEBUS_MAX_OUTPUTS];
 } frame;
@@ -90,9 +90,8 @@ static cebus_status run_kernel(cebus_runtime *rt, const cebus_op *op,
     rt->in_kernel = true;
     cebus_status status = rt->device_ops->launch(rt->device, kernel, &prepared->launch);
     rt->in_kernel = false;
-    *out_ns = rt->cost_model == CEBUS_COST_ESTIMATED
-                  ? estimate_cost(op, prepared)
-                  : rt->device_ops->clock(rt->device) - start;
+    *out_ns = rt->cost_model == CEBUS_COST_ESTIMATED ? estimate_cost(op, prepared)
+                                                     : rt->device_ops->clock(rt->device) - start;
     rt->clock_ns += *out_ns;
     return status;
 }
@@ -111,9 +110,8 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
     if (kernel->workspace != NULL)
         prepared.launch.workspace_bytes = kernel->workspace(&prepared.launch);
     if (prepared.launch.workspace_bytes > 0) {
-        cebus_status status =
-            cebus_ladder_reserve(rt, prepared.launch.workspace_bytes, CEBUS_ZONE_TRANSIENT,
-                                 op->name, &workspace);
+        cebus_status status = cebus_ladder_reserve(rt, prepared.launch.workspace_bytes,
+                                                   CEBUS_ZONE_TRANSIENT, op->name, &workspace);
         if (status != CEBUS_OK)
             return status;
         prepared.launch.workspace = rt->base + workspace->offset;
@@ -156,8 +154,10 @@ static cebus_status check_mutated(const frame *f, uint32_t i)
 {
     cebus_tensor *tensor = f->spec->in[i];
     if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name, "input %u, written in place, is "
-                                                               "missing", i);
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
+                          "input %u, written in place, is "
+                          "missing",
+                          i);
     for (int d = 0; d < tensor->view.ndim; d++) {
         if (tensor->view.strides[d] == 0 && tensor->view.shape[d] > 1)
             return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
@@ -287,8 +287,7 @@ static cebus_status place_outputs(frame *f)
         return CEBUS_OK;
     }
     for (uint32_t j = 0; j < f->spec->n_out; j++) {
-        cebus_status status =
-            cebus_candidate_place(f->rt, f->out[j], f->entry->zone, f->op->name);
+        cebus_status status = cebus_candidate_place(f->rt, f->out[j], f->entry->zone, f->op->name);
         if (status != CEBUS_OK)
             return status;
     }

@@ -116,7 +116,8 @@ static cebus_status check(const cebus_custom_op *op, uint32_t n_in)
 {
     static const char call[] = "call_custom";
     if (op == NULL || op->struct_size < sizeof *op)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, call, "the op is NULL or its struct_size not set");
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, call,
+                          "the op is NULL or its struct_size not set");
     if (op->name == NULL || op->run == NULL || (op->infer == NULL && op->mutates == 0))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, call, "the op lacks its name, run or infer");
     if (n_in > CEBUS_MAX_INPUTS || op->n_out < 1 || op->n_out > CEBUS_MAX_OUTPUTS)

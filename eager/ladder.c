@@ -31,7 +31,11 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
     }
 }
 
-typedef enum choice { CHOOSE_BY_POLICY, CHOOSE_ONE, CHOOSE_ONE_LAST_RESORT } choice;
+typedef enum choice {
+    CHOOSE_BY_POLICY,
+    CHOOSE_ONE,
+    CHOOSE_ONE_LAST_RESORT
+} choice;
 
 static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, choice how)
 {
@@ -41,8 +45,8 @@ static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, choice how)
                              .now = rt->clock_ns,
                              .last_resort = how == CHOOSE_ONE_LAST_RESORT};
     uint64_t start = rt->device_ops->clock(rt->device);
-    cebus_victims victims =
-        how == CHOOSE_BY_POLICY ? cebus_choose_victims(&chooser, bytes) : cebus_choose_one(&chooser);
+    cebus_victims victims = how == CHOOSE_BY_POLICY ? cebus_choose_victims(&chooser, bytes)
+                                                    : cebus_choose_one(&chooser);
     rt->stats.searches++;
     rt->stats.search_ns += rt->device_ops->clock(rt->device) - start;
     return victims;
@@ -52,9 +56,8 @@ static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, choice how)
 static void count_retry(cebus_runtime *rt, uint64_t bytes)
 {
     uint64_t idle = cebus_arena_free_bytes(&rt->arena);
-    uint64_t ppm = idle > bytes ? (uint64_t)(1e6 * (double)(idle - bytes) /
-                                             (double)rt->arena.capacity)
-                                : 0;
+    uint64_t ppm =
+        idle > bytes ? (uint64_t)(1e6 * (double)(idle - bytes) / (double)rt->arena.capacity) : 0;
     rt->stats.num_alloc_retries++;
     rt->stats.fragmentation_ppm_sum += ppm;
     rt->stats.fragmentation_ppm_max = cebus_max_u64(rt->stats.fragmentation_ppm_max, ppm);
@@ -131,8 +134,8 @@ cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
             return status;
         cebus_arena_move(&rt->arena, &move);
     }
-    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_COMPACTED,
-                                       .bytes = rt->stats.moved_bytes - before});
+    cebus_event_emit(
+        rt, (cebus_event){.kind = CEBUS_EVENT_COMPACTED, .bytes = rt->stats.moved_bytes - before});
     return CEBUS_OK;
 }
 

@@ -14,7 +14,8 @@
 
 #include "eager/runtime.h"
 
-/** *out is a used block without an owner. On failure nothing is lost: only more values are absent. */
+/** *out is a used block without an owner. On failure nothing is lost: only more values are absent.
+ */
 cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                   const char *op, cebus_block **out);
 

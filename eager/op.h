@@ -43,7 +43,9 @@ typedef struct cebus_launch {
 /**
  * A device's implementation. `workspace` (may be NULL: none) answers bytes for the same launch
  * with data pointers NULL; it must be a pure function of views, attributes and threads.
- * `run` returns CEBUS_OK or CEBUS_DEVICE_ERROR; arguments were checked by the op's infer.
+ * `run` returns CEBUS_OK, or a failure recorded by cebus_fail: CEBUS_DEVICE_ERROR, or
+ * CEBUS_INVALID_ARGUMENT for what only the data shows (an index out of range; found before anything
+ * is written). Shapes and types were checked by the op's infer.
  */
 typedef struct cebus_kernel {
     const char *op; /**< name of the op it implements; NULL ends a table */

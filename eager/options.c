@@ -47,16 +47,18 @@ static cebus_status check(const cebus_runtime_options *options)
     if (options->cost_model != CEBUS_COST_MEASURED && options->cost_model != CEBUS_COST_ESTIMATED)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "unknown cost_model %d",
                           (int)options->cost_model);
-    if (options->debug & ~(uint32_t)(CEBUS_DEBUG_HASH | CEBUS_DEBUG_CHAOS | CEBUS_DEBUG_WALK |
-                                    CEBUS_DEBUG_HOST))
+    if (options->debug &
+        ~(uint32_t)(CEBUS_DEBUG_HASH | CEBUS_DEBUG_CHAOS | CEBUS_DEBUG_WALK | CEBUS_DEBUG_HOST))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "unknown bits in debug: 0x%x",
                           (unsigned)options->debug);
     if (options->memory_budget > UINT64_C(1) << 56)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "a memory_budget of more than 2^56 bytes "
-                                                          "cannot be addressed");
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
+                          "a memory_budget of more than 2^56 bytes "
+                          "cannot be addressed");
     if (options->memory_budget > 0 && options->memory_budget < 4096)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "a memory_budget below 4 KiB holds no "
-                                                          "program");
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
+                          "a memory_budget below 4 KiB holds no "
+                          "program");
     if (host != NULL && (host->alloc == NULL || host->realloc == NULL || host->free == NULL))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "the host allocator lacks a function");
     return options->policy != NULL ? cebus_options_policy(options->policy, &policy) : CEBUS_OK;
@@ -86,11 +88,8 @@ static double suffix_factor(const char *suffix)
         const char *name;
         double factor;
     } suffixes[] = {
-        {"", 1},          {"B", 1},
-        {"KB", 1e3},      {"MB", 1e6},
-        {"GB", 1e9},      {"TB", 1e12},
-        {"KiB", 0x1p10},  {"MiB", 0x1p20},
-        {"GiB", 0x1p30},  {"TiB", 0x1p40},
+        {"", 1},      {"B", 1},        {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+        {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
     };
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         if (strcmp(suffix, suffixes[i].name) == 0)
@@ -109,8 +108,10 @@ cebus_status cebus_size_parse(const char *text, uint64_t whole, uint64_t *out_by
     char *end;
     double number = isdigit((unsigned char)text[0]) || text[0] == '.' ? strtod(text, &end) : -1;
     if (number < 0 || !isfinite(number))
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "\"%s\" is not a size: write 6GiB, 300MB, "
-                                                      "1048576 or 40%%", text);
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "\"%s\" is not a size: write 6GiB, 300MB, "
+                          "1048576 or 40%%",
+                          text);
     while (*end == ' ')
         end++;
     double factor = strcmp(end, "%") == 0 ? (double)whole / 100 : suffix_factor(end);

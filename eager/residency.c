@@ -34,8 +34,8 @@ static bool is_throw_away(const cebus_candidate *candidate)
 static cebus_status start_from_old(cebus_runtime *rt, cebus_candidate *old, cebus_candidate *fresh,
                                    const char *op)
 {
-    bool last_read = !is_throw_away(fresh) && old->value.plan_uses == 1 && old->value.holders == 0 &&
-                     old->value.pins == 1 && old->exports == 0 &&
+    bool last_read = !is_throw_away(fresh) && old->value.plan_uses == 1 &&
+                     old->value.holders == 0 && old->value.pins == 1 && old->exports == 0 &&
                      cebus_value_is_replayable(&old->value);
     if (last_read) {
         cebus_candidate_move(rt, old, fresh);
@@ -162,8 +162,9 @@ static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_rep
     cebus_replay_buffer *buffer = &rt->replay;
     cebus_status status = cebus_replay_build(&rt->lineage, target, out);
     if (status == CEBUS_NOT_REPLAYABLE)
-        return cebus_fail(status, op, "an input was given up and cannot be rebuilt: a defect of "
-                                      "cebus");
+        return cebus_fail(status, op,
+                          "an input was given up and cannot be rebuilt: a defect of "
+                          "cebus");
     if (status == CEBUS_OK && out->count > buffer->capacity) {
         size_t capacity = 2 * out->count;
         cebus_call **calls = cebus_pool_alloc(&rt->pool, capacity * sizeof *calls);

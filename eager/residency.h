@@ -4,8 +4,8 @@
  * Missing versions are rebuilt by running a list of recorded calls (lineage/replay.h) without
  * recursion; nothing is recorded twice, siblings that are still there are not overwritten, no
  * random number is drawn anew. What the list still needs is protected from eviction; when that
- * leaves too little room the protection is lifted (ladder.h) and the list is made again for what went
- * missing, a bounded number of times.
+ * leaves too little room the protection is lifted (ladder.h) and the list is made again for what
+ * went missing, a bounded number of times.
  */
 #ifndef CEBUS_EAGER_RESIDENCY_H
 #define CEBUS_EAGER_RESIDENCY_H

@@ -50,8 +50,7 @@ static void destroy(cebus_runtime *rt)
                            rt->replay.capacity * sizeof *rt->replay.calls);
     cebus_pool_free_object(&rt->pool, rt->stack.frames,
                            rt->stack.capacity * sizeof *rt->stack.frames);
-    cebus_pool_free_object(&rt->pool, rt->ops.entries,
-                           rt->ops.capacity * sizeof *rt->ops.entries);
+    cebus_pool_free_object(&rt->pool, rt->ops.entries, rt->ops.capacity * sizeof *rt->ops.entries);
     cebus_pool_free_object(&rt->pool, rt->events.events,
                            rt->events.capacity * sizeof *rt->events.events);
     cebus_arena_deinit(&rt->arena);
@@ -87,7 +86,9 @@ void cebus_event_emit(cebus_runtime *rt, cebus_event event)
 /** Hands the queue over in pieces, each outside the lock, so that hooks may call cebus. */
 static void deliver_events(cebus_runtime *rt)
 {
-    enum { PIECE = 64 };
+    enum {
+        PIECE = 64
+    };
     cebus_event piece[PIECE];
     cebus_event_queue *queue = &rt->events;
     while (queue->count > 0) {

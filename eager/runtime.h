@@ -75,21 +75,21 @@ struct cebus_runtime {
     cebus_device *device;
     void *device_context;
     cebus_device_info info;
-    char *base;             /**< address of offset 0 */
-    uint64_t slab_bytes;    /**< reserved address space: the most the budget can grow to */
+    char *base;          /**< address of offset 0 */
+    uint64_t slab_bytes; /**< reserved address space: the most the budget can grow to */
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
     cebus_replay_buffer replay;
     cebus_replay_stack stack;
 
-    uint64_t clock_ns;      /**< summed cost of all calls, replays included: what ages count */
+    uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;
     uint64_t node_sequence, node_epoch; /**< graph nodes made; backward visits */
     cebus_cost_model cost_model;
     uint32_t debug;
-    uint64_t chaos;         /**< state of the chaos mode's generator */
-    int trial;              /**< > 0: another way will be tried if memory runs out, so no report */
-    cebus_rung rung;        /**< highest rung the running request climbed */
+    uint64_t chaos;  /**< state of the chaos mode's generator */
+    int trial;       /**< > 0: another way will be tried if memory runs out, so no report */
+    cebus_rung rung; /**< highest rung the running request climbed */
 
     cebus_memory_stats stats;
     cebus_event_queue events;

@@ -20,8 +20,7 @@ cebus_status cebus_runtime_memory_stats(cebus_runtime *rt, cebus_memory_stats *o
     static const char op[] = "memory_stats";
     if (out == NULL || out->struct_size < sizeof(size_t))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s",
-                          out == NULL ? "out is NULL"
-                                      : "initialize with CEBUS_MEMORY_STATS_INIT");
+                          out == NULL ? "out is NULL" : "initialize with CEBUS_MEMORY_STATS_INIT");
     cebus_status status = cebus_runtime_lock(rt, op);
     if (status != CEBUS_OK)
         return status;

@@ -35,8 +35,7 @@ bool cebus_dtype_is_float(cebus_dtype dtype)
     return dtype == CEBUS_F32 || dtype == CEBUS_F64 || dtype == CEBUS_F16 || dtype == CEBUS_BF16;
 }
 
-cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage,
-                                  const cebus_view *view)
+cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage, const cebus_view *view)
 {
     cebus_tensor *tensor = cebus_pool_alloc(&rt->pool, sizeof *tensor);
     if (tensor == NULL)
@@ -86,8 +85,8 @@ void cebus_tensor_release(cebus_tensor *tensor)
         destroy(tensor);
 }
 
-cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *tensor,
-                                const char *op, const char *what)
+cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *tensor, const char *op,
+                                const char *what)
 {
     if (rt == NULL)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the runtime is NULL");

@@ -15,7 +15,7 @@ struct cebus_tensor {
     cebus_runtime *rt;
     cebus_storage *storage; /**< counted */
     cebus_view view;
-    bool requires_grad;     /**< a leaf that collects a gradient */
+    bool requires_grad; /**< a leaf that collects a gradient */
     uint32_t node_output;
     struct cebus_node *node; /**< what computed it, counted; NULL: a leaf of the graph */
     uint64_t node_rebased;   /**< storage->rebased when node was set (views only) */
@@ -28,8 +28,8 @@ struct cebus_tensor {
 cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage,
                                   const cebus_view *view);
 /** Fails unless `tensor` is not NULL and belongs to `rt`; `what` names the argument. */
-cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *tensor,
-                                const char *op, const char *what);
+cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *tensor, const char *op,
+                                const char *what);
 
 /** An absent-until-written tensor with bytes (undefined contents), as kernels' outputs are. */
 cebus_status cebus_tensor_empty_like(cebus_runtime *rt, const cebus_view *view, cebus_zone zone,

@@ -55,8 +55,7 @@ static cebus_status check_bytes(const cebus_tensor *tensor, const void *data, si
     if (bytes != wanted)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
                           "%zu bytes given, but shape %s of %s has %" PRIu64, bytes,
-                          CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype),
-                          wanted);
+                          CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype), wanted);
     if (data == NULL && bytes > 0)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "data is NULL");
     return CEBUS_OK;

@@ -18,7 +18,8 @@ cebus_shape_text cebus_shape_format(const cebus_view *view);
 void cebus_view_contiguous(cebus_view *out, cebus_dtype dtype, int ndim, const int64_t *shape);
 
 /** Same shape and dtype as `like`; strides dense in the memory order of `like` (so that
- * elementwise results of channels-last inputs stay channels-last), row-major if that is not dense. */
+ * elementwise results of channels-last inputs stay channels-last), row-major if that is not dense.
+ */
 void cebus_view_like(cebus_view *out, const cebus_view *like, cebus_dtype dtype);
 
 int64_t cebus_view_numel(const cebus_view *view);
@@ -39,7 +40,8 @@ int64_t cebus_view_extent(const cebus_view *view);
 bool cebus_view_bytes(const cebus_view *view, uint64_t *out_bytes);
 
 /** The common shape by PyTorch's broadcasting rules; false when they do not go together. */
-bool cebus_view_broadcast(const cebus_view *a, const cebus_view *b, int *out_ndim, int64_t *out_shape);
+bool cebus_view_broadcast(const cebus_view *a, const cebus_view *b, int *out_ndim,
+                          int64_t *out_shape);
 /** `view` read as `shape`: stride 0 where it is repeated. The shapes must broadcast. */
 void cebus_view_expand(const cebus_view *view, int ndim, const int64_t *shape, cebus_view *out);
 

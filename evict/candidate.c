@@ -7,9 +7,8 @@ const char *cebus_candidate_reason(const cebus_candidate *candidate)
     if (candidate->value.pins > 0)
         return "in use by the running call";
     if (!cebus_value_is_replayable(&candidate->value))
-        return candidate->zone == CEBUS_ZONE_PERSISTENT
-                   ? "persistent"
-                   : "a leaf: nothing recorded can rebuild it";
+        return candidate->zone == CEBUS_ZONE_PERSISTENT ? "persistent"
+                                                        : "a leaf: nothing recorded can rebuild it";
     if (candidate->value.plan_uses > 0)
         return "needed by the running replay";
     return "evictable";

@@ -46,6 +46,7 @@ const cebus_policy *cebus_policy_at(size_t i);
 
 /** The two weights the shipped policies share. */
 uint64_t cebus_policy_weight_own(cebus_lineage *lineage, const cebus_candidate *candidate);
-uint64_t cebus_policy_weight_neighbourhood(cebus_lineage *lineage, const cebus_candidate *candidate);
+uint64_t cebus_policy_weight_neighbourhood(cebus_lineage *lineage,
+                                           const cebus_candidate *candidate);
 
 #endif

@@ -10,8 +10,8 @@ static size_t align16(size_t bytes)
     return (bytes + 15) & ~(size_t)15;
 }
 
-cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in,
-                              uint32_t n_out, size_t payload_bytes)
+cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in, uint32_t n_out,
+                              size_t payload_bytes)
 {
     size_t edges_at = align16(sizeof(cebus_call));
     size_t outs_at = edges_at + n_in * sizeof(cebus_edge);

@@ -25,24 +25,24 @@ typedef struct cebus_edge {
 } cebus_edge;
 
 struct cebus_call {
-    const void *op;        /**< opaque */
+    const void *op; /**< opaque */
     uint32_t n_in, n_out;
-    uint32_t refs;         /**< live outputs + graph nodes */
+    uint32_t refs; /**< live outputs + graph nodes */
     uint32_t live_outputs;
-    uint64_t cost_ns;      /**< of one run; the least measured */
+    uint64_t cost_ns; /**< of one run; the least measured */
     uint64_t seed, rng_offset;
-    uint64_t mark;         /**< visited in this epoch */
-    size_t bytes;          /**< of the whole allocation */
-    cebus_edge *in;        /**< n_in edges */
-    cebus_value **out;     /**< n_out, weak; NULL once dead or not made */
-    void *payload;         /**< the owner's: attributes and views; 16-byte aligned */
+    uint64_t mark;     /**< visited in this epoch */
+    size_t bytes;      /**< of the whole allocation */
+    cebus_edge *in;    /**< n_in edges */
+    cebus_value **out; /**< n_out, weak; NULL once dead or not made */
+    void *payload;     /**< the owner's: attributes and views; 16-byte aligned */
 };
 
 typedef struct cebus_lineage {
-    cebus_pool *pool;      /**< borrowed */
-    cebus_value *dead;     /**< waiting to be reaped */
-    uint64_t epoch;        /**< stamps visits; only ever grows */
-    uint64_t live_calls;   /**< records in memory */
+    cebus_pool *pool;    /**< borrowed */
+    cebus_value *dead;   /**< waiting to be reaped */
+    uint64_t epoch;      /**< stamps visits; only ever grows */
+    uint64_t live_calls; /**< records in memory */
     struct cebus_scratch {
         void **items;
         size_t count, capacity;
@@ -56,8 +56,8 @@ void cebus_lineage_deinit(cebus_lineage *lineage);
  * A record with room for its edges, outputs and `payload_bytes`; one reference, the caller's. NULL
  * without host memory. Nothing is linked yet: dress it, then cebus_call_link().
  */
-cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in,
-                              uint32_t n_out, size_t payload_bytes);
+cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in, uint32_t n_out,
+                              size_t payload_bytes);
 
 /** Sets edge i to read `value` (counts it). */
 void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value);

@@ -8,8 +8,8 @@
  * alike. Each giving-up makes a fresh forest node, so that a value which came back leaves no stale
  * root behind (a defect of two published implementations); coming back subtracts its cost and
  * keeps the class together, as in DTR: splits are not undone. Versions that are only parked
- * (value.h) are in no class: nobody is going to read them, and in a backward they would tie all that
- * is absent into one class that makes every price the same.
+ * (value.h) are in no class: nobody is going to read them, and in a backward they would tie all
+ * that is absent into one class that makes every price the same.
  */
 #ifndef CEBUS_LINEAGE_COST_H
 #define CEBUS_LINEAGE_COST_H

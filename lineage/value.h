@@ -24,18 +24,18 @@ struct cebus_edge;
 struct cebus_class;
 
 typedef struct cebus_value {
-    struct cebus_call *producer;    /**< counted; NULL: a leaf */
-    struct cebus_edge *consumers;   /**< records that read this version (weak, both ways) */
-    struct cebus_class *group;      /**< class of absent neighbours; NULL while resident (cost.h) */
+    struct cebus_call *producer;  /**< counted; NULL: a leaf */
+    struct cebus_edge *consumers; /**< records that read this version (weak, both ways) */
+    struct cebus_class *group;    /**< class of absent neighbours; NULL while resident (cost.h) */
     struct cebus_value *next_dead;
-    uint64_t bytes;                 /**< of the whole storage */
-    uint64_t group_cost;            /**< what it added to its class */
+    uint64_t bytes;      /**< of the whole storage */
+    uint64_t group_cost; /**< what it added to its class */
     uint32_t refs, holders;
-    uint32_t parked;                /**< of refs: names kept so that the version can be held again */
-    uint32_t pins;                  /**< uses by the running call: must stay */
-    uint32_t plan_uses;             /**< reads left in the running replay list */
-    uint32_t ghost_depth;           /**< longest chain of unheld versions behind it */
-    uint16_t output;                /**< its index among the producer's outputs */
+    uint32_t parked;      /**< of refs: names kept so that the version can be held again */
+    uint32_t pins;        /**< uses by the running call: must stay */
+    uint32_t plan_uses;   /**< reads left in the running replay list */
+    uint32_t ghost_depth; /**< longest chain of unheld versions behind it */
+    uint16_t output;      /**< its index among the producer's outputs */
     bool resident;
 } cebus_value;
 

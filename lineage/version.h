@@ -29,8 +29,8 @@ cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf);
 
 /**
  * The last handle to `value` went, but records still read it. Measures the chain of such ghosts
- * that ends in it; true when the chain should be cut here (cebus_version_cut on `value`), which keeps
- * a loop like `s += f(x)` at constant memory. O(inputs).
+ * that ends in it; true when the chain should be cut here (cebus_version_cut on `value`), which
+ * keeps a loop like `s += f(x)` at constant memory. O(inputs).
  */
 bool cebus_version_became_ghost(cebus_value *value);
 

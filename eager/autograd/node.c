@@ -52,8 +52,8 @@ uint64_t cebus_node_needs(cebus_runtime *rt, const cebus_op *op, cebus_tensor *c
 cebus_node *cebus_node_create_bare(cebus_runtime *rt, cebus_call *call)
 {
     size_t slots = call->n_in + call->n_out;
-    size_t bytes = sizeof(cebus_node) + call->n_in * sizeof(cebus_graph_edge) +
-                   slots * sizeof(cebus_saved);
+    size_t bytes =
+        sizeof(cebus_node) + call->n_in * sizeof(cebus_graph_edge) + slots * sizeof(cebus_saved);
     cebus_node *node = cebus_pool_alloc(&rt->pool, bytes);
     if (node == NULL)
         return NULL;

@@ -15,7 +15,7 @@ typedef struct cebus_node cebus_node;
 
 /** Where an input's gradient goes: to a node's output, or to a leaf tensor (exactly one). */
 typedef struct cebus_graph_edge {
-    cebus_node *node;   /**< counted */
+    cebus_node *node; /**< counted */
     uint32_t output;
     cebus_tensor *leaf; /**< counted */
 } cebus_graph_edge;
@@ -28,10 +28,10 @@ typedef struct cebus_saved {
 
 struct cebus_node {
     uint32_t refs;
-    uint32_t pending;   /**< backward: readers whose gradient is still to come */
-    uint64_t visited;   /**< backward: epoch of the last visit */
-    uint64_t sequence;  /**< when it was made: backward runs the latest first */
-    cebus_tensor **grads;     /**< backward: arrived so far, n_out; NULL outside */
+    uint32_t pending;     /**< backward: readers whose gradient is still to come */
+    uint64_t visited;     /**< backward: epoch of the last visit */
+    uint64_t sequence;    /**< when it was made: backward runs the latest first */
+    cebus_tensor **grads; /**< backward: arrived so far, n_out; NULL outside */
     cebus_node *next_dead;
     cebus_node *slices; /**< for a write through a view: the base's source to be (rebase.h) */
     bool freed;         /**< its saved versions were let go */

@@ -22,8 +22,7 @@ cebus_status cebus_rebase_check(cebus_runtime *rt, const cebus_op *op, cebus_ten
 
 cebus_node *cebus_view_node_create(cebus_runtime *rt, const cebus_op *op,
                                    const cebus_view *in_views, uint32_t n_in,
-                                   const cebus_view *out_view, const void *attrs,
-                                   size_t attr_bytes)
+                                   const cebus_view *out_view, const void *attrs, size_t attr_bytes)
 {
     size_t payload = (n_in + 1) * sizeof(cebus_view) + attr_bytes;
     cebus_call *call = cebus_call_create(&rt->lineage, op, n_in, 1, payload);
@@ -138,8 +137,7 @@ static void replace_source(cebus_runtime *rt, cebus_tensor *tensor, cebus_node *
         cebus_node_release(rt, former);
 }
 
-void cebus_rebase_attach(cebus_runtime *rt, cebus_node *node, uint32_t output,
-                         cebus_tensor *tensor)
+void cebus_rebase_attach(cebus_runtime *rt, cebus_node *node, uint32_t output, cebus_tensor *tensor)
 {
     tensor->storage->rebased++;
     if (tensor->base == NULL) {
@@ -159,8 +157,8 @@ static cebus_node *renew(cebus_runtime *rt, cebus_tensor *tensor, cebus_status *
     cebus_node *former = tensor->node, *node = NULL;
     cebus_graph_edge edge = cebus_graph_edge_of(rt, tensor->base);
     if (edge.node != NULL || edge.leaf != NULL) {
-        node = cebus_view_node_create(rt, &as_view_op, &tensor->base->view, 1, &tensor->view, NULL,
-                                      0);
+        node =
+            cebus_view_node_create(rt, &as_view_op, &tensor->base->view, 1, &tensor->view, NULL, 0);
         if (node == NULL) {
             cebus_graph_edge_release(rt, &edge);
             *out_status = CEBUS_OUT_OF_HOST_MEMORY;

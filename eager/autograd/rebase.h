@@ -20,7 +20,7 @@ cebus_node *cebus_rebase_reserve(cebus_runtime *rt, cebus_tensor *view);
 
 /** `node` computed what was written to `tensor`: it, or its base, gets a new source. */
 void cebus_rebase_attach(cebus_runtime *rt, cebus_node *node, uint32_t output,
-                          cebus_tensor *tensor);
+                         cebus_tensor *tensor);
 
 /**
  * A node of facts alone, for views: `n_in` inputs seen as `in_views`, one output seen as

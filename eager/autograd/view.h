@@ -12,7 +12,8 @@ typedef struct cebus_view_attrs {
     int64_t start, stop, step;
 } cebus_view_attrs;
 
-extern const cebus_op cebus_op_reshape; /**< also unsqueeze: any view of the same elements in order */
+extern const cebus_op
+    cebus_op_reshape; /**< also unsqueeze: any view of the same elements in order */
 extern const cebus_op cebus_op_permute;
 extern const cebus_op cebus_op_slice;
 extern const cebus_op cebus_op_select;

@@ -134,7 +134,13 @@ static void scenario(run *r)
     r->rt = NULL;
 }
 
-typedef enum fault { FAULT_NONE, FAULT_HOST, FAULT_LAUNCH, FAULT_COPY, FAULT_RESERVE } fault;
+typedef enum fault {
+    FAULT_NONE,
+    FAULT_HOST,
+    FAULT_LAUNCH,
+    FAULT_COPY,
+    FAULT_RESERVE
+} fault;
 
 static void start(run *r, uint64_t budget, fault kind, uint64_t n)
 {

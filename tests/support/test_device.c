@@ -6,14 +6,18 @@
 #define POISON 0xA5
 #define QUEUE_LIMIT 32
 
-typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_POISON } work_kind;
+typedef enum work_kind {
+    WORK_LAUNCH,
+    WORK_COPY,
+    WORK_POISON
+} work_kind;
 
 /** One queued piece of work. A launch owns copies of its views and attributes. */
 typedef struct work {
     work_kind kind;
     const cebus_kernel *kernel;
     cebus_launch launch;
-    void *owned;  /**< arrays, views, attributes of a launch; staged bytes of a copy */
+    void *owned; /**< arrays, views, attributes of a launch; staged bytes of a copy */
     char *to;
     const char *from;
     uint64_t bytes;

@@ -15,7 +15,7 @@ typedef struct cebus_test_device_faults {
     uint64_t launch_at; /**< 1: the next launch fails; 0: none does */
     uint64_t copy_at;
     uint64_t reserve_at;
-    bool fired;         /**< a fault was delivered */
+    bool fired; /**< a fault was delivered */
 } cebus_test_device_faults;
 
 extern cebus_test_device_faults cebus_test_faults;

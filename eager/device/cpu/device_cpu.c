@@ -28,10 +28,10 @@ struct cebus_device {
 };
 
 static const cebus_kernel *const families[] = {
-    cebus_cpu_fill,   cebus_cpu_random, cebus_cpu_cast,      cebus_cpu_unary,     cebus_cpu_binary,
-    cebus_cpu_inplace, cebus_cpu_reduce, cebus_cpu_softmax,   cebus_cpu_loss,      cebus_cpu_matmul,
-    cebus_cpu_attention, cebus_cpu_recurrent, cebus_cpu_conv, cebus_cpu_pool,      cebus_cpu_norm,
-    cebus_cpu_batch_norm, cebus_cpu_resize, cebus_cpu_index,  cebus_cpu_join,      cebus_cpu_optim,
+    cebus_cpu_fill,       cebus_cpu_random,    cebus_cpu_cast,    cebus_cpu_unary, cebus_cpu_binary,
+    cebus_cpu_inplace,    cebus_cpu_reduce,    cebus_cpu_softmax, cebus_cpu_loss,  cebus_cpu_matmul,
+    cebus_cpu_attention,  cebus_cpu_recurrent, cebus_cpu_conv,    cebus_cpu_pool,  cebus_cpu_norm,
+    cebus_cpu_batch_norm, cebus_cpu_resize,    cebus_cpu_index,   cebus_cpu_join,  cebus_cpu_optim,
 };
 
 static int available_threads(void)
@@ -58,12 +58,14 @@ static uint64_t resident_set(void)
 /** Pages of the slab that have memory behind them. */
 static uint64_t slab_resident(const cebus_device *device)
 {
-    enum { CHUNK = 4096 };
+    enum {
+        CHUNK = 4096
+    };
     unsigned char pages[CHUNK];
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), count = 0;
     for (uint64_t at = 0; at < device->slab_bytes; at += CHUNK * page) {
-        uint64_t bytes = device->slab_bytes - at < CHUNK * page ? device->slab_bytes - at
-                                                                : CHUNK * page;
+        uint64_t bytes =
+            device->slab_bytes - at < CHUNK * page ? device->slab_bytes - at : CHUNK * page;
         if (mincore(device->slab + at, bytes, pages) != 0)
             return count * page;
         for (uint64_t i = 0; i < (bytes + page - 1) / page; i++)
@@ -134,8 +136,7 @@ static cebus_status cpu_slab_reserve(cebus_device *device, uint64_t bytes, char 
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device cpu",
-                          "cannot reserve %llu bytes of address space",
-                          (unsigned long long)bytes);
+                          "cannot reserve %llu bytes of address space", (unsigned long long)bytes);
 #ifdef MADV_HUGEPAGE
     madvise(base, bytes, MADV_HUGEPAGE);
 #endif
@@ -185,7 +186,8 @@ static const cebus_kernel *cpu_kernel_find(cebus_device *device, const char *op)
 {
     (void)device;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        for (const cebus_kernel *kernel = families[i]; kernel != NULL && kernel->op != NULL; kernel++) {
+        for (const cebus_kernel *kernel = families[i]; kernel != NULL && kernel->op != NULL;
+             kernel++) {
             if (strcmp(kernel->op, op) == 0)
                 return kernel;
         }

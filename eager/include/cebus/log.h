@@ -22,10 +22,10 @@ typedef enum cebus_event_kind {
 
 /** The rungs of the ladder a request climbs. */
 typedef enum cebus_rung {
-    CEBUS_RUNG_FREE,    /**< a free block fitted */
-    CEBUS_RUNG_EVICT,   /**< the policy's victims */
-    CEBUS_RUNG_CUT,     /**< records were cut to free leaves only they kept */
-    CEBUS_RUNG_COMPACT, /**< blocks were moved together */
+    CEBUS_RUNG_FREE,        /**< a free block fitted */
+    CEBUS_RUNG_EVICT,       /**< the policy's victims */
+    CEBUS_RUNG_CUT,         /**< records were cut to free leaves only they kept */
+    CEBUS_RUNG_COMPACT,     /**< blocks were moved together */
     CEBUS_RUNG_LAST_RESORT, /**< leaf gradients went, too */
     CEBUS_RUNG_FAILED,
 } cebus_rung;

@@ -26,7 +26,7 @@ enum {
     CEBUS_DEBUG_HASH = 1 << 0,  /**< hash what is evicted, compare after its replay */
     CEBUS_DEBUG_CHAOS = 1 << 1, /**< evict something random before every call */
     CEBUS_DEBUG_WALK = 1 << 2,  /**< verify arena and lineage after every call: slow */
-    CEBUS_DEBUG_HOST = 1 << 3,  /**< no recycling of records: each is a host allocation of its own */
+    CEBUS_DEBUG_HOST = 1 << 3, /**< no recycling of records: each is a host allocation of its own */
 };
 
 /** Zero means default everywhere. Initialize with CEBUS_RUNTIME_OPTIONS_INIT. */

@@ -5,7 +5,6 @@
 #define N 1024
 #define BLOCK (N * sizeof(float))
 
-
 static cebus_runtime *rt;
 
 static void setup(void)

@@ -40,15 +40,16 @@ Test(runtime, reads_sizes)
     static const struct {
         const char *text;
         uint64_t bytes;
-    } good[] = {{"0", 0},          {"1048576", 1048576},   {"300MiB", 300ULL << 20},
-                {"6GB", 6000000000}, {"1.5KiB", 1536},      {"40%", 400},
-                {"12.5%", 125},    {"2 GiB", 2ULL << 30}, {"7B", 7}};
+    } good[] = {
+        {"0", 0},         {"1048576", 1048576}, {"300MiB", 300ULL << 20}, {"6GB", 6000000000},
+        {"1.5KiB", 1536}, {"40%", 400},         {"12.5%", 125},           {"2 GiB", 2ULL << 30},
+        {"7B", 7}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         OK(cebus_size_parse(good[i].text, 1000, &bytes));
         cr_expect_eq(bytes, good[i].bytes, "%s", good[i].text);
     }
-    static const char *const bad[] = {"",     "GiB",   "-1",     "6gb",  "nan", "inf",
-                                      "1e30", "1 2",   "40%%",   "0x10z", "6GiBs"};
+    static const char *const bad[] = {"",     "GiB", "-1",   "6gb",   "nan",  "inf",
+                                      "1e30", "1 2", "40%%", "0x10z", "6GiBs"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         cr_expect_eq(cebus_size_parse(bad[i], 1000, &bytes), CEBUS_INVALID_ARGUMENT, "%s", bad[i]);
     cr_expect_eq(cebus_size_parse(NULL, 1000, &bytes), CEBUS_INVALID_ARGUMENT);

@@ -85,7 +85,8 @@ Test(cost, forgets_what_came_back)
 
 Test(cost, charges_one_run_for_all_outputs_of_a_call)
 {
-    cebus_value *leaf = program_leaf(&p, 64), *out[2] = {program_leaf(&p, 64), program_leaf(&p, 64)};
+    cebus_value *leaf = program_leaf(&p, 64),
+                *out[2] = {program_leaf(&p, 64), program_leaf(&p, 64)};
     cebus_call *call = cebus_call_create(&p.lineage, "op", 1, 2, 0);
     call->cost_ns = 50;
     cebus_call_read(call, 0, leaf);
@@ -135,7 +136,9 @@ static uint64_t flood(cebus_value **all, int n, cebus_value *from, bool *seen)
 
 Test(cost, equals_the_flooded_region_while_nothing_came_back)
 {
-    enum { N = 60 };
+    enum {
+        N = 60
+    };
     uint64_t state = 42;
     cebus_value *v[N], *leaf = program_leaf(&p, 64);
     for (int i = 0; i < N; i++) {

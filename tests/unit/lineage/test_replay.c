@@ -35,7 +35,9 @@ static void expect_order(const cebus_replay *list)
 
 Test(replay, lists_a_deep_chain_without_recursion)
 {
-    enum { N = 200000 };
+    enum {
+        N = 200000
+    };
     cebus_replay list;
     cebus_value *leaf = program_leaf(&p, 64), *value = leaf;
     for (int i = 0; i < N; i++) {
