@@ -4,10 +4,10 @@
 
 #include <cebus/ops/random.h>
 
+#include "eager/composite.h"
 #include "eager/ops/binary.h"
 #include "eager/ops/entry.h"
 #include "eager/ops/fill.h"
-#include "eager/composite.h"
 #include "eager/view.h"
 
 static cebus_status random_infer(cebus_infer *io)

@@ -186,8 +186,10 @@ static void strides(cebus_test *t)
     for (int i = 0; i < 24; i++)
         whole[i] = i;
     for (int i = 0; i < 12; i++) {
-        stepped[i] = 6 * (i / 3) + 1 + 2 * (i % 3);
-        repeated[i] = i / 4;
+        int row = i / 3;
+        stepped[i] = 6 * row + 1 + 2 * (i % 3);
+        row = i / 4;
+        repeated[i] = row;
     }
     cebus_tensor *x = cebus_test_from_doubles(t, CEBUS_F32, whole, 2, (const int64_t[]){4, 6});
     cebus_tensor *column = cebus_test_from_doubles(t, CEBUS_F32, whole, 2, (const int64_t[]){3, 1});

@@ -174,7 +174,7 @@ static void accuracy(cebus_test *t)
     if (!values)
         return;
     for (int i = 0; i < N; i++)
-        values[i] = (i & 1 ? -1 : 1) * exp(0.9 * (i - N / 2) * 100 / N) * (1 + 0.3 * (i % 3));
+        values[i] = (i & 1 ? -1 : 1) * exp(90.0 * (2 * i - N) / (2 * N)) * (1 + 0.3 * (i % 3));
     values[0] = INFINITY;
     values[1] = -INFINITY;
     values[2] = NAN;

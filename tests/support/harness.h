@@ -3,8 +3,8 @@
  * output, host-side helpers, numerical gradients.
  *
  * A conformance family is a file tests/conformance/<family>.c that exports an array
- * `const cebus_case cebus_cases_<family>[]`, ended by {NULL, NULL}; the runner executes every case on
- * the device it is told to. Cases reach the device only through the public API.
+ * `const cebus_case cebus_cases_<family>[]`, ended by {NULL, NULL}; the runner executes every case
+ * on the device it is told to. Cases reach the device only through the public API.
  */
 #ifndef CEBUS_TESTS_SUPPORT_HARNESS_H
 #define CEBUS_TESTS_SUPPORT_HARNESS_H
@@ -57,13 +57,15 @@ void cebus_test_with_threads(cebus_test *t, int threads, void (*run)(cebus_test 
 /** Deterministic host noise in [-1, 1). */
 double cebus_test_noise(uint64_t seed, uint64_t index);
 
-/** A tensor of the given dtype with noise(seed) * scale + shift (integers: rounded). NULL on failure. */
+/** A tensor of the given dtype with noise(seed) * scale + shift (integers: rounded). NULL on
+ * failure. */
 cebus_tensor *cebus_test_tensor(cebus_test *t, cebus_dtype dtype, uint64_t seed, double scale,
                                 double shift, int ndim, const int64_t *shape);
 /** A tensor from doubles, converted to dtype. */
 cebus_tensor *cebus_test_from_doubles(cebus_test *t, cebus_dtype dtype, const double *values,
                                       int ndim, const int64_t *shape);
-/** All elements in row-major order as doubles (any dtype, any view); caller frees. NULL on failure. */
+/** All elements in row-major order as doubles (any dtype, any view); caller frees. NULL on failure.
+ */
 double *cebus_test_doubles(cebus_test *t, cebus_tensor *x);
 
 /** |got - want| <= atol + rtol |want| element by element (NaN equals NaN); records the worst. */
