@@ -96,18 +96,18 @@ static cebus_gemm_target target_at(const block *b, int64_t i, int64_t j)
                                .accumulate = b->accumulate};
 }
 
-/* Whole tiles that are the result as they are go to C at once. */
+/* Tiles that reach over the border are made beside it first. */
 static void multiply_tile(const block *b, const cebus_gemm_strip *strip, const void *panel,
                           const cebus_gemm_target *target)
 {
     _Alignas(64) double tile[CEBUS_GEMM_TILE];
     const cebus_gemm_kernel *kernel = b->kernel;
-    if (target->rows == kernel->rows && target->cols == kernel->cols && !target->accumulate &&
-        target->alpha == 1) {
-        kernel->multiply(b->depth, strip, panel, target->c, target->ldc);
+    if (target->rows == kernel->rows && target->cols == kernel->cols) {
+        kernel->multiply(b->depth, strip, panel, target);
         return;
     }
-    kernel->multiply(b->depth, strip, panel, tile, kernel->cols);
+    cebus_gemm_target beside = {.c = tile, .ldc = kernel->cols, .alpha = target->alpha};
+    kernel->multiply(b->depth, strip, panel, &beside);
     kernel->merge(target, tile);
 }
 

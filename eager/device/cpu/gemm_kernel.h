@@ -7,13 +7,12 @@
 #define LANES ((int64_t)(sizeof(VECTOR) / sizeof(REAL)))
 #define TILE_COLS (2 * LANES)
 
-/* Both loops over registers unroll fully; the sums never leave them. */
+/* All loops over registers unroll fully; the sums never leave them. */
 TARGET static void NAME(multiply)(int64_t depth, const cebus_gemm_strip *strip, const void *b_panel,
-                                  void *out_tile, int64_t stride)
+                                  const cebus_gemm_target *target)
 {
     const REAL *a = strip->first, *b = b_panel;
     const int64_t row = strip->row, col = strip->col;
-    REAL *tile = out_tile;
     VECTOR sum[TILE_ROWS][2] = {{{0}}};
     for (int64_t p = 0; p < depth; p++, a += col, b += TILE_COLS) {
         VECTOR left, right;
@@ -26,10 +25,19 @@ TARGET static void NAME(multiply)(int64_t depth, const cebus_gemm_strip *strip, 
             sum[r][1] = FMA(x, right, sum[r][1]);
         }
     }
+    const VECTOR alpha = BROADCAST((REAL)target->alpha);
+    REAL *c = target->c;
 #pragma GCC unroll 16
-    for (int r = 0; r < TILE_ROWS; r++) {
-        memcpy(tile + r * stride, &sum[r][0], sizeof sum[r][0]);
-        memcpy(tile + r * stride + LANES, &sum[r][1], sizeof sum[r][1]);
+    for (int r = 0; r < TILE_ROWS; r++, c += target->ldc) {
+        VECTOR left = {0}, right = {0};
+        if (target->accumulate) {
+            memcpy(&left, c, sizeof left);
+            memcpy(&right, c + LANES, sizeof right);
+        }
+        left += alpha * sum[r][0];
+        right += alpha * sum[r][1];
+        memcpy(c, &left, sizeof left);
+        memcpy(c + LANES, &right, sizeof right);
     }
 }
 
@@ -83,15 +91,10 @@ TARGET static void NAME(pack)(const cebus_gemm_lines *lines, int64_t width, void
 TARGET static void NAME(merge)(const cebus_gemm_target *target, const void *in_tile)
 {
     const REAL *restrict tile = in_tile;
-    const REAL alpha = (REAL)target->alpha;
     for (int64_t r = 0; r < target->rows; r++, tile += TILE_COLS) {
         REAL *restrict c = (REAL *)target->c + r * target->ldc;
-        if (target->accumulate)
-            for (int64_t s = 0; s < target->cols; s++)
-                c[s] += alpha * tile[s];
-        else
-            for (int64_t s = 0; s < target->cols; s++)
-                c[s] = alpha * tile[s];
+        for (int64_t s = 0; s < target->cols; s++)
+            c[s] = (target->accumulate ? c[s] : 0) + tile[s];
     }
 }
 

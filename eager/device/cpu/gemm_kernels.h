@@ -25,7 +25,7 @@ typedef struct cebus_gemm_strip {
     int64_t row, col;
 } cebus_gemm_strip;
 
-/** The part of C that one tile goes to; the tile's other rows and columns are dropped. */
+/** Where a tile goes: `rows` and `cols` of it, the rest is dropped. */
 typedef struct cebus_gemm_target {
     void *c;
     int64_t ldc, rows, cols;
@@ -35,14 +35,14 @@ typedef struct cebus_gemm_target {
 
 typedef struct cebus_gemm_kernel {
     int64_t rows, cols; /**< of a tile */
-    /** tile = A B for a strip of `rows` rows and a packed panel of `cols` columns; the rows of the
-     * tile are `stride` elements apart. */
-    void (*multiply)(int64_t depth, const cebus_gemm_strip *a, const void *b, void *tile,
-                     int64_t stride);
+    /** C = alpha A B (+ C) for a strip of `rows` rows and a packed panel of `cols` columns, the
+     * whole tile. */
+    void (*multiply)(int64_t depth, const cebus_gemm_strip *a, const void *b,
+                     const cebus_gemm_target *whole);
+    /** C = tile, or C += tile, for a part of a dense tile that is multiplied already. */
+    void (*merge)(const cebus_gemm_target *part, const void *tile);
     /** Lays element p of up to `width` lines side by side, missing lines as zeros. */
     void (*pack)(const cebus_gemm_lines *lines, int64_t width, void *panel);
-    /** C = alpha tile, or C += alpha tile. */
-    void (*merge)(const cebus_gemm_target *target, const void *tile);
 } cebus_gemm_kernel;
 
 /** Bytes of a vector register of this processor: 64 with AVX-512, 32 with AVX2 and FMA, else 16. */
