@@ -1,6 +1,6 @@
 #include "eager/call.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "eager/autograd/node.h"
@@ -27,6 +27,7 @@ typedef struct frame {
     cebus_candidate *in[CEBUS_MAX_INPUTS];   /**< versions read */
     cebus_candidate *out[CEBUS_MAX_OUTPUTS]; /**< versions made (mutated leaves: the same) */
     cebus_tensor *tensors[CEBUS_MAX_OUTPUTS];
+    cebus_block *copies[CEBUS_MAX_OUTPUTS]; /**< what old versions live on in (preserve) */
 } frame;
 
 static cebus_status no_host_memory(const frame *f)
@@ -128,13 +129,13 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
 
 static cebus_status check_inputs(const frame *f)
 {
-    const cebus_call_spec *spec = f->spec;
-    for (uint32_t i = 0; i < spec->n_in; i++) {
-        if (spec->in[i] != NULL && spec->in[i]->rt != f->rt)
-            return cebus_fail(CEBUS_RUNTIME_MISMATCH, f->op->name,
-                              "input %u belongs to another runtime; copy it over with "
-                              "cebus_tensor_to_host and cebus_tensor_from_host",
-                              i);
+    for (uint32_t i = 0; i < f->spec->n_in; i++) {
+        const cebus_tensor *input = f->spec->in[i];
+        if (input == NULL || (input->alive == CEBUS_TENSOR_ALIVE && input->rt == f->rt))
+            continue;
+        char what[24];
+        snprintf(what, sizeof what, "input %u", i);
+        return cebus_tensor_check(f->rt, input, f->op->name, what);
     }
     return CEBUS_OK;
 }
@@ -245,18 +246,54 @@ static cebus_status create_output(frame *f, uint32_t j)
     return f->tensors[j] != NULL ? CEBUS_OK : no_host_memory(f);
 }
 
-/** A mutated input keeps its handle; a rebuildable one gets a new version. */
+static bool is_saved_by_call(const frame *f, uint32_t i)
+{
+    if (f->needs == 0 || f->op->saves == NULL)
+        return false;
+    return (f->op->saves(cebus_call_attrs(f->call), f->needs).in >> i) & 1;
+}
+
+/**
+ * A call made this version, but its record was cut, and a gradient reads it. Whether records are
+ * cut may depend on the budget, what a gradient finds must not: the old version lives on in a copy.
+ */
+static bool must_preserve(const frame *f, uint32_t i)
+{
+    const cebus_value *value = &f->in[i]->value;
+    if (value->producer != NULL || !value->made || f->spec->in[i]->storage->persistent)
+        return false;
+    return value->holders + value->parked > 1 || is_saved_by_call(f, i);
+}
+
+static cebus_status preserve(frame *f, uint32_t j, cebus_candidate *old)
+{
+    cebus_runtime *rt = f->rt;
+    if (old->block == NULL)
+        return CEBUS_OK;
+    cebus_status status =
+        cebus_ladder_reserve(rt, old->value.bytes, old->zone, f->op->name, &f->copies[j]);
+    if (status != CEBUS_OK)
+        return status;
+    return rt->device_ops->copy(rt->device, rt->base + f->copies[j]->offset,
+                                cebus_candidate_address(rt, old), old->value.bytes,
+                                CEBUS_COPY_ON_DEVICE);
+}
+
+/** A mutated input keeps its handle; what can be rebuilt or is preserved gets a new version. */
 static cebus_status create_version(frame *f, uint32_t j, uint32_t i)
 {
-    cebus_status status = CEBUS_OK;
+    cebus_candidate *old = f->in[i];
+    bool preserved = must_preserve(f, i);
     f->tensors[j] = cebus_tensor_retain(f->spec->in[i]);
-    f->out[j] = f->in[i];
-    if (f->in[i]->value.producer == NULL)
-        return cebus_residency_before_write(f->rt, f->in[i], &f->dependants, f->op->name);
-    f->out[j] = cebus_candidate_create(f->rt, f->in[i]->value.bytes);
+    f->out[j] = old;
+    if (old->value.producer == NULL && !preserved) {
+        f->recordable = false;
+        return cebus_residency_before_write(f->rt, old, &f->dependants, f->op->name);
+    }
+    f->out[j] = cebus_candidate_create(f->rt, old->value.bytes);
     if (f->out[j] == NULL)
-        status = no_host_memory(f);
-    return status;
+        return no_host_memory(f);
+    return preserved ? preserve(f, j, old) : CEBUS_OK;
 }
 
 static cebus_status create_outputs(frame *f)
@@ -272,7 +309,6 @@ static cebus_status create_outputs(frame *f)
         if (!cebus_op_mutates(f->op, i))
             continue;
         status = create_version(f, j++, i);
-        f->recordable = f->recordable && f->in[i]->value.producer != NULL;
     }
     return status;
 }
@@ -335,6 +371,12 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
     old->exports = 0;
     cebus_candidate_move(f->rt, old, fresh);
     storage->now = fresh;
+    if (f->copies[j] != NULL) {
+        old->block = f->copies[j];
+        old->block->owner = old;
+        old->value.resident = true;
+        f->copies[j] = NULL;
+    }
 }
 
 static void commit(frame *f)
@@ -374,6 +416,8 @@ static void finish(frame *f, bool committed)
     for (uint32_t i = 0, j = 0; f->op->mutates != 0 && i < f->spec->n_in; i++) {
         if (!cebus_op_mutates(f->op, i))
             continue;
+        if (f->copies[j] != NULL)
+            cebus_ladder_release(rt, f->copies[j]);
         cebus_candidate *fresh = f->out[j++];
         if (fresh != NULL && fresh != f->in[i])
             cebus_candidate_unhold(rt, committed ? f->in[i] : fresh);
@@ -401,9 +445,10 @@ static cebus_status run(frame *f)
     if (status != CEBUS_OK)
         return status;
     f->pinned = true;
+    f->needs = cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in);
     status = create_outputs(f);
-    f->needs = status == CEBUS_OK ? cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in) : 0;
-    if (f->needs != 0 && (f->node = cebus_node_create(rt, f->call, f->spec->in, f->needs)) == NULL)
+    if (status == CEBUS_OK && f->needs != 0 &&
+        (f->node = cebus_node_create(rt, f->call, f->spec->in, f->needs)) == NULL)
         status = no_host_memory(f);
     if (status == CEBUS_OK)
         status = place_outputs(f);
@@ -429,6 +474,7 @@ static cebus_status run_and_clean_up(cebus_runtime *rt, const cebus_call_spec *s
     f.dependants = (cebus_pinned){0};
     memset(f.out, 0, spec->n_out * sizeof *f.out);
     memset(f.tensors, 0, spec->n_out * sizeof *f.tensors);
+    memset(f.copies, 0, spec->n_out * sizeof *f.copies);
     cebus_status status = run(&f);
     finish(&f, status == CEBUS_OK);
     if (f.node != NULL)

@@ -41,6 +41,7 @@ cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage, con
     if (tensor == NULL)
         return NULL;
     atomic_init(&tensor->refs, 1);
+    tensor->alive = CEBUS_TENSOR_ALIVE;
     tensor->rt = rt;
     tensor->storage = storage;
     tensor->view = *view;
@@ -72,6 +73,7 @@ static void destroy(cebus_tensor *tensor)
     cebus_tensor_release(tensor->base);
     cebus_tensor_release(tensor->grad);
     cebus_storage_release(rt, tensor->storage);
+    tensor->alive = 0;
     cebus_pool_free_object(&rt->pool, tensor, sizeof *tensor);
     rt->handles--;
     cebus_runtime_unlock(rt);
@@ -92,6 +94,8 @@ cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *ten
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the runtime is NULL");
     if (tensor == NULL)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL", what);
+    if (tensor->alive != CEBUS_TENSOR_ALIVE)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s was released before", what);
     if (tensor->rt != rt)
         return cebus_fail(CEBUS_RUNTIME_MISMATCH, op,
                           "%s belongs to another runtime; copy it over with "

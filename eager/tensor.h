@@ -10,8 +10,13 @@
 
 struct cebus_node;
 
+/** What `alive` holds while a handle is. A released one is told by it, until its memory serves
+ * again. */
+#define CEBUS_TENSOR_ALIVE UINT32_C(0x7E4508A1)
+
 struct cebus_tensor {
     atomic_uint refs;
+    uint32_t alive;
     cebus_runtime *rt;
     cebus_storage *storage; /**< counted */
     cebus_view view;

@@ -90,6 +90,20 @@ Test(runtime, keeps_runtimes_apart)
     cebus_runtime_destroy(b);
 }
 
+#ifndef __SANITIZE_ADDRESS__
+Test(runtime, tells_a_released_handle)
+{
+    cebus_runtime *rt = open_runtime(1 << 20, NULL, 0);
+    cebus_tensor *x = vector(rt, 4, 2), *y = vector(rt, 4, 2), *z;
+    cebus_tensor_release(x);
+    FAILS(CEBUS_INVALID_ARGUMENT, "input 0 was released before", cebus_add(rt, x, y, &z));
+    cr_expect_null(z);
+    FAILS(CEBUS_INVALID_ARGUMENT, "released before", cebus_transpose(rt, x, 0, 0, &z));
+    cebus_tensor_release(y);
+    cebus_runtime_destroy(rt);
+}
+#endif
+
 typedef struct log {
     int kinds[8];
     uint64_t top;
