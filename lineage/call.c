@@ -50,6 +50,7 @@ void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value)
 void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
 {
     value->producer = call;
+    value->made = true;
     value->output = (uint16_t)i;
     call->out[i] = value;
     call->live_outputs++;

@@ -37,6 +37,7 @@ typedef struct cebus_value {
     uint32_t ghost_depth; /**< longest chain of unheld versions behind it */
     uint16_t output;      /**< its index among the producer's outputs */
     bool resident;
+    bool made; /**< it had a producer once, whether or not that record was cut since */
 } cebus_value;
 
 /** A leaf with one holder and no bytes yet. */
