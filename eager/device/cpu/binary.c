@@ -88,72 +88,61 @@ BACKWARD_LOOPS(double, f64)
 
 /* --- kernels ------------------------------------------------------------------------------- */
 
-#define FLOATS(name) [CEBUS_LANE_F32] = name##_f32, [CEBUS_LANE_F64] = name##_f64
-#define NUMBERS(name) FLOATS(name), [CEBUS_LANE_I64] = name##_i64
+#define FLOATS(name) .fn[CEBUS_LANE_F32] = name##_f32, .fn[CEBUS_LANE_F64] = name##_f64
+#define NUMBERS(name) FLOATS(name), .fn[CEBUS_LANE_I64] = name##_i64
 
-#define RUN(function, ...)                                                                         \
-    cebus_status function(const cebus_launch *launch)                                              \
+/* A kernel of a device table: `linkage` is static, or extern for what other files run, too. */
+#define RUN(linkage, function, ...)                                                                \
+    linkage cebus_status function(const cebus_launch *launch)                                      \
     {                                                                                              \
         static const cebus_sweep sweep = {__VA_ARGS__};                                            \
         return cebus_sweep_run(launch, &sweep);                                                    \
     }
-static RUN(run_add, .fn = {NUMBERS(add)}) static RUN(run_sub,
-                                                     .fn = {NUMBERS(sub)}) RUN(cebus_cpu_run_mul,
-                                                                               .fn = {NUMBERS(mul)})
-    RUN(cebus_cpu_run_div, .fn = {FLOATS(div)}) static RUN(
-        run_pow,
-        .fn = {NUMBERS(
-            pow)}) static RUN(run_maximum,
-                              .fn = {NUMBERS(
-                                  maximum)}) static RUN(run_minimum,
-                                                        .fn = {NUMBERS(
-                                                            minimum)}) RUN(cebus_cpu_run_add_scalar,
-                                                                           .fn = {NUMBERS(
-                                                                               add_scalar)})
-        RUN(cebus_cpu_run_mul_scalar, .fn = {NUMBERS(mul_scalar)}) static RUN(run_div_scalar, .fn = {FLOATS(div_scalar)}) static RUN(run_rsub_scalar, .fn = {NUMBERS(rsub_scalar)}) static RUN(
-            run_pow_scalar,
-            .fn = {NUMBERS(
-                pow_scalar)}) static RUN(run_where, .fn = {NUMBERS(where)},
-                                         .byte_inputs =
-                                             1) static RUN(run_mask_scale,
-                                                           .fn = {FLOATS(mask_scale)},
-                                                           .byte_inputs =
-                                                               2) static RUN(run_pow_base_backward,
-                                                                             .fn = {FLOATS(
-                                                                                 pow_base_backward)}) static RUN(run_pow_exponent_backward,
-                                                                                                                 .fn = {FLOATS(
-                                                                                                                     pow_exponent_backward)}) static RUN(run_larger_share,
-                                                                                                                                                         .fn = {FLOATS(
-                                                                                                                                                             larger_share)}) static RUN(run_pow_scalar_backward,
-                                                                                                                                                                                        .fn = {FLOATS(
-                                                                                                                                                                                            pow_scalar_backward)})
+RUN(static, run_add, NUMBERS(add))
+RUN(static, run_sub, NUMBERS(sub))
+RUN(extern, cebus_cpu_run_mul, NUMBERS(mul))
+RUN(extern, cebus_cpu_run_div, FLOATS(div))
+RUN(static, run_pow, NUMBERS(pow))
+RUN(static, run_maximum, NUMBERS(maximum))
+RUN(static, run_minimum, NUMBERS(minimum))
+RUN(extern, cebus_cpu_run_add_scalar, NUMBERS(add_scalar))
+RUN(extern, cebus_cpu_run_mul_scalar, NUMBERS(mul_scalar))
+RUN(static, run_div_scalar, FLOATS(div_scalar))
+RUN(static, run_rsub_scalar, NUMBERS(rsub_scalar))
+RUN(static, run_pow_scalar, NUMBERS(pow_scalar))
+RUN(static, run_where, NUMBERS(where), .byte_inputs = 1)
+RUN(static, run_mask_scale, FLOATS(mask_scale), .byte_inputs = 2)
+RUN(static, run_pow_base_backward, FLOATS(pow_base_backward))
+RUN(static, run_pow_exponent_backward, FLOATS(pow_exponent_backward))
+RUN(static, run_larger_share, FLOATS(larger_share))
+RUN(static, run_pow_scalar_backward, FLOATS(pow_scalar_backward))
 
 #define COMPARISON_RUNS(name, operator)                                                            \
-    static RUN(run_##name, .fn = {NUMBERS(name)}, .out_lane = CEBUS_LANE_U8) static RUN(           \
-        run_##name##_scalar, .fn = {NUMBERS(name##_scalar)}, .out_lane = CEBUS_LANE_U8)
-            CEBUS_COMPARISON_LIST(COMPARISON_RUNS)
+    RUN(static, run_##name, NUMBERS(name), .out_lane = CEBUS_LANE_U8)                              \
+    RUN(static, run_##name##_scalar, NUMBERS(name##_scalar), .out_lane = CEBUS_LANE_U8)
+CEBUS_COMPARISON_LIST(COMPARISON_RUNS)
 
 #define COMPARISON_ENTRIES(name, operator)                                                         \
     {.op = #name, .run = run_##name}, {.op = #name "_scalar", .run = run_##name##_scalar},
-                const cebus_kernel cebus_cpu_binary[] = {
-                    {.op = "add", .run = run_add},
-                    {.op = "sub", .run = run_sub},
-                    {.op = "mul", .run = cebus_cpu_run_mul},
-                    {.op = "div", .run = cebus_cpu_run_div},
-                    {.op = "pow", .run = run_pow},
-                    {.op = "maximum", .run = run_maximum},
-                    {.op = "minimum", .run = run_minimum},
-                    {.op = "add_scalar", .run = cebus_cpu_run_add_scalar},
-                    {.op = "mul_scalar", .run = cebus_cpu_run_mul_scalar},
-                    {.op = "div_scalar", .run = run_div_scalar},
-                    {.op = "rsub_scalar", .run = run_rsub_scalar},
-                    {.op = "pow_scalar", .run = run_pow_scalar},
-                    {.op = "where", .run = run_where},
-                    {.op = "mask_scale", .run = run_mask_scale},
-                    {.op = "pow_base_backward", .run = run_pow_base_backward},
-                    {.op = "pow_exponent_backward", .run = run_pow_exponent_backward},
-                    {.op = "larger_share", .run = run_larger_share},
-                    {.op = "pow_scalar_backward", .run = run_pow_scalar_backward},
-                    CEBUS_COMPARISON_LIST(COMPARISON_ENTRIES) /* */
-                    {0},
+const cebus_kernel cebus_cpu_binary[] = {
+    {.op = "add", .run = run_add},
+    {.op = "sub", .run = run_sub},
+    {.op = "mul", .run = cebus_cpu_run_mul},
+    {.op = "div", .run = cebus_cpu_run_div},
+    {.op = "pow", .run = run_pow},
+    {.op = "maximum", .run = run_maximum},
+    {.op = "minimum", .run = run_minimum},
+    {.op = "add_scalar", .run = cebus_cpu_run_add_scalar},
+    {.op = "mul_scalar", .run = cebus_cpu_run_mul_scalar},
+    {.op = "div_scalar", .run = run_div_scalar},
+    {.op = "rsub_scalar", .run = run_rsub_scalar},
+    {.op = "pow_scalar", .run = run_pow_scalar},
+    {.op = "where", .run = run_where},
+    {.op = "mask_scale", .run = run_mask_scale},
+    {.op = "pow_base_backward", .run = run_pow_base_backward},
+    {.op = "pow_exponent_backward", .run = run_pow_exponent_backward},
+    {.op = "larger_share", .run = run_larger_share},
+    {.op = "pow_scalar_backward", .run = run_pow_scalar_backward},
+    CEBUS_COMPARISON_LIST(COMPARISON_ENTRIES) /* */
+    {0},
 };
