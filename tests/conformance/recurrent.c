@@ -2,7 +2,6 @@
  * LSTM and GRU against the formulas of the PyTorch documentation, element by element in double.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +78,18 @@ typedef struct network {
     cebus_lstm_state state;
     cebus_recurrent_weights weights[MAX_CELLS];
 } network;
+
+/* Small and simple: what most cases start from. */
+static network small_lstm(int layers)
+{
+    return (network){.lstm = true,
+                     .layers = layers,
+                     .steps = 3,
+                     .batch = 2,
+                     .inputs = 3,
+                     .hidden = 4,
+                     .dtype = CEBUS_F32};
+}
 
 static int directions(const network *n)
 {
@@ -289,15 +300,12 @@ static void layer_values(cebus_test *t)
 static void wide_values(cebus_test *t)
 {
     for (int lstm = 0; lstm < 2; lstm++) {
-        network n = {.lstm = lstm,
-                     .with_bias = true,
-                     .with_state = true,
-                     .layers = 1,
-                     .steps = 1,
-                     .batch = 700,
-                     .inputs = 2,
-                     .hidden = 16,
-                     .dtype = CEBUS_F32};
+        network n = small_lstm(1);
+        n.lstm = lstm;
+        n.with_bias = n.with_state = true;
+        n.steps = 1;
+        n.batch = 700;
+        n.hidden = 16;
         check_values(t, &n, CEBUS_TEST_PLAIN);
     }
 }
@@ -306,15 +314,13 @@ static void wide_values(cebus_test *t)
 static void cell_values(cebus_test *t)
 {
     for (int lstm = 0; lstm < 2; lstm++) {
-        network n = {.lstm = lstm,
-                     .with_bias = true,
-                     .with_state = true,
-                     .layers = 1,
-                     .steps = 1,
-                     .batch = 6,
-                     .inputs = 3,
-                     .hidden = 5,
-                     .dtype = CEBUS_F64};
+        network n = small_lstm(1);
+        n.lstm = lstm;
+        n.with_bias = n.with_state = true;
+        n.steps = 1;
+        n.batch = 6;
+        n.hidden = 5;
+        n.dtype = CEBUS_F64;
         const int64_t x_shape[] = {2, 3, 3}, state_shape[] = {2, 3, 5};
         cebus_recurrent_result layer;
         cebus_lstm_state state = {NULL, NULL}, next = {NULL, NULL};
@@ -378,16 +384,11 @@ static void require_grad(cebus_tensor *x)
 static void gradients(cebus_test *t)
 {
     for (int flags = 0; flags < 8; flags++) {
-        network n = {.lstm = flags & 1,
-                     .with_state = flags & 2,
-                     .with_bias = flags & 4,
-                     .batch_first = flags & 4,
-                     .layers = 1,
-                     .steps = 3,
-                     .batch = 2,
-                     .inputs = 3,
-                     .hidden = 4,
-                     .dtype = CEBUS_F64};
+        network n = small_lstm(1);
+        n.lstm = flags & 1;
+        n.with_state = flags & 2;
+        n.with_bias = n.batch_first = flags & 4;
+        n.dtype = CEBUS_F64;
         make(t, &n, CEBUS_TEST_PLAIN);
         for_each(&n, require_grad);
         const cebus_recurrent_weights *w = &n.weights[0];
@@ -419,14 +420,10 @@ static cebus_status run_deep(cebus_runtime *rt, cebus_tensor *const *in, void *c
 static void deep_gradients(cebus_test *t)
 {
     for (int lstm = 0; lstm < 2; lstm++) {
-        network n = {.lstm = lstm,
-                     .bidirectional = true,
-                     .layers = 2,
-                     .steps = 3,
-                     .batch = 1,
-                     .inputs = 2,
-                     .hidden = 3,
-                     .dtype = CEBUS_F64};
+        network n = small_lstm(2);
+        n.lstm = lstm;
+        n.bidirectional = true;
+        n.dtype = CEBUS_F64;
         cebus_tensor *in[2 * MAX_CELLS + 1];
         make(t, &n, CEBUS_TEST_PLAIN);
         for_each(&n, require_grad);
@@ -456,13 +453,7 @@ static bool differ(cebus_test *t, cebus_tensor *a, cebus_tensor *b)
 
 static void dropout(cebus_test *t)
 {
-    network n = {.lstm = true,
-                 .layers = 2,
-                 .steps = 3,
-                 .batch = 2,
-                 .inputs = 3,
-                 .hidden = 4,
-                 .dtype = CEBUS_F32};
+    network n = small_lstm(2);
     cebus_recurrent_options options = {.num_layers = 2, .dropout = 0.5};
     cebus_tensor *outs[3];
     make(t, &n, CEBUS_TEST_PLAIN);
@@ -483,15 +474,12 @@ static void dropout(cebus_test *t)
 
 static void check_bits(cebus_test *t, bool lstm)
 {
-    network n = {.lstm = lstm,
-                 .bidirectional = true,
-                 .layers = 1,
-                 .steps = 5,
-                 .batch = 40,
-                 .inputs = 30,
-                 .hidden = 50,
-                 .dtype = CEBUS_F32};
+    network n = small_lstm(1);
     cebus_tensor *outs[2];
+    n.lstm = lstm;
+    n.bidirectional = true;
+    n.batch = 40;
+    n.hidden = 50;
     make(t, &n, CEBUS_TEST_PLAIN);
     for (int i = 0; i < 2; i++) {
         cebus_recurrent_result out;
@@ -526,13 +514,7 @@ static void threads(cebus_test *t)
 
 static void layer_errors(cebus_test *t)
 {
-    network n = {.lstm = true,
-                 .layers = 2,
-                 .steps = 3,
-                 .batch = 2,
-                 .inputs = 3,
-                 .hidden = 4,
-                 .dtype = CEBUS_F32};
+    network n = small_lstm(2);
     cebus_recurrent_result out;
     cebus_recurrent_options deep = {.num_layers = -1}, leaky = {.dropout = 2},
                             two = {.num_layers = 2};
@@ -579,13 +561,7 @@ static void layer_errors(cebus_test *t)
 
 static void cell_errors(cebus_test *t)
 {
-    network n = {.lstm = true,
-                 .layers = 1,
-                 .steps = 3,
-                 .batch = 2,
-                 .inputs = 3,
-                 .hidden = 4,
-                 .dtype = CEBUS_F32};
+    network n = small_lstm(1);
     cebus_lstm_state next;
     cebus_tensor *h;
     make(t, &n, CEBUS_TEST_PLAIN);
