@@ -133,16 +133,20 @@ static int gpt_forward(const struct gpt *gpt, cebus_tensor *bytes, cebus_tensor 
     return failed;
 }
 
-static int create_block(struct parameters *params, int64_t width, struct block *block)
+/* What a block adds is made smaller, the more blocks there are: the sum stays as large as they are
+ * (Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3). */
+static int create_block(struct parameters *params, const struct setup *setup, struct block *block)
 {
+    int64_t width = setup->width;
+    double less = 1 / sqrt(2 * (double)setup->layers);
     return parameters_norm(params, width, &block->attention_norm) ||
-           parameters_linear(params, width, width, &block->query) ||
-           parameters_linear(params, width, width, &block->key) ||
-           parameters_linear(params, width, width, &block->value) ||
-           parameters_linear(params, width, width, &block->projection) ||
+           parameters_linear(params, 1, width, width, &block->query) ||
+           parameters_linear(params, 1, width, width, &block->key) ||
+           parameters_linear(params, 1, width, width, &block->value) ||
+           parameters_linear(params, less, width, width, &block->projection) ||
            parameters_norm(params, width, &block->mlp_norm) ||
-           parameters_linear(params, width, 4 * width, &block->widen) ||
-           parameters_linear(params, 4 * width, width, &block->narrow);
+           parameters_linear(params, 1, width, 4 * width, &block->widen) ||
+           parameters_linear(params, less, 4 * width, width, &block->narrow);
 }
 
 static int gpt_create(const struct task *task, struct parameters *params, void **out_model)
@@ -161,9 +165,9 @@ static int gpt_create(const struct task *task, struct parameters *params, void *
                  parameters_weight(params, 0.02, 2, (int64_t[]){setup->context, width},
                                    &gpt->position_table);
     for (int64_t i = 0; i < setup->layers && !failed; i++)
-        failed = create_block(params, width, &gpt->blocks[i]);
+        failed = create_block(params, setup, &gpt->blocks[i]);
     return failed || parameters_norm(params, width, &gpt->norm) ||
-           parameters_linear(params, width, BYTES, &gpt->head);
+           parameters_linear(params, 1, width, BYTES, &gpt->head);
 }
 
 static void gpt_destroy(void *model)

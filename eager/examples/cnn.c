@@ -172,7 +172,7 @@ static int resnet_create(const struct task *task, struct parameters *params, voi
         channels = setup->width << (i / setup->blocks);
         failed = create_block(params, in, channels, &net->blocks[i]);
     }
-    return failed || parameters_linear(params, channels, SHAPE_KINDS, &net->head);
+    return failed || parameters_linear(params, 1, channels, SHAPE_KINDS, &net->head);
 }
 
 static void resnet_destroy(void *model)

@@ -62,9 +62,10 @@ int parameters_bias(struct parameters *params, int64_t n, cebus_tensor **out)
     return parameters_buffer(params, 0, n, out) || cebus_tensor_set_requires_grad(*out, true);
 }
 
-int parameters_linear(struct parameters *params, int64_t in, int64_t out, struct affine *layer)
+int parameters_linear(struct parameters *params, double gain, int64_t in, int64_t out,
+                      struct affine *layer)
 {
-    double std = 1 / sqrt((double)in);
+    double std = gain / sqrt((double)in);
     return parameters_weight(params, std, 2, (int64_t[]){out, in}, &layer->weight) ||
            parameters_bias(params, out, &layer->bias);
 }

@@ -40,8 +40,9 @@ struct affine {
     cebus_tensor *weight; /**< [out, in] or [out] */
     cebus_tensor *bias;   /**< [out] */
 };
-/** For cebus_linear(). */
-int parameters_linear(struct parameters *params, int64_t in, int64_t out, struct affine *layer);
+/** For cebus_linear(). Results are `gain` times as large as inputs, as a rule. */
+int parameters_linear(struct parameters *params, double gain, int64_t in, int64_t out,
+                      struct affine *layer);
 /** For a normalization over `n` channels. */
 int parameters_norm(struct parameters *params, int64_t n, struct affine *layer);
 
