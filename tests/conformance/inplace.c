@@ -381,6 +381,26 @@ static void errors(cebus_test *t)
     cebus_test_array_drop(&x);
 }
 
+/* Operands that share some of their memory, or all of it in another order, are refused. */
+static void overlaps(cebus_test *t)
+{
+    cebus_test_array x =
+        cebus_test_array_noise(t, CEBUS_WALK_PLAIN, CEBUS_F32, 1, 2, (const int64_t[]){4, 4});
+    cebus_tensor *upper = NULL, *lower = NULL, *flipped = NULL;
+    OK(t, cebus_slice(t->rt, x.tensor, 0, 0, 3, 1, &upper));
+    OK(t, cebus_slice(t->rt, x.tensor, 0, 1, 4, 1, &lower));
+    OK(t, cebus_transpose(t->rt, x.tensor, 0, 1, &flipped));
+    for (size_t f = 0; f < 7; f++) {
+        FAILS(t, CEBUS_INVALID_ARGUMENT, "clone", functions[f].run(t->rt, upper, lower));
+        FAILS(t, CEBUS_INVALID_ARGUMENT, "clone", functions[f].run(t->rt, x.tensor, flipped));
+    }
+    cebus_test_array_expect(t, "unchanged", cebus_tensor_retain(x.tensor), &x, CEBUS_F32, 0);
+    cebus_tensor_release(upper);
+    cebus_tensor_release(lower);
+    cebus_tensor_release(flipped);
+    cebus_test_array_drop(&x);
+}
+
 const cebus_case cebus_cases_inplace[] = {
     {"inplace: f32 and f64", wide_values},
     {"inplace: other types", other_values},
@@ -390,5 +410,6 @@ const cebus_case cebus_cases_inplace[] = {
     {"inplace: gradients", gradients},
     {"inplace: rebased history", rebased_history},
     {"inplace: errors", errors},
+    {"inplace: overlaps", overlaps},
     {NULL, NULL},
 };
