@@ -48,8 +48,8 @@ typedef struct cebus_custom_op {
     size_t struct_size; /**< sizeof this struct, as the caller was compiled */
     const char *name;   /**< for errors, events and reports */
     uint32_t flags;     /**< CEBUS_CUSTOM_* */
-    uint64_t mutates;   /**< bit i: input i is written in place; then outputs are exactly those */
     uint32_t n_out;     /**< outputs of each call */
+    uint64_t mutates;   /**< bit i: input i is written in place; then outputs are exactly those */
     void *user;         /**< handed to every callback */
     /** Fills dtype, ndim and shape of each output (strides are made row-major). Not called for
      * ops that mutate. Anything but CEBUS_OK refuses the call. */
