@@ -135,17 +135,17 @@ static void report(bool passed, const reference *ref, const char *what)
     fflush(stdout);
 }
 
-/** Budget number i, from the peak down to what is too little. */
-static uint64_t budget_at(const reference *ref, int i)
+/** Budget number i: even steps from the peak down to what is too little, then 1.5 times the floor
+ * and the floor itself. */
+static uint64_t budget_at(const reference *ref, uint64_t i)
 {
-    double ratio = (double)ref->outcome.least * 0.95 / (double)ref->outcome.peak, power = 1;
+    uint64_t peak = ref->outcome.peak, floor = ref->outcome.floor;
+    uint64_t lowest = ref->outcome.least / 20 * 19;
     if (i == BUDGETS - 1)
-        return ref->outcome.floor;
+        return floor;
     if (i == BUDGETS - 2)
-        return ref->outcome.floor + ref->outcome.floor / 2;
-    /* A geometric row without libm's pow: linear in the exponent is near enough. */
-    power = 1 + (ratio - 1) * (double)i / (BUDGETS - 3);
-    return (uint64_t)((double)ref->outcome.peak * power);
+        return floor + floor / 2;
+    return peak - (peak - lowest) * i / (BUDGETS - 3);
 }
 
 /** All budgets under one policy. */
@@ -154,13 +154,13 @@ static void sweep(const reference *ref, size_t policy, bool all)
     char what[128];
     int runs = 0, feasible = 0;
     bool passed = true;
-    for (int i = 0; i < BUDGETS; i++) {
+    for (uint64_t i = 0; i < BUDGETS; i++) {
         cebus_outcome out;
-        bool drawn = policy == 0 || (size_t)i % (POLICIES - 1) + 1 == policy;
+        bool drawn = policy == 0 || i % (POLICIES - 1) + 1 == policy;
         if (!drawn && !all)
             continue;
         uint64_t variant =
-            how.has_variant ? how.variant : ((uint64_t)i * 5 + ref->trial.seed + policy) % VARIANTS;
+            how.has_variant ? how.variant : (i * 5 + ref->trial.seed + policy) % VARIANTS;
         passed = check_one(ref, policies[policy], budget_at(ref, i), variant, &out) && passed;
         runs++;
         feasible += out.ooms == 0;
@@ -197,18 +197,16 @@ static bool run_reference(reference *ref, const cebus_subject *subject, const ch
     return false;
 }
 
-/** The smallest budget, in parts of the floor, from which on all are feasible. */
-static double smallest_feasible(const reference *ref, const char *policy)
+/** The smallest budget, in percent of the floor, from which on all are feasible. */
+static uint64_t smallest_feasible(const reference *ref, const char *policy)
 {
-    double smallest = 0;
-    double most = (double)ref->outcome.peak / (double)ref->outcome.floor;
-    for (double ratio = most < 4 ? most : 4; ratio > 0.9; ratio -= 0.05) {
+    uint64_t smallest = ref->outcome.peak * 100 / ref->outcome.floor;
+    for (uint64_t percent = smallest < 400 ? smallest : 400; percent > 90; percent -= 5) {
         cebus_outcome out;
-        uint64_t budget = (uint64_t)((double)ref->outcome.floor * ratio);
-        check_one(ref, policy, budget, 1, &out);
+        check_one(ref, policy, ref->outcome.floor * percent / 100, 1, &out);
         if (out.ooms > 0)
             break;
-        smallest = ratio;
+        smallest = percent;
     }
     return smallest;
 }
@@ -220,7 +218,7 @@ static void print_floors(const reference *ref)
            ref->outcome.floor_op, ref->outcome.least);
     for (size_t i = 0; i < POLICIES; i++) {
         if (how.policy == NULL || strcmp(how.policy, policies[i]) == 0)
-            printf("  %s %.2f", policies[i], smallest_feasible(ref, policies[i]));
+            printf("  %s %" PRIu64 "%%", policies[i], smallest_feasible(ref, policies[i]));
         fflush(stdout);
     }
     printf("\n");
