@@ -56,26 +56,47 @@ TARGET static void NAME(gather)(const cebus_gemm_lines *lines, int64_t width, RE
     }
 }
 
-/* Four lines at a time, so that stores come in pieces of four. */
+/* A square of four elements of four lines, so that the panel gets them line beside line. */
+TARGET static inline void NAME(turn_square)(const REAL *from, int64_t stride, int64_t width,
+                                            REAL *to)
+{
+    typedef REAL quad __attribute__((vector_size(4 * sizeof(REAL))));
+    quad a, b, c, d;
+    memcpy(&a, from, sizeof a);
+    memcpy(&b, from + stride, sizeof b);
+    memcpy(&c, from + 2 * stride, sizeof c);
+    memcpy(&d, from + 3 * stride, sizeof d);
+    quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+         cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    quad first = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    quad second = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    quad third = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    quad fourth = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    memcpy(to, &first, sizeof first);
+    memcpy(to + width, &second, sizeof second);
+    memcpy(to + 2 * width, &third, sizeof third);
+    memcpy(to + 3 * width, &fourth, sizeof fourth);
+}
+
+/* Lines that lie along the depth. */
 TARGET static void NAME(turn)(const cebus_gemm_lines *lines, int64_t width, REAL *panel)
 {
-    const int64_t stride = lines->stride, step = lines->step;
+    const REAL *source = lines->first;
+    const int64_t squares = lines->depth / 4 * 4;
     int64_t i = 0;
     for (; i + 4 <= lines->count; i += 4) {
-        const REAL *restrict a = (const REAL *)lines->first + i * stride;
-        REAL *restrict to = panel + i;
-        for (int64_t p = 0; p < lines->depth; p++, a += step, to += width) {
-            to[0] = a[0];
-            to[1] = a[stride];
-            to[2] = a[2 * stride];
-            to[3] = a[3 * stride];
-        }
+        const REAL *line = source + i * lines->stride;
+        for (int64_t p = 0; p < squares; p += 4)
+            NAME(turn_square)(line + p, lines->stride, width, panel + p * width + i);
+        for (int64_t p = squares; p < lines->depth; p++)
+            for (int64_t l = 0; l < 4; l++)
+                panel[p * width + i + l] = line[l * lines->stride + p];
     }
-    for (; i < lines->count; i++) {
-        const REAL *a = (const REAL *)lines->first + i * stride;
+    for (; i < lines->count; i++)
         for (int64_t p = 0; p < lines->depth; p++)
-            panel[p * width + i] = a[p * step];
-    }
+            panel[p * width + i] = source[i * lines->stride + p];
 }
 
 TARGET static void NAME(pack)(const cebus_gemm_lines *lines, int64_t width, void *panel)
