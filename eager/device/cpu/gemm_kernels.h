@@ -12,7 +12,8 @@
 /** Elements of the largest tile of any kernel. */
 #define CEBUS_GEMM_TILE 384
 
-/** Rows of A or columns of B: line i, element p is first[i * stride + p * step]. */
+/** Rows of A or columns of B: line i, element p is first[i * stride + p * step]; one of the two is
+ * 1. */
 typedef struct cebus_gemm_lines {
     const void *first;
     int64_t stride, step;
