@@ -15,6 +15,7 @@ typedef struct run {
     void *self;
     uint64_t unlimited; /**< the budget a runtime has by default */
     uint64_t random;    /**< of what is done to the program from outside */
+    bool relieved;      /**< the budget was raised after an out-of-memory error */
 } run;
 
 static void CEBUS_PRINTF(2, 3) fail(run *r, const char *format, ...)
@@ -77,6 +78,7 @@ static void check_report(run *r)
 static void recover(run *r)
 {
     r->out->ooms++;
+    r->relieved = true;
     check_report(r);
     if (cebus_runtime_check(r->rt) != CEBUS_OK)
         fail_with_error(r, "after out of memory");
@@ -109,6 +111,17 @@ static void wiggle(run *r)
         status = cebus_runtime_set_budget(r->rt, budget);
     if (status != CEBUS_OK)
         fail_with_error(r, "changing the budget");
+}
+
+/** Short memory again. What does not fit any more is no error of the program. */
+static void relapse(run *r)
+{
+    uint64_t budget = cebus_runtime_budget(r->rt);
+    cebus_status status = cebus_runtime_set_budget(r->rt, r->trial->budget);
+    r->relieved = status != CEBUS_OK;
+    if (status != CEBUS_OK &&
+        (status != CEBUS_OUT_OF_MEMORY || cebus_runtime_budget(r->rt) != budget))
+        fail_with_error(r, "lowering the budget again");
 }
 
 /** Takes a step until it is done: twice in short memory, then unlimited. */
@@ -163,6 +176,8 @@ static void run_steps(run *r)
     for (size_t i = 0; i <= r->trial->steps && ok(r); i++) {
         if (r->trial->wiggle && draw(r, 8) == 0)
             wiggle(r);
+        if (ok(r) && r->relieved && r->trial->relapse)
+            relapse(r);
         if (ok(r))
             take(r, i);
     }

@@ -16,8 +16,9 @@ typedef struct cebus_trial {
     uint64_t relief; /**< the budget after an out-of-memory error; 0: unlimited */
     cebus_cost_model cost_model;
     uint32_t debug;
-    bool late;   /**< the subject is made before the budget is set */
-    bool wiggle; /**< the budget shrinks and grows on the way, and memory is trimmed */
+    bool late;    /**< the subject is made before the budget is set */
+    bool relapse; /**< after an out-of-memory error the first budget comes back, if it can */
+    bool wiggle;  /**< the budget shrinks and grows on the way, and memory is trimmed */
 } cebus_trial;
 
 typedef struct cebus_outcome {
