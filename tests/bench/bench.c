@@ -28,11 +28,12 @@ const bench_setup bench_setups[] = {
                     .dropout = -1,
                     .untied = true}},
     [BENCH_RESNET18] = {"ResNet-18", "resnet18", {.seed = 1}},
-    {"MLP", "mlp", {.seed = 1, .batch = 512, .width = 512, .depth = 6}},
-    {"CNN", "cnn", {.seed = 1, .batch = 32, .width = 16, .depth = 3, .length = 32}},
-    {"LSTM", "lstm", {.seed = 1, .batch = 32, .width = 128, .depth = 2, .length = 32}},
+    {"ResNet-18, batch 128", "resnet18", {.seed = 1, .batch = 128}},
+    {"MLP", "mlp", {.seed = 1, .batch = 2048, .width = 256, .depth = 8}},
+    {"CNN", "cnn", {.seed = 1, .batch = 64, .width = 16, .depth = 3, .length = 32}},
+    {"LSTM", "lstm", {.seed = 1, .batch = 64, .width = 96, .depth = 2, .length = 48}},
     {"U-Net", "unet", {.seed = 1, .batch = 8, .width = 16, .depth = 3, .length = 64}},
-    {"TreeLSTM", "tree", {.seed = 1, .batch = 8, .width = 128, .length = 24}},
+    {"TreeLSTM", "tree", {.seed = 1, .batch = 32, .width = 64, .length = 32}},
     {.title = NULL},
 };
 
@@ -110,6 +111,25 @@ float bench_train(cebus_model *model, int steps)
     for (int i = 0; i < steps; i++)
         bench_must(cebus_model_step(model, &loss));
     return loss;
+}
+
+static cebus_tensor *leaf(void *model, size_t i)
+{
+    return cebus_model_parameter(model, i);
+}
+
+cebus_meter bench_meter(const bench_setup *setup, int steps, uint64_t *out_peak)
+{
+    static const cebus_subject subject = {.leaf = leaf};
+    cebus_runtime *rt = bench_open("cpu", NULL, 1);
+    cebus_meter meter;
+    cebus_meter_attach(&meter, rt, &subject);
+    cebus_model *model = meter.self = bench_model(rt, setup);
+    bench_train(model, steps);
+    *out_peak = cebus_max_memory_allocated(rt);
+    cebus_model_destroy(model);
+    cebus_runtime_destroy(rt);
+    return meter;
 }
 
 cebus_memory_stats bench_stats(cebus_runtime *rt)

@@ -10,6 +10,7 @@
 
 #include <cebus/cebus.h>
 
+#include "tests/property/meter.h"
 #include "tests/support/models.h"
 
 /** A network at the size it is measured at. */
@@ -56,6 +57,8 @@ cebus_runtime *bench_open(const char *device, const char *policy, int threads);
 cebus_model *bench_model(cebus_runtime *rt, const bench_setup *setup);
 /** Trains `steps` steps; returns the last loss. */
 float bench_train(cebus_model *model, int steps);
+/** Meters the first steps of an unlimited run: its floor (meter.h) and its peak. */
+cebus_meter bench_meter(const bench_setup *setup, int steps, uint64_t *out_peak);
 cebus_memory_stats bench_stats(cebus_runtime *rt);
 /** A float tensor of ones on a runtime. */
 cebus_tensor *bench_ones(cebus_runtime *rt, int ndim, const int64_t *shape);

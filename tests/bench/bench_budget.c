@@ -10,7 +10,7 @@
 
 enum {
     THREADS = 1,
-    WARM_UP = 1
+    STEPS_METERED = 4
 };
 
 /** What happened between two looks at the statistics, per step. */
@@ -62,23 +62,21 @@ static double run_step(run r)
     return status == CEBUS_OK ? bench_now(THREADS) - start : -1;
 }
 
-/** One line of the table: `limited` with `budget` bytes against `whole`. */
+/** One line of the table: `percent` of `peak` against `whole`. */
 static void measure(run whole, const bench_setup *setup, const char *policy, uint64_t peak,
                     int percent, int rounds)
 {
     run limited = run_open(setup, policy);
     uint64_t budget = peak / 100 * (uint64_t)percent;
-    bench_times ratios = {.n = 0}, taken = {.n = 0};
+    bench_times ratios = {.n = 0};
     bool fits = run_step(limited) > 0 && cebus_runtime_set_budget(limited.rt, budget) == CEBUS_OK;
-    for (int i = 0; i < WARM_UP && fits; i++)
-        fits = run_step(limited) > 0;
+    fits = fits && run_step(limited) > 0;
     cebus_memory_stats before = bench_stats(limited.rt);
     double sum = 0;
     for (int i = 0; i < rounds && fits; i++) {
         double a = run_step(limited), b = run_step(whole);
         fits = a > 0;
         sum += a;
-        bench_times_add(&taken, a);
         bench_times_add(&ratios, a / b);
     }
     usage u = usage_between(before, bench_stats(limited.rt), rounds, sum);
@@ -96,14 +94,18 @@ static void sweep(const bench_setup *setup, int rounds)
 {
     static const char *const policies[] = {"coop", "dtr", "dte", "lru"};
     static const int percents[] = {100, 70, 50, 40, 30};
+    uint64_t peak;
+    cebus_meter meter = bench_meter(setup, STEPS_METERED, &peak);
+    uint64_t floor_percent = meter.floor * 100 / peak;
+    printf("| **%s** | peak %.1f MiB, floor %d%% | | | | | | | |\n", setup->title,
+           (double)peak / (1 << 20), (int)floor_percent);
     run whole = run_open(setup, NULL);
-    bench_train(whole.model, 1);
-    cebus_reset_peak_memory_stats(whole.rt);
-    bench_train(whole.model, 1);
-    uint64_t peak = cebus_max_memory_allocated(whole.rt);
+    bench_train(whole.model, 2);
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
-        for (size_t i = 0; i < sizeof percents / sizeof *percents; i++)
-            measure(whole, setup, policies[p], peak, percents[i], rounds);
+        for (size_t i = 0; i < sizeof percents / sizeof *percents; i++) {
+            if ((uint64_t)percents[i] > floor_percent)
+                measure(whole, setup, policies[p], peak, percents[i], rounds);
+        }
     }
     run_close(whole);
 }
@@ -121,6 +123,7 @@ int main(int argc, char **argv)
     }
     puts("\ntime: median of the ratios of neighbouring steps, one thread, CPU time; search: share of "
          "the step spent\nchoosing victims; fragmentation: mean of max(0, free - request) / budget "
-         "at each request that had to evict");
+         "at each request that had to evict. Budgets below the "
+         "floor\n(persistent bytes, leaf gradients and the largest single call) are left out");
     return 0;
 }

@@ -11,19 +11,11 @@
 #include <string.h>
 
 #include "tests/bench/bench.h"
-#include "tests/property/meter.h"
 
 enum {
     STEPS = 3,
     TRIES = 9
 };
-
-static cebus_tensor *leaf(void *model, size_t i)
-{
-    return cebus_model_parameter(model, i);
-}
-
-static const cebus_subject subject = {.leaf = leaf};
 
 /** Whether a fresh run of `name` gets through its first steps. */
 static bool fits(const char *name, const char *policy, uint64_t budget)
@@ -55,27 +47,10 @@ static uint64_t smallest(const char *name, const char *policy, uint64_t low, uin
     return high;
 }
 
-/** The meter after an unlimited run, and that run's peak. */
-static cebus_meter meter_run(const char *name, uint64_t *out_peak)
-{
-    cebus_runtime *rt = bench_open("cpu", NULL, 1);
-    cebus_meter meter;
-    cebus_meter_attach(&meter, rt, &subject);
-    cebus_model *model = cebus_model_create(rt, name, NULL);
-    meter.self = model;
-    if (model == NULL)
-        bench_must(cebus_last_error()->status);
-    bench_train(model, STEPS);
-    *out_peak = cebus_max_memory_allocated(rt);
-    cebus_model_destroy(model);
-    cebus_runtime_destroy(rt);
-    return meter;
-}
-
 static void measure(const char *name)
 {
     uint64_t peak;
-    cebus_meter meter = meter_run(name, &peak);
+    cebus_meter meter = bench_meter(&(bench_setup){.title = name, .model = name}, STEPS, &peak);
     printf("| %s | %.0f | %.0f | %s |", name, (double)peak / 1024, (double)meter.floor / 1024,
            meter.floor_op);
     for (size_t i = 0; cebus_policy_name(i) != NULL; i++) {
