@@ -148,7 +148,7 @@ static bool overlap_partially(const cebus_tensor *a, const cebus_tensor *b)
     const cebus_view *v = &a->view, *w = &b->view;
     if (v->offset == w->offset && v->dtype == w->dtype && cebus_view_same_layout(v, w))
         return false;
-    return v->offset < cebus_view_extent(w) && w->offset < cebus_view_extent(v);
+    return cebus_view_may_overlap(v, w);
 }
 
 static cebus_status check_mutated(const frame *f, uint32_t i)

@@ -210,3 +210,40 @@ bool cebus_shape_valid(cebus_dtype dtype, int ndim, const int64_t *shape)
     }
     return bytes > 0 && bytes <= UINT64_C(1) << 62;
 }
+
+/** The elements of a view modulo `unit`: [begin, begin + length), or all when it wraps. */
+typedef struct residues {
+    int64_t begin, length;
+} residues;
+
+static residues residues_of(const cebus_view *view, int64_t unit)
+{
+    residues r = {view->offset % unit, 1};
+    for (int d = 0; d < view->ndim; d++) {
+        if (view->strides[d] % unit != 0)
+            r.length += (view->shape[d] - 1) * view->strides[d];
+    }
+    return r.begin + r.length <= unit ? r : (residues){0, unit};
+}
+
+/** True if no element of a and b has the same place modulo `unit`. */
+static bool interleave(const cebus_view *a, const cebus_view *b, int64_t unit)
+{
+    residues r = residues_of(a, unit), s = residues_of(b, unit);
+    return r.begin + r.length <= s.begin || s.begin + s.length <= r.begin;
+}
+
+bool cebus_view_may_overlap(const cebus_view *a, const cebus_view *b)
+{
+    if (a->offset >= cebus_view_extent(b) || b->offset >= cebus_view_extent(a))
+        return false;
+    for (int d = 0; d < a->ndim; d++) {
+        if (a->strides[d] > 1 && interleave(a, b, a->strides[d]))
+            return false;
+    }
+    for (int d = 0; d < b->ndim; d++) {
+        if (b->strides[d] > 1 && interleave(a, b, b->strides[d]))
+            return false;
+    }
+    return true;
+}

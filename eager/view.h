@@ -36,6 +36,9 @@ void cebus_view_channels_last(cebus_view *out, cebus_dtype dtype, const int64_t 
 
 /** One past the highest element touched, relative to the storage; 0 if empty. */
 int64_t cebus_view_extent(const cebus_view *view);
+/** Whether two views of one storage may share an element. False is certain: their ranges are
+ * apart, or interleave without meeting, as columns of a matrix do. */
+bool cebus_view_may_overlap(const cebus_view *a, const cebus_view *b);
 /** Bytes a fresh storage for this (dense or strided) view needs. False on overflow. */
 bool cebus_view_bytes(const cebus_view *view, uint64_t *out_bytes);
 

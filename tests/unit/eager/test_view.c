@@ -234,3 +234,50 @@ Test(view, sizes_that_overflow_are_refused)
     cr_assert_eq(cebus_dim_wrap(3, 3), -1);
     cr_assert_eq(cebus_dim_wrap(-4, 3), -1);
 }
+
+/** Marks the elements of a view in a map. */
+static void mark(const cebus_view *view, unsigned char *map)
+{
+    int64_t count = cebus_view_numel(view);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = view->offset, rest = i;
+        for (int d = view->ndim - 1; d >= 0; d--) {
+            place += rest % view->shape[d] * view->strides[d];
+            rest /= view->shape[d];
+        }
+        map[place] = 1;
+    }
+}
+
+static cebus_view random_view(uint64_t *state)
+{
+    cebus_view view = {.dtype = CEBUS_F32, .ndim = 2};
+    for (int d = 0; d < 2; d++) {
+        *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        view.shape[d] = 1 + (int64_t)(*state >> 33) % 5;
+        view.strides[d] = (int64_t)(*state >> 40) % (d == 0 ? 17 : 4);
+    }
+    view.offset = (int64_t)(*state >> 50) % 40;
+    return view;
+}
+
+Test(view, never_calls_views_apart_that_meet)
+{
+    enum {
+        PLACES = 256
+    };
+    uint64_t state = 7;
+    int interleaved = 0;
+    for (int round = 0; round < 20000; round++) {
+        unsigned char first[PLACES] = {0}, second[PLACES] = {0};
+        cebus_view v = random_view(&state), w = random_view(&state);
+        bool shared = false, may = cebus_view_may_overlap(&v, &w);
+        mark(&v, first);
+        mark(&w, second);
+        for (size_t i = 0; i < PLACES; i++)
+            shared |= first[i] && second[i];
+        cr_assert(may || !shared, "round %d", round);
+        interleaved += !may && v.offset < cebus_view_extent(&w) && w.offset < cebus_view_extent(&v);
+    }
+    cr_expect_gt(interleaved, 100);
+}
