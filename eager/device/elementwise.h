@@ -127,7 +127,7 @@ CEBUS_INLINE int64_t cebus_sign_i64(int64_t x)
     X(T, S, mul, x * y)                                                                            \
     X(T, S, div, x / y)                                                                            \
     X(T, S, pow, cebus_pow_##S(x, y))                                                              \
-    X(T, S, maximum, ((x > y) | (x != x)) ? x : y)                                                   \
+    X(T, S, maximum, ((x > y) | (x != x)) ? x : y)                                                 \
     X(T, S, minimum, ((x < y) | (x != x)) ? x : y)
 #define CEBUS_BINARY_I64_LIST(X)                                                                   \
     X(int64_t, i64, add, (int64_t)((uint64_t)x + (uint64_t)y))                                     \

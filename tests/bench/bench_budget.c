@@ -116,13 +116,15 @@ int main(int argc, char **argv)
     const char *only = argc > 2 ? argv[2] : NULL;
     bench_print_machine();
     puts("| network | policy | of peak | time, unlimited = 1 | spread | evictions a step | "
-         "recomputes a step | search | fragmentation |\n|---|---|---:|---:|---:|---:|---:|---:|---:|");
+         "recomputes a step | search | fragmentation "
+         "|\n|---|---|---:|---:|---:|---:|---:|---:|---:|");
     for (const bench_setup *setup = bench_setups; setup->title != NULL; setup++) {
         if (only == NULL || strcmp(only, setup->model) == 0)
             sweep(setup, rounds);
     }
-    puts("\ntime: median of the ratios of neighbouring steps, one thread, CPU time; search: share of "
-         "the step spent\nchoosing victims; fragmentation: mean of max(0, free - request) / budget "
+    puts("\ntime: median of the ratios of neighbouring steps, one thread, CPU time; search: share "
+         "of the step spent\nchoosing victims; fragmentation: mean of max(0, free - request) / "
+         "budget "
          "at each request that had to evict. Budgets below the "
          "floor\n(persistent bytes, leaf gradients and the largest single call) are left out");
     return 0;

@@ -13,8 +13,24 @@
 #define FAMILIES(X)                                                                                \
     X(fill)                                                                                        \
     X(random)                                                                                      \
-    X(cast) X(unary) X(binary) X(inplace) X(reduce) X(softmax) X(loss) X(matmul) X(attention)      \
-        X(recurrent) X(conv) X(pool) X(norm) X(batch_norm) X(resize) X(index) X(join) X(optim)
+    X(cast)                                                                                        \
+    X(unary)                                                                                       \
+    X(binary)                                                                                      \
+    X(inplace)                                                                                     \
+    X(reduce)                                                                                      \
+    X(softmax)                                                                                     \
+    X(loss)                                                                                        \
+    X(matmul)                                                                                      \
+    X(attention)                                                                                   \
+    X(recurrent)                                                                                   \
+    X(conv)                                                                                        \
+    X(pool)                                                                                        \
+    X(norm)                                                                                        \
+    X(batch_norm)                                                                                  \
+    X(resize)                                                                                      \
+    X(index)                                                                                       \
+    X(join)                                                                                        \
+    X(optim)
 
 /* Weak: a family that was left out of the build is left out of the run. */
 #define DECLARE(family) extern const cebus_case cebus_cases_##family[] __attribute__((weak));
