@@ -221,6 +221,16 @@ static cebus_status run_optimizer(cebus_program *p)
     return status;
 }
 
+static cebus_status run_clip(cebus_program *p)
+{
+    double norm = 0;
+    cebus_status status =
+        cebus_clip_grad_norm(p->rt, p->parameters, CEBUS_PROGRAM_PARAMETERS, 0.5, &norm);
+    if (status == CEBUS_OK)
+        cebus_record_bytes(p->record, &norm, sizeof norm);
+    return status;
+}
+
 /** A parameter changes outside any optimizer, and with it what its readers must remember. */
 static cebus_status run_update(cebus_program *p)
 {
@@ -275,6 +285,7 @@ const cebus_program_op cebus_program_change[] = {
     {"backward", 4, run_backward},
     {"read_grad", 1, run_read_grad},
     {"optimizer", 3, run_optimizer},
+    {"clip", 1, run_clip},
     {"update", 2, run_update},
     {"load", 1, run_load},
     {"custom", 6, run_custom},

@@ -302,6 +302,64 @@ static cebus_status run_cat(cebus_program *p)
     return cebus_program_done(p, cebus_cat(p->rt, both, 2, 0, &out), &out);
 }
 
+/** Adds one tensor's first column into another at the places of its own largest elements. */
+static cebus_status run_scatter(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_find(p, has_columns, NULL), *places, *out = NULL;
+    int last = -1;
+    if (x == NULL)
+        return CEBUS_OK;
+    cebus_status status = cebus_argmax(p->rt, x, 1, &last, true, &places);
+    if (status != CEBUS_OK)
+        return status;
+    status = cebus_scatter_add(p->rt, x, 1, places, x, &out);
+    cebus_tensor_release(places);
+    return cebus_program_done(p, status, &out);
+}
+
+static cebus_status run_move(cebus_program *p)
+{
+    const int64_t pads[] = {1, -1}, shift = 3;
+    const int dim = 0;
+    cebus_tensor *x = cebus_program_any(p), *out = NULL;
+    cebus_status status = cebus_program_once_in(p, 2) ? cebus_pad(p->rt, x, 2, pads, 0.5, &out)
+                                                      : cebus_roll(p->rt, x, 1, &shift, &dim, &out);
+    return cebus_program_done(p, status, &out);
+}
+
+static cebus_status run_resize(cebus_program *p)
+{
+    const cebus_interpolate_options options = {.mode = CEBUS_INTERPOLATE_BILINEAR,
+                                               .size = {12, 20}};
+    cebus_tensor *image, *out = NULL;
+    cebus_status status = as_image(p, &image);
+    if (status == CEBUS_OK && image != NULL)
+        status = cebus_interpolate(p->rt, image, &options, &out);
+    cebus_tensor_release(image);
+    return from_image(p, status, &out);
+}
+
+/** One step of an LSTM with 8 units, whose weights are views of parameters. */
+static cebus_status run_cell(cebus_program *p)
+{
+    cebus_tensor *x = cebus_program_find(p, has_columns, NULL), *w_hh;
+    bool keep_h = cebus_program_once_in(p, 2);
+    cebus_lstm_state next = {NULL, NULL};
+    if (x == NULL)
+        return CEBUS_OK;
+    cebus_status status = cebus_slice(p->rt, p->parameters[1], 1, 0, 8, 1, &w_hh);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_recurrent_weights weights = {.w_ih = p->parameters[0], .w_hh = w_hh};
+    status = cebus_lstm_cell(p->rt, x, NULL, &weights, &next);
+    cebus_tensor_release(w_hh);
+    if (status != CEBUS_OK)
+        return status;
+    cebus_tensor_release(keep_h ? next.c : next.h);
+    cebus_program_keep(p, keep_h ? next.h : next.c);
+    return CEBUS_OK;
+}
+
 static cebus_status run_cast(cebus_program *p)
 {
     static const cebus_dtype types[] = {CEBUS_F64, CEBUS_BF16, CEBUS_F16, CEBUS_F32};
@@ -369,6 +427,10 @@ const cebus_program_op cebus_program_compute[] = {
     {"cross_entropy", 2, run_cross_entropy},
     {"gather", 2, run_gather},
     {"cat", 2, run_cat},
+    {"scatter", 1, run_scatter},
+    {"move", 2, run_move},
+    {"resize", 1, run_resize},
+    {"cell", 2, run_cell},
     {"cast", 2, run_cast},
     {"create", 8, run_create},
     {"dropout", 4, run_dropout},
