@@ -1,5 +1,23 @@
 #include "lineage/version.h"
 
+/** Pushes the absent outputs of `call`, up to one that somebody holds: that one is *out_held. */
+static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call,
+                                cebus_value **out_held)
+{
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        cebus_value *made = call->out[i];
+        if (made == NULL || made->resident)
+            continue;
+        if (made->holders > 0 || made->parked > 0) {
+            *out_held = made;
+            return CEBUS_OK;
+        }
+        if (!cebus_scratch_push(lineage, &lineage->stack, made))
+            return CEBUS_OUT_OF_HOST_MEMORY;
+    }
+    return CEBUS_OK;
+}
+
 /**
  * Walks the records that read `leaf`, directly or through absent versions nobody holds; pushes
  * each once onto lineage->list. Stops early at an absent version somebody holds.
@@ -12,26 +30,17 @@ static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, cebu
     stack->count = list->count = 0;
     if (!cebus_scratch_push(lineage, stack, leaf))
         return CEBUS_OUT_OF_HOST_MEMORY;
-    while (stack->count > 0) {
+    while (stack->count > 0 && *out_held == NULL) {
         cebus_value *value = stack->items[--stack->count];
-        for (cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
-            cebus_call *call = edge->call;
-            if (call->mark == epoch)
+        for (cebus_edge *edge = value->consumers; edge && *out_held == NULL; edge = edge->next) {
+            if (edge->call->mark == epoch)
                 continue;
-            call->mark = epoch;
-            if (!cebus_scratch_push(lineage, list, call))
+            edge->call->mark = epoch;
+            if (!cebus_scratch_push(lineage, list, edge->call))
                 return CEBUS_OUT_OF_HOST_MEMORY;
-            for (uint32_t i = 0; i < call->n_out; i++) {
-                cebus_value *made = call->out[i];
-                if (made == NULL || made->resident)
-                    continue;
-                if (made->holders > 0 || made->parked > 0) {
-                    *out_held = made;
-                    return CEBUS_OK;
-                }
-                if (!cebus_scratch_push(lineage, stack, made))
-                    return CEBUS_OUT_OF_HOST_MEMORY;
-            }
+            cebus_status status = push_absent(lineage, edge->call, out_held);
+            if (status != CEBUS_OK)
+                return status;
         }
     }
     return CEBUS_OK;
