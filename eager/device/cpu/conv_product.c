@@ -26,7 +26,8 @@
 /** Pixels of one block: enough rows for a product, few enough for the patches to stay in cache. */
 #define LEAST_BLOCK 16
 #define MOST_BLOCK 256
-/** Elements of the patches a weight's gradient is made from at a time, and pixels at least. */
+/** Elements of the patches a weight's gradient is made from at a time (no more than the image has:
+ * workspace counts against the budget), and pixels at least. */
 #define PATCHES (INT64_C(1) << 20)
 #define LEAST_PATCHES 128
 
@@ -150,7 +151,8 @@ static product product_init(const cebus_conv_job *job)
     d.length = s->image_channels * d.taps;
     cebus_gemm largest;
     if (job->way == CEBUS_CONV_WEIGHT) {
-        d.block = least(most(PATCHES / d.length, LEAST_PATCHES), d.pixels);
+        int64_t image = s->batch * s->image_channels * s->image[0] * s->image[1];
+        d.block = least(most(least(PATCHES, image) / d.length, LEAST_PATCHES), d.pixels);
         d.items = s->output_channels;
         largest = weight_product(&d, 0, 0, d.out_group, d.block);
     } else if (job->way == CEBUS_CONV_OUTPUT) {
