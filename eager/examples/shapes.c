@@ -55,8 +55,9 @@ int32_t shape_draw(uint64_t seed, uint64_t index, int64_t side, float *out)
     struct random random = random_stream(seed, index);
     struct shape shape = choose_shape(&random, side);
     for (int64_t i = 0; i < side * side; i++) {
-        double x = ((double)(i % side) + 0.5 - shape.x) / shape.radius;
-        double y = ((double)(i / side) + 0.5 - shape.y) / shape.radius;
+        int64_t column = i % side, row = i / side;
+        double x = ((double)column + 0.5 - shape.x) / shape.radius;
+        double y = ((double)row + 0.5 - shape.y) / shape.radius;
         const double *colour = covers(shape.kind, x, y) ? shape.inside : shape.outside;
         for (int c = 0; c < 3; c++)
             out[c * side * side + i] = (float)(colour[c] + 0.4 * (random_next(&random) - 0.5));
