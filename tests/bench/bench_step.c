@@ -11,7 +11,7 @@
 #include "tests/bench/peer.h"
 
 enum {
-    WARM_UP = 2
+    WARM_UP = 3
 };
 
 /** The twin must have as many parameters and, before training moved apart, the same loss. */
