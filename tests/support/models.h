@@ -38,8 +38,9 @@ typedef struct cebus_model_config {
 const char *cebus_model_name(size_t i);
 
 /**
- * Makes parameters (persistent) and optimizer. `config` NULL: all defaults. NULL on failure, and
- * cebus_last_error() says why. The runtime must outlive the model.
+ * Makes parameters (persistent) and optimizer. `config` NULL: all defaults. NULL for an
+ * unknown name, and on failure: then cebus_last_error() says why. The runtime must outlive the
+ * model.
  */
 cebus_model *cebus_model_create(cebus_runtime *rt, const char *name,
                                 const cebus_model_config *config);
