@@ -79,15 +79,16 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
     return result;
 }
 
-/** A leaf that only records keep: nobody holds it, nothing can rebuild it. */
+/** A leaf that only records keep: nobody holds or parks it, nothing can rebuild it. Without its
+ * readers it dies. */
 static bool is_kept_leaf(const cebus_block *block)
 {
     const cebus_candidate *candidate = block->owner;
     if (candidate == NULL)
         return false;
     const cebus_value *value = &candidate->value;
-    return value->holders == 0 && value->producer == NULL && value->pins == 0 &&
-           candidate->exports == 0;
+    return value->holders == 0 && value->parked == 0 && value->producer == NULL &&
+           value->consumers != NULL && value->pins == 0 && candidate->exports == 0;
 }
 
 /** Frees leaves that only records keep, where no absent value somebody holds needs them. */

@@ -194,3 +194,27 @@ Test(budget, evaluation_loops_free_batches_that_only_records_keep)
     cebus_tensor_release(total);
     cebus_runtime_destroy(rt);
 }
+
+Test(budget, a_parked_leaf_does_not_hold_the_ladder_up)
+{
+    cebus_runtime *rt = open_runtime(4 * BLOCK + 512, "coop", CEBUS_DEBUG_WALK);
+    cebus_tensor *p = leaf(rt, N, 3), *x = leaf(rt, N, 2), *a, *b, *sum, *grad;
+    OK(cebus_tensor_set_persistent(p));
+    OK(cebus_tensor_set_requires_grad(p, true));
+    OK(cebus_mul(rt, p, p, &a));
+    OK(cebus_mul(rt, a, x, &b));
+    OK(cebus_sum(rt, b, 0, NULL, false, &sum));
+    cebus_tensor_release(a);
+    cebus_tensor_release(b);
+    cebus_tensor_release(x);
+    FAILS(CEBUS_OUT_OF_MEMORY, "nothing more can be given up",
+          cebus_backward(rt, sum, NULL, false));
+    OK(cebus_runtime_set_budget(rt, 8 * BLOCK));
+    OK(cebus_backward(rt, sum, NULL, false));
+    OK(cebus_tensor_grad(p, &grad));
+    cr_expect_eq(at(grad, N - 1), 12, "d(p^2 x) = 2 p x");
+    cebus_tensor_release(grad);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(p);
+    cebus_runtime_destroy(rt);
+}
