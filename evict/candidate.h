@@ -16,7 +16,7 @@ typedef struct cebus_candidate {
     cebus_block *block; /**< while resident; NULL for a storage of zero bytes */
     uint32_t exports;   /**< addresses handed out (maps): the bytes must not go or move */
     uint8_t zone;       /**< cebus_zone its bytes belong to */
-    bool gradient;      /**< a leaf's gradient: goes only when nothing else can */
+    bool gradient;      /**< of a leaf or on its way: goes only when nothing else can */
     uint64_t writes;    /**< in-place writes that kept this version (a leaf's) */
     uint64_t hash;      /**< of the bytes when they were given up (check mode), or 0 */
 } cebus_candidate;

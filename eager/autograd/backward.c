@@ -190,10 +190,22 @@ static cebus_status accumulate_leaf(cebus_runtime *rt, cebus_tensor **sum, cebus
     return status;
 }
 
+/**
+ * A gradient on its way is read once, soon, and then gone; to rebuild it would run the backward
+ * from the loss to here. So it goes, like a leaf's, only when nothing else can.
+ */
+static cebus_status accumulate_inner(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad)
+{
+    cebus_status status = accumulate(rt, sum, grad);
+    if (status == CEBUS_OK)
+        (*sum)->storage->now->gradient = true;
+    return status;
+}
+
 static cebus_status arrive(engine *e, const cebus_graph_edge *edge, cebus_tensor *grad)
 {
     if (edge->node != NULL)
-        return accumulate(e->rt, &edge->node->grads[edge->output], grad);
+        return accumulate_inner(e->rt, &edge->node->grads[edge->output], grad);
     cebus_tensor *leaf = edge->leaf;
     if (leaf->incoming == NULL) {
         if (!push(e->rt, &e->leaves, leaf)) {
