@@ -28,7 +28,6 @@ const bench_setup bench_setups[] = {
                     .dropout = -1,
                     .untied = true}},
     [BENCH_RESNET18] = {"ResNet-18", "resnet18", {.seed = 1}},
-    {"ResNet-18, batch 128", "resnet18", {.seed = 1, .batch = 128}},
     {"MLP", "mlp", {.seed = 1, .batch = 2048, .width = 256, .depth = 8}},
     {"CNN", "cnn", {.seed = 1, .batch = 64, .width = 16, .depth = 3, .length = 32}},
     {"LSTM", "lstm", {.seed = 1, .batch = 64, .width = 96, .depth = 2, .length = 48}},
