@@ -31,22 +31,24 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
     }
 }
 
-typedef enum choice {
-    CHOOSE_BY_POLICY,
-    CHOOSE_ONE,
-    CHOOSE_ONE_LAST_RESORT
-} choice;
+/** How to choose: by the policy's own unit, or one victim, see cebus_chooser for the rest. */
+enum {
+    CHOOSE_ONE = 1 << 0,
+    CHOOSE_LAST_RESORT = 1 << 1,
+    CHOOSE_KEEP_PRICES = 1 << 2
+};
 
-static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, choice how)
+static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, unsigned how)
 {
     cebus_chooser chooser = {.policy = rt->policy,
                              .arena = &rt->arena,
                              .lineage = &rt->lineage,
                              .now = rt->clock_ns,
-                             .last_resort = how == CHOOSE_ONE_LAST_RESORT};
+                             .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
+                             .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0};
     uint64_t start = rt->device_ops->clock(rt->device);
-    cebus_victims victims = how == CHOOSE_BY_POLICY ? cebus_choose_victims(&chooser, bytes)
-                                                    : cebus_choose_one(&chooser);
+    cebus_victims victims =
+        (how & CHOOSE_ONE) ? cebus_choose_one(&chooser) : cebus_choose_victims(&chooser, bytes);
     rt->stats.searches++;
     rt->stats.search_ns += rt->device_ops->clock(rt->device) - start;
     return victims;
@@ -68,7 +70,7 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
 {
     cebus_place_result result = CEBUS_PLACE_FULL;
     while (result == CEBUS_PLACE_FULL) {
-        cebus_victims victims = choose(rt, bytes, CHOOSE_BY_POLICY);
+        cebus_victims victims = choose(rt, bytes, 0);
         if (victims.first == NULL)
             return CEBUS_PLACE_FULL;
         cebus_block *hole = cebus_ladder_evict(rt, &victims);
@@ -143,7 +145,7 @@ cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
 /** Gives up the cheapest, wherever they lie, and moves blocks together, until the request fits:
  * blocks that must not move may keep the holes on their two sides apart. */
 static cebus_place_result rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                       choice how, cebus_block **out)
+                                       unsigned how, cebus_block **out)
 {
     uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
     for (;;) {
@@ -158,6 +160,7 @@ static cebus_place_result rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_
         if (victims.first == NULL)
             return CEBUS_PLACE_FULL;
         cebus_ladder_evict(rt, &victims);
+        how |= CHOOSE_KEEP_PRICES;
     }
 }
 
@@ -173,12 +176,13 @@ static cebus_place_result climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zo
             result = cebus_arena_place(&rt->arena, bytes, zone, out);
     }
     if (result == CEBUS_PLACE_FULL) {
+        /* The search for victims has just priced every block, and found nothing to evict. */
         rt->rung = CEBUS_RUNG_COMPACT;
-        result = rung_compact(rt, bytes, zone, CHOOSE_ONE, out);
+        result = rung_compact(rt, bytes, zone, CHOOSE_ONE | CHOOSE_KEEP_PRICES, out);
     }
     if (result == CEBUS_PLACE_FULL && rt->trial == 0) {
         rt->rung = CEBUS_RUNG_LAST_RESORT;
-        result = rung_compact(rt, bytes, zone, CHOOSE_ONE_LAST_RESORT, out);
+        result = rung_compact(rt, bytes, zone, CHOOSE_ONE | CHOOSE_LAST_RESORT, out);
     }
     return result;
 }

@@ -77,6 +77,7 @@ cebus_victims cebus_choose_one(const cebus_chooser *chooser)
 {
     if (chooser->policy->unit == CEBUS_UNIT_NONE)
         return (cebus_victims){0};
-    price_blocks(chooser);
+    if (!chooser->keep_prices)
+        price_blocks(chooser);
     return lowest_score(chooser);
 }

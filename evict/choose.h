@@ -19,6 +19,9 @@ typedef struct cebus_chooser {
     /** Offer leaf gradients, too. They are small and to be read at the step; rebuilding one runs
      * most of the backward again, which no neighbourhood cost tells. */
     bool last_resort;
+    /** Take weights and states as the last choice left them: for the second and later victims of
+     * one request that needs many. What went since has only made its neighbours dearer. */
+    bool keep_prices;
 } cebus_chooser;
 
 /** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. */
