@@ -30,13 +30,11 @@ enum {
 };
 extern const bench_setup bench_setups[];
 
-/**
- * Milliseconds, from an arbitrary start: of CPU time when `threads` is 1, else (BENCH_WALL, say) of
- * wall time.
- */
+/** Instead of a number of threads. */
 enum {
     BENCH_WALL = 0
 };
+/** Milliseconds, from an arbitrary start: of CPU time when `threads` is 1, else of wall time. */
 double bench_now(int threads);
 
 /** Times of one thing, and what they say together. */
