@@ -368,6 +368,7 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
         return;
     }
     fresh->exports = old->exports;
+    fresh->gradient = old->gradient;
     old->exports = 0;
     cebus_candidate_move(f->rt, old, fresh);
     storage->now = fresh;
