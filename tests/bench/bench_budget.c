@@ -10,25 +10,25 @@
 
 enum {
     THREADS = 1,
-    STEPS_METERED = 4
+    WARM_UP = 2 /* one step unlimited, one in the budget */
 };
 
 /** What happened between two looks at the statistics, per step. */
 typedef struct usage {
     double evictions, recomputes;
-    double search; /**< percent of the time */
+    double search; /**< percent of the wall time */
     double hole;   /**< fragmentation: max(0, free - request) / budget, mean, in percent */
 } usage;
 
 static usage usage_between(cebus_memory_stats before, cebus_memory_stats after, double steps,
-                           double ms)
+                           double wall_ms)
 {
     double retries = (double)(after.num_alloc_retries - before.num_alloc_retries);
     double parts = (double)(after.fragmentation_ppm_sum - before.fragmentation_ppm_sum);
     return (usage){
         .evictions = (double)(after.evictions - before.evictions) / steps,
         .recomputes = (double)(after.recomputes - before.recomputes) / steps,
-        .search = (double)(after.search_ns - before.search_ns) * 1e-6 / ms * 100,
+        .search = (double)(after.search_ns - before.search_ns) * 1e-6 / wall_ms * 100,
         .hole = retries > 0 ? parts / retries * 1e-4 : 0,
     };
 }
@@ -72,14 +72,15 @@ static void measure(run whole, const bench_setup *setup, const char *policy, uin
     bool fits = run_step(limited) > 0 && cebus_runtime_set_budget(limited.rt, budget) == CEBUS_OK;
     fits = fits && run_step(limited) > 0;
     cebus_memory_stats before = bench_stats(limited.rt);
-    double sum = 0;
+    double wall = 0;
     for (int i = 0; i < rounds && fits; i++) {
-        double a = run_step(limited), b = run_step(whole);
+        double start = bench_now(BENCH_WALL), a = run_step(limited);
+        wall += bench_now(BENCH_WALL) - start;
+        double b = run_step(whole);
         fits = a > 0;
-        sum += a;
         bench_times_add(&ratios, a / b);
     }
-    usage u = usage_between(before, bench_stats(limited.rt), rounds, sum);
+    usage u = usage_between(before, bench_stats(limited.rt), rounds, wall);
     printf("| %s | %s | %d%% | ", setup->title, policy, percent);
     if (fits)
         printf("%.3f | %.1f%% | %.0f | %.0f | %.2f%% | %.2f%% |\n", bench_times_median(&ratios),
@@ -95,12 +96,12 @@ static void sweep(const bench_setup *setup, int rounds)
     static const char *const policies[] = {"coop", "dtr", "dte", "lru"};
     static const int percents[] = {100, 70, 50, 40, 30};
     uint64_t peak;
-    cebus_meter meter = bench_meter(setup, STEPS_METERED, &peak);
+    cebus_meter meter = bench_meter(setup, rounds + WARM_UP, &peak);
     uint64_t floor_percent = meter.floor * 100 / peak;
     printf("| **%s** | peak %.1f MiB, floor %d%% | | | | | | | |\n", setup->title,
            (double)peak / (1 << 20), (int)floor_percent);
     run whole = run_open(setup, NULL);
-    bench_train(whole.model, 2);
+    bench_train(whole.model, WARM_UP);
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
         for (size_t i = 0; i < sizeof percents / sizeof *percents; i++) {
             if ((uint64_t)percents[i] > floor_percent)
