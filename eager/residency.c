@@ -212,17 +212,10 @@ static cebus_status rebuild_by_list(cebus_runtime *rt, cebus_candidate *target, 
 static bool push_frame(cebus_runtime *rt, cebus_call *call)
 {
     cebus_replay_stack *stack = &rt->stack;
-    if (stack->count == stack->capacity) {
-        size_t capacity = stack->capacity > 0 ? 2 * stack->capacity : 64;
-        cebus_replay_frame *frames = cebus_pool_alloc(&rt->pool, capacity * sizeof *frames);
-        if (frames == NULL)
-            return false;
-        if (stack->count > 0)
-            memcpy(frames, stack->frames, stack->count * sizeof *frames);
-        cebus_pool_free_object(&rt->pool, stack->frames, stack->capacity * sizeof *frames);
-        stack->frames = frames;
-        stack->capacity = capacity;
-    }
+    void *frames = stack->frames;
+    if (!cebus_pool_grow(&rt->pool, &frames, &stack->capacity, stack->count, sizeof *stack->frames))
+        return false;
+    stack->frames = frames;
     stack->frames[stack->count++] = (cebus_replay_frame){.call = call};
     return true;
 }
@@ -397,17 +390,11 @@ void cebus_residency_end(cebus_runtime *rt, cebus_candidate *const *values, size
 
 static bool push_pinned(cebus_runtime *rt, cebus_pinned *pinned, cebus_candidate *candidate)
 {
-    if (pinned->count == pinned->capacity) {
-        size_t capacity = pinned->capacity > 0 ? 2 * pinned->capacity : 16;
-        cebus_candidate **items = cebus_pool_alloc(&rt->pool, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        if (pinned->count > 0)
-            memcpy(items, pinned->items, pinned->count * sizeof *items);
-        cebus_pool_free_object(&rt->pool, pinned->items, pinned->capacity * sizeof *items);
-        pinned->items = items;
-        pinned->capacity = capacity;
-    }
+    void *items = pinned->items;
+    if (!cebus_pool_grow(&rt->pool, &items, &pinned->capacity, pinned->count,
+                         sizeof *pinned->items))
+        return false;
+    pinned->items = items;
     pinned->items[pinned->count++] = candidate;
     return true;
 }

@@ -68,17 +68,10 @@ void cebus_event_emit(cebus_runtime *rt, cebus_event event)
     cebus_event_queue *queue = &rt->events;
     if (queue->hook == NULL)
         return;
-    if (queue->count == queue->capacity) {
-        size_t capacity = queue->capacity > 0 ? 2 * queue->capacity : 64;
-        cebus_event *events = cebus_pool_alloc(&rt->pool, capacity * sizeof *events);
-        if (events == NULL)
-            return;
-        if (queue->count > 0)
-            memcpy(events, queue->events, queue->count * sizeof *events);
-        cebus_pool_free_object(&rt->pool, queue->events, queue->capacity * sizeof *events);
-        queue->events = events;
-        queue->capacity = capacity;
-    }
+    void *events = queue->events;
+    if (!cebus_pool_grow(&rt->pool, &events, &queue->capacity, queue->count, sizeof *queue->events))
+        return;
+    queue->events = events;
     event.time_ns = rt->clock_ns;
     queue->events[queue->count++] = event;
 }

@@ -3,6 +3,7 @@
 #include "layout/checked.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** What a slab asks of the host, at least; and how many objects it holds, at least. */
 #define SLAB_BYTES 16384
@@ -164,4 +165,24 @@ void cebus_pool_free_object(cebus_pool *pool, void *object, size_t bytes)
     }
     pool->host_bytes -= bytes;
     pool->host.free(pool->host.context, object);
+}
+
+bool cebus_pool_grow(cebus_pool *pool, void **items, size_t *capacity, size_t count,
+                     size_t item_bytes)
+{
+    enum {
+        FIRST = 64
+    };
+    if (count < *capacity)
+        return true;
+    size_t wide = *capacity > 0 ? 2 * *capacity : FIRST;
+    void *grown = cebus_pool_alloc(pool, wide * item_bytes);
+    if (grown == NULL)
+        return false;
+    if (count > 0)
+        memcpy(grown, *items, count * item_bytes);
+    cebus_pool_free_object(pool, *items, *capacity * item_bytes);
+    *items = grown;
+    *capacity = wide;
+    return true;
 }

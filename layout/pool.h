@@ -43,6 +43,14 @@ void cebus_pool_deinit(cebus_pool *pool);
 /** Uninitialized memory aligned to 16 bytes, or NULL. O(1). */
 void *cebus_pool_alloc(cebus_pool *pool, size_t bytes);
 
+/**
+ * Room for one more item in an array of the pool: doubles *items when `count` has reached
+ * *capacity. Changes nothing and answers false without host memory. The array is freed with
+ * cebus_pool_free_object(pool, items, capacity x item_bytes).
+ */
+bool cebus_pool_grow(cebus_pool *pool, void **items, size_t *capacity, size_t count,
+                     size_t item_bytes);
+
 /** `bytes` is what was asked for at allocation. NULL is allowed. O(1). */
 void cebus_pool_free_object(cebus_pool *pool, void *object, size_t bytes);
 

@@ -183,17 +183,11 @@ void cebus_lineage_deinit(cebus_lineage *lineage)
 
 bool cebus_scratch_push(cebus_lineage *lineage, struct cebus_scratch *scratch, void *item)
 {
-    if (scratch->count == scratch->capacity) {
-        size_t capacity = scratch->capacity ? 2 * scratch->capacity : 256;
-        void **items = cebus_pool_alloc(lineage->pool, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        if (scratch->count > 0)
-            memcpy(items, scratch->items, scratch->count * sizeof *items);
-        cebus_pool_free_object(lineage->pool, scratch->items, scratch->capacity * sizeof *items);
-        scratch->items = items;
-        scratch->capacity = capacity;
-    }
+    void *items = scratch->items;
+    if (!cebus_pool_grow(lineage->pool, &items, &scratch->capacity, scratch->count,
+                         sizeof *scratch->items))
+        return false;
+    scratch->items = items;
     scratch->items[scratch->count++] = item;
     return true;
 }

@@ -38,17 +38,10 @@ static cebus_status no_host_memory(void)
 
 static bool push(cebus_runtime *rt, list *l, void *item)
 {
-    if (l->count == l->capacity) {
-        size_t capacity = l->capacity > 0 ? 2 * l->capacity : 256;
-        void **items = cebus_pool_alloc(&rt->pool, capacity * sizeof *items);
-        if (items == NULL)
-            return false;
-        if (l->count > 0)
-            memcpy(items, l->items, l->count * sizeof *items);
-        cebus_pool_free_object(&rt->pool, l->items, l->capacity * sizeof *items);
-        l->items = items;
-        l->capacity = capacity;
-    }
+    void *items = l->items;
+    if (!cebus_pool_grow(&rt->pool, &items, &l->capacity, l->count, sizeof *l->items))
+        return false;
+    l->items = items;
     l->items[l->count++] = item;
     return true;
 }
