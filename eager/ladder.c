@@ -65,6 +65,14 @@ static void count_retry(cebus_runtime *rt, uint64_t bytes)
     rt->stats.fragmentation_ppm_max = cebus_max_u64(rt->stats.fragmentation_ppm_max, ppm);
 }
 
+/** A full arena is CEBUS_OUT_OF_MEMORY on the way up; cebus_ladder_reserve writes the report. */
+static cebus_status status_of(cebus_place_result placed, const char *op)
+{
+    if (placed == CEBUS_PLACE_NO_HOST_MEMORY)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory for the arena's books");
+    return placed == CEBUS_PLACED ? CEBUS_OK : CEBUS_OUT_OF_MEMORY;
+}
+
 static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                      cebus_block **out)
 {
@@ -72,7 +80,7 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
     while (result == CEBUS_PLACE_FULL) {
         cebus_victims victims = choose(rt, bytes, 0);
         if (victims.first == NULL)
-            return CEBUS_PLACE_FULL;
+            break;
         cebus_block *hole = cebus_ladder_evict(rt, &victims);
         result = hole->state == CEBUS_BLOCK_FREE && hole->bytes >= bytes
                      ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
@@ -144,47 +152,48 @@ cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
 
 /** Gives up the cheapest, wherever they lie, and moves blocks together, until the request fits:
  * blocks that must not move may keep the holes on their two sides apart. */
-static cebus_place_result rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                       unsigned how, cebus_block **out)
+static cebus_status rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, unsigned how,
+                                 cebus_block **out)
 {
     uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
     for (;;) {
         if (cebus_arena_free_bytes(&rt->arena) >= rounded) {
-            if (cebus_ladder_compact(rt, bytes) != CEBUS_OK)
-                return CEBUS_PLACE_FULL;
-            cebus_place_result result = cebus_arena_place(&rt->arena, bytes, zone, out);
-            if (result != CEBUS_PLACE_FULL)
-                return result;
+            cebus_status status = cebus_ladder_compact(rt, bytes);
+            if (status == CEBUS_OK)
+                status = status_of(cebus_arena_place(&rt->arena, bytes, zone, out), "compaction");
+            if (status != CEBUS_OUT_OF_MEMORY)
+                return status;
         }
         cebus_victims victims = choose(rt, bytes, how);
         if (victims.first == NULL)
-            return CEBUS_PLACE_FULL;
+            return CEBUS_OUT_OF_MEMORY;
         cebus_ladder_evict(rt, &victims);
         how |= CHOOSE_KEEP_PRICES;
     }
 }
 
-static cebus_place_result climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                cebus_block **out)
+static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, const char *op,
+                          cebus_block **out)
 {
     rt->rung = CEBUS_RUNG_EVICT;
-    cebus_place_result result = rung_evict(rt, bytes, zone, out);
-    if (result == CEBUS_PLACE_FULL && rt->policy->unit != CEBUS_UNIT_NONE && rung_cut(rt)) {
+    cebus_place_result placed = rung_evict(rt, bytes, zone, out);
+    if (placed == CEBUS_PLACE_FULL && rt->policy->unit != CEBUS_UNIT_NONE && rung_cut(rt)) {
         rt->rung = CEBUS_RUNG_CUT;
-        result = rung_evict(rt, bytes, zone, out);
-        if (result == CEBUS_PLACE_FULL)
-            result = cebus_arena_place(&rt->arena, bytes, zone, out);
+        placed = rung_evict(rt, bytes, zone, out);
+        if (placed == CEBUS_PLACE_FULL)
+            placed = cebus_arena_place(&rt->arena, bytes, zone, out);
     }
-    if (result == CEBUS_PLACE_FULL) {
+    cebus_status status = status_of(placed, op);
+    if (status == CEBUS_OUT_OF_MEMORY) {
         /* The search for victims has just priced every block, and found nothing to evict. */
         rt->rung = CEBUS_RUNG_COMPACT;
-        result = rung_compact(rt, bytes, zone, CHOOSE_ONE | CHOOSE_KEEP_PRICES, out);
+        status = rung_compact(rt, bytes, zone, CHOOSE_ONE | CHOOSE_KEEP_PRICES, out);
     }
-    if (result == CEBUS_PLACE_FULL && rt->trial == 0) {
+    if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0) {
         rt->rung = CEBUS_RUNG_LAST_RESORT;
-        result = rung_compact(rt, bytes, zone, CHOOSE_ONE | CHOOSE_LAST_RESORT, out);
+        status = rung_compact(rt, bytes, zone, CHOOSE_ONE | CHOOSE_LAST_RESORT, out);
     }
-    return result;
+    return status;
 }
 
 static void count_placed(cebus_runtime *rt, const cebus_block *block, const char *op)
@@ -203,17 +212,17 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone 
                                   const char *op, cebus_block **out)
 {
     rt->rung = CEBUS_RUNG_FREE;
-    cebus_place_result result = cebus_arena_place(&rt->arena, bytes, zone, out);
-    if (result == CEBUS_PLACE_FULL) {
+    cebus_status status = status_of(cebus_arena_place(&rt->arena, bytes, zone, out), op);
+    if (status == CEBUS_OUT_OF_MEMORY) {
         count_retry(rt, bytes);
         uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
         if (rounded > 0 && rounded <= rt->arena.capacity)
-            result = climb(rt, bytes, zone, out);
+            status = climb(rt, bytes, zone, op, out);
     }
-    if (result == CEBUS_PLACE_NO_HOST_MEMORY)
-        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory for the arena's books");
-    if (result == CEBUS_PLACE_FULL)
+    if (status == CEBUS_OUT_OF_MEMORY)
         return cebus_oom_fail(rt, bytes, op);
+    if (status != CEBUS_OK)
+        return status;
     (*out)->tick = rt->clock_ns;
     count_placed(rt, *out, op);
     return CEBUS_OK;

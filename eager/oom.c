@@ -97,8 +97,9 @@ cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
            op, bytes, rt->arena.capacity, rt->arena.used_bytes, cebus_arena_free_bytes(&rt->arena),
            hole, cebus_arena_stranded_bytes(&rt->arena, bytes));
     append(&out, "  rungs tried: free block, %s\n",
-           rt->policy->unit == CEBUS_UNIT_NONE ? "none more (policy none)"
-                                               : "evict, cut lineage, evict and compact");
+           rt->policy->unit == CEBUS_UNIT_NONE
+               ? "none more (policy none)"
+               : "evict, cut lineage, evict and compact, leaf gradients");
     append_classes(rt, &out);
     append_unevictable(rt, &out);
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_OUT_OF_MEMORY,
