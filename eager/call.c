@@ -53,6 +53,7 @@ void cebus_call_prepare(cebus_runtime *rt, const cebus_call *call, cebus_prepare
         .seed = call->seed,
         .rng_offset = call->rng_offset,
         .device = rt->device_context,
+        .user = (((const cebus_op *)call->op)->flags & CEBUS_OP_CUSTOM) ? (void *)call->op : NULL,
     };
 }
 
@@ -106,8 +107,6 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
     const cebus_op *op = call->op;
     const cebus_kernel *kernel = entry->kernel;
     cebus_call_prepare(rt, call, &prepared);
-    if (op->flags & CEBUS_OP_CUSTOM)
-        prepared.launch.user = (void *)op;
     if (kernel->workspace != NULL)
         prepared.launch.workspace_bytes = kernel->workspace(&prepared.launch);
     if (prepared.launch.workspace_bytes > 0) {
@@ -221,8 +220,6 @@ static void draw_random(frame *f, uint64_t *out_blocks)
     f->call->seed = f->rt->seed;
     f->call->rng_offset = f->rt->rng_offset;
     cebus_call_prepare(f->rt, f->call, &prepared);
-    if (f->op->flags & CEBUS_OP_CUSTOM)
-        prepared.launch.user = (void *)f->op;
     *out_blocks = f->op->rng_blocks != NULL
                       ? f->op->rng_blocks(&prepared.launch)
                       : ((uint64_t)cebus_view_numel(prepared.out[0].view) + 3) / 4;

@@ -262,7 +262,11 @@ cebus_status cebus_runtime_set_budget(cebus_runtime *rt, uint64_t bytes)
 
 uint64_t cebus_runtime_budget(const cebus_runtime *rt)
 {
-    return rt->arena.capacity;
+    cebus_runtime *locked = (cebus_runtime *)rt; /* only its lock is touched */
+    cebus_runtime_lock_always(locked);
+    uint64_t budget = rt->arena.capacity;
+    cebus_runtime_unlock(locked);
+    return budget;
 }
 
 cebus_status cebus_runtime_set_policy(cebus_runtime *rt, const char *policy)
@@ -280,7 +284,11 @@ cebus_status cebus_runtime_set_policy(cebus_runtime *rt, const char *policy)
 
 const char *cebus_runtime_policy(const cebus_runtime *rt)
 {
-    return rt->policy->name;
+    cebus_runtime *locked = (cebus_runtime *)rt;
+    cebus_runtime_lock_always(locked);
+    const char *name = rt->policy->name;
+    cebus_runtime_unlock(locked);
+    return name;
 }
 
 const char *cebus_policy_name(size_t i)

@@ -6,13 +6,14 @@ static void refresh(cebus_runtime *rt)
 {
     cebus_memory_stats *stats = &rt->stats;
     uint64_t free_bytes = cebus_arena_free_bytes(&rt->arena);
-    rt->device_ops->query(rt->device, &rt->info);
+    cebus_device_info info;
+    rt->device_ops->query(rt->device, &info);
     stats->allocated_bytes_current = rt->arena.used_bytes;
     stats->largest_hole = cebus_arena_largest_hole(&rt->arena);
     stats->inactive_split_bytes = free_bytes - stats->largest_hole;
     stats->live_records = rt->lineage.live_calls;
     stats->host_bytes = rt->pool.host_bytes;
-    stats->outside_bytes = rt->info.outside_bytes;
+    stats->outside_bytes = info.outside_bytes;
 }
 
 cebus_status cebus_runtime_memory_stats(cebus_runtime *rt, cebus_memory_stats *out)

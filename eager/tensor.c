@@ -208,5 +208,8 @@ cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor)
 
 bool cebus_tensor_is_persistent(const cebus_tensor *tensor)
 {
-    return tensor->storage->persistent;
+    cebus_runtime_lock_always(tensor->rt);
+    bool persistent = tensor->storage->persistent;
+    cebus_runtime_unlock(tensor->rt);
+    return persistent;
 }

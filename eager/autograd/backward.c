@@ -448,6 +448,10 @@ static cebus_status backward_locked(cebus_runtime *rt, cebus_tensor *root, cebus
 {
     engine e = {.rt = rt, .retain_graph = retain_graph, .epoch = ++rt->node_epoch};
     cebus_tensor *first = NULL;
+    cebus_status renewed;
+    (void)cebus_node_of(rt, root, &renewed);
+    if (renewed != CEBUS_OK)
+        return no_host_memory();
     cebus_graph_edge edge = cebus_graph_edge_of(rt, root);
     if (edge.node == NULL && edge.leaf == NULL)
         return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
