@@ -9,6 +9,7 @@
 #include "eager/debug.h"
 #include "eager/ladder.h"
 #include "eager/residency.h"
+#include "eager/trace_record.h"
 #include "eager/view.h"
 #include "lineage/version.h"
 
@@ -455,6 +456,8 @@ static cebus_status run(frame *f)
     if (status != CEBUS_OK)
         return status;
     rt->rng_offset += blocks;
+    if (rt->recorder != NULL)
+        cebus_record_call(rt, f->call, f->entry->kernel, f->spec->in, f->out);
     commit(f);
     return CEBUS_OK;
 }

@@ -8,6 +8,7 @@
 #include "eager/ladder.h"
 #include "eager/options.h"
 #include "eager/storage.h"
+#include "eager/trace_record.h"
 
 /** An address no other live thread has. */
 static uintptr_t thread_identity(void)
@@ -44,6 +45,7 @@ cebus_status cebus_runtime_lock(cebus_runtime *rt, const char *function)
 static void destroy(cebus_runtime *rt)
 {
     cebus_host_allocator host = rt->host;
+    (void)cebus_record_end(rt);
     cebus_custom_free(rt);
     cebus_lineage_deinit(&rt->lineage);
     cebus_pool_free_object(&rt->pool, rt->replay.calls,

@@ -91,6 +91,9 @@ struct cebus_runtime {
     int trial;       /**< > 0: another way will be tried if memory runs out, so no report */
     cebus_rung rung; /**< highest rung the running request climbed */
 
+    struct cebus_recorder *recorder; /**< of a trace (trace_record.h); NULL: none is recorded */
+    uint64_t trace_ids;              /**< given out so far, to all traces */
+
     cebus_memory_stats stats;
     cebus_event_queue events;
     char oom_report[4096];

@@ -2,6 +2,7 @@
 
 #include "eager/debug.h"
 #include "eager/ladder.h"
+#include "eager/trace_record.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
 
@@ -17,6 +18,7 @@ cebus_candidate *cebus_candidate_create(cebus_runtime *rt, uint64_t bytes)
     candidate->gradient = false;
     candidate->writes = 0;
     candidate->hash = 0;
+    candidate->trace_id = 0;
     return candidate;
 }
 
@@ -83,6 +85,8 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
 void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_value *value = &candidate->value;
+    if (rt->recorder != NULL && value->holders == 1)
+        cebus_record_free(rt, candidate);
     if (value->holders == 1 && value->refs > 1) {
         value->refs++; /* survives the cut below */
         cebus_value_unhold(&rt->lineage, value);

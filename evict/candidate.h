@@ -19,6 +19,7 @@ typedef struct cebus_candidate {
     bool gradient;      /**< of a leaf or on its way: goes only when nothing else can */
     uint64_t writes;    /**< in-place writes that kept this version (a leaf's) */
     uint64_t hash;      /**< of the bytes when they were given up (check mode), or 0 */
+    uint64_t trace_id;  /**< of the recorder (eager/trace_record.c); 0: none */
 } cebus_candidate;
 
 static inline cebus_candidate *cebus_candidate_of(cebus_value *value)

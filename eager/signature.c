@@ -1,0 +1,48 @@
+#include "eager/signature.h"
+
+#include <string.h>
+
+/** splitmix64's finalizer (Steele, Lea, Flood, OOPSLA'14): every bit in moves every bit out. */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    uint64_t z = hash + word + UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t count)
+{
+    const char *at = bytes;
+    hash = mix(hash, count);
+    while (count > 0) {
+        uint64_t word = 0;
+        size_t part = count < sizeof word ? count : sizeof word;
+        memcpy(&word, at, part);
+        hash = mix(hash, word);
+        at += part;
+        count -= part;
+    }
+    return hash;
+}
+
+static uint64_t mix_view(uint64_t hash, const cebus_view *view)
+{
+    hash = mix(hash, (uint64_t)view->dtype << 32 | (uint32_t)view->ndim);
+    for (int d = 0; d < view->ndim; d++) {
+        hash = mix(hash, (uint64_t)view->shape[d]);
+        hash = mix(hash, (uint64_t)view->strides[d]);
+    }
+    return hash;
+}
+
+uint64_t cebus_launch_signature(const cebus_launch *launch)
+{
+    uint64_t hash = mix((uint64_t)launch->n_in << 32 | launch->n_out, 0);
+    for (uint32_t i = 0; i < launch->n_in; i++)
+        hash = mix_view(hash, launch->in[i].view);
+    for (uint32_t j = 0; j < launch->n_out; j++)
+        hash = mix_view(hash, launch->out[j].view);
+    hash = mix_bytes(hash, launch->attrs, launch->attr_bytes);
+    return hash != 0 ? hash : 1;
+}
