@@ -9,6 +9,7 @@
 #include "eager/debug.h"
 #include "eager/ladder.h"
 #include "eager/residency.h"
+#include "eager/swap.h"
 #include "eager/trace_record.h"
 #include "eager/view.h"
 #include "lineage/version.h"
@@ -67,15 +68,14 @@ static void *array_address(cebus_runtime *rt, const cebus_candidate *candidate,
     return base + view->offset * (int64_t)cebus_dtype_size(view->dtype);
 }
 
-/** Bytes moved at 10 GB/s plus a launch: repeatable, and good enough to tell cheap from dear. */
-static uint64_t estimate_cost(const cebus_op *op, const cebus_prepared *prepared)
+/** What the kernel says; else bytes moved at 10 GB/s plus a launch: repeatable, and good enough to
+ * tell cheap from dear. */
+static uint64_t estimate_cost(const cebus_kernel *kernel, const cebus_prepared *prepared)
 {
     const cebus_launch *launch = &prepared->launch;
-    uint64_t bytes = 0, custom = 0;
-    if (op->flags & CEBUS_OP_CUSTOM)
-        custom = cebus_custom_cost(op, launch);
-    if (custom > 0)
-        return custom;
+    uint64_t bytes = 0, said = kernel->cost != NULL ? kernel->cost(launch) : 0;
+    if (said > 0)
+        return said;
     for (uint32_t i = 0; i < launch->n_in; i++)
         bytes += (uint64_t)cebus_view_numel(prepared->in[i].view) *
                  cebus_dtype_size(prepared->in[i].view->dtype);
@@ -85,18 +85,34 @@ static uint64_t estimate_cost(const cebus_op *op, const cebus_prepared *prepared
     return 500 + (bytes + launch->workspace_bytes) / 10;
 }
 
-static cebus_status run_kernel(cebus_runtime *rt, const cebus_op *op,
-                               const cebus_prepared *prepared, const cebus_kernel *kernel,
-                               uint64_t *out_ns)
+static cebus_status run_kernel(cebus_runtime *rt, const cebus_prepared *prepared,
+                               const cebus_kernel *kernel, uint64_t *out_ns)
 {
-    uint64_t start = rt->device_ops->clock(rt->device);
+    *out_ns = 0;
     rt->in_kernel = true;
-    cebus_status status = rt->device_ops->launch(rt->device, kernel, &prepared->launch);
+    cebus_status status = rt->device_ops->launch(rt->device, kernel, &prepared->launch, out_ns);
     rt->in_kernel = false;
-    *out_ns = rt->cost_model == CEBUS_COST_ESTIMATED ? estimate_cost(op, prepared)
-                                                     : rt->device_ops->clock(rt->device) - start;
+    if (rt->cost_model == CEBUS_COST_ESTIMATED)
+        *out_ns = estimate_cost(kernel, prepared);
     rt->clock_ns += *out_ns;
     return status;
+}
+
+/** What comes to these bytes on another stream waits for the launch. */
+static void mark_uses(cebus_runtime *rt, const cebus_call *call, cebus_candidate *const *in,
+                      cebus_candidate *const *out, cebus_block *workspace)
+{
+    uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (in[i] != NULL && in[i]->block != NULL)
+            in[i]->block->fence[CEBUS_STREAM_COMPUTE] = mark;
+    }
+    for (uint32_t j = 0; j < call->n_out; j++) {
+        if (out[j] != NULL && out[j]->block != NULL)
+            out[j]->block->fence[CEBUS_STREAM_COMPUTE] = mark;
+    }
+    if (workspace != NULL)
+        workspace->fence[CEBUS_STREAM_COMPUTE] = mark;
 }
 
 cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_entry *entry,
@@ -111,8 +127,9 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
     if (kernel->workspace != NULL)
         prepared.launch.workspace_bytes = kernel->workspace(&prepared.launch);
     if (prepared.launch.workspace_bytes > 0) {
-        cebus_status status = cebus_ladder_reserve(rt, prepared.launch.workspace_bytes,
-                                                   CEBUS_ZONE_TRANSIENT, op->name, &workspace);
+        cebus_status status =
+            cebus_ladder_reserve(rt, prepared.launch.workspace_bytes, CEBUS_ZONE_TRANSIENT,
+                                 CEBUS_STREAM_COMPUTE, op->name, &workspace);
         if (status != CEBUS_OK)
             return status;
         prepared.launch.workspace = rt->base + workspace->offset;
@@ -121,7 +138,10 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
         prepared.in[i].data = array_address(rt, in[i], prepared.in[i].view);
     for (uint32_t j = 0; j < call->n_out; j++)
         prepared.out[j].data = array_address(rt, out[j], prepared.out[j].view);
-    cebus_status status = run_kernel(rt, op, &prepared, kernel, out_ns);
+    for (uint32_t i = 0; i < call->n_in; i++)
+        cebus_swap_settle(rt, in[i]);
+    cebus_status status = run_kernel(rt, &prepared, kernel, out_ns);
+    mark_uses(rt, call, in, out, workspace);
     if (workspace != NULL)
         cebus_ladder_release(rt, workspace);
     return status;
@@ -268,13 +288,16 @@ static cebus_status preserve(frame *f, uint32_t j, cebus_candidate *old)
     cebus_runtime *rt = f->rt;
     if (old->block == NULL)
         return CEBUS_OK;
-    cebus_status status =
-        cebus_ladder_reserve(rt, old->value.bytes, old->zone, f->op->name, &f->copies[j]);
+    cebus_status status = cebus_ladder_reserve(rt, old->value.bytes, old->zone,
+                                               CEBUS_STREAM_COMPUTE, f->op->name, &f->copies[j]);
     if (status != CEBUS_OK)
         return status;
-    return rt->device_ops->copy(rt->device, rt->base + f->copies[j]->offset,
-                                cebus_candidate_address(rt, old), old->value.bytes,
-                                CEBUS_COPY_ON_DEVICE);
+    cebus_swap_settle(rt, old);
+    status = rt->device_ops->copy(rt->device, rt->base + f->copies[j]->offset,
+                                  cebus_candidate_address(rt, old), old->value.bytes,
+                                  CEBUS_COPY_ON_DEVICE);
+    cebus_candidate_used(rt, old);
+    return status;
 }
 
 /** A mutated input keeps its handle; what can be rebuilt or is preserved gets a new version. */
@@ -345,6 +368,7 @@ static cebus_status execute(frame *f)
     f->call->cost_ns = ns;
     rt->stats.calls++;
     rt->stats.compute_ns += ns;
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_CALLED, .op = f->op->name, .ns = ns});
     for (uint32_t j = 0; j < f->spec->n_out; j++)
         bytes += f->out[j]->value.bytes;
     if (bytes > 0)
@@ -363,6 +387,7 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
         (void)cebus_version_cut(&f->rt->lineage, &old->value);
         old->writes++;
         old->hash = 0;
+        cebus_swap_forget(f->rt, old);
         return;
     }
     fresh->exports = old->exports;

@@ -66,13 +66,10 @@ static uint64_t rng_blocks(const cebus_launch *launch)
     return entry_of(launch->user)->user->rng_blocks(&own);
 }
 
-uint64_t cebus_custom_cost(const cebus_op *op, const cebus_launch *launch)
+static uint64_t cost(const cebus_launch *launch)
 {
-    const cebus_custom_op *user = entry_of(op)->user;
-    if (user->cost == NULL)
-        return 0;
     cebus_custom_launch own = custom_launch(launch);
-    return user->cost(&own);
+    return entry_of(launch->user)->user->cost(&own);
 }
 
 static cebus_status infer(cebus_infer *io)
@@ -158,6 +155,7 @@ static cebus_custom_entry *find_or_create(cebus_runtime *rt, const cebus_custom_
         .op = user->name,
         .run = run,
         .workspace = user->workspace != NULL ? workspace : NULL,
+        .cost = user->cost != NULL ? cost : NULL,
     };
     entry->next = rt->customs;
     rt->customs = entry;

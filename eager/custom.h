@@ -17,8 +17,6 @@ typedef struct cebus_custom_entry {
     struct cebus_custom_entry *next;
 } cebus_custom_entry;
 
-/** The user's estimate of one run, or 0 when it has none. */
-uint64_t cebus_custom_cost(const cebus_op *op, const cebus_launch *launch);
 /** Frees all entries of a runtime. */
 void cebus_custom_free(cebus_runtime *rt);
 

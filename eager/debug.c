@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "eager/storage.h"
+#include "eager/swap.h"
 
 /** FNV-1a over 64-bit words and the tail: any changed bit changes it with high probability. */
 static uint64_t hash_bytes(const char *bytes, uint64_t count)
@@ -14,8 +15,9 @@ static uint64_t hash_bytes(const char *bytes, uint64_t count)
     return hash != 0 ? hash : 1;
 }
 
-static bool hash_candidate(cebus_runtime *rt, const cebus_candidate *candidate, uint64_t *out)
+static bool hash_candidate(cebus_runtime *rt, cebus_candidate *candidate, uint64_t *out)
 {
+    cebus_swap_settle(rt, candidate);
     if (candidate->block == NULL || rt->device_ops->synchronize(rt->device) != CEBUS_OK)
         return false;
     *out = hash_bytes(cebus_candidate_address(rt, candidate), candidate->value.bytes);
@@ -35,8 +37,9 @@ cebus_status cebus_debug_return(cebus_runtime *rt, cebus_candidate *candidate)
         return CEBUS_OK;
     if (!hash_candidate(rt, candidate, &hash) || hash == candidate->hash)
         return CEBUS_OK;
-    const cebus_op *op = candidate->value.producer->op;
-    return cebus_fail(CEBUS_INTERNAL, op->name,
+    const cebus_call *producer = candidate->value.producer;
+    const char *name = producer != NULL ? ((const cebus_op *)producer->op)->name : "swap";
+    return cebus_fail(CEBUS_INTERNAL, name,
                       "its replay gave other bytes than its first run (%" PRIu64 " bytes): the "
                       "kernel is not deterministic; flag it non-replayable",
                       candidate->value.bytes);

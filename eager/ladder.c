@@ -1,20 +1,48 @@
 #include "eager/ladder.h"
 
+#include <time.h>
+
 #include "eager/storage.h"
+#include "eager/swap.h"
 #include "lineage/version.h"
 
-/** Drops a victim; returns the free block it became part of. */
-static cebus_block *evict(cebus_runtime *rt, cebus_candidate *victim, uint64_t price)
+static void report_eviction(cebus_runtime *rt, const cebus_candidate *victim,
+                            const cebus_victims *choice)
 {
-    const cebus_op *op = victim->value.producer->op;
+    const cebus_call *producer = victim->value.producer;
+    const cebus_block *block = victim->block;
+    bool swap = victim->method == CEBUS_GO_SWAP;
     rt->stats.evictions++;
-    rt->stats.dropped_bytes += victim->value.bytes;
-    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_EVICTED,
-                                       .op = op->name,
-                                       .bytes = victim->value.bytes,
-                                       .offset = victim->block->offset,
-                                       .ns = victim->block->weight,
-                                       .price = price});
+    if (rt->events.hook == NULL)
+        return;
+    cebus_event_emit(rt, (cebus_event){
+                             .kind = CEBUS_EVENT_EVICTED,
+                             .rung = rt->rung,
+                             .method = swap ? CEBUS_METHOD_SWAP : CEBUS_METHOD_RECOMPUTE,
+                             .memory_class = cebus_memory_class_of(victim),
+                             .op = producer != NULL ? ((const cebus_op *)producer->op)->name : NULL,
+                             .value = victim->serial,
+                             .bytes = victim->value.bytes,
+                             .offset = block->offset,
+                             .ns = block->weight,
+                             .age_ns = rt->clock_ns > block->tick ? rt->clock_ns - block->tick : 1,
+                             .price = choice != NULL ? choice->price : 0,
+                             .next_price = choice != NULL ? choice->next_price : 0,
+                         });
+}
+
+/** Gives a victim up the way it was priced; returns the free block it became part of, or its own
+ * when its bytes could neither be copied away nor be made again. */
+static cebus_block *evict(cebus_runtime *rt, cebus_candidate *victim, const cebus_victims *choice)
+{
+    cebus_block *hole = victim->block;
+    if (victim->method == CEBUS_GO_SWAP && victim->host == NULL && !cebus_swap_copy_out(rt, victim))
+        victim->method = CEBUS_GO_DROP;
+    if (victim->method == CEBUS_GO_DROP && !cebus_value_is_replayable(&victim->value))
+        return hole;
+    report_eviction(rt, victim, choice);
+    if (victim->host == NULL)
+        rt->stats.dropped_bytes += victim->value.bytes;
     return cebus_candidate_drop(rt, victim);
 }
 
@@ -24,7 +52,7 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
     cebus_block *block = victims->first;
     for (;;) {
         if (block->state == CEBUS_BLOCK_EVICTABLE)
-            block = evict(rt, block->owner, cebus_block_price(block, rt->clock_ns));
+            block = evict(rt, block->owner, victims);
         if (block->offset + block->bytes >= end)
             return block;
         block = block->next;
@@ -38,19 +66,29 @@ enum {
     CHOOSE_KEEP_PRICES = 1 << 2
 };
 
+/** The host's clock: a device's own may be virtual. */
+static uint64_t host_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
 static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, unsigned how)
 {
     cebus_chooser chooser = {.policy = rt->policy,
                              .arena = &rt->arena,
                              .lineage = &rt->lineage,
+                             .swap = cebus_swap_terms_now(rt),
                              .now = rt->clock_ns,
                              .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
-                             .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0};
-    uint64_t start = rt->device_ops->clock(rt->device);
+                             .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
+                             .compare = rt->events.hook != NULL};
+    uint64_t start = host_ns();
     cebus_victims victims =
         (how & CHOOSE_ONE) ? cebus_choose_one(&chooser) : cebus_choose_victims(&chooser, bytes);
     rt->stats.searches++;
-    rt->stats.search_ns += rt->device_ops->clock(rt->device) - start;
+    rt->stats.search_ns += host_ns() - start;
     return victims;
 }
 
@@ -59,8 +97,10 @@ static void count_retry(cebus_runtime *rt, uint64_t bytes)
 {
     uint64_t idle = cebus_arena_free_bytes(&rt->arena);
     uint64_t ppm =
-        idle > bytes ? (uint64_t)(1e6 * (double)(idle - bytes) / (double)rt->arena.capacity) : 0;
+        idle > bytes ? (uint64_t)(1e6 * (double)(idle - bytes) / (double)rt->arena.limit) : 0;
     rt->stats.num_alloc_retries++;
+    rt->stats.stranded_bytes_max =
+        cebus_max_u64(rt->stats.stranded_bytes_max, cebus_arena_stranded_bytes(&rt->arena, bytes));
     rt->stats.fragmentation_ppm_sum += ppm;
     rt->stats.fragmentation_ppm_max = cebus_max_u64(rt->stats.fragmentation_ppm_max, ppm);
 }
@@ -128,12 +168,35 @@ static bool rung_cut(cebus_runtime *rt)
 
 static cebus_status move_block(cebus_runtime *rt, const cebus_move *move)
 {
+    const cebus_candidate *owner = move->block->owner;
     rt->stats.moved_bytes += move->block->bytes;
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_MOVED,
+                                       .memory_class = cebus_memory_class_of(owner),
+                                       .value = owner != NULL ? owner->serial : 0,
+                                       .bytes = move->block->bytes,
+                                       .offset = move->to,
+                                       .from = move->from});
     return rt->device_ops->copy(rt->device, rt->base + move->to, rt->base + move->from,
                                 move->block->bytes, CEBUS_COPY_ON_DEVICE);
 }
 
-cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
+/** Blocks are moved by the compute stream: it waits for all copies before, and all later copies
+ * wait for it. */
+static void join_streams(cebus_runtime *rt)
+{
+    for (cebus_stream on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++)
+        rt->device_ops->stream_wait(rt->device, CEBUS_STREAM_COMPUTE, on,
+                                    rt->device_ops->stream_mark(rt->device, on));
+}
+
+static void fence_all(cebus_runtime *rt)
+{
+    uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
+    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next)
+        block->fence[CEBUS_STREAM_COMPUTE] = mark;
+}
+
+static cebus_status compact(cebus_runtime *rt, uint64_t bytes)
 {
     cebus_move move = {0};
     uint64_t before = rt->stats.moved_bytes;
@@ -148,6 +211,14 @@ cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
     cebus_event_emit(
         rt, (cebus_event){.kind = CEBUS_EVENT_COMPACTED, .bytes = rt->stats.moved_bytes - before});
     return CEBUS_OK;
+}
+
+cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
+{
+    join_streams(rt);
+    cebus_status status = compact(rt, bytes);
+    fence_all(rt);
+    return status;
 }
 
 /** Gives up the cheapest, wherever they lie, and moves blocks together, until the request fits:
@@ -196,27 +267,33 @@ static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, co
     return status;
 }
 
-static void count_placed(cebus_runtime *rt, const cebus_block *block, const char *op)
+void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stream)
+{
+    for (cebus_stream on = CEBUS_STREAM_COMPUTE; on < CEBUS_STREAM_COUNT; on++) {
+        if (on == stream || block->fence[on] == 0)
+            continue;
+        rt->device_ops->stream_wait(rt->device, stream, on, block->fence[on]);
+        block->fence[on] = 0;
+    }
+}
+
+static void count_placed(cebus_runtime *rt, const cebus_block *block)
 {
     rt->stats.allocated_bytes_allocated += block->bytes;
     rt->stats.allocated_bytes_peak =
         cebus_max_u64(rt->stats.allocated_bytes_peak, rt->arena.used_bytes);
-    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_PLACED,
-                                       .rung = rt->rung,
-                                       .op = op,
-                                       .bytes = block->bytes,
-                                       .offset = block->offset});
 }
 
 cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                  const char *op, cebus_block **out)
+                                  cebus_stream stream, const char *op, cebus_block **out)
 {
     rt->rung = CEBUS_RUNG_FREE;
+    rt->swap.blocked = false;
     cebus_status status = status_of(cebus_arena_place(&rt->arena, bytes, zone, out), op);
     if (status == CEBUS_OUT_OF_MEMORY) {
         count_retry(rt, bytes);
         uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
-        if (rounded > 0 && rounded <= rt->arena.capacity)
+        if (rounded > 0 && rounded <= rt->arena.limit)
             status = climb(rt, bytes, zone, op, out);
     }
     if (status == CEBUS_OUT_OF_MEMORY)
@@ -224,14 +301,45 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone 
     if (status != CEBUS_OK)
         return status;
     (*out)->tick = rt->clock_ns;
-    count_placed(rt, *out, op);
+    cebus_ladder_claim(rt, *out, stream);
+    count_placed(rt, *out);
     return CEBUS_OK;
+}
+
+/** The stream that works on the block last: what follows it comes after all the others. */
+static cebus_stream last_stream(const cebus_block *block)
+{
+    const cebus_candidate *owner = block->owner;
+    if (block->fence[CEBUS_STREAM_OUT] > 0)
+        return CEBUS_STREAM_OUT;
+    return owner != NULL && owner->arriving ? CEBUS_STREAM_IN : CEBUS_STREAM_COMPUTE;
 }
 
 cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block)
 {
-    rt->device_ops->discard(rt->device, rt->base + block->offset, block->bytes);
+    const cebus_candidate *owner = block->owner;
+    cebus_stream stream = last_stream(block);
+    uint64_t mark =
+        rt->device_ops->discard(rt->device, stream, rt->base + block->offset, block->bytes);
+    block->fence[stream] = cebus_max_u64(block->fence[stream], mark);
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_FREED,
+                                       .memory_class = cebus_memory_class_of(owner),
+                                       .value = owner != NULL ? owner->serial : 0,
+                                       .bytes = block->bytes,
+                                       .offset = block->offset});
     return cebus_arena_release(&rt->arena, block);
+}
+
+static bool goes_with_all(const cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_swap_terms terms = cebus_swap_terms_now(rt);
+    if (!cebus_candidate_is_idle(candidate))
+        return false;
+    bool may_swap = cebus_regen_may_swap(&terms, candidate);
+    bool may_drop = cebus_value_is_replayable(&candidate->value) && !candidate->gradient;
+    candidate->method =
+        may_swap && (terms.use == CEBUS_SWAP_ALWAYS || !may_drop) ? CEBUS_GO_SWAP : CEBUS_GO_DROP;
+    return may_swap || may_drop;
 }
 
 void cebus_ladder_evict_all(cebus_runtime *rt)
@@ -241,8 +349,8 @@ void cebus_ladder_evict_all(cebus_runtime *rt)
     cebus_block *block = rt->arena.first;
     while (block != NULL) {
         cebus_candidate *candidate = block->owner;
-        if (candidate != NULL && !candidate->gradient && cebus_candidate_is_evictable(candidate))
-            block = evict(rt, candidate, 0);
+        if (candidate != NULL && goes_with_all(rt, candidate))
+            block = evict(rt, candidate, NULL);
         block = block->next;
     }
 }

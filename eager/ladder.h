@@ -14,10 +14,13 @@
 
 #include "eager/runtime.h"
 
-/** *out is a used block without an owner. On failure nothing is lost: only more values are absent.
- */
+/** *out is a used block without an owner, for `stream` to write. On failure nothing is lost: only
+ * more values are absent. */
 cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                  const char *op, cebus_block **out);
+                                  cebus_stream stream, const char *op, cebus_block **out);
+
+/** `stream` waits for what other streams still do with the bytes of a block it takes. */
+void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stream);
 
 /** Returns a block to the arena; answers the free block it became part of. */
 cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block);

@@ -94,7 +94,7 @@ cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
     append(&out,
            "out of memory: %s wants %" PRIu64 " bytes\n  budget %" PRIu64 ", used %" PRIu64
            ", free %" PRIu64 ", largest hole %" PRIu64 ", stranded %" PRIu64 "\n",
-           op, bytes, rt->arena.capacity, rt->arena.used_bytes, cebus_arena_free_bytes(&rt->arena),
+           op, bytes, rt->arena.limit, rt->arena.used_bytes, cebus_arena_free_bytes(&rt->arena),
            hole, cebus_arena_stranded_bytes(&rt->arena, bytes));
     append(&out, "  rungs tried: free block, %s\n",
            rt->policy->unit == CEBUS_UNIT_NONE
@@ -110,6 +110,6 @@ cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
                      "needs %" PRIu64 " bytes; budget %" PRIu64 ", largest hole %" PRIu64
                      ", and nothing more can be given up. Raise the budget or release tensors; "
                      "cebus_runtime_oom_report() has the details",
-                     bytes, rt->arena.capacity, hole);
+                     bytes, rt->arena.limit, hole);
     return cebus_fail_bytes(bytes);
 }

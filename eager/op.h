@@ -45,12 +45,14 @@ typedef struct cebus_launch {
  * with data pointers NULL; it must be a pure function of views, attributes and threads.
  * `run` returns CEBUS_OK, or a failure recorded by cebus_fail: CEBUS_DEVICE_ERROR, or
  * CEBUS_INVALID_ARGUMENT for what only the data shows (an index out of range; found before anything
- * is written). Shapes and types were checked by the op's infer.
+ * is written). Shapes and types were checked by the op's infer. `cost` (may be NULL) is what a
+ * simulated device takes instead of running it; 0 leaves it to the device's own model.
  */
 typedef struct cebus_kernel {
     const char *op; /**< name of the op it implements; NULL ends a table */
     cebus_status (*run)(const cebus_launch *launch);
     uint64_t (*workspace)(const cebus_launch *launch);
+    uint64_t (*cost)(const cebus_launch *launch); /**< ns of a run where it says so; NULL: unsaid */
 } cebus_kernel;
 
 /**

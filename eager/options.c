@@ -59,6 +59,13 @@ static cebus_status check(const cebus_runtime_options *options)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
                           "a memory_budget below 4 KiB holds no "
                           "program");
+    if (options->swap != CEBUS_SWAP_DEFAULT && options->swap != CEBUS_SWAP_OFF &&
+        options->swap != CEBUS_SWAP_ON)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "unknown swap %d", (int)options->swap);
+    if (options->layout != NULL && strcmp(options->layout, "zones") != 0 &&
+        strcmp(options->layout, "commodity") != 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
+                          "no layout \"%s\"; there are zones, commodity", options->layout);
     if (host != NULL && (host->alloc == NULL || host->realloc == NULL || host->free == NULL))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "the host allocator lacks a function");
     return options->policy != NULL ? cebus_options_policy(options->policy, &policy) : CEBUS_OK;

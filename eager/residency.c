@@ -5,6 +5,7 @@
 #include "eager/call.h"
 #include "eager/debug.h"
 #include "eager/ladder.h"
+#include "eager/swap.h"
 #include "eager/tensor.h"
 #include "lineage/version.h"
 
@@ -15,7 +16,7 @@
 static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     const cebus_value *value = &candidate->value;
-    if (value->resident)
+    if (cebus_value_is_present(value))
         return false;
     if (value->plan_uses > 0 || value->pins > 0)
         return true;
@@ -44,9 +45,12 @@ static cebus_status start_from_old(cebus_runtime *rt, cebus_candidate *old, cebu
     cebus_status status = cebus_candidate_place(rt, fresh, old->zone, op);
     if (status != CEBUS_OK || fresh->block == NULL)
         return status;
+    cebus_swap_settle(rt, old);
     status = rt->device_ops->copy(rt->device, cebus_candidate_address(rt, fresh),
                                   cebus_candidate_address(rt, old), old->value.bytes,
                                   CEBUS_COPY_ON_DEVICE);
+    cebus_candidate_used(rt, old);
+    cebus_candidate_used(rt, fresh);
     if (status != CEBUS_OK)
         cebus_candidate_drop(rt, fresh);
     return status;
@@ -115,7 +119,21 @@ static cebus_status finish_outputs(cebus_runtime *rt, cebus_candidate *const *ou
     return status;
 }
 
-/** Runs one recorded call again. Its inputs are resident. */
+/** Inputs that wait on the host come back; they are pinned. */
+static cebus_status fetch_inputs(cebus_runtime *rt, cebus_candidate *const *in, uint32_t n,
+                                 const char *op)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (in[i] == NULL || !in[i]->value.swapped)
+            continue;
+        cebus_status status = cebus_swap_in(rt, in[i], op);
+        if (status != CEBUS_OK)
+            return status;
+    }
+    return CEBUS_OK;
+}
+
+/** Runs one recorded call again. Its inputs are resident or on the host. */
 static cebus_status replay_call(cebus_runtime *rt, cebus_call *call)
 {
     const cebus_op *op = call->op;
@@ -130,7 +148,9 @@ static cebus_status replay_call(cebus_runtime *rt, cebus_call *call)
         if (in[i] != NULL)
             in[i]->value.pins++;
     }
-    status = place_outputs(rt, call, entry->zone, in, out);
+    status = fetch_inputs(rt, read, call->n_in, op->name);
+    if (status == CEBUS_OK)
+        status = place_outputs(rt, call, entry->zone, in, out);
     if (status == CEBUS_OK)
         status = cebus_call_launch(rt, call, entry, in, out, &ns);
     for (uint32_t i = 0; i < call->n_in; i++) {
@@ -221,7 +241,8 @@ static bool push_frame(cebus_runtime *rt, cebus_call *call)
 }
 
 /** Pins the inputs of a call up to the first missing one, and answers who makes that. The pin on it
- * says that its bytes are wanted, and keeps them once they are there. */
+ * says that its bytes are wanted, and keeps them once they are there. What is on the host comes
+ * back when the call runs. */
 static cebus_call *pin_until_missing(cebus_replay_frame *frame)
 {
     const cebus_call *call = frame->call;
@@ -230,7 +251,7 @@ static cebus_call *pin_until_missing(cebus_replay_frame *frame)
         if (input == NULL)
             continue;
         input->pins++;
-        if (!input->resident)
+        if (!cebus_value_is_present(input))
             return input->producer;
     }
     return NULL;
@@ -287,9 +308,22 @@ static void settle_all(cebus_runtime *rt)
     }
 }
 
-/** Makes one pinned version resident. */
-static cebus_status rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+static void report_rebuilt(cebus_runtime *rt, const cebus_candidate *target, uint64_t before)
 {
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_RETURNED,
+                                       .method = CEBUS_METHOD_RECOMPUTE,
+                                       .op = ((const cebus_op *)target->value.producer->op)->name,
+                                       .value = target->serial,
+                                       .bytes = target->value.bytes,
+                                       .ns = rt->stats.recompute_ns - before});
+}
+
+/** Makes one pinned version resident. */
+static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    if (target->value.swapped)
+        return cebus_swap_in(rt, target, op);
+    uint64_t before = rt->stats.recompute_ns;
     rt->replay.busy = true;
     rt->trial++;
     cebus_status status = rebuild_by_list(rt, target, op);
@@ -299,6 +333,8 @@ static cebus_status rebuild(cebus_runtime *rt, cebus_candidate *target, const ch
         settle_all(rt);
     }
     rt->replay.busy = false;
+    if (status == CEBUS_OK)
+        report_rebuilt(rt, target, before);
     return status;
 }
 
@@ -313,7 +349,7 @@ static cebus_status pin_in_turn(cebus_runtime *rt, cebus_candidate *const *value
         values[i]->value.pins++;
         cebus_status status = CEBUS_OK;
         if (!values[i]->value.resident)
-            status = rebuild(rt, values[i], op);
+            status = make_resident(rt, values[i], op);
         if (status == CEBUS_OK)
             continue;
         for (size_t undo = 0; undo <= k; undo++) {
@@ -336,7 +372,7 @@ static cebus_status pin_and_rebuild(cebus_runtime *rt, cebus_candidate *const *v
     }
     for (size_t i = 0; i < n && status == CEBUS_OK; i++) {
         if (values[i] != NULL && !values[i]->value.resident)
-            status = rebuild(rt, values[i], op);
+            status = make_resident(rt, values[i], op);
     }
     if (status != CEBUS_OK)
         cebus_residency_end(rt, values, n);

@@ -8,6 +8,7 @@
 #include "eager/ladder.h"
 #include "eager/options.h"
 #include "eager/storage.h"
+#include "eager/swap.h"
 #include "eager/trace_record.h"
 
 /** An address no other live thread has. */
@@ -45,6 +46,8 @@ cebus_status cebus_runtime_lock(cebus_runtime *rt, const char *function)
 static void destroy(cebus_runtime *rt)
 {
     cebus_host_allocator host = rt->host;
+    if (rt->device != NULL)
+        cebus_swap_deinit(rt);
     (void)cebus_record_end(rt);
     cebus_custom_free(rt);
     cebus_lineage_deinit(&rt->lineage);
@@ -75,6 +78,9 @@ void cebus_event_emit(cebus_runtime *rt, cebus_event event)
         return;
     queue->events = events;
     event.time_ns = rt->clock_ns;
+    event.call = rt->stats.calls;
+    if (event.device_ns == 0)
+        event.device_ns = rt->device_ops->clock(rt->device, CEBUS_STREAM_COMPUTE);
     queue->events[queue->count++] = event;
 }
 
@@ -119,18 +125,51 @@ void cebus_runtime_unlock(cebus_runtime *rt)
         destroy(rt);
 }
 
+static bool is_commodity(const cebus_runtime_options *options)
+{
+    return options->layout != NULL && strcmp(options->layout, "commodity") == 0;
+}
+
 static cebus_status open_device(cebus_runtime *rt, const cebus_runtime_options *options)
 {
     const char *name = options->device != NULL ? options->device : "cpu";
     rt->device_ops = cebus_device_find(name);
     if (rt->device_ops == NULL)
         return cebus_fail(CEBUS_UNSUPPORTED, "runtime_create",
-                          "no device \"%s\"; this build has \"cpu\"", name);
-    cebus_status status = rt->device_ops->open(options->threads, &rt->host, &rt->device);
+                          "no device \"%s\"; this build has \"cpu\" and \"sim:MACHINE\"", name);
+    cebus_device_options device = {.name = name,
+                                   .threads = options->threads,
+                                   .unlimited = is_commodity(options),
+                                   .profile = options->profile,
+                                   .host = &rt->host};
+    cebus_status status = rt->device_ops->open(&device, &rt->device);
     if (status != CEBUS_OK)
         return status;
     rt->device_ops->query(rt->device, &rt->info);
     rt->device_context = rt->device_ops->context(rt->device);
+    rt->swap.budget = options->host_budget > 0 ? options->host_budget : rt->info.host_bytes / 2;
+    return CEBUS_OK;
+}
+
+static cebus_status no_books(void)
+{
+    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "runtime_create",
+                      "no host memory for the arena's books");
+}
+
+/** Addresses so many that a hole for what the budget allows is always found. */
+static cebus_status open_commodity(cebus_runtime *rt, uint64_t budget)
+{
+    uint64_t wide = cebus_max_u64(rt->slab_bytes, UINT64_C(1) << 36);
+    wide = wide < UINT64_C(1) << 40 ? 16 * wide : wide;
+    cebus_status status = rt->device_ops->slab_reserve(rt->device, wide, &rt->base);
+    if (status != CEBUS_OK)
+        return status;
+    rt->slab_bytes = wide;
+    if (cebus_arena_init_commodity(&rt->arena, budget, wide, rt->info.alignment, &rt->pool) !=
+        CEBUS_PLACED)
+        return no_books();
+    rt->stats.reserved_bytes_current = rt->arena.limit;
     return CEBUS_OK;
 }
 
@@ -141,13 +180,14 @@ static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *o
     if (budget == 0)
         budget = rt->info.memory_bytes / 10 * 8;
     rt->slab_bytes = cebus_max_u64(budget, rt->info.memory_bytes);
+    if (is_commodity(options))
+        return open_commodity(rt, budget);
     cebus_status status = rt->device_ops->slab_reserve(rt->device, rt->slab_bytes, &rt->base);
     if (status != CEBUS_OK)
         return status;
     if (cebus_arena_init(&rt->arena, budget, rt->info.alignment, &rt->pool) != CEBUS_PLACED)
-        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "runtime_create",
-                          "no host memory for the arena's books");
-    rt->stats.reserved_bytes_current = rt->arena.capacity;
+        return no_books();
+    rt->stats.reserved_bytes_current = rt->arena.limit;
     return CEBUS_OK;
 }
 
@@ -173,6 +213,7 @@ cebus_status cebus_runtime_create(const cebus_runtime_options *options, cebus_ru
     rt->policy = cebus_policy_find(known.policy != NULL ? known.policy : "coop");
     rt->seed = rt->chaos = known.seed;
     rt->cost_model = known.cost_model;
+    rt->swap.option = known.swap;
     rt->debug = known.debug;
     status = open_device(rt, &known);
     if (status == CEBUS_OK)
@@ -204,6 +245,7 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
         cebus_chooser chooser = {.policy = rt->policy,
                                  .arena = &rt->arena,
                                  .lineage = &rt->lineage,
+                                 .swap = cebus_swap_terms_now(rt),
                                  .now = rt->clock_ns,
                                  .last_resort = true};
         cebus_victims victims = cebus_choose_one(&chooser);
@@ -223,7 +265,7 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
 
 static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
 {
-    uint64_t old = rt->arena.capacity;
+    uint64_t old = rt->arena.limit;
     if (bytes > rt->slab_bytes)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "set_budget",
                           "%" PRIu64 " bytes are more than the device offers (%" PRIu64 ")", bytes,
@@ -241,10 +283,10 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
                             "no host memory for the arena's books");
     if (status != CEBUS_OK)
         return status;
-    if (bytes < old)
-        rt->device_ops->slab_decommit(rt->device, rt->base, rt->arena.capacity, old);
-    rt->stats.reserved_bytes_current = rt->arena.capacity;
-    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_BUDGET, .bytes = rt->arena.capacity});
+    if (bytes < old && !rt->arena.commodity)
+        rt->device_ops->slab_decommit(rt->device, rt->base, rt->arena.limit, old);
+    rt->stats.reserved_bytes_current = rt->arena.limit;
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_BUDGET, .bytes = rt->arena.limit});
     return CEBUS_OK;
 }
 
@@ -266,7 +308,7 @@ uint64_t cebus_runtime_budget(const cebus_runtime *rt)
 {
     cebus_runtime *locked = (cebus_runtime *)rt; /* only its lock is touched */
     cebus_runtime_lock_always(locked);
-    uint64_t budget = rt->arena.capacity;
+    uint64_t budget = rt->arena.limit;
     cebus_runtime_unlock(locked);
     return budget;
 }
@@ -328,13 +370,16 @@ cebus_status cebus_runtime_trim(cebus_runtime *rt)
     if (status != CEBUS_OK)
         return status;
     cebus_ladder_evict_all(rt);
-    for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+    status = rt->device_ops->synchronize(rt->device);
+    cebus_swap_reclaim(rt);
+    for (const cebus_block *block = rt->arena.first; block != NULL && status == CEBUS_OK;
+         block = block->next) {
         if (block->state == CEBUS_BLOCK_FREE)
             rt->device_ops->slab_decommit(rt->device, rt->base, block->offset,
                                           block->offset + block->bytes);
     }
     cebus_runtime_unlock(rt);
-    return CEBUS_OK;
+    return status;
 }
 
 void cebus_runtime_set_event_hook(cebus_runtime *rt, cebus_event_hook hook, void *context)
@@ -344,4 +389,15 @@ void cebus_runtime_set_event_hook(cebus_runtime *rt, cebus_event_hook hook, void
     rt->events.context = context;
     rt->events.count = rt->events.delivered = 0;
     cebus_runtime_unlock(rt);
+}
+
+cebus_status cebus_iteration_mark(cebus_runtime *rt)
+{
+    cebus_status status = cebus_runtime_lock(rt, "iteration_mark");
+    if (status != CEBUS_OK)
+        return status;
+    rt->stats.iterations++;
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_MARK});
+    cebus_runtime_unlock(rt);
+    return CEBUS_OK;
 }

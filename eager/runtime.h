@@ -57,6 +57,24 @@ typedef struct cebus_replay_stack {
     size_t count, capacity;
 } cebus_replay_stack;
 
+/** Host memory of a copy that nobody needs once both streams got there. */
+typedef struct cebus_host_bytes {
+    void *pointer;
+    uint64_t bytes;
+    uint64_t out_mark, in_mark;
+} cebus_host_bytes;
+
+/** Values on the host (swap.h). */
+typedef struct cebus_swapper {
+    cebus_swap option;
+    uint64_t budget;           /**< most bytes on the host */
+    uint64_t used_bytes;       /**< taken now */
+    uint64_t spare_bytes;      /**< of these: copies of what is on the device, too */
+    bool blocked;              /**< a swap-out failed during the request at hand */
+    cebus_host_bytes *leaving; /**< to be freed when their copies are done */
+    size_t count, capacity;
+} cebus_swapper;
+
 struct cebus_runtime {
     pthread_mutex_t mutex;
     _Atomic(uintptr_t) owner; /**< identity of the thread that holds the lock, 0: none */
@@ -79,11 +97,13 @@ struct cebus_runtime {
     uint64_t slab_bytes; /**< reserved address space: the most the budget can grow to */
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
+    cebus_swapper swap;
     cebus_replay_buffer replay;
     cebus_replay_stack stack;
 
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;
+    uint64_t serial;                    /**< versions made so far */
     uint64_t node_sequence, node_epoch; /**< graph nodes made; backward visits */
     cebus_cost_model cost_model;
     uint32_t debug;

@@ -13,6 +13,8 @@ static void refresh(cebus_runtime *rt)
     stats->inactive_split_bytes = free_bytes - stats->largest_hole;
     stats->live_records = rt->lineage.live_calls;
     stats->host_bytes = rt->pool.host_bytes;
+    stats->device_ns = rt->device_ops->clock(rt->device, CEBUS_STREAM_COMPUTE);
+    stats->stall_ns = info.stall_ns;
     stats->outside_bytes = info.outside_bytes;
 }
 

@@ -1,7 +1,10 @@
 #include "eager/storage.h"
 
+#include <string.h>
+
 #include "eager/debug.h"
 #include "eager/ladder.h"
+#include "eager/swap.h"
 #include "eager/trace_record.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
@@ -12,8 +15,9 @@ cebus_candidate *cebus_candidate_create(cebus_runtime *rt, uint64_t bytes)
     if (candidate == NULL)
         return NULL;
     cebus_value_init(&candidate->value, bytes);
-    candidate->block = NULL;
-    candidate->exports = 0;
+    memset((char *)candidate + sizeof candidate->value, 0,
+           sizeof *candidate - sizeof candidate->value);
+    candidate->serial = ++rt->serial;
     candidate->zone = CEBUS_ZONE_CHEAP;
     candidate->gradient = false;
     candidate->writes = 0;
@@ -56,8 +60,20 @@ void cebus_storage_release(cebus_runtime *rt, cebus_storage *storage)
     cebus_pool_free_object(&rt->pool, storage, sizeof *storage);
 }
 
+cebus_memory_class cebus_memory_class_of(const cebus_candidate *candidate)
+{
+    if (candidate == NULL)
+        return CEBUS_MEMORY_WORKSPACE;
+    if (candidate->zone == CEBUS_ZONE_PERSISTENT)
+        return CEBUS_MEMORY_PERSISTENT;
+    if (candidate->gradient)
+        return CEBUS_MEMORY_GRADIENT;
+    return candidate->uploaded ? CEBUS_MEMORY_LEAF : CEBUS_MEMORY_ACTIVATION;
+}
+
 static void free_candidate(cebus_runtime *rt, cebus_candidate *candidate)
 {
+    cebus_swap_forget(rt, candidate);
     if (candidate->block != NULL)
         cebus_ladder_release(rt, candidate->block);
     cebus_pool_free_object(&rt->pool, candidate, sizeof *candidate);
@@ -108,17 +124,30 @@ void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate)
     cebus_candidate_drop(rt, candidate);
 }
 
+static void report_placed(cebus_runtime *rt, const cebus_candidate *candidate, const char *op)
+{
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_PLACED,
+                                       .rung = rt->rung,
+                                       .memory_class = cebus_memory_class_of(candidate),
+                                       .op = op,
+                                       .value = candidate->serial,
+                                       .bytes = candidate->block->bytes,
+                                       .offset = candidate->block->offset});
+}
+
 cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate, cebus_zone zone,
                                    const char *op)
 {
     if (candidate->value.bytes > 0) {
         cebus_block *block;
-        cebus_status status = cebus_ladder_reserve(rt, candidate->value.bytes, zone, op, &block);
+        cebus_status status = cebus_ladder_reserve(rt, candidate->value.bytes, zone,
+                                                   CEBUS_STREAM_COMPUTE, op, &block);
         if (status != CEBUS_OK)
             return status;
         block->owner = candidate;
         candidate->block = block;
         candidate->zone = (uint8_t)zone;
+        report_placed(rt, candidate, op);
     }
     cebus_cost_return(&rt->lineage, &candidate->value);
     candidate->value.resident = true;
@@ -126,18 +155,31 @@ cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate
     return CEBUS_OK;
 }
 
+/** The bytes on the device are gone: what is left is a copy on the host, or the record. */
+static void become_absent(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    candidate->value.resident = false;
+    if (candidate->host == NULL) {
+        cebus_cost_leave(&rt->lineage, &candidate->value);
+        return;
+    }
+    candidate->value.swapped = true;
+    rt->swap.spare_bytes -= candidate->value.bytes;
+}
+
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to)
 {
     cebus_debug_leave(rt, from);
     to->block = from->block;
     to->zone = from->zone;
+    to->arriving = from->arriving;
     from->block = NULL;
+    from->arriving = false;
     if (to->block != NULL)
         to->block->owner = to;
     cebus_cost_return(&rt->lineage, &to->value);
     to->value.resident = true;
-    from->value.resident = false;
-    cebus_cost_leave(&rt->lineage, &from->value);
+    become_absent(rt, from);
 }
 
 void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate)
@@ -149,15 +191,26 @@ void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate)
         return;
     rt->stats.allocated_bytes_peak =
         cebus_max_u64(rt->stats.allocated_bytes_peak, rt->arena.used_bytes);
+    cebus_ladder_claim(rt, low, CEBUS_STREAM_COMPUTE);
+    cebus_swap_settle(rt, candidate);
     if (low->offset > old->offset ||
         rt->device_ops->copy(rt->device, rt->base + low->offset, rt->base + old->offset,
                              candidate->value.bytes, CEBUS_COPY_ON_DEVICE) != CEBUS_OK) {
         cebus_ladder_release(rt, low);
         return;
     }
+    cebus_candidate_used(rt, candidate);
     low->owner = candidate;
     low->tick = old->tick;
     candidate->block = low;
+    cebus_candidate_used(rt, candidate);
+    old->owner = NULL;
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_MOVED,
+                                       .memory_class = cebus_memory_class_of(candidate),
+                                       .value = candidate->serial,
+                                       .bytes = low->bytes,
+                                       .offset = low->offset,
+                                       .from = old->offset});
     cebus_ladder_release(rt, old);
 }
 
@@ -168,8 +221,8 @@ cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate)
     if (candidate->block != NULL)
         hole = cebus_ladder_release(rt, candidate->block);
     candidate->block = NULL;
-    candidate->value.resident = false;
-    cebus_cost_leave(&rt->lineage, &candidate->value);
+    candidate->arriving = false;
+    become_absent(rt, candidate);
     return hole;
 }
 
@@ -177,4 +230,11 @@ void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate)
 {
     if (candidate->block != NULL)
         candidate->block->tick = rt->clock_ns;
+}
+
+void cebus_candidate_used(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if (candidate->block != NULL)
+        candidate->block->fence[CEBUS_STREAM_COMPUTE] =
+            rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
 }

@@ -42,12 +42,16 @@ void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candid
  */
 void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate);
 /** Gives the bytes up; answers the free block they leave (NULL: zero bytes). The version must be
- * evictable, dead, or just placed. */
+ * evictable, dead, just placed, or have a copy on the host: then it is swapped out. */
 cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate);
 /** Drops an unheld, unpinned, rebuildable version at once. */
 void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate);
-/** The bytes were read or written now. */
+/** The bytes were read or written now, on the clock that ages count. */
 void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate);
+/** The compute stream was just given work that reads or writes the bytes. */
+void cebus_candidate_used(cebus_runtime *rt, cebus_candidate *candidate);
+/** For events and reports; NULL: workspace. */
+cebus_memory_class cebus_memory_class_of(const cebus_candidate *candidate);
 
 /** Address of the version's first byte; NULL when absent or empty. */
 static inline char *cebus_candidate_address(const cebus_runtime *rt,

@@ -6,6 +6,7 @@
 #include <cebus/ops.h>
 
 #include "eager/residency.h"
+#include "eager/swap.h"
 #include "eager/tensor.h"
 #include "eager/view.h"
 
@@ -34,9 +35,12 @@ cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data, cebus_d
     cebus_tensor *tensor;
     status = cebus_tensor_empty_like(rt, &view, CEBUS_ZONE_CHEAP, op, &tensor);
     cebus_candidate *now = status == CEBUS_OK ? tensor->storage->now : NULL;
-    if (status == CEBUS_OK && now->block != NULL)
+    if (status == CEBUS_OK && now->block != NULL) {
         status = rt->device_ops->copy(rt->device, cebus_candidate_address(rt, now), data,
                                       now->value.bytes, CEBUS_COPY_TO_DEVICE);
+        cebus_candidate_used(rt, now);
+        now->uploaded = true;
+    }
     if (status == CEBUS_OK)
         *out = tensor;
     else
@@ -71,7 +75,9 @@ static cebus_status read_contiguous(cebus_tensor *tensor, void *data, size_t byt
     if (bytes > 0) {
         const char *from = cebus_candidate_address(rt, now) +
                            tensor->view.offset * (int64_t)cebus_dtype_size(tensor->view.dtype);
+        cebus_swap_settle(rt, now);
         status = rt->device_ops->copy(rt->device, data, from, bytes, CEBUS_COPY_TO_HOST);
+        cebus_candidate_used(rt, now);
     }
     cebus_candidate_touch(rt, now);
     cebus_residency_end(rt, &now, 1);
@@ -148,6 +154,7 @@ cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out)
     cebus_candidate *now = tensor->storage->now;
     status = cebus_residency_begin(rt, &now, 1, op);
     if (status == CEBUS_OK) {
+        cebus_swap_settle(rt, now);
         status = rt->device_ops->synchronize(rt->device);
         if (status == CEBUS_OK && now->block != NULL) {
             now->exports++;

@@ -11,11 +11,24 @@
 #include "layout/block.h"
 #include "lineage/value.h"
 
+/** How its bytes would go. */
+typedef enum cebus_go {
+    CEBUS_GO_DROP, /**< to be rebuilt by a replay */
+    CEBUS_GO_SWAP, /**< to the host */
+} cebus_go;
+
 typedef struct cebus_candidate {
     cebus_value value;  /**< first: a cebus_value * of the runtime is a cebus_candidate * */
     cebus_block *block; /**< while resident; NULL for a storage of zero bytes */
+    void *host;         /**< a copy of the bytes in host memory; NULL: none. Valid while the version
+                             lasts, also when the bytes are on the device again */
+    uint64_t host_mark; /**< when that copy is complete, on the stream that makes it */
+    uint64_t serial;    /**< number in events, never reused */
     uint32_t exports;   /**< addresses handed out (maps): the bytes must not go or move */
     uint8_t zone;       /**< cebus_zone its bytes belong to */
+    uint8_t method;     /**< cebus_go: what the last pricing took for it */
+    bool uploaded;      /**< from the host: no call made it */
+    bool arriving;      /**< the copy back may still run: block->fence says until when */
     bool gradient;      /**< of a leaf or on its way: goes only when nothing else can */
     uint64_t writes;    /**< in-place writes that kept this version (a leaf's) */
     uint64_t hash;      /**< of the bytes when they were given up (check mode), or 0 */
@@ -27,15 +40,18 @@ static inline cebus_candidate *cebus_candidate_of(cebus_value *value)
     return (cebus_candidate *)value;
 }
 
-/**
- * May its bytes go? They must exist, be rebuildable, be in no one's hands, and the running replay
- * must not read them any more.
- */
-static inline bool cebus_candidate_is_evictable(const cebus_candidate *candidate)
+/** Its bytes exist, are in no one's hands, and the running replay will not read them any more. */
+static inline bool cebus_candidate_is_idle(const cebus_candidate *candidate)
 {
     const cebus_value *value = &candidate->value;
     return value->resident && candidate->block != NULL && value->pins == 0 &&
-           value->plan_uses == 0 && candidate->exports == 0 && cebus_value_is_replayable(value);
+           value->plan_uses == 0 && candidate->exports == 0;
+}
+
+/** May its bytes be dropped? They must be idle and rebuildable. */
+static inline bool cebus_candidate_is_evictable(const cebus_candidate *candidate)
+{
+    return cebus_candidate_is_idle(candidate) && cebus_value_is_replayable(&candidate->value);
 }
 
 /** Why it may not go, for reports: "pinned by the running call", "a leaf: ...", ... */

@@ -9,12 +9,14 @@
 #define CEBUS_EVICT_CHOOSE_H
 
 #include "evict/policy.h"
+#include "evict/regen.h"
 #include "layout/window.h"
 
 typedef struct cebus_chooser {
     const cebus_policy *policy;
     cebus_arena *arena;
     cebus_lineage *lineage;
+    cebus_swap_terms swap;
     uint64_t now; /**< the runtime's clock, ns */
     /** Offer leaf gradients, too. They are small and to be read at the step; rebuilding one runs
      * most of the backward again, which no neighbourhood cost tells. */
@@ -22,12 +24,14 @@ typedef struct cebus_chooser {
     /** Take weights and states as the last choice left them: for the second and later victims of
      * one request that needs many. What went since has only made its neighbours dearer. */
     bool keep_prices;
+    bool compare; /**< fill in next_price: somebody wants to know what lost */
 } cebus_chooser;
 
 /** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. */
 typedef struct cebus_victims {
     cebus_block *first, *last; /**< NULL: nothing can be given up (that would help) */
     uint64_t price;            /**< what was paid, in window prices (layout/window.h) */
+    uint64_t next_price;       /**< of the cheapest that lost; 0: nothing else could go */
 } cebus_victims;
 
 /**

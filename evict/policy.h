@@ -30,6 +30,7 @@ typedef struct cebus_policy {
     uint64_t (*weight)(cebus_lineage *lineage, const cebus_candidate *candidate);
     /** UNIT_ONE: lower goes first. */
     double (*score)(uint64_t weight, const cebus_situation *situation);
+    bool swaps; /**< published with swapping: to the host whatever fits there, not where cheaper */
 } cebus_policy;
 
 extern const cebus_policy cebus_policy_none;

@@ -75,12 +75,21 @@ static void change_hole(cebus_arena *arena, cebus_block *hole, uint64_t offset, 
     cebus_bins_insert(&arena->bins, hole);
 }
 
+static void merge_fences(cebus_block *into, const cebus_block *from)
+{
+    for (int i = 0; i < CEBUS_FENCES; i++) {
+        if (into->fence[i] < from->fence[i])
+            into->fence[i] = from->fence[i];
+    }
+}
+
 /** Makes `block`, which is in no bin, a hole together with the free block after it, if any. */
 static void add_hole_merged(cebus_arena *arena, cebus_block *block)
 {
     cebus_block *next = block->next;
     if (is_free(next)) {
         remove_hole(arena, next);
+        merge_fences(block, next);
         block->bytes += next->bytes;
         delete_block(arena, next);
     }
@@ -131,14 +140,26 @@ static cebus_place_result shrink(cebus_arena *arena, uint64_t capacity)
     return CEBUS_PLACED;
 }
 
+static cebus_place_result resize(cebus_arena *arena, uint64_t capacity)
+{
+    if (capacity > arena->capacity)
+        return grow(arena, capacity);
+    if (capacity < arena->capacity)
+        return shrink(arena, capacity);
+    return CEBUS_PLACED;
+}
+
 cebus_place_result cebus_arena_resize(cebus_arena *arena, uint64_t capacity)
 {
     uint64_t rounded = round_down(capacity, arena->alignment);
-    if (rounded > arena->capacity)
-        return grow(arena, rounded);
-    if (rounded < arena->capacity)
-        return shrink(arena, rounded);
-    return CEBUS_PLACED;
+    cebus_place_result result = CEBUS_PLACED;
+    if (!arena->commodity)
+        result = resize(arena, rounded);
+    else if (arena->used_bytes > rounded || rounded > arena->capacity)
+        result = CEBUS_PLACE_FULL;
+    if (result == CEBUS_PLACED)
+        arena->limit = rounded;
+    return result;
 }
 
 cebus_place_result cebus_arena_init(cebus_arena *arena, uint64_t capacity, uint64_t alignment,
@@ -148,6 +169,15 @@ cebus_place_result cebus_arena_init(cebus_arena *arena, uint64_t capacity, uint6
     *arena = (cebus_arena){.alignment = alignment, .pool = pool};
     cebus_bins_init(&arena->bins);
     return cebus_arena_resize(arena, capacity);
+}
+
+cebus_place_result cebus_arena_init_commodity(cebus_arena *arena, uint64_t limit, uint64_t capacity,
+                                              uint64_t alignment, cebus_pool *pool)
+{
+    cebus_place_result result = cebus_arena_init(arena, capacity, alignment, pool);
+    arena->commodity = true;
+    arena->limit = round_down(limit, alignment);
+    return result;
 }
 
 void cebus_arena_deinit(cebus_arena *arena)
@@ -166,6 +196,7 @@ static cebus_block *cut(cebus_arena *arena, cebus_block *hole, uint64_t bytes, b
     if (block == NULL)
         return NULL;
     uint64_t rest = hole->bytes - bytes;
+    merge_fences(block, hole);
     block->bytes = bytes;
     if (at_low_end) {
         block->offset = hole->offset;
@@ -209,7 +240,7 @@ cebus_place_result cebus_arena_place(cebus_arena *arena, uint64_t bytes, cebus_z
     if (rounded == 0)
         return CEBUS_PLACE_FULL;
     cebus_block *hole = cebus_bins_find(&arena->bins, rounded, cebus_zone_grows_up(zone));
-    if (hole == NULL)
+    if (hole == NULL || rounded > cebus_arena_free_bytes(arena))
         return CEBUS_PLACE_FULL;
     return take(arena, hole, rounded, zone, out);
 }
@@ -219,7 +250,8 @@ cebus_place_result cebus_arena_place_in(cebus_arena *arena, cebus_block *hole, u
 {
     *out = NULL;
     uint64_t rounded = cebus_arena_rounded(arena, bytes);
-    if (rounded == 0 || !is_free(hole) || hole->bytes < rounded)
+    if (rounded == 0 || !is_free(hole) || hole->bytes < rounded ||
+        rounded > cebus_arena_free_bytes(arena))
         return CEBUS_PLACE_FULL;
     return take(arena, hole, rounded, zone, out);
 }
@@ -232,6 +264,7 @@ cebus_block *cebus_arena_release(cebus_arena *arena, cebus_block *block)
     cebus_block *prev = block->prev;
     if (is_free(prev)) {
         remove_hole(arena, prev);
+        merge_fences(prev, block);
         prev->bytes += block->bytes;
         delete_block(arena, block);
         block = prev;
@@ -254,23 +287,27 @@ uint64_t cebus_arena_rounded(const cebus_arena *arena, uint64_t request)
 bool cebus_arena_fits(const cebus_arena *arena, uint64_t bytes)
 {
     uint64_t rounded = cebus_arena_rounded(arena, bytes);
-    return rounded != 0 && cebus_bins_find(&arena->bins, rounded, true) != NULL;
+    return rounded != 0 && rounded <= cebus_arena_free_bytes(arena) &&
+           cebus_bins_find(&arena->bins, rounded, true) != NULL;
 }
 
 uint64_t cebus_arena_free_bytes(const cebus_arena *arena)
 {
-    return arena->capacity - arena->used_bytes;
+    return arena->limit - arena->used_bytes;
 }
 
 uint64_t cebus_arena_largest_hole(const cebus_arena *arena)
 {
     const cebus_block *largest = cebus_bins_largest(&arena->bins);
-    return largest != NULL ? largest->bytes : 0;
+    uint64_t bytes = largest != NULL ? largest->bytes : 0, left = cebus_arena_free_bytes(arena);
+    return bytes < left ? bytes : left;
 }
 
 uint64_t cebus_arena_stranded_bytes(const cebus_arena *arena, uint64_t bytes)
 {
     uint64_t stranded = 0;
+    if (arena->commodity)
+        return 0;
     for (const cebus_block *block = arena->first; block != NULL; block = block->next) {
         if (is_free(block) && block->bytes < bytes)
             stranded += block->bytes;

@@ -25,7 +25,9 @@ typedef enum cebus_place_result {
 } cebus_place_result;
 
 typedef struct cebus_arena {
-    uint64_t capacity;
+    uint64_t capacity;   /**< addresses are below it */
+    uint64_t limit;      /**< used bytes never exceed it: the capacity, unless `commodity` */
+    bool commodity;      /**< memory is a number: there are more addresses than bytes */
     uint64_t alignment;  /**< power of two */
     uint64_t used_bytes; /**< sum of used block lengths */
     uint64_t used_blocks;
@@ -41,6 +43,14 @@ typedef struct cebus_arena {
  */
 cebus_place_result cebus_arena_init(cebus_arena *arena, uint64_t capacity, uint64_t alignment,
                                     cebus_pool *pool);
+
+/**
+ * Memory as a commodity, the way simulators without addresses count it: `limit` bytes may be used,
+ * wherever they lie in [0, capacity). With a capacity many times the limit a request fails for want
+ * of bytes only, never for want of a hole (Robson, 1971: log2 of the largest request is enough).
+ */
+cebus_place_result cebus_arena_init_commodity(cebus_arena *arena, uint64_t limit, uint64_t capacity,
+                                              uint64_t alignment, cebus_pool *pool);
 
 /** Returns every record to the pool, those of used blocks too. */
 void cebus_arena_deinit(cebus_arena *arena);
@@ -61,8 +71,8 @@ cebus_place_result cebus_arena_place_in(cebus_arena *arena, cebus_block *hole, u
 cebus_block *cebus_arena_release(cebus_arena *arena, cebus_block *block);
 
 /**
- * Grows, or shrinks when everything at and above the new capacity is free; else FULL and nothing
- * changed. O(1).
+ * Grows, or shrinks when everything at and above the new capacity is free (a commodity: when no
+ * more is used); else FULL and nothing changed. O(1).
  */
 cebus_place_result cebus_arena_resize(cebus_arena *arena, uint64_t capacity);
 

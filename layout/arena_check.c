@@ -63,6 +63,8 @@ static const char *fault_in_totals(const cebus_arena *arena, const tally *seen)
         return "last is not the highest block";
     if (seen->used_bytes != arena->used_bytes)
         return "used_bytes is wrong";
+    if (seen->used_bytes > arena->limit || (!arena->commodity && arena->limit != arena->capacity))
+        return "more is used than the limit, or the limit is not the capacity";
     if (seen->used_blocks != arena->used_blocks)
         return "used_blocks is wrong";
     if (seen->free_blocks != arena->free_blocks)

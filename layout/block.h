@@ -24,7 +24,9 @@ typedef enum cebus_block_state {
     CEBUS_BLOCK_EVICTABLE, /**< used; the owner offers it at the price of `weight` and `tick` */
 } cebus_block_state;
 
-/** One record is one cache line: a window search reads every block of the arena. */
+#define CEBUS_FENCES 3
+
+/** What a window search reads of every block is the first cache line of its record. */
 typedef struct cebus_block {
     uint64_t offset;
     uint64_t bytes; /**< length of the range, a multiple of the arena's alignment */
@@ -42,6 +44,9 @@ typedef struct cebus_block {
     uint8_t state;     /**< cebus_block_state; the owner may flip BARRIER <-> EVICTABLE */
     uint8_t zone;      /**< cebus_zone it was placed for */
     uint8_t immovable; /**< compaction must leave it in place (its address was handed out) */
+    /** Last uses of these bytes, a number for each of the owner's streams; whoever takes the block
+     * waits for them. Merged holes keep the greater numbers; parts of a hole inherit them. */
+    uint64_t fence[CEBUS_FENCES];
 } cebus_block;
 
 #endif

@@ -213,7 +213,7 @@ bool cebus_value_check(const cebus_value *value, char *why, size_t why_bytes)
                          value->holders + edges);
     if (value->resident && value->group != NULL)
         return violation(why, why_bytes, "a resident value is in a class", 0, 0);
-    if (value->resident)
+    if (cebus_value_is_present(value))
         return true;
     const cebus_call *call = value->producer;
     if (call == NULL)
@@ -222,7 +222,7 @@ bool cebus_value_check(const cebus_value *value, char *why, size_t why_bytes)
         return violation(why, why_bytes, "a record does not know its output", value->output, 0);
     for (uint32_t i = 0; i < call->n_in; i++) {
         const cebus_value *input = call->in[i].value;
-        if (input != NULL && !input->resident && input->producer == NULL)
+        if (input != NULL && !cebus_value_is_present(input) && input->producer == NULL)
             return violation(why, why_bytes, "an input cannot be rebuilt", i, input->bytes);
     }
     return true;

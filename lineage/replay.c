@@ -9,7 +9,7 @@ static cebus_call *next_missing_input(cebus_call *call, uint64_t listed, cebus_s
 {
     for (uint32_t i = 0; i < call->n_in; i++) {
         const cebus_value *input = call->in[i].value;
-        if (input == NULL || input->resident)
+        if (input == NULL || cebus_value_is_present(input))
             continue;
         if (input->producer == NULL) {
             *status = CEBUS_NOT_REPLAYABLE;
@@ -26,7 +26,7 @@ cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, ceb
     struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
     *out = (cebus_replay){0};
     stack->count = list->count = 0;
-    if (target->resident)
+    if (cebus_value_is_present(target))
         return CEBUS_OK;
     if (target->producer == NULL)
         return CEBUS_NOT_REPLAYABLE;

@@ -17,7 +17,8 @@ typedef struct cebus_replay {
 } cebus_replay;
 
 /**
- * Builds the list for `target` (absent or not). CEBUS_NOT_REPLAYABLE when something on the way has
+ * Builds the list for `target` (absent or not; a swapped value is present: its bytes are copied
+ * back). CEBUS_NOT_REPLAYABLE when something on the way has
  * neither bytes nor a record: a broken invariant, never a silent wrong value.
  * CEBUS_OUT_OF_HOST_MEMORY leaves nothing behind. O(records on the way).
  */

@@ -37,11 +37,18 @@ typedef struct cebus_value {
     uint32_t ghost_depth; /**< longest chain of unheld versions behind it */
     uint16_t output;      /**< its index among the producer's outputs */
     bool resident;
+    bool swapped; /**< a copy elsewhere brings the bytes back: as good as resident to a replay */
     bool made; /**< it had a producer once, whether or not that record was cut since */
 } cebus_value;
 
 /** A leaf with one holder and no bytes yet. */
 void cebus_value_init(cebus_value *value, uint64_t bytes);
+
+/** True if its bytes exist: nothing has to be replayed to read them. */
+static inline bool cebus_value_is_present(const cebus_value *value)
+{
+    return value->resident || value->swapped;
+}
 
 /** True if its bytes may be given up and rebuilt by a replay. */
 static inline bool cebus_value_is_replayable(const cebus_value *value)

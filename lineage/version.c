@@ -6,7 +6,7 @@ static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call,
 {
     for (uint32_t i = 0; i < call->n_out; i++) {
         cebus_value *made = call->out[i];
-        if (made == NULL || made->resident)
+        if (made == NULL || cebus_value_is_present(made))
             continue;
         if (made->holders > 0 || made->parked > 0) {
             *out_held = made;

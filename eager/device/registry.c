@@ -25,9 +25,10 @@ bool cebus_device_register(const cebus_device_ops *ops)
 const cebus_device_ops *cebus_device_find(const char *name)
 {
     const cebus_device_ops *found = NULL;
+    size_t length = strcspn(name, ":");
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < MAX_DEVICES && devices[i] != NULL && found == NULL; i++) {
-        if (strcmp(devices[i]->name, name) == 0)
+        if (strlen(devices[i]->name) == length && strncmp(devices[i]->name, name, length) == 0)
             found = devices[i];
     }
     pthread_mutex_unlock(&lock);

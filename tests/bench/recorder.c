@@ -71,19 +71,19 @@ static void keep_launch(const cebus_kernel *kernel, const cebus_launch *launch)
     recorder.launches++;
 }
 
-static cebus_status recorder_open(int threads, const cebus_host_allocator *host, cebus_device **out)
+static cebus_status recorder_open(const cebus_device_options *options, cebus_device **out)
 {
-    cebus_status status = cebus_device_cpu.open(threads, host, out);
+    cebus_status status = cebus_device_cpu.open(options, out);
     recorder.device = *out;
     return status;
 }
 
 static cebus_status recorder_launch(cebus_device *device, const cebus_kernel *kernel,
-                                    const cebus_launch *launch)
+                                    const cebus_launch *launch, uint64_t *out_ns)
 {
     if (recorder.on)
         keep_launch(kernel, launch);
-    return cebus_device_cpu.launch(device, kernel, launch);
+    return cebus_device_cpu.launch(device, kernel, launch, out_ns);
 }
 
 static cebus_status recorder_copy(cebus_device *device, void *to, const void *from, uint64_t bytes,

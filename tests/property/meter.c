@@ -102,8 +102,8 @@ static void measure(cebus_meter *meter, const char *op, const cebus_launch *laun
         meter->floor_op = op;
     }
     meter->least = cebus_max_u64(meter->least, stay - cuttable);
-    if (arena->used_bytes > arena->capacity)
-        report(meter, "more bytes in use than the budget", arena->used_bytes, arena->capacity);
+    if (arena->used_bytes > arena->limit)
+        report(meter, "more bytes in use than the budget", arena->used_bytes, arena->limit);
 }
 
 static void check_addresses(cebus_meter *meter, const cebus_array *arrays, uint32_t n)
@@ -117,14 +117,14 @@ static void check_addresses(cebus_meter *meter, const cebus_array *arrays, uint3
 }
 
 static cebus_status launch_measured(cebus_device *device, const cebus_kernel *kernel,
-                                    const cebus_launch *launch)
+                                    const cebus_launch *launch, uint64_t *out_ns)
 {
     cebus_meter *meter = attached;
     meter->launches++;
     check_addresses(meter, launch->in, launch->n_in);
     check_addresses(meter, launch->out, launch->n_out);
     measure(meter, kernel->op, launch);
-    return meter->inner->launch(device, kernel, launch);
+    return meter->inner->launch(device, kernel, launch, out_ns);
 }
 
 static void on_event(void *context, const cebus_event *event)

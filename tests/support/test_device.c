@@ -28,6 +28,7 @@ struct cebus_device {
     work queue[QUEUE_LIMIT];
     size_t count;
     cebus_status failed; /* of a kernel that ran late */
+    uint64_t marks[CEBUS_STREAM_COUNT];
 };
 
 cebus_test_device_faults cebus_test_faults;
@@ -46,12 +47,12 @@ static bool strikes(uint64_t *at)
     return true;
 }
 
-static cebus_status test_open(int threads, const cebus_host_allocator *host, cebus_device **out)
+static cebus_status test_open(const cebus_device_options *options, cebus_device **out)
 {
     cebus_device *device = calloc(1, sizeof *device);
     if (device == NULL)
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "no host memory");
-    cebus_status status = cebus_device_cpu.open(threads, host, &device->cpu);
+    cebus_status status = cebus_device_cpu.open(options, &device->cpu);
     if (status != CEBUS_OK) {
         free(device);
         return status;
@@ -62,9 +63,10 @@ static cebus_status test_open(int threads, const cebus_host_allocator *host, ceb
 
 static void run_work(cebus_device *device, const work *w)
 {
+    uint64_t ns;
     switch (w->kind) {
     case WORK_LAUNCH:
-        if (cebus_device_cpu.launch(device->cpu, w->kernel, &w->launch) != CEBUS_OK)
+        if (cebus_device_cpu.launch(device->cpu, w->kernel, &w->launch, &ns) != CEBUS_OK)
             device->failed = CEBUS_DEVICE_ERROR;
         break;
     case WORK_COPY:
@@ -156,9 +158,60 @@ static cebus_status test_copy(cebus_device *device, void *to, const void *from, 
     return CEBUS_OK;
 }
 
-static void test_discard(cebus_device *device, char *at, uint64_t bytes)
+/** All streams are one queue. */
+static cebus_status test_copy_async(cebus_device *device, cebus_stream stream, void *to,
+                                    const void *from, uint64_t bytes, cebus_copy_kind kind)
+{
+    (void)kind;
+    if (strikes(&cebus_test_faults.copy_at))
+        return cebus_fail(CEBUS_DEVICE_ERROR, "device test", "a copy was ordered to fail");
+    enqueue(device, &(work){.kind = WORK_COPY, .to = to, .from = from, .bytes = bytes});
+    device->marks[stream]++;
+    return CEBUS_OK;
+}
+
+static uint64_t test_stream_mark(cebus_device *device, cebus_stream stream)
+{
+    return device->marks[stream];
+}
+
+static void test_stream_wait(cebus_device *device, cebus_stream stream, cebus_stream on,
+                             uint64_t mark)
+{
+    (void)device;
+    (void)stream;
+    (void)on;
+    (void)mark;
+}
+
+static bool test_stream_reached(cebus_device *device, cebus_stream stream, uint64_t mark)
+{
+    (void)stream;
+    return mark == 0 || device->count == 0;
+}
+
+static cebus_status test_stream_await(cebus_device *device, cebus_stream stream, uint64_t mark)
+{
+    (void)stream;
+    (void)mark;
+    drain(device);
+    return CEBUS_OK;
+}
+
+static void *test_host_alloc(cebus_device *device, uint64_t bytes)
+{
+    return cebus_device_cpu.host_alloc(device->cpu, bytes);
+}
+
+static void test_host_free(cebus_device *device, void *pointer, uint64_t bytes)
+{
+    cebus_device_cpu.host_free(device->cpu, pointer, bytes);
+}
+
+static uint64_t test_discard(cebus_device *device, cebus_stream stream, char *at, uint64_t bytes)
 {
     enqueue(device, &(work){.kind = WORK_POISON, .to = at, .bytes = bytes});
+    return ++device->marks[stream];
 }
 
 static void *test_context(cebus_device *device)
@@ -197,25 +250,28 @@ static bool own_launch(const cebus_launch *launch, work *out)
     return true;
 }
 
+static uint64_t test_clock(cebus_device *device, cebus_stream stream)
+{
+    return cebus_device_cpu.clock(device->cpu, stream);
+}
+
 static cebus_status test_launch(cebus_device *device, const cebus_kernel *kernel,
-                                const cebus_launch *launch)
+                                const cebus_launch *launch, uint64_t *out_ns)
 {
     if (strikes(&cebus_test_faults.launch_at))
         return cebus_fail(CEBUS_DEVICE_ERROR, kernel->op, "a launch was ordered to fail");
     if (!defer) {
         drain(device);
-        return cebus_device_cpu.launch(device->cpu, kernel, launch);
+        return cebus_device_cpu.launch(device->cpu, kernel, launch, out_ns);
     }
+    uint64_t start = test_clock(device, CEBUS_STREAM_COMPUTE);
     work w = {.kind = WORK_LAUNCH, .kernel = kernel};
     if (!own_launch(launch, &w))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "no host memory");
     enqueue(device, &w);
+    device->marks[CEBUS_STREAM_COMPUTE]++;
+    *out_ns = test_clock(device, CEBUS_STREAM_COMPUTE) - start;
     return CEBUS_OK;
-}
-
-static uint64_t test_clock(cebus_device *device)
-{
-    return cebus_device_cpu.clock(device->cpu);
 }
 
 static const cebus_device_ops test_device = {
@@ -227,7 +283,14 @@ static const cebus_device_ops test_device = {
     .slab_decommit = test_slab_decommit,
     .slab_release = test_slab_release,
     .copy = test_copy,
+    .copy_async = test_copy_async,
     .discard = test_discard,
+    .stream_mark = test_stream_mark,
+    .stream_wait = test_stream_wait,
+    .stream_reached = test_stream_reached,
+    .stream_await = test_stream_await,
+    .host_alloc = test_host_alloc,
+    .host_free = test_host_free,
     .context = test_context,
     .kernel_find = test_kernel_find,
     .launch = test_launch,

@@ -25,6 +25,8 @@ struct cebus_device {
     uint64_t rss_at_open;
     char *slab;
     uint64_t slab_bytes;
+    uint64_t marks[CEBUS_STREAM_COUNT];
+    uint64_t stall_ns; /**< spent in copies */
 };
 
 static const cebus_kernel *const families[] = {
@@ -83,14 +85,20 @@ static uint64_t outside_bytes(const cebus_device *device)
     return now > known ? now - known : 0;
 }
 
-static cebus_status cpu_open(int threads, const cebus_host_allocator *host, cebus_device **out)
+static cebus_status cpu_open(const cebus_device_options *options, cebus_device **out)
 {
+    const cebus_host_allocator *host = options->host;
+    if (strchr(options->name, ':') != NULL || options->unlimited || options->profile != NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "device cpu",
+                          "\"%s\": the CPU is one machine with real addresses and real costs; "
+                          "layout \"commodity\" and profiles are for sim:*",
+                          options->name);
     cebus_device *device = host->alloc(host->context, sizeof *device);
     if (device == NULL)
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device cpu", "no host memory to open it");
     memset(device, 0, sizeof *device);
     device->host = *host;
-    device->threads = threads > 0 ? threads : available_threads();
+    device->threads = options->threads > 0 ? options->threads : available_threads();
     device->rss_at_open = resident_set();
     *out = device;
     return CEBUS_OK;
@@ -124,10 +132,26 @@ static void cpu_query(cebus_device *device, cebus_device_info *out)
 {
     *out = (cebus_device_info){
         .memory_bytes = usable_memory(),
+        .host_bytes = usable_memory(),
         .alignment = 64,
         .outside_bytes = outside_bytes(device),
+        .stall_ns = device->stall_ns,
         .threads = device->threads,
     };
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t cpu_clock(cebus_device *device, cebus_stream stream)
+{
+    (void)device;
+    (void)stream;
+    return now_ns();
 }
 
 static cebus_status cpu_slab_reserve(cebus_device *device, uint64_t bytes, char **out_base)
@@ -170,11 +194,63 @@ static cebus_status cpu_copy(cebus_device *device, void *to, const void *from, u
     return CEBUS_OK;
 }
 
-static void cpu_discard(cebus_device *device, char *at, uint64_t bytes)
+/** Copy streams do their work at once, while everybody waits. */
+static cebus_status cpu_copy_async(cebus_device *device, cebus_stream stream, void *to,
+                                   const void *from, uint64_t bytes, cebus_copy_kind kind)
+{
+    uint64_t start = now_ns();
+    (void)kind;
+    memcpy(to, from, bytes);
+    device->marks[stream]++;
+    device->stall_ns += now_ns() - start;
+    return CEBUS_OK;
+}
+
+static uint64_t cpu_stream_mark(cebus_device *device, cebus_stream stream)
+{
+    return device->marks[stream];
+}
+
+static void cpu_stream_wait(cebus_device *device, cebus_stream stream, cebus_stream on,
+                            uint64_t mark)
 {
     (void)device;
+    (void)stream;
+    (void)on;
+    (void)mark;
+}
+
+static bool cpu_stream_reached(cebus_device *device, cebus_stream stream, uint64_t mark)
+{
+    return mark <= device->marks[stream];
+}
+
+static cebus_status cpu_stream_await(cebus_device *device, cebus_stream stream, uint64_t mark)
+{
+    (void)device;
+    (void)stream;
+    (void)mark;
+    return CEBUS_OK;
+}
+
+static void *cpu_host_alloc(cebus_device *device, uint64_t bytes)
+{
+    return device->host.alloc(device->host.context, bytes);
+}
+
+static void cpu_host_free(cebus_device *device, void *pointer, uint64_t bytes)
+{
+    (void)bytes;
+    device->host.free(device->host.context, pointer);
+}
+
+static uint64_t cpu_discard(cebus_device *device, cebus_stream stream, char *at, uint64_t bytes)
+{
+    (void)device;
+    (void)stream;
     (void)at;
     (void)bytes;
+    return 0;
 }
 
 static void *cpu_context(cebus_device *device)
@@ -196,29 +272,23 @@ static const cebus_kernel *cpu_kernel_find(cebus_device *device, const char *op)
 }
 
 static cebus_status cpu_launch(cebus_device *device, const cebus_kernel *kernel,
-                               const cebus_launch *launch)
+                               const cebus_launch *launch, uint64_t *out_ns)
 {
+    uint64_t start = now_ns();
 #if CEBUS_HAVE_OPENMP
     if (omp_get_max_threads() != device->threads)
         omp_set_num_threads(device->threads);
-#else
-    (void)device;
 #endif
-    return kernel->run(launch);
+    cebus_status status = kernel->run(launch);
+    device->marks[CEBUS_STREAM_COMPUTE]++;
+    *out_ns = now_ns() - start;
+    return status;
 }
 
 static cebus_status cpu_synchronize(cebus_device *device)
 {
     (void)device;
     return CEBUS_OK;
-}
-
-static uint64_t cpu_clock(cebus_device *device)
-{
-    (void)device;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 const cebus_device_ops cebus_device_cpu = {
@@ -230,7 +300,14 @@ const cebus_device_ops cebus_device_cpu = {
     .slab_decommit = cpu_slab_decommit,
     .slab_release = cpu_slab_release,
     .copy = cpu_copy,
+    .copy_async = cpu_copy_async,
     .discard = cpu_discard,
+    .stream_mark = cpu_stream_mark,
+    .stream_wait = cpu_stream_wait,
+    .stream_reached = cpu_stream_reached,
+    .stream_await = cpu_stream_await,
+    .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free,
     .context = cpu_context,
     .kernel_find = cpu_kernel_find,
     .launch = cpu_launch,

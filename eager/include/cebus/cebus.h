@@ -14,5 +14,6 @@
 #include <cebus/optim.h>
 #include <cebus/runtime.h>
 #include <cebus/tensor.h>
+#include <cebus/trace.h>
 
 #endif

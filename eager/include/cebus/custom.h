@@ -59,7 +59,8 @@ typedef struct cebus_custom_op {
     uint64_t (*workspace)(const cebus_custom_launch *launch);
     /** Philox blocks drawn; NULL with RNG: ceil(numel(out[0]) / 4). Pure. */
     uint64_t (*rng_blocks)(const cebus_custom_launch *launch);
-    /** Estimated ns of one run, for CEBUS_COST_ESTIMATED; NULL: from the bytes. Pure. */
+    /** ns of one run, for CEBUS_COST_ESTIMATED and sim:* devices, which never call `run`; NULL or
+     * 0: from the bytes. Pure. */
     uint64_t (*cost)(const cebus_custom_launch *launch);
     /** Computes. Anything but CEBUS_OK: the call did not happen. */
     cebus_status (*run)(const cebus_custom_launch *launch);

@@ -37,6 +37,16 @@ typedef struct cebus_memory_stats {
     uint64_t fragmentation_ppm_max;     /**< the largest of these */
     uint64_t live_records;              /**< call records in host memory */
     uint64_t host_bytes;                /**< host memory of the books */
+    uint64_t iterations;                /**< cebus_iteration_mark() so far */
+    uint64_t stranded_bytes_max; /**< at a forced eviction: free bytes in holes below the request */
+    uint64_t swap_outs;          /**< values copied to the host */
+    uint64_t swap_ins;           /**< and back */
+    uint64_t swapped_out_bytes;  /**< their bytes, device to host */
+    uint64_t swapped_in_bytes;   /**< host to device */
+    uint64_t swapped_bytes_current; /**< host memory that holds values now */
+    uint64_t prefetches;            /**< of swap_ins: started before they were asked for */
+    uint64_t device_ns; /**< the device's clock when all enqueued so far is done; sim: virtual */
+    uint64_t stall_ns;  /**< of it: compute waited for copies */
     uint64_t outside_bytes; /**< device memory outside the arena: library handles, hidden scratch */
 } cebus_memory_stats;
 

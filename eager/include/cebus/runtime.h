@@ -21,6 +21,13 @@ typedef enum cebus_cost_model {
     CEBUS_COST_ESTIMATED = 1, /**< bytes moved and work done: the same evictions in every run */
 } cebus_cost_model;
 
+/** Whether values may be copied to host memory instead of being dropped. */
+typedef enum cebus_swap {
+    CEBUS_SWAP_DEFAULT = 0, /**< as the policy was published: on for those that swap */
+    CEBUS_SWAP_OFF = 1,     /**< never: what cannot be rebuilt stays */
+    CEBUS_SWAP_ON = 2,      /**< by any policy, wherever it costs less than rebuilding */
+} cebus_swap;
+
 /** Debugging aids; combine with |. */
 enum {
     CEBUS_DEBUG_HASH = 1 << 0,  /**< hash what is evicted, compare after its replay */
@@ -32,7 +39,7 @@ enum {
 /** Zero means default everywhere. Initialize with CEBUS_RUNTIME_OPTIONS_INIT. */
 typedef struct cebus_runtime_options {
     size_t struct_size;          /**< sizeof this struct, as the caller was compiled */
-    const char *device;          /**< "cpu" (default) */
+    const char *device;          /**< "cpu" (default), "sim:MACHINE" (cebus_machine_name()) */
     uint64_t memory_budget;      /**< bytes; default 80% of what the process may use */
     const char *policy;          /**< "none", "lru", "dtr", "dtr-local", "dte", "coop" (default) */
     int threads;                 /**< for kernels, default all cores; part of what decides bits */
@@ -40,6 +47,10 @@ typedef struct cebus_runtime_options {
     cebus_cost_model cost_model; /**< what evictions are decided by */
     uint32_t debug;              /**< CEBUS_DEBUG_* */
     const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
+    const char *layout;   /**< "zones" (default); "commodity": memory as one number, sim:* only */
+    cebus_swap swap;      /**< may values leave for the host? */
+    uint64_t host_budget; /**< host bytes for them; default half of what the process may use */
+    const char *profile;  /**< sim:*: file of measured costs that replace the machine's model */
 } cebus_runtime_options;
 
 /** All defaults. */
@@ -68,6 +79,18 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_policy(cebus_runtime *
 CEBUS_API const char *cebus_runtime_policy(const cebus_runtime *rt);
 /** Name of policy number `i`, NULL past the last. */
 CEBUS_API const char *cebus_policy_name(size_t i);
+
+/** Name of simulated machine number `i`, as in "titanv-12g"; NULL past the last. Device "sim:NAME"
+ * has its memory size, rates and virtual clock: the same runtime and no kernels. What the host
+ * reads from it is zeros. */
+CEBUS_API const char *cebus_machine_name(size_t i);
+
+/**
+ * A hint: an iteration of the program ended here. Never needed for correct results. Policies that
+ * plan ahead (vdnn, superneurons, tflms, odswap, sublinear) learn from one iteration and act in the
+ * next; without marks they evict on demand only. Traces keep the marks.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_iteration_mark(cebus_runtime *rt);
 
 /** Threads of the kernels; fixed for the runtime's life. */
 CEBUS_API int cebus_runtime_threads(const cebus_runtime *rt);

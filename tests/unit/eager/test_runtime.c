@@ -105,7 +105,7 @@ Test(runtime, tells_a_released_handle)
 #endif
 
 typedef struct log {
-    int kinds[8];
+    int kinds[16];
     uint64_t top;
     cebus_runtime *rt;
 } log;

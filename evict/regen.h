@@ -1,0 +1,40 @@
+/**
+ * regen.h: what it costs to bring a value back, and how: by running its call again, or by copying
+ * it back from the host (ALGORITHMS: regen(x) = min(recompute, swap)).
+ *
+ * A copy back is charged in full: an on-demand swap-in is waited for. A copy out is charged only
+ * where it is still to be made, since nothing waits for it but the reuse of its block. Leaves
+ * cannot be made again, so they swap or stay; persistent values stay; gradients swap if they can,
+ * since no neighbourhood cost tells what rebuilding one runs again.
+ */
+#ifndef CEBUS_EVICT_REGEN_H
+#define CEBUS_EVICT_REGEN_H
+
+#include "evict/candidate.h"
+
+typedef enum cebus_swap_use {
+    CEBUS_SWAP_NEVER,
+    CEBUS_SWAP_CHEAPER, /**< where it costs less than rebuilding */
+    CEBUS_SWAP_ALWAYS,  /**< wherever there is room: policies published with swapping only */
+} cebus_swap_use;
+
+typedef struct cebus_swap_terms {
+    cebus_swap_use use;
+    uint64_t out_rate, in_rate; /**< bytes/s of the link */
+    uint64_t room;              /**< bytes of host memory left */
+} cebus_swap_terms;
+
+/** True if a copy of the bytes can be on the host. */
+bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *candidate);
+
+/** ns of the copies still to be made. */
+uint64_t cebus_regen_swap_ns(const cebus_swap_terms *terms, const cebus_candidate *candidate);
+
+/**
+ * What a policy takes instead of the cost of rebuilding, `recompute` (0: a leaf); writes how the
+ * value would go to candidate->method. Only for candidates that may go one way or the other.
+ */
+uint64_t cebus_regen_weight(const cebus_swap_terms *terms, cebus_candidate *candidate,
+                            uint64_t recompute);
+
+#endif
