@@ -34,6 +34,7 @@ class Backward:
         self.wanted = {}
         self.buffers = {}
         self.ready = []
+        self.arrivals = 0
 
     def survey(self, root):
         """How many gradients each node waits for, and which nodes matter."""
@@ -57,8 +58,9 @@ class Backward:
             buffer[slot] = grad if old is None else plus(self.rec, old, grad)
         self.waits[id(node)] -= 1
         if self.waits[id(node)] == 0:
-            rank = 0 if isinstance(node, Tensor) else 1
-            heapq.heappush(self.ready, (rank, -getattr(node, "order", 0), id(node), node))
+            self.arrivals += 1
+            rank = (0, self.arrivals) if isinstance(node, Tensor) else (1, -node.order)
+            heapq.heappush(self.ready, (rank, node))
 
     def results(self, node, grads):
         on_the_way = any(self.wanted[id(where)] for where, _ in edges(node))

@@ -95,8 +95,9 @@ def pool(x, size, stride, padding=0, kind="avg"):
 
 
 def upsample(x):
-    outs = x.rec.call("upsample_bilinear2d", [x], [Out((*x.shape[:2], *[2 * n for n in x.shape[2:]]))])
     shape = x.shape
+    larger = Out((*shape[:2], *[2 * n for n in shape[2:]]))
+    outs = x.rec.call("upsample_bilinear2d", [x], [larger])
     x.rec.track([x], outs, lambda g: g.rec.call("upsample_bilinear2d_backward", [g], [Out(shape)]))
     return outs[0]
 

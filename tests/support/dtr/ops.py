@@ -85,11 +85,17 @@ def pad(x, *shape):
     return out
 
 
+def zeros(rec, shape):
+    """A value made of nothing: a call without arguments."""
+    return rec.call("zeros", [], [Out(shape)])[0]
+
+
 def split(x, parts):
-    """Equal parts along the last axis, all of them views of x."""
-    shape = x.shape[:-1] + (x.shape[-1] // parts,)
-    outs = x.rec.call("split", [x], [Out(shape, x.item, 0)] * parts)
-    x.rec.track([x], outs, lambda *grads: [cat(list(grads), len(shape) - 1)])
+    """Equal parts along the last axis, all of them views of x; a part unused counts as zeros."""
+    rec, shape = x.rec, x.shape[:-1] + (x.shape[-1] // parts,)
+    outs = rec.call("split", [x], [Out(shape, x.item, 0)] * parts)
+    rec.track([x], outs, lambda *grads: [
+        cat([zeros(rec, shape) if g is None else g for g in grads], len(shape) - 1)])
     return outs
 
 
@@ -194,10 +200,12 @@ def addcdiv(x, a, b):
 
 
 def unary(name):
-    """A function whose derivative is an op of its own that reads the result."""
-    def op(x):
+    """A function whose derivative is an op of its own that reads the result; `hold` keeps x, too,
+    until then, unread."""
+    def op(x, hold=False):
         out, = x.rec.call(name, [x], [like(x)])
-        x.rec.track([x], [out], lambda g, y: [lambda: gradient(g, y)], [out])
+        x.rec.track([x], [out], lambda g, y, _: [lambda: gradient(g, y)],
+                    [out, x if hold else None])
         return out
 
     def gradient(g, y):
@@ -233,11 +241,11 @@ def relu_(x):
 
 
 def dropout(x):
-    """As on tensors without a fused kernel: a mask of numbers, made in three steps."""
-    mask, = x.rec.call("empty_like", [x], [like(x)])
-    x.rec.mutate("bernoulli_", [mask])
-    x.rec.mutate("div_", [mask, x.rec.scalar()])
-    return mul(x, mask)
+    """With its mask, a byte an element, as a second result."""
+    outs = x.rec.call("_fused_dropout", [x], [like(x), Out(x.shape, 1)])
+    x.rec.track([x], outs, lambda g, _, mask: g.rec.call("_masked_scale", [g, mask], [like(g)]),
+                [outs[1]])
+    return outs[0]
 
 
 def mm(a, b):
