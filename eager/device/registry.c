@@ -6,7 +6,7 @@
 #define MAX_DEVICES 16
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const cebus_device_ops *devices[MAX_DEVICES] = {&cebus_device_cpu};
+static const cebus_device_ops *devices[MAX_DEVICES] = {&cebus_device_cpu, &cebus_device_sim};
 
 bool cebus_device_register(const cebus_device_ops *ops)
 {
