@@ -7,6 +7,7 @@
 #include "eager/ladder.h"
 #include "eager/swap.h"
 #include "eager/tensor.h"
+#include "lineage/cost.h"
 #include "lineage/version.h"
 
 /** A replay that finds no room for one pass may run this many calls per listed one, and no more. */
@@ -160,7 +161,7 @@ static cebus_status replay_call(cebus_runtime *rt, cebus_call *call)
     status = finish_outputs(rt, out, call->n_out, status);
     if (status != CEBUS_OK)
         return status;
-    call->cost_ns = ns < call->cost_ns ? ns : call->cost_ns;
+    cebus_cost_lower(call, ns);
     rt->stats.recomputes++;
     rt->stats.recompute_ns += ns;
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_REPLAYED, .op = op->name, .ns = ns});

@@ -1,5 +1,7 @@
 #include "evict/choose.h"
 
+#include "lineage/cost.h"
+
 /** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
 static bool may_go(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
@@ -9,6 +11,14 @@ static bool may_go(const cebus_chooser *chooser, const cebus_candidate *candidat
         return true;
     return cebus_value_is_replayable(&candidate->value) &&
            (!candidate->gradient || chooser->last_resort);
+}
+
+/** What the policy says, out of the values' memory where that is the neighbourhood's cost. */
+static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
+{
+    if (chooser->policy->weight == cebus_policy_weight_neighbourhood)
+        return cebus_cost_price(chooser->lineage, &candidate->value);
+    return chooser->policy->weight(chooser->lineage, candidate);
 }
 
 /** Brings each block's state and weight up to date: prices depend on who is absent now. */
@@ -21,8 +31,8 @@ static void price_blocks(const cebus_chooser *chooser)
         bool offered = candidate != NULL && may_go(chooser, candidate);
         block->state = offered ? CEBUS_BLOCK_EVICTABLE : CEBUS_BLOCK_BARRIER;
         if (offered)
-            block->weight = cebus_regen_weight(
-                &chooser->swap, candidate, chooser->policy->weight(chooser->lineage, candidate));
+            block->weight =
+                cebus_regen_weight(&chooser->swap, candidate, weigh(chooser, candidate));
     }
 }
 

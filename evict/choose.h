@@ -36,7 +36,8 @@ typedef struct cebus_victims {
 
 /**
  * What the policy gives up toward a request of `bytes`. UNIT_WINDOW answers everything at once,
- * UNIT_ONE one victim: ask again until the request fits. O(blocks x neighbours).
+ * UNIT_ONE one victim: ask again until the request fits. O(blocks), and O(neighbours) for each
+ * that had a change next to it since the last choice.
  */
 cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes);
 

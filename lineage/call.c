@@ -34,6 +34,19 @@ cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n
     return call;
 }
 
+/** For a record that gets another input: all it ties together has new neighbours. */
+static void forget_prices(cebus_call *call)
+{
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value != NULL)
+            call->in[i].value->price_known = false;
+    }
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        if (call->out[i] != NULL)
+            call->out[i]->price_known = false;
+    }
+}
+
 void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value)
 {
     cebus_edge *edge = &call->in[i];
@@ -45,6 +58,8 @@ void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value)
         edge->next->prev = edge;
     value->consumers = edge;
     value->refs++;
+    if (call->live_outputs > 0)
+        forget_prices(call);
 }
 
 void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
@@ -55,6 +70,9 @@ void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
     call->out[i] = value;
     call->live_outputs++;
     call->refs++;
+    value->price_known = false;
+    if (!value->resident)
+        cebus_cost_disturb(value);
 }
 
 void cebus_call_retain(cebus_call *call)
@@ -97,6 +115,9 @@ void cebus_value_detach(cebus_lineage *lineage, cebus_value *value)
     cebus_call *call = value->producer;
     if (call == NULL)
         return;
+    if (!value->resident)
+        cebus_cost_disturb(value);
+    value->price_known = false;
     value->producer = NULL;
     call->out[value->output] = NULL;
     if (--call->live_outputs == 0)
@@ -114,8 +135,18 @@ void cebus_call_forget(cebus_lineage *lineage, cebus_call *call)
     cebus_call_release(lineage, call);
 }
 
+/** An absent version that is only parked adds nothing to prices (cost.h): for whatever may change
+ * that. */
+static void holders_change(const cebus_value *value)
+{
+    if (value->parked > 0 && !value->resident)
+        cebus_cost_disturb(value);
+}
+
 void cebus_value_hold(cebus_value *value)
 {
+    if (value->holders == 0)
+        holders_change(value);
     value->holders++;
     value->refs++;
 }
@@ -123,6 +154,8 @@ void cebus_value_hold(cebus_value *value)
 void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value)
 {
     value->holders--;
+    if (value->holders == 0)
+        holders_change(value);
     cebus_value_release(lineage, value);
 }
 
@@ -130,10 +163,14 @@ void cebus_value_park(cebus_value *value)
 {
     value->parked++;
     value->refs++;
+    if (value->parked == 1 && value->holders == 0)
+        holders_change(value);
 }
 
 void cebus_value_unpark(cebus_lineage *lineage, cebus_value *value)
 {
+    if (value->parked == 1 && value->holders == 0)
+        holders_change(value);
     value->parked--;
     cebus_value_release(lineage, value);
 }

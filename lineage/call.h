@@ -29,7 +29,7 @@ struct cebus_call {
     uint32_t n_in, n_out;
     uint32_t refs; /**< live outputs + graph nodes */
     uint32_t live_outputs;
-    uint64_t cost_ns; /**< of one run; the least measured */
+    uint64_t cost_ns; /**< of one run; the least measured. With outputs: cebus_cost_lower() */
     uint64_t seed, rng_offset;
     uint64_t mark;     /**< visited in this epoch */
     size_t bytes;      /**< of the whole allocation */

@@ -23,8 +23,23 @@ struct cebus_call;
 struct cebus_edge;
 struct cebus_class;
 
+/** So many classes of absent neighbours a value remembers; few have more (cost.h). */
+#define CEBUS_NEAR_MAX 4
+
 typedef struct cebus_value {
-    struct cebus_call *producer;  /**< counted; NULL: a leaf */
+    /* One cache line, if the struct starts one: what a search for victims reads of every value. */
+    struct cebus_call *producer; /**< counted; NULL: a leaf */
+    uint64_t price_fixed;        /**< price without what its classes add (cost.h) */
+    struct cebus_class *price_near[CEBUS_NEAR_MAX]; /**< the distinct classes next to it */
+    uint32_t pins;                                  /**< uses by the running call: must stay */
+    uint32_t plan_uses;                             /**< reads left in the running replay list */
+    uint8_t price_classes;                          /**< entries of price_near */
+    bool price_known;                               /**< false: price_* are to be found anew */
+    bool resident;
+    bool swapped;    /**< a copy elsewhere brings the bytes back: to a replay as good as resident */
+    bool made;       /**< it had a producer once, whether or not that record was cut since */
+    uint16_t output; /**< its index among the producer's outputs */
+
     struct cebus_edge *consumers; /**< records that read this version (weak, both ways) */
     struct cebus_class *group;    /**< class of absent neighbours; NULL while resident (cost.h) */
     struct cebus_value *next_dead;
@@ -32,13 +47,7 @@ typedef struct cebus_value {
     uint64_t group_cost; /**< what it added to its class */
     uint32_t refs, holders;
     uint32_t parked;      /**< of refs: names kept so that the version can be held again */
-    uint32_t pins;        /**< uses by the running call: must stay */
-    uint32_t plan_uses;   /**< reads left in the running replay list */
     uint32_t ghost_depth; /**< longest chain of unheld versions behind it */
-    uint16_t output;      /**< its index among the producer's outputs */
-    bool resident;
-    bool swapped; /**< a copy elsewhere brings the bytes back: as good as resident to a replay */
-    bool made; /**< it had a producer once, whether or not that record was cut since */
 } cebus_value;
 
 /** A leaf with one holder and no bytes yet. */
