@@ -16,12 +16,24 @@
  *     {"free": 2}
  *     {"mark": 1}
  *
- * A value is one version of a storage's contents; ids are positive, never reused. `alias_of` is
- * the index of the input whose storage the output shares: with the flag `mutates` the output is
- * what that input holds after the write. A write to a leaf keeps its id: value and input are equal.
- * Other flags: `rng`, `nonreplayable`. `free`: nothing but replays can read the value any more.
- * `mark`: an iteration ended. A trace holds whole iterations: persistent constants are made once,
- * whatever else a repetition finds unfreed at the end belongs to the repetition.
+ * A value is one version of a storage's contents; ids are positive, never reused. An output with
+ * `alias_of` is written over the input of that index and is what its storage holds from then on;
+ * the op has the flag `mutates`, and both have the same number of bytes. The old value may still be
+ * read, until its `free`, but not be written again. A write to a leaf or a persistent constant
+ * keeps its id: value and input are equal. Other flags: `rng`, `nonreplayable`. Views are no ops
+ * and have no values of their own. `hash` covers attributes, shapes and types.
+ *
+ * `free`: nothing but replays can read the value any more. What a backward has used is freed as it
+ * goes; if it fails, what it gives back to the graph appears as constants when it is read again.
+ * Persistent constants are never freed. `mark`: an iteration ended. A trace holds whole iterations:
+ * persistent constants are made once, whatever else a repetition finds unfreed at the end belongs
+ * to the repetition. `hash`, `workspace`, `flags`, `persistent`, `machine` and `unit` may be left
+ * out; keys that are not named here are ignored.
+ *
+ * Of a log of the DTR simulator, names become values: CONSTANT a persistent constant, CALL and
+ * MUTATE ops (MUTATE out of place: new values of the same size), RELEASE and what else takes a
+ * value's last name a free. A CALL whose results are all views is an op without inputs and outputs.
+ * What stands before ANNOTATE START is left out; a log without START counts whole.
  *
  * Thread-safety: one thread a reader.
  */
@@ -55,28 +67,28 @@ enum {
 
 /** A value an op makes. */
 typedef struct cebus_trace_output {
-    uint64_t value;    /**< its id */
-    uint64_t bytes;    /**< of its storage */
-    int32_t alias_of;  /**< index of the input it is written over; -1: bytes of its own */
+    uint64_t value;   /**< its id */
+    uint64_t bytes;   /**< of its storage */
+    int32_t alias_of; /**< index of the input it is written over; -1: bytes of its own */
 } cebus_trace_output;
 
 /** One item of a trace. What does not belong to its kind is zero. Valid until the next read. */
 typedef struct cebus_trace_item {
-    cebus_trace_kind kind;             /**< which of the above */
-    uint64_t line;                     /**< of the file, from 1 */
-    uint64_t value;                    /**< CONST, FREE: the value */
-    uint64_t bytes;                    /**< CONST: of its storage */
-    bool persistent;                   /**< CONST: lives across iterations */
-    uint64_t id;                       /**< OP, MARK: its number */
-    const char *name;                  /**< OP: of the operation */
-    uint64_t hash;                     /**< OP: of its attributes, shapes and types; 0: unknown */
-    uint64_t cost_ns;                  /**< OP: time of one run */
-    uint64_t workspace;                /**< OP: scratch bytes */
-    uint32_t flags;                    /**< OP: CEBUS_TRACE_* */
-    const uint64_t *in;                /**< OP: values read */
-    size_t n_in;                       /**< OP: length of in */
-    const cebus_trace_output *out;     /**< OP: values made; none for a view in a DTR log */
-    size_t n_out;                      /**< OP: length of out */
+    cebus_trace_kind kind;         /**< which of the above */
+    uint64_t line;                 /**< of the file, from 1 */
+    uint64_t value;                /**< CONST, FREE: the value */
+    uint64_t bytes;                /**< CONST: of its storage */
+    bool persistent;               /**< CONST: lives across iterations */
+    uint64_t id;                   /**< OP, MARK: its number */
+    const char *name;              /**< OP: of the operation */
+    uint64_t hash;                 /**< OP: of its attributes, shapes and types; 0: unknown */
+    uint64_t cost_ns;              /**< OP: time of one run */
+    uint64_t workspace;            /**< OP: scratch bytes */
+    uint32_t flags;                /**< OP: CEBUS_TRACE_* */
+    const uint64_t *in;            /**< OP: values read */
+    size_t n_in;                   /**< OP: length of in */
+    const cebus_trace_output *out; /**< OP: values made; none for a view in a DTR log */
+    size_t n_out;                  /**< OP: length of out */
 } cebus_trace_item;
 
 /** A trace file being read. */
@@ -85,9 +97,9 @@ typedef struct cebus_trace_reader cebus_trace_reader;
 /** Bounds on what a file may ask of the reader; zero means the default. */
 typedef struct cebus_trace_limits {
     size_t struct_size;  /**< sizeof this struct, as the caller was compiled */
-    uint64_t line_bytes; /**< of the longest line; default 4 MiB */
-    uint64_t items;      /**< lines with content; default 2^22 */
-    uint64_t bytes;      /**< of one value; default 2^50 */
+    uint64_t line_bytes; /**< of the longest line; default 1 MiB, below 2^31 */
+    uint64_t items;      /**< lines with content, and values; default 2^22, below 2^31 */
+    uint64_t bytes;      /**< of one value; default 2^50, at most 2^58 */
 } cebus_trace_limits;
 
 /** All defaults. */
@@ -96,8 +108,11 @@ typedef struct cebus_trace_limits {
         .struct_size = sizeof(cebus_trace_limits)                                                  \
     }
 
-/** Opens a file; "-" is standard input. `limits` NULL: the defaults. CEBUS_UNSUPPORTED in a build
- * without a JSON library. */
+/**
+ * Opens a file and reads its header; "-" is standard input (a DTR log without START must be a file,
+ * which is read twice). `limits` NULL: the defaults. CEBUS_INVALID_ARGUMENT when it cannot be
+ * opened or is no trace; CEBUS_UNSUPPORTED in a build without a JSON library.
+ */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_trace_reader_open(const char *path,
                                                                 cebus_trace_format format,
                                                                 const cebus_trace_limits *limits,
@@ -105,8 +120,10 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_trace_reader_open(const char *path
 /**
  * The next item; *out_end is true, and *out zero, past the last. A line that makes no sense is
  * CEBUS_INVALID_ARGUMENT with its number and what is wrong: not JSON, a key missing or of the wrong
- * type, a negative or overflowing number, a value that is unknown, made twice, or read after it
- * was freed, more than the limits allow. Memory: one line, and 16 bytes or so a value.
+ * type, a negative or overflowing number, a value that is unknown, made twice, or used after it
+ * was freed, more than the limits allow, sums beyond 2^62 ns or bytes. CEBUS_DEVICE_ERROR: the file
+ * cannot be read on. After a failure every further call fails likewise. Memory: one line, and some
+ * tens of bytes a value. O(line), some microseconds.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_trace_reader_next(cebus_trace_reader *reader,
                                                                 cebus_trace_item *out,
@@ -118,8 +135,10 @@ CEBUS_API void cebus_trace_reader_close(cebus_trace_reader *reader);
 
 /**
  * From now on every call of the runtime is written to `path`, until stop or the runtime's end.
- * What lives already appears as constants when it is first read. Costs are those of the device.
- * One trace at a time. Cost: a formatted line a call.
+ * What lives already appears as constants when it is first read. Costs are those that evictions are
+ * decided by (cebus_cost_model). Replays and swaps are not recorded: a trace does not depend on the
+ * budget. One trace at a time. CEBUS_INVALID_ARGUMENT when the file cannot be created; when it
+ * cannot be written later, the program goes on and stop tells. Cost: a formatted line a call.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_trace_start(cebus_runtime *rt, const char *path);
 /** Completes the file; reports what could not be written (CEBUS_DEVICE_ERROR). */
