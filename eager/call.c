@@ -24,6 +24,7 @@ typedef struct frame {
     cebus_node *node;
     uint64_t needs;
     bool pinned;                             /**< the inputs are */
+    uint32_t placed;                         /**< of the outputs: pinned, half-made as they are */
     bool recordable;                         /**< a replay can make the outputs again */
     cebus_pinned dependants;                 /**< kept for a write to a leaf */
     cebus_candidate *in[CEBUS_MAX_INPUTS];   /**< versions read */
@@ -347,6 +348,8 @@ static cebus_status place_outputs(frame *f)
         cebus_status status = cebus_candidate_place(f->rt, f->out[j], f->entry->zone, f->op->name);
         if (status != CEBUS_OK)
             return status;
+        f->out[j]->value.pins++;
+        f->placed++;
     }
     return CEBUS_OK;
 }
@@ -396,9 +399,7 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
     cebus_candidate_move(f->rt, old, fresh);
     storage->now = fresh;
     if (f->copies[j] != NULL) {
-        old->block = f->copies[j];
-        old->block->owner = old;
-        old->value.resident = true;
+        cebus_candidate_adopt(f->rt, old, f->copies[j]);
         f->copies[j] = NULL;
     }
 }
@@ -431,10 +432,12 @@ static void commit(frame *f)
     }
 }
 
-/** Unpins the inputs; overwritten versions lose the handle that held them. */
+/** Unpins inputs and outputs; overwritten versions lose the handle that held them. */
 static void finish(frame *f, bool committed)
 {
     cebus_runtime *rt = f->rt;
+    for (uint32_t j = 0; j < f->placed; j++)
+        f->out[j]->value.pins--;
     if (f->pinned)
         cebus_residency_end(rt, f->in, f->spec->n_in);
     for (uint32_t i = 0, j = 0; f->op->mutates != 0 && i < f->spec->n_in; i++) {
@@ -497,6 +500,7 @@ static cebus_status run_and_clean_up(cebus_runtime *rt, const cebus_call_spec *s
     f.call = NULL;
     f.node = NULL;
     f.pinned = false;
+    f.placed = 0;
     f.dependants = (cebus_pinned){0};
     memset(f.out, 0, spec->n_out * sizeof *f.out);
     memset(f.tensors, 0, spec->n_out * sizeof *f.tensors);

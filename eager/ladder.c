@@ -38,8 +38,10 @@ static cebus_block *evict(cebus_runtime *rt, cebus_candidate *victim, const cebu
     cebus_block *hole = victim->block;
     if (victim->method == CEBUS_GO_SWAP && victim->host == NULL && !cebus_swap_copy_out(rt, victim))
         victim->method = CEBUS_GO_DROP;
-    if (victim->method == CEBUS_GO_DROP && !cebus_value_is_replayable(&victim->value))
+    if (victim->method == CEBUS_GO_DROP && !cebus_value_is_replayable(&victim->value)) {
+        hole->state = CEBUS_BLOCK_BARRIER; /* not to be chosen again at kept prices */
         return hole;
+    }
     report_eviction(rt, victim, choice);
     if (victim->host == NULL)
         rt->stats.dropped_bytes += victim->value.bytes;

@@ -19,10 +19,6 @@ cebus_candidate *cebus_candidate_create(cebus_runtime *rt, uint64_t bytes)
            sizeof *candidate - sizeof candidate->value);
     candidate->serial = ++rt->serial;
     candidate->zone = CEBUS_ZONE_CHEAP;
-    candidate->gradient = false;
-    candidate->writes = 0;
-    candidate->hash = 0;
-    candidate->trace_id = 0;
     return candidate;
 }
 
@@ -180,6 +176,16 @@ void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candid
     cebus_cost_return(&rt->lineage, &to->value);
     to->value.resident = true;
     become_absent(rt, from);
+}
+
+void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_block *block)
+{
+    candidate->block = block;
+    block->owner = candidate;
+    candidate->value.resident = true;
+    candidate->value.swapped = false;
+    if (candidate->host != NULL)
+        rt->swap.spare_bytes += candidate->value.bytes;
 }
 
 void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate)

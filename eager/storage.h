@@ -36,6 +36,8 @@ cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate
                                    const char *op);
 /** Moves the bytes of one version to another of the same size (the first becomes absent). */
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to);
+/** An absent version gets a block that already holds its bytes. */
+void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_block *block);
 /**
  * Moves the bytes to the persistent end of the arena, if there is room lower down: what seldom
  * goes must not stand between windows. Without room, or if the copy fails, they stay.

@@ -195,13 +195,9 @@ cebus_status cebus_swap_in(cebus_runtime *rt, cebus_candidate *candidate, const 
         cebus_ladder_release(rt, block);
         return status;
     }
-    block->owner = candidate;
-    candidate->block = block;
+    cebus_candidate_adopt(rt, candidate, block);
     candidate->arriving = true;
-    candidate->value.resident = true;
-    candidate->value.swapped = false;
     cebus_candidate_touch(rt, candidate);
-    rt->swap.spare_bytes += candidate->value.bytes;
     rt->stats.swap_ins++;
     rt->stats.swapped_in_bytes += candidate->value.bytes;
     emit(rt, CEBUS_EVENT_SWAPPED_IN, candidate, CEBUS_STREAM_IN, before);

@@ -32,9 +32,24 @@ enum {
     VARIANTS = 12
 };
 
-static const char *const policies[] = {"coop", "lru", "dtr", "dtr-local", "dte"};
+/** A policy, and whether values may go to the host: as it was published, or by order. */
+typedef struct setting {
+    const char *name, *policy;
+    cebus_swap swap;
+} setting;
+
+static const setting settings[] = {
+    {"coop", "coop", CEBUS_SWAP_OFF},
+    {"coop+swap", "coop", CEBUS_SWAP_ON},
+    {"lru", "lru", CEBUS_SWAP_DEFAULT},
+    {"lru+swap", "lru", CEBUS_SWAP_ON},
+    {"dtr", "dtr", CEBUS_SWAP_DEFAULT},
+    {"dtr+swap", "dtr", CEBUS_SWAP_ON},
+    {"dtr-local", "dtr-local", CEBUS_SWAP_DEFAULT},
+    {"dte", "dte", CEBUS_SWAP_DEFAULT},
+};
 enum {
-    POLICIES = sizeof policies / sizeof *policies
+    SETTINGS = sizeof settings / sizeof *settings
 };
 
 typedef struct options {
@@ -65,12 +80,12 @@ static void apply_variant(cebus_trial *trial, uint64_t variant)
     trial->cost_model = variant == 9 ? CEBUS_COST_MEASURED : CEBUS_COST_ESTIMATED;
 }
 
-static void describe(const cebus_trial *trial, uint64_t variant)
+static void describe(const cebus_trial *trial, const setting *chosen, uint64_t variant)
 {
     bool program = trial->subject == &cebus_subject_program;
     printf("# reproduce: --model %s --seed %" PRIu64 " --steps %zu --policy %s --budget %" PRIu64
            " --variant %" PRIu64 "\n",
-           program ? "program" : trial->name, trial->seed, trial->steps, trial->policy,
+           program ? "program" : trial->name, trial->seed, trial->steps, chosen->name,
            trial->budget, variant);
 }
 
@@ -88,13 +103,13 @@ static const char *judge(const reference *ref, const cebus_trial *trial, const c
         return text;
     }
     if (!disturbed && got->ooms > 0 && strcmp(trial->policy, "coop") == 0 &&
-        2 * trial->budget >= 3 * ref->outcome.floor) {
+        trial->swap == CEBUS_SWAP_OFF && 2 * trial->budget >= 3 * ref->outcome.floor) {
         snprintf(text, text_bytes, "out of memory at %.2f of the floor, %" PRIu64 " (%s)",
                  (double)trial->budget / (double)ref->outcome.floor, ref->outcome.floor,
                  ref->outcome.floor_op);
         return text;
     }
-    if (got->ooms == 0 && trial->budget < ref->outcome.least) {
+    if (got->ooms == 0 && got->swap_ins == 0 && trial->budget < ref->outcome.least) {
         snprintf(text, text_bytes, "it did with less than any runtime needs, %" PRIu64,
                  ref->outcome.least);
         return text;
@@ -103,12 +118,14 @@ static const char *judge(const reference *ref, const cebus_trial *trial, const c
 }
 
 /** Runs one setting; prints what was wrong. */
-static bool check_one(const reference *ref, const char *policy, uint64_t budget, uint64_t variant,
-                      cebus_outcome *out)
+static bool check_one(const reference *ref, const setting *chosen, uint64_t budget,
+                      uint64_t variant, cebus_outcome *out)
 {
     char text[256];
     cebus_trial trial = ref->trial;
-    trial.policy = policy;
+    trial.policy = chosen->policy;
+    trial.swap = chosen->swap;
+    trial.host_budget = variant % 5 == 3 ? ref->outcome.peak / 8 : 0;
     trial.budget = budget;
     trial.relief = 2 * ref->outcome.peak;
     apply_variant(&trial, variant);
@@ -118,7 +135,7 @@ static bool check_one(const reference *ref, const char *policy, uint64_t budget,
         for (const char *line = wrong; *line != '\0';
              line += strcspn(line, "\n"), line += *line == '\n')
             printf("# %.*s\n", (int)strcspn(line, "\n"), line);
-        describe(&trial, variant);
+        describe(&trial, chosen, variant);
     }
     cebus_record_deinit(&out->record);
     return wrong == NULL;
@@ -150,24 +167,24 @@ static uint64_t budget_at(const reference *ref, uint64_t i)
 }
 
 /** All budgets under one policy. */
-static void sweep(const reference *ref, size_t policy, bool all)
+static void sweep(const reference *ref, size_t number, bool all)
 {
     char what[128];
     int runs = 0, feasible = 0;
     bool passed = true;
     for (uint64_t i = 0; i < BUDGETS; i++) {
         cebus_outcome out;
-        bool drawn = policy == 0 || i % (POLICIES - 1) + 1 == policy;
+        bool drawn = number == 0 || i % (SETTINGS - 1) + 1 == number;
         if (!drawn && !all)
             continue;
         uint64_t variant =
-            how.has_variant ? how.variant : (i * 5 + ref->trial.seed + policy) % VARIANTS;
-        passed = check_one(ref, policies[policy], budget_at(ref, i), variant, &out) && passed;
+            how.has_variant ? how.variant : (i * 5 + ref->trial.seed + number) % VARIANTS;
+        passed = check_one(ref, &settings[number], budget_at(ref, i), variant, &out) && passed;
         runs++;
         feasible += out.ooms == 0;
     }
-    snprintf(what, sizeof what, "under %s: %d of %d budgets feasible", policies[policy], feasible,
-             runs);
+    snprintf(what, sizeof what, "under %s: %d of %d budgets feasible", settings[number].name,
+             feasible, runs);
     report(passed, ref, what);
 }
 
@@ -176,8 +193,8 @@ static void repeat(const reference *ref)
 {
     cebus_outcome a, b;
     uint64_t budget = (ref->outcome.peak + ref->outcome.floor) / 2;
-    bool passed = check_one(ref, "coop", budget, 1, &a);
-    passed = check_one(ref, "coop", budget, 1, &b) && passed;
+    bool passed = check_one(ref, &settings[0], budget, 1, &a);
+    passed = check_one(ref, &settings[0], budget, 1, &b) && passed;
     report(passed && a.recomputes == b.recomputes && a.peak == b.peak, ref, "repeats itself");
 }
 
@@ -199,12 +216,12 @@ static bool run_reference(reference *ref, const cebus_subject *subject, const ch
 }
 
 /** The smallest budget, in percent of the floor, from which on all are feasible. */
-static uint64_t smallest_feasible(const reference *ref, const char *policy)
+static uint64_t smallest_feasible(const reference *ref, const setting *chosen)
 {
     uint64_t smallest = ref->outcome.peak * 100 / ref->outcome.floor;
     for (uint64_t percent = smallest < 400 ? smallest : 400; percent > 90; percent -= 5) {
         cebus_outcome out;
-        check_one(ref, policy, ref->outcome.floor * percent / 100, 1, &out);
+        check_one(ref, chosen, ref->outcome.floor * percent / 100, 1, &out);
         if (out.ooms > 0)
             break;
         smallest = percent;
@@ -212,14 +229,19 @@ static uint64_t smallest_feasible(const reference *ref, const char *policy)
     return smallest;
 }
 
+static bool is_wanted(const setting *chosen)
+{
+    return how.policy == NULL || strcmp(how.policy, chosen->name) == 0;
+}
+
 static void print_floors(const reference *ref)
 {
     printf("# %-8s %3" PRIu64 "  peak %8" PRIu64 "  floor %8" PRIu64 " (%s)  least %8" PRIu64 " ",
            ref->trial.name, ref->trial.seed, ref->outcome.peak, ref->outcome.floor,
            ref->outcome.floor_op, ref->outcome.least);
-    for (size_t i = 0; i < POLICIES; i++) {
-        if (how.policy == NULL || strcmp(how.policy, policies[i]) == 0)
-            printf("  %s %" PRIu64 "%%", policies[i], smallest_feasible(ref, policies[i]));
+    for (size_t i = 0; i < SETTINGS; i++) {
+        if (is_wanted(&settings[i]))
+            printf("  %s %" PRIu64 "%%", settings[i].name, smallest_feasible(ref, &settings[i]));
         fflush(stdout);
     }
     printf("\n");
@@ -227,8 +249,8 @@ static void print_floors(const reference *ref)
 
 static void run_all(const reference *ref)
 {
-    for (size_t i = 0; i < POLICIES; i++) {
-        if (how.policy == NULL || strcmp(how.policy, policies[i]) == 0)
+    for (size_t i = 0; i < SETTINGS; i++) {
+        if (is_wanted(&settings[i]))
             sweep(ref, i, how.all || how.policy != NULL);
     }
     if (how.policy == NULL)
@@ -238,12 +260,14 @@ static void run_all(const reference *ref)
 static void run_single(const reference *ref)
 {
     cebus_outcome out;
-    bool passed =
-        check_one(ref, how.policy != NULL ? how.policy : "coop", how.budget, how.variant, &out);
+    size_t at = 0;
+    while (how.policy != NULL && at + 1 < SETTINGS && !is_wanted(&settings[at]))
+        at++;
+    bool passed = check_one(ref, &settings[at], how.budget, how.variant, &out);
     printf("# floor %" PRIu64 " (%s), least %" PRIu64 ", unlimited peak %" PRIu64 "; %" PRIu64
-           " out of memory, %" PRIu64 " recomputes, peak %" PRIu64 "\n",
+           " out of memory, %" PRIu64 " recomputes, %" PRIu64 " swap-ins, peak %" PRIu64 "\n",
            ref->outcome.floor, ref->outcome.floor_op, ref->outcome.least, ref->outcome.peak,
-           out.ooms, out.recomputes, out.peak);
+           out.ooms, out.recomputes, out.swap_ins, out.peak);
     report(passed, ref, "under one budget");
 }
 

@@ -192,6 +192,7 @@ static void collect(run *r)
         fail_with_error(r, "statistics");
     r->out->peak = stats.allocated_bytes_peak;
     r->out->recomputes = stats.recomputes;
+    r->out->swap_ins = stats.swap_ins;
     r->out->floor = r->meter.floor;
     r->out->least = r->meter.least;
     r->out->floor_op = r->meter.floor_op;
@@ -202,6 +203,8 @@ static void collect(run *r)
         fail(r, "the statistics miss an out-of-memory error");
     if (r->meter.violation[0] != '\0')
         fail(r, "%s", r->meter.violation);
+    if (r->trial->host_budget > 0 && stats.swapped_bytes_current > r->trial->host_budget)
+        fail(r, "more bytes on the host than its budget: %" PRIu64, stats.swapped_bytes_current);
 }
 
 void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
@@ -210,6 +213,8 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     *out = (cebus_outcome){.floor_op = ""};
     options.policy = trial->policy;
+    options.swap = trial->swap;
+    options.host_budget = trial->host_budget;
     options.threads = 1;
     options.seed = trial->seed;
     options.cost_model = trial->cost_model;

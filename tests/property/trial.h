@@ -12,6 +12,8 @@ typedef struct cebus_trial {
     uint64_t seed;    /**< of the subject */
     size_t steps;
     const char *policy;
+    cebus_swap swap;
+    uint64_t host_budget; /**< 0: the default */
     uint64_t budget; /**< 0: unlimited */
     uint64_t relief; /**< the budget after an out-of-memory error; 0: unlimited */
     cebus_cost_model cost_model;
@@ -27,7 +29,7 @@ typedef struct cebus_outcome {
     uint64_t peak; /**< max_memory_allocated */
     uint64_t floor, least;
     const char *floor_op;
-    uint64_t recomputes;
+    uint64_t recomputes, swap_ins;
     char failure[640]; /**< empty: nothing was wrong */
 } cebus_outcome;
 
