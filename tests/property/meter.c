@@ -30,6 +30,12 @@ static bool is_cuttable(const cebus_candidate *candidate)
     return value->holders == 0 && value->parked == 0 && value->pins == 0 && candidate->exports == 0;
 }
 
+/** A gradient that could be rebuilt if the chain of calls behind it were still on record. */
+static bool is_gradient(const cebus_candidate *candidate)
+{
+    return candidate->gradient && candidate->value.pins == 0 && candidate->exports == 0;
+}
+
 /** Bytes of a leaf's gradient that the walk over the arena has not counted. */
 static uint64_t gradient_bytes(const cebus_tensor *gradient)
 {
@@ -93,7 +99,7 @@ static void measure(cebus_meter *meter, const char *op, const cebus_launch *laun
         if (owner != NULL && !must_stay(owner))
             continue;
         stay += block->bytes;
-        if (owner != NULL && is_cuttable(owner))
+        if (owner != NULL && (is_cuttable(owner) || is_gradient(owner)))
             cuttable += block->bytes;
     }
     uint64_t floor = stay + leaf_gradients(meter) + second_copies(meter, launch);
