@@ -6,8 +6,13 @@
 #include "tests/support/models_layer.h"
 
 static const cebus_model_kind *const kinds[] = {
-    &cebus_model_mlp,  &cebus_model_cnn,  &cebus_model_gpt,      &cebus_model_lstm,
-    &cebus_model_unet, &cebus_model_tree, &cebus_model_resnet18,
+    &cebus_model_mlp,         &cebus_model_cnn,         &cebus_model_gpt,
+    &cebus_model_lstm,        &cebus_model_unet,        &cebus_model_tree,
+    &cebus_model_resnet18,    &cebus_model_vgg16,       &cebus_model_resnet50,
+    &cebus_model_resnet152,   &cebus_model_wresnet152,  &cebus_model_resnet_cifar,
+    &cebus_model_densenet121, &cebus_model_inceptionv3, &cebus_model_inceptionv4,
+    &cebus_model_unet_bn,     &cebus_model_bert,        &cebus_model_bilstm,
+    &cebus_model_treelstm,    &cebus_model_gan,
 };
 
 enum {
@@ -44,6 +49,11 @@ static cebus_model_config complete(const cebus_model_config *given, const cebus_
     set_default(&config.length, defaults->length);
     set_default(&config.classes, defaults->classes);
     set_default(&config.heads, defaults->heads);
+    set_default(&config.input, defaults->input);
+    set_default(&config.breadth, config.length);
+    set_default(&config.positions, config.length);
+    config.two_way = config.two_way || defaults->two_way;
+    config.drawn = config.drawn || defaults->drawn;
     if (config.dropout == 0)
         config.dropout = defaults->dropout;
     if (config.dropout < 0)
@@ -51,24 +61,40 @@ static cebus_model_config complete(const cebus_model_config *given, const cebus_
     return config;
 }
 
-static cebus_status create_optimizer(cebus_model *model)
+static double or_default(double value, double otherwise)
 {
-    cebus_sgd_options sgd = CEBUS_SGD_OPTIONS_INIT;
-    cebus_adam_options adam = CEBUS_ADAM_OPTIONS_INIT;
-    sgd.lr = 0.05;
-    sgd.momentum = 0.9;
-    sgd.weight_decay = 1e-4;
-    adam.lr = 2e-3;
-    return model->kind->sgd ? cebus_optimizer_create_sgd(model->rt, &sgd, &model->optimizer)
-                            : cebus_optimizer_create_adam(model->rt, &adam, &model->optimizer);
+    return value != 0 ? value : otherwise;
 }
 
-static size_t buffer_floats(const cebus_model *model)
+void cebus_layer_add_optimizer(cebus_model *model)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < model->n_buffers; i++)
-        count += (size_t)cebus_tensor_numel(model->buffers[i]);
-    return count;
+    const cebus_model_kind *kind = model->kind;
+    cebus_sgd_options sgd = CEBUS_SGD_OPTIONS_INIT;
+    cebus_adam_options adam = CEBUS_ADAM_OPTIONS_INIT;
+    cebus_optimizer **out = &model->optimizers[model->n_optimizers];
+    sgd.lr = or_default(kind->lr, 0.05);
+    sgd.momentum = 0.9;
+    sgd.weight_decay = or_default(kind->weight_decay, 1e-4);
+    adam.lr = or_default(kind->lr, 2e-3);
+    adam.beta1 = kind->beta1;
+    adam.weight_decay = kind->weight_decay;
+    adam.decoupled = kind->weight_decay != 0;
+    if (model->rt == NULL || model->n_optimizers == CEBUS_MODEL_OPTIMIZERS)
+        return;
+    model->first_of_second = model->parameters.n;
+    if (cebus_layer_ok(model, kind->sgd ? cebus_optimizer_create_sgd(model->rt, &sgd, out)
+                                        : cebus_optimizer_create_adam(model->rt, &adam, out)))
+        model->n_optimizers++;
+}
+
+static void build(cebus_model *model)
+{
+    model->building = true;
+    if (model->kind->build != NULL)
+        model->kind->build(model);
+    else
+        cebus_tensor_release(model->kind->loss(model));
+    model->building = false;
 }
 
 cebus_model *cebus_model_create(cebus_runtime *rt, const char *name,
@@ -82,52 +108,59 @@ cebus_model *cebus_model_create(cebus_runtime *rt, const char *name,
     model->kind = kind;
     model->config = complete(config, kind);
     model->random = model->config.seed;
-    if (cebus_layer_ok(model, create_optimizer(model)))
-        kind->build(model);
-    model->saved_buffers = malloc((buffer_floats(model) + 1) * sizeof(float));
-    if (model->saved_buffers != NULL && model->status == CEBUS_OK)
+    if (model->config.drawn)
+        cebus_manual_seed(rt, model->config.seed);
+    cebus_layer_add_optimizer(model);
+    if (model->status == CEBUS_OK)
+        build(model);
+    if (model->status == CEBUS_OK)
         return model;
     cebus_model_destroy(model);
     return NULL;
+}
+
+int64_t cebus_model_size(const char *name, const cebus_model_config *config)
+{
+    const cebus_model_kind *kind = find_kind(name);
+    if (kind == NULL)
+        return -1;
+    cebus_model model = {.kind = kind, .config = complete(config, kind)};
+    build(&model);
+    return model.elements;
+}
+
+static void release_all(cebus_model_tensors *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        cebus_tensor_release(list->items[i]);
+    free(list->items);
 }
 
 void cebus_model_destroy(cebus_model *model)
 {
     if (model == NULL)
         return;
-    cebus_optimizer_destroy(model->optimizer);
-    for (size_t i = 0; i < model->n_parameters; i++)
-        cebus_tensor_release(model->parameters[i]);
-    for (size_t i = 0; i < model->n_buffers; i++)
-        cebus_tensor_release(model->buffers[i]);
-    free(model->saved_buffers);
+    for (size_t i = 0; i < model->n_optimizers; i++)
+        cebus_optimizer_destroy(model->optimizers[i]);
+    cebus_optimizer_destroy(model->unrolled);
+    release_all(&model->parameters);
+    release_all(&model->buffers);
+    release_all(&model->batch);
     free(model);
 }
 
-/** Copies all buffers to the host, or back. */
-static cebus_status move_buffers(cebus_model *model, bool restore)
+/** The batch and the random numbers of a step, or of a part of it, depend on its number alone. */
+static void begin_part(cebus_model *model)
 {
-    cebus_status status = CEBUS_OK;
-    float *at = model->saved_buffers;
-    for (size_t i = 0; i < model->n_buffers && status == CEBUS_OK; i++) {
-        size_t n = (size_t)cebus_tensor_numel(model->buffers[i]);
-        status = restore ? cebus_tensor_set_from_host(model->buffers[i], at, n * sizeof *at)
-                         : cebus_tensor_to_host(model->buffers[i], at, n * sizeof *at);
-        at += n;
-    }
-    return status;
-}
-
-/** The batch and the random numbers of a step depend on its number alone. */
-static void begin_step(cebus_model *model)
-{
-    uint64_t number = model->config.seed * UINT64_C(0x2545F4914F6CDD1D) + model->steps + 1;
+    uint64_t number = model->config.seed * UINT64_C(0x2545F4914F6CDD1D) + model->steps + 1 +
+                      model->part * UINT64_C(0x9E3779B97F4A7C15);
     model->status = CEBUS_OK;
-    model->next_parameter = model->next_buffer = 0;
+    model->next_parameter = model->next_buffer = model->next_batch = 0;
     model->random = number;
     cebus_manual_seed(model->rt, number);
 }
 
+/** A step in one part. */
 static cebus_status train(cebus_model *model, float *out_loss)
 {
     cebus_tensor *loss = model->kind->loss(model);
@@ -136,24 +169,39 @@ static cebus_status train(cebus_model *model, float *out_loss)
         cebus_layer_ok(model, cebus_tensor_to_host(loss, out_loss, sizeof *out_loss));
     cebus_tensor_release(loss);
     if (model->status == CEBUS_OK)
-        cebus_layer_ok(model, cebus_optimizer_step(model->optimizer));
+        cebus_layer_ok(model, cebus_optimizer_step(model->optimizers[0]));
     return model->status;
+}
+
+static cebus_status zero_gradients(cebus_model *model)
+{
+    cebus_status status = CEBUS_OK;
+    for (size_t i = 0; i < model->n_optimizers; i++) {
+        cebus_status zeroed = cebus_optimizer_zero_grad(model->optimizers[i]);
+        if (status == CEBUS_OK)
+            status = zeroed;
+    }
+    return status;
 }
 
 cebus_status cebus_model_step(cebus_model *model, float *out_loss)
 {
-    begin_step(model);
-    cebus_status status = move_buffers(model, false);
-    if (status != CEBUS_OK)
-        return status;
-    status = train(model, out_loss);
-    cebus_status zeroed = cebus_optimizer_zero_grad(model->optimizer);
-    if (status == CEBUS_OK)
-        status = zeroed;
-    if (status == CEBUS_OK)
+    cebus_status status = CEBUS_OK;
+    for (bool more = true; more && status == CEBUS_OK;) {
+        more = false;
+        begin_part(model);
+        status = model->kind->train != NULL ? model->kind->train(model, out_loss, &more)
+                                            : train(model, out_loss);
+        cebus_status zeroed = zero_gradients(model);
+        if (status == CEBUS_OK)
+            status = zeroed;
+        if (status == CEBUS_OK)
+            model->part++;
+    }
+    if (status == CEBUS_OK) {
         model->steps++;
-    else if (move_buffers(model, true) != CEBUS_OK)
-        status = CEBUS_INTERNAL;
+        model->part = model->moved_buffers = 0;
+    }
     return status;
 }
 
@@ -178,11 +226,11 @@ static cebus_status hash_tensor(cebus_tensor *tensor, uint64_t *hash)
     return status;
 }
 
-static cebus_status hash_state(cebus_model *model, size_t i, cebus_optimizer_buffer buffer,
+static cebus_status hash_state(cebus_optimizer *optimizer, size_t i, cebus_optimizer_buffer buffer,
                                uint64_t *hash)
 {
     cebus_tensor *state = NULL;
-    cebus_status status = cebus_optimizer_state(model->optimizer, i, buffer, &state);
+    cebus_status status = cebus_optimizer_state(optimizer, i, buffer, &state);
     if (status == CEBUS_OK)
         status = hash_tensor(state, hash);
     cebus_tensor_release(state);
@@ -191,16 +239,19 @@ static cebus_status hash_state(cebus_model *model, size_t i, cebus_optimizer_buf
 
 static cebus_status hash_slot(cebus_model *model, size_t i, uint64_t *hash)
 {
+    bool second = model->n_optimizers > 1 && i >= model->first_of_second;
+    cebus_optimizer *optimizer = model->optimizers[second];
     int64_t steps = 0;
-    cebus_status status = hash_tensor(model->parameters[i], hash);
+    cebus_status status = hash_tensor(model->parameters.items[i], hash);
+    i -= second ? model->first_of_second : 0;
     if (status == CEBUS_OK && model->kind->sgd)
-        return hash_state(model, i, CEBUS_SGD_MOMENTUM, hash);
+        return hash_state(optimizer, i, CEBUS_SGD_MOMENTUM, hash);
     if (status == CEBUS_OK)
-        status = hash_state(model, i, CEBUS_ADAM_EXP_AVG, hash);
+        status = hash_state(optimizer, i, CEBUS_ADAM_EXP_AVG, hash);
     if (status == CEBUS_OK)
-        status = hash_state(model, i, CEBUS_ADAM_EXP_AVG_SQ, hash);
+        status = hash_state(optimizer, i, CEBUS_ADAM_EXP_AVG_SQ, hash);
     if (status == CEBUS_OK)
-        status = cebus_optimizer_step_count(model->optimizer, i, &steps);
+        status = cebus_optimizer_step_count(optimizer, i, &steps);
     *hash = hash_bytes(*hash, &steps, sizeof steps);
     return status;
 }
@@ -209,10 +260,10 @@ cebus_status cebus_model_hash(cebus_model *model, uint64_t *out_hash)
 {
     cebus_status status = CEBUS_OK;
     uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < model->n_parameters && status == CEBUS_OK; i++)
+    for (size_t i = 0; i < model->parameters.n && status == CEBUS_OK; i++)
         status = hash_slot(model, i, &hash);
-    for (size_t i = 0; i < model->n_buffers && status == CEBUS_OK; i++)
-        status = hash_tensor(model->buffers[i], &hash);
+    for (size_t i = 0; i < model->buffers.n && status == CEBUS_OK; i++)
+        status = hash_tensor(model->buffers.items[i], &hash);
     *out_hash = hash;
     return status;
 }
@@ -224,10 +275,10 @@ const cebus_model_config *cebus_model_config_of(const cebus_model *model)
 
 size_t cebus_model_parameter_count(const cebus_model *model)
 {
-    return model->n_parameters;
+    return model->parameters.n;
 }
 
 cebus_tensor *cebus_model_parameter(const cebus_model *model, size_t i)
 {
-    return i < model->n_parameters ? model->parameters[i] : NULL;
+    return i < model->parameters.n ? model->parameters.items[i] : NULL;
 }

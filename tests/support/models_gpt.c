@@ -2,13 +2,16 @@
 
 #include "tests/support/models_layer.h"
 
-/** gpt: depth pre-norm blocks of causal attention and a gelu network; the head is the embedding
- * unless untied. */
+/**
+ * gpt: depth pre-norm blocks of causal attention and a gelu network; the head is the embedding
+ * unless untied. With depth 12, width 768, 12 heads, 1024 positions and 50257 symbols it is GPT-2
+ * small (Radford et al. 2019, section 2.3 and table 2; 124 million parameters).
+ */
 static void build(cebus_model *model)
 {
     const cebus_model_config *c = &model->config;
     cebus_layer_add(model, 0.1, 0, 2, (int64_t[]){c->classes, c->width});
-    cebus_layer_add(model, 0.1, 0, 2, (int64_t[]){c->length, c->width});
+    cebus_layer_add(model, 0.1, 0, 2, (int64_t[]){c->positions, c->width});
     for (int64_t i = 0; i < c->depth; i++) {
         cebus_layer_add_norm(model, c->width);
         cebus_layer_add_linear(model, c->width, 3 * c->width);
@@ -27,11 +30,15 @@ static cebus_tensor *embed(cebus_model *model, cebus_tensor *table)
     const cebus_model_config *c = &model->config;
     cebus_tensor *tokens =
         cebus_layer_labels(model, c->classes, 2, (int64_t[]){c->batch, c->length});
-    cebus_tensor *positions = cebus_layer_parameter(model), *x = NULL;
+    cebus_tensor *places = cebus_layer_parameter(model), *positions = NULL, *x = NULL;
     if (tokens != NULL)
         cebus_layer_ok(model, cebus_embedding(model->rt, table, tokens, CEBUS_NO_PADDING, &x));
     cebus_tensor_release(tokens);
-    return cebus_layer_join(model, cebus_add, x, cebus_tensor_retain(positions));
+    if (c->positions == c->length)
+        positions = cebus_tensor_retain(places);
+    else if (x != NULL)
+        cebus_layer_ok(model, cebus_slice(model->rt, places, 0, 0, c->length, 1, &positions));
+    return cebus_layer_join(model, cebus_add, x, positions);
 }
 
 /** Part `i` of three of [B, T, 3 W], as [B, heads, T, W / heads]: views. */

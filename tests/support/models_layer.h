@@ -13,33 +13,56 @@
 #include "tests/support/models.h"
 
 enum {
-    CEBUS_MODEL_TENSORS = 512 /**< parameters and buffers a model may have */
+    CEBUS_MODEL_OPTIMIZERS = 2 /**< that a model may have */
 };
 
 /** A network: how it is built, and the loss of one batch (NULL on failure). */
 typedef struct cebus_model_kind {
     const char *name;
     cebus_model_config defaults;
-    bool sgd; /**< SGD with momentum, else Adam */
+    bool sgd;                /**< SGD with momentum, else Adam */
+    double lr;               /**< 0: 0.05 of SGD, 2e-3 of Adam */
+    double weight_decay;     /**< 0: 1e-4 of SGD, none of Adam; Adam's is decoupled (AdamW) */
+    double beta1;            /**< of Adam; 0: 0.9 */
+    int64_t published_width; /**< what cebus_net_chain() scales by */
+    /** NULL: `loss` is called once with model->building set and makes them (models_net.h). */
     void (*build)(cebus_model *model);
     cebus_tensor *(*loss)(cebus_model *model);
+    /** NULL, or part model->part of a step of several parts, each of which may be tried again.
+     * False in *out_more when it was the last. */
+    cebus_status (*train)(cebus_model *model, float *out_loss, bool *out_more);
 } cebus_model_kind;
 
 extern const cebus_model_kind cebus_model_mlp, cebus_model_cnn, cebus_model_gpt, cebus_model_lstm,
-    cebus_model_unet, cebus_model_tree, cebus_model_resnet18;
+    cebus_model_unet, cebus_model_tree, cebus_model_resnet18, cebus_model_vgg16,
+    cebus_model_resnet50, cebus_model_resnet152, cebus_model_wresnet152, cebus_model_resnet_cifar,
+    cebus_model_densenet121, cebus_model_inceptionv3, cebus_model_inceptionv4, cebus_model_unet_bn,
+    cebus_model_bert, cebus_model_bilstm, cebus_model_treelstm, cebus_model_gan;
+
+/** Tensors, as many as come. */
+typedef struct cebus_model_tensors {
+    cebus_tensor **items;
+    size_t n, room;
+} cebus_model_tensors;
 
 struct cebus_model {
-    cebus_runtime *rt;
+    cebus_runtime *rt; /**< NULL: parameters are only counted */
     const cebus_model_kind *kind;
     cebus_model_config config;
-    cebus_optimizer *optimizer;
-    cebus_status status; /**< the first failure of what is under way */
-    uint64_t steps;      /**< taken so far */
-    uint64_t random;     /**< state of the host's generator: parameters, then each batch */
-    cebus_tensor *parameters[CEBUS_MODEL_TENSORS], *buffers[CEBUS_MODEL_TENSORS];
-    size_t n_parameters, n_buffers;
-    size_t next_parameter, next_buffer; /**< of the pass under way */
-    float *saved_buffers;               /**< as they were before the step */
+    cebus_optimizer *optimizers[CEBUS_MODEL_OPTIMIZERS];
+    size_t n_optimizers;
+    size_t first_of_second;    /**< the second optimizer's first parameter */
+    cebus_optimizer *unrolled; /**< of gan: without state */
+    cebus_status status;       /**< the first failure of what is under way */
+    uint64_t steps;            /**< taken so far */
+    uint64_t part;             /**< of a step of several parts: those done */
+    uint64_t random;           /**< state of the host's generator: parameters, then each batch */
+    bool building;             /**< `loss` makes parameters */
+    int64_t elements;          /**< of all parameters */
+    cebus_model_tensors parameters, buffers;
+    cebus_model_tensors batch; /**< of a drawn model: what it reads, persistent */
+    size_t next_parameter, next_buffer, next_batch; /**< of the pass under way */
+    size_t moved_buffers; /**< running statistics that the step under way has moved */
 };
 
 /** A pseudo-random number in [0, bound). */
@@ -47,9 +70,11 @@ int64_t cebus_layer_draw(cebus_model *model, int64_t bound);
 /** Keeps the first failure; true as long as there was none. */
 bool cebus_layer_ok(cebus_model *model, cebus_status status);
 
-/** @name Data of a batch */
+/** @name Data of a batch; NULL while building */
 /** @{ */
+/** Uniform in [-1, 1]. */
 cebus_tensor *cebus_layer_noise(cebus_model *model, int ndim, const int64_t *shape);
+/** i64, uniform in [0, classes). */
 cebus_tensor *cebus_layer_labels(cebus_model *model, int64_t classes, int ndim,
                                  const int64_t *shape);
 /** @} */
@@ -59,12 +84,16 @@ cebus_tensor *cebus_layer_labels(cebus_model *model, int64_t classes, int ndim,
 /** Uniform in [-scale, scale] around `shift`. */
 void cebus_layer_add(cebus_model *model, double scale, double shift, int ndim,
                      const int64_t *shape);
+/** Not learned: `n` times `value`. */
+void cebus_layer_add_buffer(cebus_model *model, double value, int64_t n);
 void cebus_layer_add_linear(cebus_model *model, int64_t in, int64_t out);
 void cebus_layer_add_conv(cebus_model *model, int64_t in, int64_t out, int64_t kernel);
 /** Weight and bias of a normalization. */
 void cebus_layer_add_norm(cebus_model *model, int64_t channels);
 /** The same with running statistics. */
 void cebus_layer_add_batch_norm(cebus_model *model, int64_t channels);
+/** An optimizer for the parameters from here on. */
+void cebus_layer_add_optimizer(cebus_model *model);
 /** @} */
 
 /** @name Running */
@@ -87,6 +116,9 @@ typedef cebus_status (*cebus_layer_binary)(cebus_runtime *rt, cebus_tensor *a, c
 cebus_tensor *cebus_layer_map(cebus_model *model, cebus_layer_unary function, cebus_tensor *x);
 cebus_tensor *cebus_layer_join(cebus_model *model, cebus_layer_binary function, cebus_tensor *a,
                                cebus_tensor *b);
+/** Ends a call that read `x`: keeps its status, gives up `x`, hands out *out. */
+cebus_tensor *cebus_layer_end(cebus_model *model, cebus_tensor *x, cebus_status status,
+                              cebus_tensor **out);
 /** With the probability of the configuration. */
 cebus_tensor *cebus_layer_dropout(cebus_model *model, cebus_tensor *x);
 cebus_tensor *cebus_layer_reshape(cebus_model *model, cebus_tensor *x, int ndim,

@@ -2,7 +2,13 @@
 
 #include "tests/support/models_layer.h"
 
-/** lstm: depth layers over length steps of embedded symbols; every step predicts a class. */
+/**
+ * lstm: depth layers over length steps of embedded symbols, or with `input` of so many features;
+ * every step predicts a class.
+ *
+ * bilstm: the same in both directions (Schuster and Paliwal, IEEE Trans. Signal Processing 1997),
+ * over features.
+ */
 enum {
     WEIGHTS = 4,
     MAX_LAYERS = 8
@@ -13,22 +19,40 @@ static int64_t layers(const cebus_model *model)
     return model->config.depth < MAX_LAYERS ? model->config.depth : MAX_LAYERS;
 }
 
+static int64_t directions(const cebus_model *model)
+{
+    return model->config.two_way ? 2 : 1;
+}
+
+/** Features that layer `i` reads. */
+static int64_t features(const cebus_model *model, int64_t i)
+{
+    const cebus_model_config *c = &model->config;
+    if (i > 0)
+        return directions(model) * c->width;
+    return c->input > 0 ? c->input : c->width;
+}
+
 static void build(cebus_model *model)
 {
     const cebus_model_config *c = &model->config;
     int64_t gates = 4 * c->width;
     double scale = 1 / sqrt((double)c->width);
-    cebus_layer_add(model, 0.3, 0, 2, (int64_t[]){c->classes, c->width});
-    for (int64_t i = 0; i < layers(model); i++) {
+    if (c->input == 0)
+        cebus_layer_add(model, 0.3, 0, 2, (int64_t[]){c->classes, c->width});
+    for (int64_t i = 0; i < layers(model) * directions(model); i++) {
+        int64_t in[] = {features(model, i / directions(model)), c->width};
         for (int k = 0; k < WEIGHTS; k++)
-            cebus_layer_add(model, scale, 0, k < 2 ? 2 : 1, (int64_t[]){gates, c->width});
+            cebus_layer_add(model, scale, 0, k < 2 ? 2 : 1, (int64_t[]){gates, in[k % 2]});
     }
-    cebus_layer_add_linear(model, c->width, c->classes);
+    cebus_layer_add_linear(model, directions(model) * c->width, c->classes);
 }
 
 static cebus_tensor *embed(cebus_model *model)
 {
     const cebus_model_config *c = &model->config;
+    if (c->input > 0)
+        return cebus_layer_noise(model, 3, (int64_t[]){c->length, c->batch, c->input});
     cebus_tensor *table = cebus_layer_parameter(model), *x = NULL;
     cebus_tensor *symbols =
         cebus_layer_labels(model, c->classes, 2, (int64_t[]){c->length, c->batch});
@@ -41,11 +65,13 @@ static cebus_tensor *embed(cebus_model *model)
 static cebus_tensor *recur(cebus_model *model, cebus_tensor *x)
 {
     const cebus_model_config *c = &model->config;
-    cebus_recurrent_options options = {
-        .num_layers = (int)layers(model), .dropout = c->dropout, .training = true};
-    cebus_recurrent_weights weights[MAX_LAYERS];
+    cebus_recurrent_options options = {.num_layers = (int)layers(model),
+                                       .bidirectional = c->two_way,
+                                       .dropout = c->dropout,
+                                       .training = true};
+    cebus_recurrent_weights weights[2 * MAX_LAYERS];
     cebus_recurrent_result result = {0};
-    for (int64_t i = 0; i < layers(model); i++) {
+    for (int64_t i = 0; i < layers(model) * directions(model); i++) {
         weights[i].w_ih = cebus_layer_parameter(model);
         weights[i].w_hh = cebus_layer_parameter(model);
         weights[i].b_ih = cebus_layer_parameter(model);
@@ -73,6 +99,21 @@ static cebus_tensor *loss(cebus_model *model)
 const cebus_model_kind cebus_model_lstm = {
     .name = "lstm",
     .defaults = {.batch = 6, .width = 12, .depth = 2, .length = 16, .classes = 12, .dropout = 0.1},
+    .build = build,
+    .loss = loss,
+};
+
+const cebus_model_kind cebus_model_bilstm = {
+    .name = "bilstm",
+    .defaults = {.batch = 4,
+                 .width = 8,
+                 .depth = 2,
+                 .length = 8,
+                 .classes = 10,
+                 .dropout = 0.1,
+                 .input = 6,
+                 .two_way = true,
+                 .drawn = true},
     .build = build,
     .loss = loss,
 };
