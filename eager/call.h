@@ -50,7 +50,7 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
 /** True when input i of the op is written in place. */
 static inline bool cebus_op_mutates(const cebus_op *op, uint32_t i)
 {
-    return (op->mutates >> i) & 1;
+    return i < CEBUS_MAX_TRACKED && ((op->mutates >> i) & 1);
 }
 
 #endif

@@ -34,8 +34,8 @@ static cebus_status gather_grads(cebus_tensor *const *params, size_t n, cebus_te
 static cebus_status measure(cebus_runtime *rt, cebus_tensor *const *grads, size_t n, double *out)
 {
     double total = 0, part;
-    for (size_t i = 0; i < n; i += CEBUS_MAX_INPUTS) {
-        size_t left = n - i < CEBUS_MAX_INPUTS ? n - i : CEBUS_MAX_INPUTS;
+    for (size_t i = 0; i < n; i += CEBUS_MAX_TRACKED) {
+        size_t left = n - i < CEBUS_MAX_TRACKED ? n - i : CEBUS_MAX_TRACKED;
         cebus_status status = cebus_sum_squares(rt, grads + i, (uint32_t)left, &part);
         if (status != CEBUS_OK)
             return status;

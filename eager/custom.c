@@ -121,6 +121,10 @@ static cebus_status check(const cebus_custom_op *op, uint32_t n_in)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name,
                           "%u inputs and %u outputs; at most %d, and 1 to %d", n_in, op->n_out,
                           CEBUS_MAX_INPUTS, CEBUS_MAX_OUTPUTS);
+    if (op->gradient != NULL && n_in > CEBUS_MAX_TRACKED)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name,
+                          "%u inputs; an op with a gradient takes at most %d", n_in,
+                          CEBUS_MAX_TRACKED);
     if (op->mutates != 0 && (uint32_t)__builtin_popcountll(op->mutates) != op->n_out)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name,
                           "an op that writes in place has exactly those inputs as outputs");

@@ -14,8 +14,11 @@
 
 #include <cebus/tensor.h>
 
-#define CEBUS_MAX_INPUTS 64
-#define CEBUS_MAX_OUTPUTS 16
+#define CEBUS_MAX_INPUTS 1024
+#define CEBUS_MAX_OUTPUTS 64
+/** Inputs that masks can name: an op that is differentiated has no more, and only these are written
+ * in place. */
+#define CEBUS_MAX_TRACKED 64
 
 typedef struct cebus_op cebus_op;
 

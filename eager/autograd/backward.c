@@ -254,8 +254,8 @@ static cebus_tensor *open_sum(const cebus_node *node)
 
 /** Everything one gradient call works on. */
 typedef struct step {
-    cebus_tensor *saved[CEBUS_MAX_INPUTS + CEBUS_MAX_OUTPUTS];
-    cebus_tensor *grad_in[CEBUS_MAX_INPUTS];
+    cebus_tensor *saved[CEBUS_MAX_TRACKED + CEBUS_MAX_OUTPUTS];
+    cebus_tensor *grad_in[CEBUS_MAX_TRACKED];
 } step;
 
 static cebus_status call_gradient(engine *e, cebus_node *node, step *s)

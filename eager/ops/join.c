@@ -191,13 +191,13 @@ static cebus_status join_once(cebus_runtime *rt, const cebus_op *op, cebus_tenso
 static cebus_status join(cebus_runtime *rt, const cebus_op *op, cebus_tensor *const *tensors,
                          size_t n, int64_t dim, cebus_tensor **out)
 {
-    cebus_tensor *groups[CEBUS_MAX_JOIN / CEBUS_MAX_INPUTS];
+    cebus_tensor *groups[CEBUS_MAX_JOIN / CEBUS_MAX_TRACKED];
     cebus_status status = CEBUS_OK;
     size_t made = 0;
-    if (n <= CEBUS_MAX_INPUTS)
+    if (n <= CEBUS_MAX_TRACKED)
         return join_once(rt, op, tensors, n, dim, out);
-    for (size_t i = 0; i < n && status == CEBUS_OK; i += CEBUS_MAX_INPUTS) {
-        size_t left = n - i < CEBUS_MAX_INPUTS ? n - i : CEBUS_MAX_INPUTS;
+    for (size_t i = 0; i < n && status == CEBUS_OK; i += CEBUS_MAX_TRACKED) {
+        size_t left = n - i < CEBUS_MAX_TRACKED ? n - i : CEBUS_MAX_TRACKED;
         status = join_once(rt, op, tensors + i, left, dim, &groups[made]);
         made += status == CEBUS_OK;
     }

@@ -44,7 +44,7 @@ CEBUS_MUST_CHECK cebus_status cebus_adam_update(cebus_runtime *rt,
                                                 const cebus_adam_tensors *tensors, int64_t step,
                                                 const cebus_adam_options *how);
 
-/** The sum of the squares of all elements of up to CEBUS_MAX_INPUTS tensors; waits for it. */
+/** The sum of the squares of all elements of up to CEBUS_MAX_TRACKED tensors; waits for it. */
 CEBUS_MUST_CHECK cebus_status cebus_sum_squares(cebus_runtime *rt, cebus_tensor *const *tensors,
                                                 uint32_t n, double *out);
 /** Multiplies a gradient in place. */

@@ -189,3 +189,53 @@ Test(custom, may_write_several_inputs_in_place)
     cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
 }
+
+static cebus_status first_shape(void *user, const void *attrs, const cebus_view *const *in,
+                                uint32_t n_in, cebus_view *out)
+{
+    (void)user;
+    (void)attrs;
+    (void)n_in;
+    out[0] = *in[0];
+    return CEBUS_OK;
+}
+
+static cebus_status add_all(const cebus_custom_launch *launch)
+{
+    float *sum = launch->out[0].data;
+    memset(sum, 0, BLOCK);
+    for (uint32_t i = 0; i < launch->n_in; i++) {
+        for (int64_t k = 0; k < N; k++)
+            sum[k] += ((const float *)launch->in[i].data)[k];
+    }
+    return CEBUS_OK;
+}
+
+Test(custom, takes_a_thousand_inputs)
+{
+    enum {
+        MANY = 1025
+    };
+    const cebus_custom_op op = {.struct_size = sizeof op,
+                                .name = "add_all",
+                                .n_out = 1,
+                                .infer = first_shape,
+                                .run = add_all};
+    cebus_runtime *rt = open_runtime(1 << 20, "coop", CEBUS_DEBUG_WALK);
+    cebus_tensor *x = leaf(rt, N, 2), *terms[MANY], *sum;
+    for (int i = 0; i < MANY; i++)
+        terms[i] = x;
+    for (int i = 0; i < 100; i++)
+        OK(cebus_mul_scalar(rt, x, i, &terms[i]));
+    OK(cebus_call_custom(rt, &op, NULL, 0, terms, MANY - 1, &sum));
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(at(sum, 7), 2 * (99 * 100 / 2 + MANY - 1 - 100), "run, dropped, run again");
+    cebus_tensor_release(sum);
+    FAILS(CEBUS_INVALID_ARGUMENT, "1024", cebus_call_custom(rt, &op, NULL, 0, terms, MANY, &sum));
+    FAILS(CEBUS_INVALID_ARGUMENT, "at most 64",
+          cebus_call_custom(rt, &affine_op, NULL, 0, terms, 65, &sum));
+    for (int i = 0; i < 100; i++)
+        cebus_tensor_release(terms[i]);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
