@@ -22,7 +22,8 @@ typedef struct cebus_subject {
     void (*destroy)(void *self);
 } cebus_subject;
 
-/** The models of tests/support/models.h; a step is a training step. */
+/** The models of tests/support/models.h; a step is a training step. "NAME+drawn": with parameters
+ * and batches drawn on the device. */
 extern const cebus_subject cebus_subject_model;
 /** Random programs (program.h); a step is an operation. */
 extern const cebus_subject cebus_subject_program;

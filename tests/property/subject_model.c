@@ -1,9 +1,17 @@
+#include <string.h>
+
 #include "tests/property/subject.h"
 #include "tests/support/models.h"
 
+/** "NAME+drawn" is the model of that name, drawn on the device. */
 static void *create(cebus_runtime *rt, const char *name, uint64_t seed)
 {
-    return cebus_model_create(rt, name, &(cebus_model_config){.seed = seed});
+    char model[32] = "";
+    size_t length = strcspn(name, "+");
+    if (length < sizeof model)
+        memcpy(model, name, length);
+    const cebus_model_config config = {.seed = seed, .drawn = strcmp(name + length, "+drawn") == 0};
+    return cebus_model_create(rt, model, &config);
 }
 
 static cebus_status step(void *self, size_t i, cebus_record *record)
