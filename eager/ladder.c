@@ -61,11 +61,10 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
     }
 }
 
-/** How to choose: by the policy's own unit, or one victim, see cebus_chooser for the rest. */
+/** How to choose, see cebus_chooser. */
 enum {
-    CHOOSE_ONE = 1 << 0,
-    CHOOSE_LAST_RESORT = 1 << 1,
-    CHOOSE_KEEP_PRICES = 1 << 2
+    CHOOSE_LAST_RESORT = 1 << 0,
+    CHOOSE_KEEP_PRICES = 1 << 1
 };
 
 /** The host's clock: a device's own may be virtual. */
@@ -76,22 +75,46 @@ static uint64_t host_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, unsigned how)
+static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
 {
-    cebus_chooser chooser = {.policy = rt->policy,
-                             .arena = &rt->arena,
-                             .lineage = &rt->lineage,
-                             .swap = cebus_swap_terms_now(rt),
-                             .now = rt->clock_ns,
-                             .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
-                             .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
-                             .compare = rt->events.hook != NULL};
-    uint64_t start = host_ns();
-    cebus_victims victims =
-        (how & CHOOSE_ONE) ? cebus_choose_one(&chooser) : cebus_choose_victims(&chooser, bytes);
+    return (cebus_chooser){.policy = rt->policy,
+                           .arena = &rt->arena,
+                           .lineage = &rt->lineage,
+                           .swap = cebus_swap_terms_now(rt),
+                           .now = rt->clock_ns,
+                           .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
+                           .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
+                           .compare = rt->events.hook != NULL};
+}
+
+static void count_search(cebus_runtime *rt, uint64_t start)
+{
     rt->stats.searches++;
     rt->stats.search_ns += host_ns() - start;
+}
+
+/** By the policy's own unit. */
+static cebus_victims choose(cebus_runtime *rt, uint64_t bytes)
+{
+    uint64_t start = host_ns();
+    cebus_chooser chooser = chooser_of(rt, 0);
+    cebus_victims victims = cebus_choose_victims(&chooser, bytes);
+    count_search(rt, start);
     return victims;
+}
+
+/** Gives up the cheapest wherever they lie; false when there are none. They may not have `bytes` in
+ * all: ask again. */
+static bool evict_cheapest(cebus_runtime *rt, uint64_t bytes, unsigned how)
+{
+    cebus_victims victims[CEBUS_SHORTLIST_MAX];
+    uint64_t start = host_ns();
+    cebus_chooser chooser = chooser_of(rt, how);
+    size_t count = cebus_choose_cheapest(&chooser, bytes, victims, CEBUS_SHORTLIST_MAX);
+    count_search(rt, start);
+    for (size_t i = 0; i < count; i++)
+        cebus_ladder_evict(rt, &victims[i]);
+    return count > 0;
 }
 
 /** Fragmentation at a forced eviction: what is free beyond the request, of the budget. */
@@ -120,7 +143,7 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
 {
     cebus_place_result result = CEBUS_PLACE_FULL;
     while (result == CEBUS_PLACE_FULL) {
-        cebus_victims victims = choose(rt, bytes, 0);
+        cebus_victims victims = choose(rt, bytes);
         if (victims.first == NULL)
             break;
         cebus_block *hole = cebus_ladder_evict(rt, &victims);
@@ -230,17 +253,16 @@ static cebus_status rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone z
 {
     uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
     for (;;) {
-        if (cebus_arena_free_bytes(&rt->arena) >= rounded) {
+        uint64_t idle = cebus_arena_free_bytes(&rt->arena);
+        if (idle >= rounded) {
             cebus_status status = cebus_ladder_compact(rt, bytes);
             if (status == CEBUS_OK)
                 status = status_of(cebus_arena_place(&rt->arena, bytes, zone, out), "compaction");
             if (status != CEBUS_OUT_OF_MEMORY)
                 return status;
         }
-        cebus_victims victims = choose(rt, bytes, how);
-        if (victims.first == NULL)
+        if (!evict_cheapest(rt, idle < rounded ? rounded - idle : 1, how))
             return CEBUS_OUT_OF_MEMORY;
-        cebus_ladder_evict(rt, &victims);
         how |= CHOOSE_KEEP_PRICES;
     }
 }
@@ -260,11 +282,11 @@ static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, co
     if (status == CEBUS_OUT_OF_MEMORY) {
         /* The search for victims has just priced every block, and found nothing to evict. */
         rt->rung = CEBUS_RUNG_COMPACT;
-        status = rung_compact(rt, bytes, zone, CHOOSE_ONE | CHOOSE_KEEP_PRICES, out);
+        status = rung_compact(rt, bytes, zone, CHOOSE_KEEP_PRICES, out);
     }
     if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0) {
         rt->rung = CEBUS_RUNG_LAST_RESORT;
-        status = rung_compact(rt, bytes, zone, CHOOSE_ONE | CHOOSE_LAST_RESORT, out);
+        status = rung_compact(rt, bytes, zone, CHOOSE_LAST_RESORT, out);
     }
     return status;
 }

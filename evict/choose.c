@@ -2,12 +2,15 @@
 
 #include "lineage/cost.h"
 
+/** So many blocks ahead a sweep asks for what it is going to read. */
+#define AHEAD 4
+
 /** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
 static bool may_go(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
     if (!cebus_candidate_is_idle(candidate))
         return false;
-    if (cebus_regen_may_swap(&chooser->swap, candidate))
+    if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
         return true;
     return cebus_value_is_replayable(&candidate->value) &&
            (!candidate->gradient || chooser->last_resort);
@@ -21,24 +24,60 @@ static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
     return chooser->policy->weight(chooser->lineage, candidate);
 }
 
-/** Brings each block's state and weight up to date: prices depend on who is absent now. */
-static void price_blocks(const cebus_chooser *chooser)
+/** Brings a used block's state and weight up to date: prices depend on who is absent now. */
+static void price_block(const cebus_chooser *chooser, cebus_block *block)
 {
-    for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
-        if (block->state == CEBUS_BLOCK_FREE)
-            continue;
-        cebus_candidate *candidate = block->owner;
-        bool offered = candidate != NULL && may_go(chooser, candidate);
-        block->state = offered ? CEBUS_BLOCK_EVICTABLE : CEBUS_BLOCK_BARRIER;
-        if (offered)
-            block->weight =
-                cebus_regen_weight(&chooser->swap, candidate, weigh(chooser, candidate));
+    cebus_candidate *candidate = block->owner;
+    if (candidate == NULL || !may_go(chooser, candidate)) {
+        block->state = CEBUS_BLOCK_BARRIER;
+        return;
     }
+    block->state = CEBUS_BLOCK_EVICTABLE;
+    block->weight = weigh(chooser, candidate);
+    if (chooser->swap.use != CEBUS_SWAP_NEVER)
+        block->weight = cebus_regen_weight(&chooser->swap, candidate, block->weight);
+    else
+        candidate->method = CEBUS_GO_DROP;
 }
 
-static uint64_t free_bytes(const cebus_block *block)
+/**
+ * Records lie about in memory, and a sweep does little with each: it would mostly wait. A scout
+ * runs ahead and has the lines of the next candidates fetched.
+ */
+static void fetch(const cebus_block *block)
 {
-    return block != NULL && block->state == CEBUS_BLOCK_FREE ? block->bytes : 0;
+    const cebus_candidate *candidate = block->owner;
+    if (candidate == NULL)
+        return;
+    __builtin_prefetch(&candidate->value);
+    __builtin_prefetch(&candidate->block);
+    __builtin_prefetch(&candidate->exports);
+}
+
+static const cebus_block *send_scout(const cebus_arena *arena)
+{
+    const cebus_block *scout = arena->first;
+    for (int i = 0; i < AHEAD && scout != NULL; i++, scout = scout->next)
+        fetch(scout);
+    return scout;
+}
+
+static const cebus_block *advance_scout(const cebus_block *scout)
+{
+    if (scout == NULL)
+        return NULL;
+    fetch(scout);
+    return scout->next;
+}
+
+static void price_blocks(const cebus_chooser *chooser)
+{
+    const cebus_block *scout = send_scout(chooser->arena);
+    for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
+        scout = advance_scout(scout);
+        if (block->state != CEBUS_BLOCK_FREE)
+            price_block(chooser, block);
+    }
 }
 
 /** The score of policies that choose windows, when a single victim is asked of them. */
@@ -47,42 +86,67 @@ static double score_by_density(uint64_t weight, const cebus_situation *situation
     return (double)weight / ((double)situation->bytes * (double)situation->age);
 }
 
-static double score_block(const cebus_chooser *chooser, const cebus_block *block)
+static uint64_t free_bytes(const cebus_block *block)
+{
+    return block != NULL && block->state == CEBUS_BLOCK_FREE ? block->bytes : 0;
+}
+
+static double score_block(const cebus_chooser *chooser, const cebus_block *block,
+                          uint64_t free_before)
 {
     cebus_situation situation = {
         .age = chooser->now > block->tick ? chooser->now - block->tick : 1,
         .bytes = block->bytes,
-        .adjacent_free = free_bytes(block->prev) + free_bytes(block->next),
+        .adjacent_free = free_before + free_bytes(block->next),
     };
     if (chooser->policy->score == NULL)
         return score_by_density(block->weight, &situation);
     return chooser->policy->score(block->weight, &situation);
 }
 
-static cebus_victims lowest_score(const cebus_chooser *chooser)
+/** One sweep that prices, unless prices are to be kept, and offers every candidate. */
+static void sweep(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list)
 {
-    cebus_victims best = {0};
-    double best_score = 0, next_score = 0;
-    const cebus_block *next = NULL;
+    const cebus_block *scout = keep_prices ? NULL : send_scout(chooser->arena);
+    uint64_t free_before = 0;
     for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
-        if (block->state != CEBUS_BLOCK_EVICTABLE)
+        scout = advance_scout(scout);
+        if (block->state == CEBUS_BLOCK_FREE) {
+            free_before = block->bytes;
             continue;
-        double score = score_block(chooser, block);
-        if (best.first == NULL || score < best_score) {
-            next = best.first;
-            next_score = best_score;
-            best.first = best.last = block;
-            best_score = score;
-        } else if (next == NULL || score < next_score) {
-            next = block;
-            next_score = score;
         }
+        if (!keep_prices)
+            price_block(chooser, block);
+        if (block->state == CEBUS_BLOCK_EVICTABLE)
+            cebus_shortlist_offer(list,
+                                  (cebus_scored){score_block(chooser, block, free_before), block});
+        free_before = 0;
     }
-    if (best.first != NULL)
-        best.price = cebus_block_price(best.first, chooser->now);
-    if (next != NULL)
-        best.next_price = cebus_block_price(next, chooser->now);
-    return best;
+}
+
+static uint64_t price_now(const cebus_chooser *chooser, const cebus_block *block)
+{
+    return block != NULL ? cebus_block_price(block, chooser->now) : 0;
+}
+
+/** The lowest scores, lowest first, each with the price of the one that comes next. */
+static size_t choose_lowest(const cebus_chooser *chooser, bool keep_prices, uint64_t bytes,
+                            cebus_victims *out, size_t limit)
+{
+    cebus_shortlist list;
+    cebus_shortlist_init(&list, bytes, limit);
+    sweep(chooser, keep_prices, &list);
+    size_t count = list.count;
+    const cebus_block *next = list.lost.block;
+    for (size_t i = count; i-- > 0;) {
+        cebus_block *block = cebus_shortlist_pop(&list).block;
+        out[i] = (cebus_victims){.first = block,
+                                 .last = block,
+                                 .price = price_now(chooser, block),
+                                 .next_price = price_now(chooser, next)};
+        next = block;
+    }
+    return count;
 }
 
 static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes)
@@ -100,19 +164,30 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes)
 
 cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes)
 {
-    if (chooser->policy->unit == CEBUS_UNIT_NONE)
-        return (cebus_victims){0};
+    cebus_victims victims = {0};
+    if (chooser->policy->unit == CEBUS_UNIT_ONE)
+        choose_lowest(chooser, false, bytes, &victims, 1);
+    if (chooser->policy->unit != CEBUS_UNIT_WINDOW)
+        return victims;
     price_blocks(chooser);
-    if (chooser->policy->unit == CEBUS_UNIT_WINDOW)
-        return best_window(chooser, bytes);
-    return lowest_score(chooser);
+    return best_window(chooser, bytes);
+}
+
+size_t cebus_choose_cheapest(const cebus_chooser *chooser, uint64_t bytes, cebus_victims *out,
+                             size_t limit)
+{
+    if (chooser->policy->unit == CEBUS_UNIT_NONE || limit == 0)
+        return 0;
+    /* A policy's own score may look at what is free beside a block: each victim changes that. */
+    if (chooser->policy->score != NULL)
+        limit = 1;
+    limit = limit < CEBUS_SHORTLIST_MAX ? limit : CEBUS_SHORTLIST_MAX;
+    return choose_lowest(chooser, chooser->keep_prices, bytes, out, limit);
 }
 
 cebus_victims cebus_choose_one(const cebus_chooser *chooser)
 {
-    if (chooser->policy->unit == CEBUS_UNIT_NONE)
-        return (cebus_victims){0};
-    if (!chooser->keep_prices)
-        price_blocks(chooser);
-    return lowest_score(chooser);
+    cebus_victims victims = {0};
+    cebus_choose_cheapest(chooser, 1, &victims, 1);
+    return victims;
 }

@@ -10,6 +10,7 @@
 
 #include "evict/policy.h"
 #include "evict/regen.h"
+#include "evict/shortlist.h"
 #include "layout/window.h"
 
 typedef struct cebus_chooser {
@@ -43,8 +44,17 @@ cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes)
 
 /**
  * The cheapest single victim whatever the policy's unit: for the ladder's last rungs, which only
- * need bytes, not an address range. UNIT_NONE answers nothing.
+ * need bytes, not an address range. UNIT_NONE answers nothing. O(blocks).
  */
 cebus_victims cebus_choose_one(const cebus_chooser *chooser);
+
+/**
+ * The same as often as it takes to give up `bytes`, in one sweep: writes the victims to `out`,
+ * cheapest first, `limit` and CEBUS_SHORTLIST_MAX at most, and answers how many. Ask again (with
+ * keep_prices) when they do not do: policies with a score of their own give one at a time, since
+ * what is free beside a block may matter to it.
+ */
+size_t cebus_choose_cheapest(const cebus_chooser *chooser, uint64_t bytes, cebus_victims *out,
+                             size_t limit);
 
 #endif

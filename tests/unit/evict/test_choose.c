@@ -6,7 +6,7 @@
 #include "lineage/cost.h"
 
 #define UNIT 64
-#define MAX 16
+#define MAX 24
 
 static cebus_pool pool;
 static cebus_arena arena;
@@ -162,6 +162,182 @@ Test(choose, one_takes_a_single_victim_under_any_policy)
     cebus_chooser chooser = {
         .policy = &cebus_policy_coop, .arena = &arena, .lineage = &lineage, .now = 1000};
     cr_expect_eq(cebus_choose_one(&chooser).first, cheap->block);
+}
+
+Test(choose, takes_as_many_victims_as_the_bytes_need)
+{
+    cebus_victims victims[4];
+    cebus_candidate *third = place(1, 30, 0), *first = place(1, 1, 0), *second = place(2, 20, 0);
+    place(1, 40, 0);
+    fill_the_rest();
+    cebus_chooser chooser = {
+        .policy = &cebus_policy_coop, .arena = &arena, .lineage = &lineage, .now = 1000};
+    cr_assert_eq(cebus_choose_cheapest(&chooser, 4 * UNIT, victims, 4), 3);
+    cr_expect_eq(victims[0].first, first->block);
+    cr_expect_eq(victims[1].first, second->block);
+    cr_expect_eq(victims[2].first, third->block);
+    cr_expect_eq(victims[0].next_price, victims[1].price);
+    cr_expect_gt(victims[2].next_price, victims[2].price);
+    cr_expect_eq(cebus_choose_cheapest(&chooser, 4 * UNIT, victims, 2), 2, "no more than asked");
+    cr_expect_eq(cebus_choose_cheapest(&chooser, MAX * UNIT, victims, 4), 4, "all there are");
+    cr_expect_eq(victims[3].next_price, 0);
+    chooser.policy = &cebus_policy_dte;
+    cr_expect_eq(cebus_choose_cheapest(&chooser, 4 * UNIT, victims, 4), 1, "its prices depend");
+    chooser.policy = &cebus_policy_none;
+    cr_expect_eq(cebus_choose_cheapest(&chooser, 4 * UNIT, victims, 4), 0);
+}
+
+/* A random program under every policy, against a chooser that remembers nothing. */
+
+static uint64_t state;
+
+static uint64_t draw(uint64_t limit)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (state >> 33) % limit;
+}
+
+/** The situation and the weight as they are, worked out from nothing. */
+static double score_anew(const cebus_policy *policy, cebus_block *block, uint64_t now)
+{
+    cebus_situation situation = {.age = now > block->tick ? now - block->tick : 1,
+                                 .bytes = block->bytes};
+    const cebus_block *beside[] = {block->prev, block->next};
+    for (int i = 0; i < 2; i++) {
+        if (beside[i] != NULL && beside[i]->state == CEBUS_BLOCK_FREE)
+            situation.adjacent_free += beside[i]->bytes;
+    }
+    uint64_t weight = policy->weight(&lineage, block->owner);
+    if (policy->score != NULL)
+        return policy->score(weight, &situation);
+    return (double)weight / ((double)situation.bytes * (double)situation.age);
+}
+
+static cebus_block *lowest_anew(const cebus_policy *policy, uint64_t now, bool last_resort)
+{
+    cebus_block *lowest = NULL;
+    double lowest_score = 0;
+    for (cebus_block *block = arena.first; block != NULL; block = block->next) {
+        const cebus_candidate *candidate = block->owner;
+        if (block->state == CEBUS_BLOCK_FREE || candidate == NULL ||
+            !cebus_candidate_is_evictable(candidate) || (candidate->gradient && !last_resort))
+            continue;
+        double score = score_anew(policy, block, now);
+        if (lowest == NULL || score < lowest_score) {
+            lowest = block;
+            lowest_score = score;
+        }
+    }
+    return lowest;
+}
+
+/** Weights and states of all blocks, after a choice. */
+static void check_prices(const cebus_chooser *chooser)
+{
+    for (const cebus_block *block = arena.first; block != NULL; block = block->next) {
+        const cebus_candidate *candidate = block->owner;
+        if (block->state == CEBUS_BLOCK_FREE)
+            continue;
+        bool offered = candidate != NULL && cebus_candidate_is_evictable(candidate) &&
+                       (!candidate->gradient || chooser->last_resort);
+        cr_expect_eq(block->state, offered ? CEBUS_BLOCK_EVICTABLE : CEBUS_BLOCK_BARRIER);
+        if (offered)
+            cr_expect_eq(block->weight, chooser->policy->weight(&lineage, candidate));
+    }
+}
+
+static void check_choice(const cebus_policy *policy, uint64_t now)
+{
+    cebus_chooser chooser = {.policy = policy,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = now,
+                             .last_resort = draw(2) == 0};
+    if (policy->unit == CEBUS_UNIT_WINDOW) {
+        cebus_choose_victims(&chooser, UNIT);
+        check_prices(&chooser);
+        chooser.keep_prices = draw(2) == 0;
+    }
+    cr_expect_eq(cebus_choose_one(&chooser).first, lowest_anew(policy, now, chooser.last_resort));
+    check_prices(&chooser);
+}
+
+static void put(cebus_candidate *candidate, uint64_t now)
+{
+    uint64_t units = candidate->value.bytes / UNIT;
+    if (cebus_arena_place(&arena, units * UNIT, CEBUS_ZONE_EXPENSIVE, &candidate->block) !=
+        CEBUS_PLACED) {
+        candidate->block = NULL;
+        return;
+    }
+    candidate->block->owner = candidate;
+    candidate->block->tick = now;
+    cebus_cost_return(&lineage, &candidate->value);
+    candidate->value.resident = true;
+}
+
+static void take_away(cebus_candidate *candidate)
+{
+    cebus_arena_release(&arena, candidate->block);
+    candidate->block = NULL;
+    candidate->value.resident = false;
+    cebus_cost_leave(&lineage, &candidate->value);
+}
+
+/** Value number `count`: reads up to two earlier ones; it stays absent where there is no room. */
+static void make_candidate(uint64_t now)
+{
+    cebus_candidate *candidate = &candidates[count];
+    cebus_call *call = cebus_call_create(&lineage, "op", 2, 1, 0);
+    call->cost_ns = 1 + draw(1000);
+    cebus_value_init(&candidate->value, (1 + draw(3)) * UNIT);
+    for (uint32_t i = 0; i < 2 && count > 0; i++)
+        cebus_call_read(call, i, &candidates[draw(count)].value);
+    cebus_call_make(call, 0, &candidate->value);
+    cebus_call_release(&lineage, call);
+    cebus_cost_leave(&lineage, &candidate->value);
+    candidate->gradient = draw(8) == 0;
+    count++;
+    put(candidate, now);
+}
+
+static void happen(uint64_t now)
+{
+    cebus_candidate *candidate = &candidates[draw(count)];
+    uint64_t what = draw(10);
+    if (!candidate->value.resident)
+        put(candidate, now);
+    else if (what < 4)
+        take_away(candidate);
+    else if (what < 5)
+        candidate->value.pins ^= 1;
+    else if (what < 6)
+        candidate->value.plan_uses ^= 1;
+    else if (what < 7)
+        candidate->exports ^= 1;
+    else if (what < 8)
+        cebus_cost_lower(candidate->value.producer, 1 + draw(1000));
+    else
+        candidate->block->tick = now;
+}
+
+Test(choose, answers_as_if_it_remembered_nothing)
+{
+    static const cebus_policy *const policies[] = {&cebus_policy_lru, &cebus_policy_dtr,
+                                                   &cebus_policy_dtr_local, &cebus_policy_dte,
+                                                   &cebus_policy_coop};
+    for (int program = 0; program < 30; program++) {
+        uint64_t now = 1;
+        teardown();
+        setup();
+        while (count < MAX)
+            make_candidate(now += draw(10));
+        for (int i = 0; i < 200; i++) {
+            happen(now += draw(10));
+            if (draw(3) == 0)
+                check_choice(policies[draw(5)], now);
+        }
+    }
 }
 
 Test(choose, finds_policies_by_name)
