@@ -120,7 +120,6 @@ static cebus_place_result grow(cebus_arena *arena, uint64_t capacity)
         add_hole(arena, block);
     }
     arena->capacity = capacity;
-    check_change(arena);
     return CEBUS_PLACED;
 }
 
@@ -136,7 +135,6 @@ static cebus_place_result shrink(cebus_arena *arena, uint64_t capacity)
         delete_block(arena, last);
     }
     arena->capacity = capacity;
-    check_change(arena);
     return CEBUS_PLACED;
 }
 
@@ -159,6 +157,7 @@ cebus_place_result cebus_arena_resize(cebus_arena *arena, uint64_t capacity)
         result = CEBUS_PLACE_FULL;
     if (result == CEBUS_PLACED)
         arena->limit = rounded;
+    check_change(arena);
     return result;
 }
 
