@@ -410,3 +410,50 @@ Test(sim, runs_repeat_to_the_nanosecond)
                          programs[i].name, first.device_ns, second.device_ns);
     }
 }
+
+/** Samples a second of a model's steps, the first left out. */
+static double speed_of(const char *device, const char *name, cebus_model_config config)
+{
+    enum {
+        STEPS = 3
+    };
+    cebus_runtime_options options = options_of(device, "none", 64 * GIB);
+    cebus_runtime *rt = open_sim(&options);
+    cebus_model *model = cebus_model_create(rt, name, &config);
+    cr_assert_not_null(model, "%s", cebus_last_error()->message);
+    uint64_t first = 0;
+    for (int step = 0; step < STEPS; step++) {
+        OK(cebus_model_step(model, NULL));
+        OK(cebus_runtime_synchronize(rt));
+        first = step == 0 ? stats_of(rt).device_ns : first;
+    }
+    double seconds = (double)(stats_of(rt).device_ns - first) * 1e-9;
+    cebus_model_destroy(model);
+    cebus_runtime_destroy(rt);
+    return (double)config.batch * (STEPS - 1) / seconds;
+}
+
+/** tensorflow.org's benchmarks, May 2017: one P100 of a DGX-1, batch 64, images a second. */
+Test(sim, trains_as_fast_as_published)
+{
+    static const struct {
+        const char *name;
+        int64_t length, width;
+        double published;
+    } nets[] = {
+        {"resnet50", 224, 64, 219},
+        {"resnet152", 224, 64, 91.8},
+        {"vgg16", 224, 64, 154},
+        {"inceptionv3", 299, 32, 142},
+    };
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+        double speed = speed_of("sim:p100-16g", nets[i].name,
+                                (cebus_model_config){.batch = 64,
+                                                     .width = nets[i].width,
+                                                     .depth = 1000,
+                                                     .length = nets[i].length,
+                                                     .classes = 1000});
+        cr_expect(speed > 0.75 * nets[i].published && speed < 1.25 * nets[i].published,
+                  "%s: %.1f images/s, published %.1f", nets[i].name, speed, nets[i].published);
+    }
+}
