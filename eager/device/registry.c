@@ -1,6 +1,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include <cebus/info.h>
+
 #include "eager/device/device.h"
 
 #define MAX_DEVICES 16
@@ -33,4 +35,12 @@ const cebus_device_ops *cebus_device_find(const char *name)
     }
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+const char *cebus_device_name(size_t i)
+{
+    pthread_mutex_lock(&lock);
+    const cebus_device_ops *found = i < MAX_DEVICES ? devices[i] : NULL;
+    pthread_mutex_unlock(&lock);
+    return found != NULL ? found->name : NULL;
 }

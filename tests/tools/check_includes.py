@@ -4,7 +4,7 @@
 usage: check_includes.py ROOT
 
 A folder includes only itself, folders to its left and <cebus/base.h>; public headers only other
-public headers and the C library; bindings and examples only public headers.
+public headers and the C library; bindings and examples only public headers and what lies beside them.
 """
 import os
 import re
@@ -14,6 +14,7 @@ from tree import FOLDERS, read, report, sources
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^>"]+)', re.MULTILINE)
 EXAMPLES = os.path.join("eager", "examples", "")
+BINDINGS = os.path.join("bindings", "")
 
 
 def home(quote, target):
@@ -27,8 +28,12 @@ def home(quote, target):
 
 def complaint(path, quote, target):
     """What is wrong with this include, or None."""
-    if os.sep + "include" + os.sep in path or path.startswith((EXAMPLES, "bindings")):
-        if quote == '"' and ("/" in target or path.endswith(".h")):
+    outside = path.startswith((EXAMPLES, BINDINGS))
+    if outside or os.sep + "include" + os.sep in path:
+        sibling = quote == '"' and "/" not in target
+        internal = quote == "<" and target.split("/")[0] in FOLDERS + ("tests",)
+        own_header = not path.startswith(BINDINGS) and path.endswith(".h")
+        if internal or quote == '"' and (not sibling or own_header):
             return "only public headers here"
     folder = home(quote, target)
     if folder is None:

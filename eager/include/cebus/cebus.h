@@ -8,6 +8,7 @@
 #include <cebus/autograd.h>
 #include <cebus/base.h>
 #include <cebus/custom.h>
+#include <cebus/info.h>
 #include <cebus/log.h>
 #include <cebus/memory.h>
 #include <cebus/ops.h>

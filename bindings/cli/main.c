@@ -1,0 +1,78 @@
+/**
+ * cebus: what would this trace cost on that machine, in so much memory?
+ */
+#include <cebus/info.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "message.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *title; /**< argv[0] of its parser */
+    const char *what;
+} commands[] = {
+    {"replay", command_replay, "cebus replay", "run a trace on a simulated machine, in a budget"},
+    {"sweep", command_sweep, "cebus sweep", "the same at many budgets: a table and a plot"},
+    {"explain", command_explain, "cebus explain", "each eviction: why, and what it cost"},
+#ifdef HAVE_REPORT
+    {"report", command_report, "cebus report", "a page that shows a recorded run"},
+#endif
+    {"profile", command_profile, "cebus profile", "turn recorded traces into measured costs"},
+    {"info", command_info, "cebus info", "devices, libraries, versions, settings"},
+};
+
+static void print_usage(FILE *to)
+{
+    fputs(
+        "Usage: cebus COMMAND [OPTION...] [ARGUMENT...]\n"
+        "What a trace of tensor operations costs on a simulated machine, within a memory budget.\n"
+        "\n",
+        to);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].what);
+    fputs("\n`cebus COMMAND --help' describes each.\n", to);
+}
+
+static int wrong_command(const char *name)
+{
+    complain("there is no command \"%s\"", name);
+    print_usage(stderr);
+    return EXIT_USAGE;
+}
+
+/** What was printed must have got there. */
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    complain("standard output cannot be written");
+    return EXIT_WRONG;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_usage(stdout);
+        return finish(0);
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        printf("cebus %s\n", cebus_version());
+        return finish(0);
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(commands[i].name, name) != 0)
+            continue;
+        argv[1] = (char *)commands[i].title;
+        return finish(commands[i].run(argc - 1, argv + 1));
+    }
+    return wrong_command(name);
+}

@@ -1,0 +1,133 @@
+/**
+ * replay.c: a trace on a simulated machine, in a budget, by a policy or by all of them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "message.h"
+#include "profile_file.h"
+#include "result.h"
+#include "run_file.h"
+
+struct replay {
+    struct settings settings;
+    const char *trace;
+    const char *record; /**< NULL: nothing is recorded */
+};
+
+enum {
+    KEY_RECORD = 0x100
+};
+
+static const struct argp_option options[] = {
+    {"record", KEY_RECORD, "FILE", 0,
+     "write every event of the run, for `cebus report' and `cebus explain'", 3},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct replay *replay = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = state->child_inputs[1] = &replay->settings;
+        return 0;
+    case KEY_RECORD:
+        replay->record = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (replay->trace != NULL)
+            argp_error(state, "one trace at a time: \"%s\" is too much", argument);
+        replay->trace = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (replay->trace == NULL)
+            argp_error(state, "which trace?");
+        if (replay->record != NULL && strcmp(replay->settings.of[SETTING_POLICY].text, "all") == 0)
+            argp_error(state, "--record: one run at a time; name a --policy");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {
+    {.argp = &run_settings}, {.argp = &machine_settings}, {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "TRACE",
+    .children = children,
+    .doc = "Runs a trace (a cebus trace, or a log of the DTR simulator; - is standard input) on a "
+           "simulated machine, in a memory budget." COMMAND_EXIT_STATUS,
+};
+
+/** One run, printed. `many`: as a line of a table that begins with the first. */
+static bool replay_with(const struct replay *replay, const struct program *program,
+                        const struct run_options *run_options, bool many, bool first)
+{
+    struct run_result result;
+    bool good = run_program(program, run_options, &result);
+    if (good && replay->settings.json) {
+        good = json_print_line(result_json(program, &result));
+    } else if (good && many) {
+        if (first)
+            result_print_head(program, &result);
+        result_print_line(&result);
+    } else if (good) {
+        result_print(program, &result);
+    }
+    run_result_free(&result);
+    return good;
+}
+
+static bool replay_policies(const struct replay *replay, const struct program *program,
+                            struct run_options *run_options)
+{
+    const char *name, *policy = replay->settings.of[SETTING_POLICY].text;
+    run_options->policy = policy;
+    if (strcmp(policy, "all") != 0)
+        return replay_with(replay, program, run_options, false, true);
+    for (size_t i = 0; (name = cebus_policy_name(i)) != NULL; i++) {
+        run_options->policy = name;
+        if (!replay_with(replay, program, run_options, true, i == 0))
+            return false;
+    }
+    return true;
+}
+
+static bool replay_all(const struct replay *replay, const struct program *program)
+{
+    struct run_file file;
+    struct observer observer = run_file_observer(&file);
+    struct run_options run_options = {
+        .settings = &replay->settings,
+        .budget = replay->settings.of[SETTING_BUDGET].text,
+        .observer = replay->record != NULL ? &observer : NULL,
+    };
+    if (!run_base(program, &replay->settings, &run_options.base_ns))
+        return false;
+    if (replay->record != NULL &&
+        !run_file_begin(&file, replay->record, program, &replay->settings))
+        return false;
+    bool good = replay_policies(replay, program, &run_options);
+    if (replay->record != NULL)
+        good = run_file_end(&file) && good;
+    return good;
+}
+
+int command_replay(int argc, char **argv)
+{
+    struct replay replay = {0};
+    struct program program = {0};
+    if (!settings_begin(&replay.settings))
+        return EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &replay);
+    bool good = program_load(&program, replay.trace, replay.settings.of[SETTING_FORMAT].text) &&
+                profile_apply(&program, replay.settings.of[SETTING_PROFILE].text) &&
+                replay_all(&replay, &program);
+    program_free(&program);
+    return good ? 0 : EXIT_WRONG;
+}

@@ -1,0 +1,49 @@
+/**
+ * replayer.h: a program on a runtime of a simulated machine, as any user's program: each op is a
+ * call of a custom op with the trace's cost, bytes and workspace.
+ *
+ * Constants are leaves: made by an op that cannot be repeated, in no time. Persistent ones are made
+ * once, largest first, and live across passes; the others in each pass at their place. A view is a
+ * call that reads nothing and makes nothing. At the end of a pass everything that was not freed is
+ * mapped, all at once, then let go; then the iteration is marked.
+ */
+#ifndef REPLAYER_H
+#define REPLAYER_H
+
+#include <cebus/custom.h>
+#include <cebus/log.h>
+#include <cebus/memory.h>
+#include <cebus/runtime.h>
+
+#include "program.h"
+
+/** How far a pass came. */
+enum replay_outcome {
+    REPLAY_DONE,
+    REPLAY_NO_MEMORY, /**< it does not fit the budget: cebus_last_error() */
+    REPLAY_THRASHED,  /**< it took longer than it may */
+    REPLAY_FAILED,    /**< anything else: cebus_last_error(), and it was printed */
+};
+
+struct replayer {
+    const struct program *program;
+    cebus_runtime *rt;
+    cebus_custom_op *ops;   /**< by form */
+    cebus_custom_op leaf;   /**< makes a constant */
+    cebus_tensor **handles; /**< by storage; NULL: not there */
+    size_t op;              /**< running now, n_ops past the last: for observers of events */
+};
+
+/** A runtime and the persistent constants. `hook` (may be NULL) gets every event. End it in any
+ * case. */
+enum replay_outcome replayer_begin(struct replayer *replayer, const struct program *program,
+                                   const cebus_runtime_options *options, cebus_event_hook hook,
+                                   void *context);
+/** One pass; it may take `limit_ns` of the device's time (0: any). Waits for the device. */
+enum replay_outcome replayer_pass(struct replayer *replayer, uint64_t limit_ns);
+void replayer_end(struct replayer *replayer);
+
+/** Counters of the runtime. */
+cebus_memory_stats replayer_stats(const struct replayer *replayer);
+
+#endif

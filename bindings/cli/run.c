@@ -1,0 +1,197 @@
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "machine.h"
+#include "message.h"
+
+/** A budget below this is refused by any runtime; nothing that is asked of a run fits in it. */
+#define LEAST_BUDGET 4096
+
+/** Room for rounding of a block, whatever the machine's alignment. */
+#define ROUNDING 4096
+
+static uint64_t host_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/** What both kinds of runs are told alike. */
+static cebus_runtime_options base_options(const struct settings *settings,
+                                          char device[DEVICE_BYTES])
+{
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    machine_device(settings->of[SETTING_MACHINE].text, device);
+    options.device = device;
+    options.threads = 1;
+    return options;
+}
+
+bool run_base(const struct program *program, const struct settings *settings, uint64_t *out_ns)
+{
+    char device[DEVICE_BYTES];
+    struct replayer replayer;
+    cebus_runtime_options options = base_options(settings, device);
+    options.policy = "none";
+    options.layout = "commodity";
+    options.memory_budget = 2 * program->figures.peak_bytes + ROUNDING;
+    enum replay_outcome outcome = replayer_begin(&replayer, program, &options, NULL, NULL);
+    uint64_t start = outcome == REPLAY_DONE ? replayer_stats(&replayer).device_ns : 0;
+    if (outcome == REPLAY_DONE)
+        outcome = replayer_pass(&replayer, 0);
+    if (outcome == REPLAY_DONE)
+        *out_ns = replayer_stats(&replayer).device_ns - start;
+    else if (outcome == REPLAY_NO_MEMORY)
+        complain_cebus("the pass without a budget");
+    replayer_end(&replayer);
+    return outcome == REPLAY_DONE;
+}
+
+/** A run on its way. */
+struct running {
+    const struct program *program;
+    struct run_result *result;
+    struct replayer replayer;
+    cebus_memory_stats before; /**< the pass */
+};
+
+static void on_event(void *context, const cebus_event *event)
+{
+    const struct running *running = context;
+    const struct observer *observer = running->result->options.observer;
+    observer->event(observer->context, event, running->replayer.op);
+}
+
+static cebus_swap read_swap(const struct settings *settings)
+{
+    const char *text = settings->of[SETTING_SWAP].text;
+    if (text == NULL)
+        return CEBUS_SWAP_DEFAULT;
+    return strcmp(text, "on") == 0 ? CEBUS_SWAP_ON : CEBUS_SWAP_OFF;
+}
+
+static enum replay_outcome begin(struct running *running)
+{
+    char device[DEVICE_BYTES];
+    struct run_result *result = running->result;
+    const struct settings *settings = result->options.settings;
+    const char *host = settings->of[SETTING_HOST_BUDGET].text;
+    cebus_runtime_options options = base_options(settings, device);
+    options.policy = result->options.policy;
+    options.layout = settings->of[SETTING_LAYOUT].text;
+    options.memory_budget = result->asked_bytes;
+    options.swap = read_swap(settings);
+    options.host_budget = host != NULL ? settings_bytes(host, 0) : 0;
+    enum replay_outcome outcome =
+        replayer_begin(&running->replayer, running->program, &options,
+                       result->options.observer != NULL ? on_event : NULL, running);
+    if (running->replayer.rt != NULL)
+        result->budget_bytes = cebus_runtime_budget(running->replayer.rt);
+    return outcome;
+}
+
+/** Counters of what happened since `before`; what is a level or a peak stays. */
+static cebus_memory_stats counted_since(const cebus_memory_stats *before, cebus_memory_stats now)
+{
+    now.num_alloc_retries -= before->num_alloc_retries;
+    now.num_ooms -= before->num_ooms;
+    now.calls -= before->calls;
+    now.evictions -= before->evictions;
+    now.dropped_bytes -= before->dropped_bytes;
+    now.eager_drops -= before->eager_drops;
+    now.recomputes -= before->recomputes;
+    now.recompute_ns -= before->recompute_ns;
+    now.compute_ns -= before->compute_ns;
+    now.searches -= before->searches;
+    now.search_ns -= before->search_ns;
+    now.compactions -= before->compactions;
+    now.moved_bytes -= before->moved_bytes;
+    now.fragmentation_ppm_sum -= before->fragmentation_ppm_sum;
+    now.swap_outs -= before->swap_outs;
+    now.swap_ins -= before->swap_ins;
+    now.swapped_out_bytes -= before->swapped_out_bytes;
+    now.swapped_in_bytes -= before->swapped_in_bytes;
+    now.prefetches -= before->prefetches;
+    now.device_ns -= before->device_ns;
+    now.stall_ns -= before->stall_ns;
+    return now;
+}
+
+static void note_last(struct running *running)
+{
+    struct run_result *result = running->result;
+    cebus_memory_stats now = replayer_stats(&running->replayer);
+    result->last = counted_since(&running->before, now);
+    if (now.allocated_bytes_peak > result->peak_bytes)
+        result->peak_bytes = now.allocated_bytes_peak;
+}
+
+static enum replay_outcome run_passes(struct running *running)
+{
+    struct run_result *result = running->result;
+    const struct observer *observer = result->options.observer;
+    const struct settings *settings = result->options.settings;
+    int iterations = settings_iterations(settings);
+    double limit = settings_limit(settings) * (double)result->options.base_ns;
+    enum replay_outcome outcome = REPLAY_DONE;
+    for (int pass = 0; pass < iterations && outcome == REPLAY_DONE; pass++) {
+        cebus_reset_peak_memory_stats(running->replayer.rt);
+        running->before = replayer_stats(&running->replayer);
+        if (observer != NULL && observer->pass != NULL)
+            observer->pass(observer->context, pass);
+        uint64_t start = host_now();
+        outcome = replayer_pass(&running->replayer, limit < 0x1p62 ? (uint64_t)limit : 0);
+        result->host_ns = host_now() - start;
+        note_last(running);
+        if (outcome == REPLAY_DONE)
+            result->pass_ns[result->passes++] = result->last.device_ns;
+    }
+    return outcome;
+}
+
+static void explain_outcome(struct run_result *result, enum replay_outcome outcome)
+{
+    result->feasible = outcome == REPLAY_DONE;
+    if (outcome == REPLAY_THRASHED)
+        result->reason = "thrashed";
+    if (outcome != REPLAY_NO_MEMORY)
+        return;
+    const cebus_error *error = cebus_last_error();
+    result->reason = "out of memory";
+    snprintf(result->oom, sizeof result->oom, "%s: %s", error->op, error->message);
+}
+
+bool run_program(const struct program *program, const struct run_options *options,
+                 struct run_result *out)
+{
+    const struct settings *settings = options->settings;
+    *out = (struct run_result){
+        .options = *options,
+        .asked_bytes = settings_bytes(options->budget, program->figures.peak_bytes),
+        .pass_ns = take(NULL, (size_t)settings_iterations(settings), sizeof(uint64_t)),
+    };
+    if (out->asked_bytes < LEAST_BUDGET) {
+        out->budget_bytes = out->asked_bytes;
+        out->reason = "out of memory";
+        snprintf(out->oom, sizeof out->oom, "a budget below 4 KiB holds no program");
+        return true;
+    }
+    struct running running = {.program = program, .result = out};
+    enum replay_outcome outcome = begin(&running);
+    if (outcome == REPLAY_DONE)
+        outcome = run_passes(&running);
+    explain_outcome(out, outcome);
+    replayer_end(&running.replayer);
+    return outcome != REPLAY_FAILED;
+}
+
+void run_result_free(struct run_result *result)
+{
+    free(result->pass_ns);
+    *result = (struct run_result){0};
+}

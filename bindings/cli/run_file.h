@@ -1,0 +1,47 @@
+/**
+ * run_file.h: a recorded run: JSON lines. The first line says what ran,
+ *
+ *     {"cebus_run": 1, "trace": "a.trace", "policy": "coop", "budget_bytes": 1048576,
+ *      "machine": "titanv-12g"}
+ *
+ * each other line is an event (cebus/log.h): the fields of cebus_event that are not zero, under
+ * their names, `kind` as a word and always there.
+ */
+#ifndef RUN_FILE_H
+#define RUN_FILE_H
+
+#include <stdio.h>
+
+#include "run.h"
+
+struct run_file {
+    const char *path;
+    FILE *file;
+    bool failed; /**< a line could not be written */
+};
+
+/** Creates the file, writes its head. What is wrong is printed, and false returned. */
+bool run_file_begin(struct run_file *file, const char *path, const struct program *program,
+                    const struct settings *settings);
+/** Writes every event of a run to the file. */
+struct observer run_file_observer(struct run_file *file);
+/** Completes it; false when it could not be written (printed). */
+bool run_file_end(struct run_file *file);
+
+/** What the head of a file says; texts are to be freed. */
+struct run_head {
+    char *trace, *policy, *machine;
+    uint64_t budget_bytes;
+};
+
+/** Whether the file's first line is that of a recorded run. */
+bool run_file_is(const char *path);
+/**
+ * Reads a file: its head, then every event is handed to `event`, whose `op` names are valid until
+ * it returns. What is wrong is printed with its line, and false returned. Memory: a line.
+ */
+bool run_file_read(const char *path, struct run_head *out_head,
+                   void (*event)(void *context, const cebus_event *event), void *context);
+void run_head_free(struct run_head *head);
+
+#endif
