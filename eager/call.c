@@ -400,6 +400,7 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
     storage->now = fresh;
     if (f->copies[j] != NULL) {
         cebus_candidate_adopt(f->rt, old, f->copies[j]);
+        cebus_candidate_used(f->rt, old);
         f->copies[j] = NULL;
     }
 }

@@ -213,6 +213,7 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     *out = (cebus_outcome){.floor_op = ""};
     options.policy = trial->policy;
+    options.device = trial->device;
     options.swap = trial->swap;
     options.host_budget = trial->host_budget;
     options.threads = 1;

@@ -12,6 +12,7 @@ typedef struct cebus_trial {
     uint64_t seed;    /**< of the subject */
     size_t steps;
     const char *policy;
+    const char *device; /**< NULL: the CPU */
     cebus_swap swap;
     uint64_t host_budget; /**< 0: the default */
     uint64_t budget; /**< 0: unlimited */

@@ -1,5 +1,6 @@
 #include "test_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@ typedef enum work_kind {
     WORK_POISON
 } work_kind;
 
-/** One queued piece of work. A launch owns copies of its views and attributes. */
+/** One queued piece of work. A launch owns copies of its views and attributes. It starts once each
+ * stream has done as many pieces as `after` says. */
 typedef struct work {
     work_kind kind;
     const cebus_kernel *kernel;
@@ -21,14 +23,20 @@ typedef struct work {
     char *to;
     const char *from;
     uint64_t bytes;
+    uint64_t after[CEBUS_STREAM_COUNT];
 } work;
+
+typedef struct queue {
+    work items[QUEUE_LIMIT]; /* a ring */
+    uint64_t given, done;
+    uint64_t after[CEBUS_STREAM_COUNT]; /* for the next piece */
+} queue;
 
 struct cebus_device {
     cebus_device *cpu; /* the device that does the work */
-    work queue[QUEUE_LIMIT];
-    size_t count;
+    queue queues[CEBUS_STREAM_COUNT];
+    uint64_t random;
     cebus_status failed; /* of a kernel that ran late */
-    uint64_t marks[CEBUS_STREAM_COUNT];
 };
 
 cebus_test_device_faults cebus_test_faults;
@@ -79,18 +87,63 @@ static void run_work(cebus_device *device, const work *w)
     free(w->owned);
 }
 
-static void drain(cebus_device *device)
+static bool may_start(const cebus_device *device, const queue *q)
 {
-    for (size_t i = 0; i < device->count; i++)
-        run_work(device, &device->queue[i]);
-    device->count = 0;
+    if (q->done == q->given)
+        return false;
+    const work *next = &q->items[q->done % QUEUE_LIMIT];
+    for (int on = 0; on < CEBUS_STREAM_COUNT; on++) {
+        if (device->queues[on].done < next->after[on])
+            return false;
+    }
+    return true;
 }
 
-static void enqueue(cebus_device *device, const work *w)
+/** Runs one piece of work of any stream that may start, whichever chance says. */
+static void run_any(cebus_device *device)
 {
-    if (device->count == QUEUE_LIMIT)
-        drain(device);
-    device->queue[device->count++] = *w;
+    device->random = device->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    unsigned first = (unsigned)(device->random >> 33) % CEBUS_STREAM_COUNT;
+    for (unsigned i = 0; i < CEBUS_STREAM_COUNT; i++) {
+        queue *q = &device->queues[(first + i) % CEBUS_STREAM_COUNT];
+        if (!may_start(device, q))
+            continue;
+        run_work(device, &q->items[q->done % QUEUE_LIMIT]);
+        q->done++;
+        return;
+    }
+    fputs("test device: the streams wait for each other\n", stderr);
+    abort();
+}
+
+static void run_until(cebus_device *device, cebus_stream stream, uint64_t mark)
+{
+    while (device->queues[stream].done < mark)
+        run_any(device);
+}
+
+/** All that the stream was given, and what it was told to wait for next. */
+static void finish_stream(cebus_device *device, cebus_stream stream)
+{
+    run_until(device, stream, device->queues[stream].given);
+    for (int on = 0; on < CEBUS_STREAM_COUNT; on++)
+        run_until(device, on, device->queues[stream].after[on]);
+}
+
+static void drain(cebus_device *device)
+{
+    for (int stream = 0; stream < CEBUS_STREAM_COUNT; stream++)
+        run_until(device, stream, device->queues[stream].given);
+}
+
+static void enqueue(cebus_device *device, cebus_stream stream, work w)
+{
+    queue *q = &device->queues[stream];
+    if (q->given - q->done == QUEUE_LIMIT)
+        run_until(device, stream, q->done + 1);
+    memcpy(w.after, q->after, sizeof w.after);
+    q->items[q->given % QUEUE_LIMIT] = w;
+    q->given++;
     if (!defer)
         drain(device);
 }
@@ -127,13 +180,18 @@ static void test_slab_release(cebus_device *device, char *base, uint64_t bytes)
     cebus_device_cpu.slab_release(device->cpu, base, bytes);
 }
 
-static cebus_status test_synchronize(cebus_device *device)
+static cebus_status take_failure(cebus_device *device)
 {
-    drain(device);
     cebus_status failed = device->failed;
     device->failed = CEBUS_OK;
     return failed == CEBUS_OK ? CEBUS_OK
                               : cebus_fail(failed, "device test", "a kernel failed earlier");
+}
+
+static cebus_status test_synchronize(cebus_device *device)
+{
+    drain(device);
+    return take_failure(device);
 }
 
 static cebus_status test_copy(cebus_device *device, void *to, const void *from, uint64_t bytes,
@@ -142,7 +200,8 @@ static cebus_status test_copy(cebus_device *device, void *to, const void *from, 
     if (strikes(&cebus_test_faults.copy_at))
         return cebus_fail(CEBUS_DEVICE_ERROR, "device test", "a copy was ordered to fail");
     if (kind == CEBUS_COPY_TO_HOST) {
-        cebus_status status = test_synchronize(device);
+        finish_stream(device, CEBUS_STREAM_COMPUTE);
+        cebus_status status = take_failure(device);
         if (status == CEBUS_OK)
             memcpy(to, from, bytes);
         return status;
@@ -154,47 +213,40 @@ static cebus_status test_copy(cebus_device *device, void *to, const void *from, 
             return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "no host memory");
         w.from = memcpy(w.owned, from, bytes);
     }
-    enqueue(device, &w);
+    enqueue(device, CEBUS_STREAM_COMPUTE, w);
     return CEBUS_OK;
 }
 
-/** All streams are one queue. */
 static cebus_status test_copy_async(cebus_device *device, cebus_stream stream, void *to,
                                     const void *from, uint64_t bytes, cebus_copy_kind kind)
 {
     (void)kind;
     if (strikes(&cebus_test_faults.copy_at))
         return cebus_fail(CEBUS_DEVICE_ERROR, "device test", "a copy was ordered to fail");
-    enqueue(device, &(work){.kind = WORK_COPY, .to = to, .from = from, .bytes = bytes});
-    device->marks[stream]++;
+    enqueue(device, stream, (work){.kind = WORK_COPY, .to = to, .from = from, .bytes = bytes});
     return CEBUS_OK;
 }
 
 static uint64_t test_stream_mark(cebus_device *device, cebus_stream stream)
 {
-    return device->marks[stream];
+    return device->queues[stream].given;
 }
 
 static void test_stream_wait(cebus_device *device, cebus_stream stream, cebus_stream on,
                              uint64_t mark)
 {
-    (void)device;
-    (void)stream;
-    (void)on;
-    (void)mark;
+    uint64_t *after = &device->queues[stream].after[on];
+    *after = mark > *after ? mark : *after;
 }
 
 static bool test_stream_reached(cebus_device *device, cebus_stream stream, uint64_t mark)
 {
-    (void)stream;
-    return mark == 0 || device->count == 0;
+    return device->queues[stream].done >= mark;
 }
 
 static cebus_status test_stream_await(cebus_device *device, cebus_stream stream, uint64_t mark)
 {
-    (void)stream;
-    (void)mark;
-    drain(device);
+    run_until(device, stream, mark);
     return CEBUS_OK;
 }
 
@@ -210,8 +262,8 @@ static void test_host_free(cebus_device *device, void *pointer, uint64_t bytes)
 
 static uint64_t test_discard(cebus_device *device, cebus_stream stream, char *at, uint64_t bytes)
 {
-    enqueue(device, &(work){.kind = WORK_POISON, .to = at, .bytes = bytes});
-    return ++device->marks[stream];
+    enqueue(device, stream, (work){.kind = WORK_POISON, .to = at, .bytes = bytes});
+    return device->queues[stream].given;
 }
 
 static void *test_context(cebus_device *device)
@@ -268,8 +320,7 @@ static cebus_status test_launch(cebus_device *device, const cebus_kernel *kernel
     work w = {.kind = WORK_LAUNCH, .kernel = kernel};
     if (!own_launch(launch, &w))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "no host memory");
-    enqueue(device, &w);
-    device->marks[CEBUS_STREAM_COMPUTE]++;
+    enqueue(device, CEBUS_STREAM_COMPUTE, w);
     *out_ns = test_clock(device, CEBUS_STREAM_COMPUTE) - start;
     return CEBUS_OK;
 }

@@ -1,8 +1,9 @@
 /**
  * test_device.h: the CPU device behind a deferred queue, with faults to order.
  *
- * Launches, copies on the device and discards are queued and run late, in order: what touches
- * bytes after they were given up finds poison, what forgets to wait finds old bytes. The n-th
+ * Launches, copies and discards are queued and run late: each stream in order, the streams against
+ * each other as chance will have it within what they were told to wait for. What touches bytes
+ * after they were given up finds poison, what forgets to wait finds old bytes. The n-th
  * launch, copy or slab reservation can be made to fail. Registered as "test" by
  * cebus_test_device_register(); its state is process-wide, for one runtime at a time.
  */

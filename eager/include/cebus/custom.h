@@ -72,7 +72,8 @@ typedef struct cebus_custom_op {
 } cebus_custom_op;
 
 /**
- * Calls a custom op: at most 1024 inputs (64 if it has a gradient) and 64 outputs. `attrs` are plain bytes, copied.
+ * Calls a custom op: at most 1024 inputs (64 if it has a gradient) and 64 outputs. `attrs` are
+ * plain bytes, copied.
  * out[0..n_out) are new references; for mutated inputs, to those tensors.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_call_custom(cebus_runtime *rt,
