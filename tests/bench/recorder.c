@@ -133,9 +133,10 @@ void bench_recorder_play(void)
 {
     for (size_t i = 0; i < recorder.n; i++) {
         const deed *d = &recorder.deeds[i];
+        uint64_t ns;
         cebus_status status =
             d->kernel != NULL
-                ? cebus_device_cpu.launch(recorder.device, d->kernel, &d->launch)
+                ? cebus_device_cpu.launch(recorder.device, d->kernel, &d->launch, &ns)
                 : cebus_device_cpu.copy(recorder.device, d->to, d->from, d->bytes, d->kind);
         if (status != CEBUS_OK) {
             fprintf(stderr, "recorder: %s failed\n", d->kernel != NULL ? d->kernel->op : "a copy");
