@@ -18,6 +18,7 @@
  *   unet-bn       networks over images, SGD with momentum
  *   bert          an encoder that learns masked symbols and the next sentence; AdamW
  *   bilstm        lstm in both directions over features
+ *   lstm-cells    lstm step by step, its inputs not multiplied at once
  *   treelstm      a TreeLSTM over complete trees, in batches
  *   gan           two networks against each other, the second one unrolled; two optimizers
  *

@@ -37,7 +37,8 @@ extern const cebus_model_kind cebus_model_mlp, cebus_model_cnn, cebus_model_gpt,
     cebus_model_unet, cebus_model_tree, cebus_model_resnet18, cebus_model_vgg16,
     cebus_model_resnet50, cebus_model_resnet152, cebus_model_wresnet152, cebus_model_resnet_cifar,
     cebus_model_densenet121, cebus_model_inceptionv3, cebus_model_inceptionv4, cebus_model_unet_bn,
-    cebus_model_bert, cebus_model_bilstm, cebus_model_treelstm, cebus_model_gan;
+    cebus_model_bert, cebus_model_bilstm, cebus_model_lstm_cells, cebus_model_treelstm,
+    cebus_model_gan;
 
 /** Tensors, as many as come. */
 typedef struct cebus_model_tensors {

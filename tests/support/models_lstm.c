@@ -8,6 +8,9 @@
  *
  * bilstm: the same in both directions (Schuster and Paliwal, IEEE Trans. Signal Processing 1997),
  * over features.
+ *
+ * lstm-cells: the same step by step, a product with the input of each, and one prediction after the
+ * last; so DTR unrolls it (Kirisame et al., ICLR 2021). One direction.
  */
 enum {
     WEIGHTS = 4,
@@ -62,6 +65,16 @@ static cebus_tensor *embed(cebus_model *model)
     return x;
 }
 
+static void take_weights(cebus_model *model, cebus_recurrent_weights *weights)
+{
+    for (int64_t i = 0; i < layers(model) * directions(model); i++) {
+        weights[i].w_ih = cebus_layer_parameter(model);
+        weights[i].w_hh = cebus_layer_parameter(model);
+        weights[i].b_ih = cebus_layer_parameter(model);
+        weights[i].b_hh = cebus_layer_parameter(model);
+    }
+}
+
 static cebus_tensor *recur(cebus_model *model, cebus_tensor *x)
 {
     const cebus_model_config *c = &model->config;
@@ -71,12 +84,7 @@ static cebus_tensor *recur(cebus_model *model, cebus_tensor *x)
                                        .training = true};
     cebus_recurrent_weights weights[2 * MAX_LAYERS];
     cebus_recurrent_result result = {0};
-    for (int64_t i = 0; i < layers(model) * directions(model); i++) {
-        weights[i].w_ih = cebus_layer_parameter(model);
-        weights[i].w_hh = cebus_layer_parameter(model);
-        weights[i].b_ih = cebus_layer_parameter(model);
-        weights[i].b_hh = cebus_layer_parameter(model);
-    }
+    take_weights(model, weights);
     if (x != NULL)
         cebus_layer_ok(model, cebus_lstm(model->rt, x, NULL, weights, &options, &result));
     cebus_tensor_release(x);
@@ -116,4 +124,56 @@ const cebus_model_kind cebus_model_bilstm = {
                  .drawn = true},
     .build = build,
     .loss = loss,
+};
+
+/** One step of a layer: x is taken over, the new h handed out, the state replaced. */
+static cebus_tensor *run_cell(cebus_model *model, cebus_tensor *x,
+                              const cebus_recurrent_weights *weights, cebus_lstm_state *state)
+{
+    cebus_lstm_state next = {NULL, NULL};
+    if (x != NULL)
+        cebus_layer_ok(
+            model, cebus_lstm_cell(model->rt, x, state->h != NULL ? state : NULL, weights, &next));
+    cebus_tensor_release(x);
+    cebus_tensor_release(state->h);
+    cebus_tensor_release(state->c);
+    *state = next;
+    return cebus_tensor_retain(next.h);
+}
+
+static cebus_tensor *cells_loss(cebus_model *model)
+{
+    const cebus_model_config *c = &model->config;
+    cebus_recurrent_weights weights[2 * MAX_LAYERS];
+    cebus_lstm_state states[MAX_LAYERS] = {{NULL, NULL}};
+    cebus_tensor *inputs = embed(model), *last = NULL;
+    cebus_tensor *target = cebus_layer_labels(model, c->classes, 1, &c->batch);
+    take_weights(model, weights);
+    for (int64_t step = 0; step < c->length && inputs != NULL; step++) {
+        cebus_tensor *x = NULL;
+        cebus_layer_ok(model, cebus_select(model->rt, inputs, 0, step, &x));
+        for (int64_t i = 0; i < layers(model); i++)
+            x = run_cell(model, x, &weights[i], &states[i]);
+        cebus_tensor_release(last);
+        last = x;
+    }
+    cebus_tensor_release(inputs);
+    for (int64_t i = 0; i < layers(model); i++) {
+        cebus_tensor_release(states[i].h);
+        cebus_tensor_release(states[i].c);
+    }
+    return cebus_layer_cross_entropy(model, cebus_layer_linear(model, last), target);
+}
+
+const cebus_model_kind cebus_model_lstm_cells = {
+    .name = "lstm-cells",
+    .defaults = {.batch = 16,
+                 .width = 8,
+                 .depth = 2,
+                 .length = 12,
+                 .classes = 10,
+                 .input = 6,
+                 .drawn = true},
+    .build = build,
+    .loss = cells_loss,
 };

@@ -113,13 +113,17 @@ static state grow(cebus_model *model, const parts *p, cebus_tensor *inputs, int6
 
 static cebus_tensor *loss(cebus_model *model)
 {
+    enum {
+        MAX_LEVELS = 24
+    };
     const cebus_model_config *c = &model->config;
-    const int64_t shape[] = {((int64_t)1 << c->depth) - 1, c->batch, c->input};
+    const int64_t levels = c->depth < MAX_LEVELS ? c->depth : MAX_LEVELS;
+    const int64_t shape[] = {((int64_t)1 << levels) - 1, c->batch, c->input};
     cebus_tensor *inputs = cebus_layer_noise(model, 3, shape);
     cebus_tensor *target = cebus_net_targets(model);
     parts p = take_parts(model);
     int64_t next = 0;
-    state root = grow(model, &p, inputs, c->depth, &next);
+    state root = grow(model, &p, inputs, levels, &next);
     cebus_tensor_release(inputs);
     cebus_tensor_release(root.c);
     cebus_tensor *logits = cebus_net_linear(model, root.h, c->width, c->classes);
