@@ -1,5 +1,7 @@
 #include "eager/tensor.h"
 
+#include <stdio.h>
+
 #include "eager/autograd/node.h"
 #include "eager/residency.h"
 #include "eager/view.h"
@@ -212,4 +214,59 @@ bool cebus_tensor_is_persistent(const cebus_tensor *tensor)
     bool persistent = tensor->storage->persistent;
     cebus_runtime_unlock(tensor->rt);
     return persistent;
+}
+
+static cebus_status check_all(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n,
+                              const char *op)
+{
+    cebus_status status = CEBUS_OK;
+    for (size_t i = 0; i < n && status == CEBUS_OK; i++) {
+        char what[40];
+        snprintf(what, sizeof what, "tensor %zu", i);
+        if (tensors[i] != NULL)
+            status = cebus_tensor_check(rt, tensors[i], op, what);
+    }
+    return status;
+}
+
+static cebus_status restore(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n,
+                            const char *op)
+{
+    if (n > SIZE_MAX / sizeof(cebus_candidate *))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%zu tensors are too many", n);
+    cebus_candidate **versions = cebus_pool_alloc(&rt->pool, n * sizeof *versions);
+    if (versions == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory for a list of %zu", n);
+    for (size_t i = 0; i < n; i++)
+        versions[i] = tensors[i] != NULL ? tensors[i]->storage->now : NULL;
+    cebus_status status = cebus_residency_begin(rt, versions, n, op);
+    for (size_t i = 0; i < n && status == CEBUS_OK; i++) {
+        if (versions[i] != NULL)
+            cebus_candidate_touch(rt, versions[i]);
+    }
+    if (status == CEBUS_OK)
+        cebus_residency_end(rt, versions, n);
+    cebus_pool_free_object(&rt->pool, versions, n * sizeof *versions);
+    return status;
+}
+
+cebus_status cebus_tensors_restore(cebus_tensor *const *tensors, size_t n)
+{
+    static const char op[] = "restore";
+    size_t first = 0;
+    if (tensors == NULL && n > 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "tensors is NULL");
+    while (first < n && tensors[first] == NULL)
+        first++;
+    if (first == n)
+        return CEBUS_OK;
+    cebus_runtime *rt = tensors[first]->rt;
+    cebus_status status = cebus_runtime_lock(rt, op);
+    if (status != CEBUS_OK)
+        return status;
+    status = check_all(rt, tensors, n, op);
+    if (status == CEBUS_OK)
+        status = restore(rt, tensors, n, op);
+    cebus_runtime_unlock(rt);
+    return status;
 }

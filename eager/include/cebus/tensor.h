@@ -105,6 +105,14 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_map(cebus_tensor *tensor, c
 CEBUS_API void cebus_tensor_unmap(cebus_tensor *tensor);
 
 /**
+ * Brings back what of these tensors was given up, so that all are resident at once (NULL entries
+ * allowed). Later calls may give them up again. CEBUS_OUT_OF_MEMORY when they do not fit together;
+ * then some of them are back, and nothing is lost.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensors_restore(cebus_tensor *const *tensors,
+                                                              size_t n);
+
+/**
  * Declares a storage persistent (a parameter, optimizer state, a buffer): it stays at one address
  * in the persistent zone, is never given up, and in-place writes go to it directly.
  */

@@ -54,6 +54,27 @@ Test(budget, none_reports_instead)
     cebus_runtime_destroy(rt);
 }
 
+Test(budget, restores_all_at_once)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 1), *y[9] = {NULL};
+    make_held(rt, x, y, 8);
+    OK(cebus_runtime_trim(rt));
+    OK(cebus_tensors_restore(y, 7));
+    for (int i = 0; i < 7; i++)
+        cr_expect(cebus_tensor_is_resident(y[i]));
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs 4096", cebus_tensors_restore(y, 8));
+    for (int i = 0; i < 8; i++)
+        cr_expect_eq(at(y[i], 7), 1 + (float)i);
+    OK(cebus_tensors_restore(y + 8, 1));
+    OK(cebus_tensors_restore(NULL, 0));
+    FAILS(CEBUS_INVALID_ARGUMENT, "NULL", cebus_tensors_restore(NULL, 1));
+    for (int i = 0; i < 8; i++)
+        cebus_tensor_release(y[i]);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
 Test(budget, shrinks_at_once_and_grows_again)
 {
     cebus_runtime *rt = open_runtime(16 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
