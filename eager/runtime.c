@@ -398,6 +398,8 @@ cebus_status cebus_iteration_mark(cebus_runtime *rt)
         return status;
     rt->stats.iterations++;
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_MARK});
+    if (rt->recorder != NULL)
+        cebus_record_mark(rt);
     cebus_runtime_unlock(rt);
     return CEBUS_OK;
 }

@@ -398,35 +398,33 @@ bool cebus_trace_dtr_next(cebus_trace_source *source, cebus_entry *out, bool *ou
     return true;
 }
 
-/** Lines before START are not held to anything, not even to being JSON. */
-static bool is_start(const char *line, size_t bytes)
+/** Lines before START are looked at only where the word is in them. */
+static bool find_start(cebus_trace_source *source, const char *line, size_t bytes, bool *out_found)
 {
     json_t *field[KEY_COUNT];
+    *out_found = false;
     if (memmem(line, bytes, "START", 5) == NULL)
+        return true;
+    if (!cebus_trace_parse(source, line, bytes))
         return false;
-    json_t *root = json_loadb(line, bytes, 0, NULL);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return false;
-    }
-    cebus_trace_members(root, keys, KEY_COUNT, field);
+    cebus_trace_members(source->root, keys, KEY_COUNT, field);
     const char *name = json_string_value(field[KEY_INSTRUCTION]);
     const char *annotation = json_string_value(field[KEY_ANNOTATION]);
-    bool found = name != NULL && strcmp(name, "ANNOTATE") == 0 && annotation != NULL &&
+    *out_found = name != NULL && strcmp(name, "ANNOTATE") == 0 && annotation != NULL &&
                  strcmp(annotation, "START") == 0;
-    json_decref(root);
-    return found;
+    return true;
 }
 
 bool cebus_trace_dtr_start(cebus_trace_source *source)
 {
     const char *line;
     size_t bytes;
-    bool end = false;
+    bool end = false, found = false;
     while (!end) {
-        if (!cebus_trace_next_line(source, &line, &bytes, &end))
+        if (!cebus_trace_next_line(source, &line, &bytes, &end) ||
+            (!end && !find_start(source, line, bytes, &found)))
             return false;
-        if (!end && is_start(line, bytes))
+        if (found)
             return true;
     }
     if (source->items == 0)

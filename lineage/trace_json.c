@@ -1,10 +1,12 @@
 /**
  * trace_json.c: one line of a trace as a JSON object, and what its members hold.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "lineage/trace_source.h"
+
+/** What the parser's buffer for a token holds without growing, its end included. */
+#define PARSER_BUFFER 16
 
 static bool is_blank(const char *line, size_t bytes)
 {
@@ -58,9 +60,71 @@ static bool refuse_json(cebus_trace_source *source, const json_error_t *error)
                               error->column);
 }
 
-static bool parse(cebus_trace_source *source, const char *line, size_t bytes)
+static size_t count_digits(long long number)
+{
+    size_t count = 1;
+    for (; number > 9 || number < -9; number /= 10)
+        count++;
+    return count;
+}
+
+/** Characters of all strings, keys included, and digits of all integers in `json`. */
+static size_t count_parsed(const json_t *json)
+{
+    size_t count = 0, i;
+    const char *key;
+    json_t *value;
+    switch (json_typeof(json)) {
+    case JSON_OBJECT:
+        json_object_foreach((json_t *)json, key, value) count += strlen(key) + count_parsed(value);
+        return count;
+    case JSON_ARRAY:
+        json_array_foreach(json, i, value) count += count_parsed(value);
+        return count;
+    case JSON_STRING:
+        return json_string_length(json);
+    case JSON_INTEGER:
+        return count_digits((long long)json_integer_value(json));
+    default:
+        return 0;
+    }
+}
+
+/** The same in the text; false where escapes and fractions make counting vain, and where no token
+ * is long. */
+static bool count_written(const char *line, size_t bytes, size_t *out)
+{
+    size_t count = 0, token = 0, longest = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < bytes; i++) {
+        bool digit = !in_string && line[i] >= '0' && line[i] <= '9';
+        if (line[i] == '\\' ||
+            (!in_string && (line[i] == '.' || (token > 0 && (line[i] | 32) == 'e'))))
+            return false;
+        if (line[i] == '"')
+            in_string = !in_string;
+        token = digit || (in_string && line[i] != '"') ? token + 1 : 0;
+        count += token > 0;
+        longest = token > longest ? token : longest;
+    }
+    *out = count;
+    return longest + 2 > PARSER_BUFFER;
+}
+
+/**
+ * The parser keeps a token in a buffer that grows. Where it cannot grow, jansson (2.14) leaves a
+ * character out and goes on: what it made of the line must be as long as the line.
+ */
+static bool lost_characters(const char *line, size_t bytes, const json_t *root)
+{
+    size_t written;
+    return count_written(line, bytes, &written) && written != count_parsed(root);
+}
+
+bool cebus_trace_parse(cebus_trace_source *source, const char *line, size_t bytes)
 {
     json_error_t error;
+    json_decref(source->root);
     memset(&error, 0, sizeof error);
     source->root = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &error);
     if (source->root == NULL)
@@ -68,18 +132,16 @@ static bool parse(cebus_trace_source *source, const char *line, size_t bytes)
     if (!json_is_object(source->root))
         return cebus_trace_refuse(source,
                                   "the line is a list; each line must be one object, {...}");
-    return true;
+    return !lost_characters(line, bytes, source->root) || cebus_trace_no_memory(source);
 }
 
 bool cebus_trace_read_object(cebus_trace_source *source, bool *out_end)
 {
     const char *line;
     size_t bytes;
-    json_decref(source->root);
-    source->root = NULL;
     if (!cebus_trace_next_line(source, &line, &bytes, out_end))
         return false;
-    return *out_end || parse(source, line, bytes);
+    return *out_end || cebus_trace_parse(source, line, bytes);
 }
 
 void cebus_trace_members(const json_t *object, const char *const *names, size_t n, json_t **out)

@@ -63,6 +63,8 @@ bool cebus_trace_no_memory(cebus_trace_source *source);
 /** The next line with content, counted; *out_end: there is none. */
 bool cebus_trace_next_line(cebus_trace_source *source, const char **out, size_t *out_bytes,
                            bool *out_end);
+/** A line as source->root, an object. */
+bool cebus_trace_parse(cebus_trace_source *source, const char *line, size_t bytes);
 /**
  * Reads the next line with content into source->root, an object; *out_end: there is none.
  */
