@@ -2,8 +2,10 @@
 
 #include <time.h>
 
+#include "eager/compaction.h"
 #include "eager/storage.h"
 #include "eager/swap.h"
+#include "lineage/cost.h"
 #include "lineage/version.h"
 
 static void report_eviction(cebus_runtime *rt, const cebus_candidate *victim,
@@ -138,14 +140,55 @@ static cebus_status status_of(cebus_place_result placed, const char *op)
     return placed == CEBUS_PLACED ? CEBUS_OK : CEBUS_OUT_OF_MEMORY;
 }
 
+/** What it takes to bring back a victim: its own run, or its copies. Prices count what is absent
+ * around it, too, and would have blocks moved for what is paid once for many. */
+static uint64_t own_cost(const cebus_block *block)
+{
+    const cebus_candidate *candidate = block->owner;
+    return candidate->method == CEBUS_GO_SWAP ? block->weight : cebus_cost_own(&candidate->value);
+}
+
+static uint64_t regeneration_cost(const cebus_victims *victims)
+{
+    uint64_t ns = 0;
+    for (const cebus_block *block = victims->first;; block = block->next) {
+        if (block->state == CEBUS_BLOCK_EVICTABLE)
+            ns += own_cost(block);
+        if (block == victims->last)
+            return ns;
+    }
+}
+
+static cebus_place_result place_by_moving(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
+                                          cebus_block **out)
+{
+    rt->rung = CEBUS_RUNG_COMPACT;
+    if (cebus_compaction_run(rt, bytes) != CEBUS_OK)
+        return CEBUS_PLACE_FULL;
+    return cebus_arena_place(&rt->arena, bytes, zone, out);
+}
+
+/**
+ * Evicts what the policy chooses until the request fits. Once enough is free in all, but apart,
+ * each further victim only pays for an address: when together they would cost more than moving
+ * blocks does, blocks are moved.
+ */
 static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                      cebus_block **out)
 {
+    uint64_t paid = 0;
     cebus_place_result result = CEBUS_PLACE_FULL;
     while (result == CEBUS_PLACE_FULL) {
+        uint64_t moving = cebus_compaction_cost(rt, bytes);
         cebus_victims victims = choose(rt, bytes);
         if (victims.first == NULL)
             break;
+        paid += moving != UINT64_MAX ? regeneration_cost(&victims) : 0;
+        if (paid > moving) {
+            result = place_by_moving(rt, bytes, zone, out);
+            if (result != CEBUS_PLACE_FULL)
+                break;
+        }
         cebus_block *hole = cebus_ladder_evict(rt, &victims);
         result = hole->state == CEBUS_BLOCK_FREE && hole->bytes >= bytes
                      ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
@@ -191,61 +234,6 @@ static bool rung_cut(cebus_runtime *rt)
     return freed;
 }
 
-static cebus_status move_block(cebus_runtime *rt, const cebus_move *move)
-{
-    const cebus_candidate *owner = move->block->owner;
-    rt->stats.moved_bytes += move->block->bytes;
-    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_MOVED,
-                                       .memory_class = cebus_memory_class_of(owner),
-                                       .value = owner != NULL ? owner->serial : 0,
-                                       .bytes = move->block->bytes,
-                                       .offset = move->to,
-                                       .from = move->from});
-    return rt->device_ops->copy(rt->device, rt->base + move->to, rt->base + move->from,
-                                move->block->bytes, CEBUS_COPY_ON_DEVICE);
-}
-
-/** Blocks are moved by the compute stream: it waits for all copies before, and all later copies
- * wait for it. */
-static void join_streams(cebus_runtime *rt)
-{
-    for (cebus_stream on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++)
-        rt->device_ops->stream_wait(rt->device, CEBUS_STREAM_COMPUTE, on,
-                                    rt->device_ops->stream_mark(rt->device, on));
-}
-
-static void fence_all(cebus_runtime *rt)
-{
-    uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
-    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next)
-        block->fence[CEBUS_STREAM_COMPUTE] = mark;
-}
-
-static cebus_status compact(cebus_runtime *rt, uint64_t bytes)
-{
-    cebus_move move = {0};
-    uint64_t before = rt->stats.moved_bytes;
-    rt->stats.compactions++;
-    while (!cebus_arena_fits(&rt->arena, bytes) &&
-           cebus_arena_next_move(&rt->arena, move.block, &move)) {
-        cebus_status status = move_block(rt, &move);
-        if (status != CEBUS_OK)
-            return status;
-        cebus_arena_move(&rt->arena, &move);
-    }
-    cebus_event_emit(
-        rt, (cebus_event){.kind = CEBUS_EVENT_COMPACTED, .bytes = rt->stats.moved_bytes - before});
-    return CEBUS_OK;
-}
-
-cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes)
-{
-    join_streams(rt);
-    cebus_status status = compact(rt, bytes);
-    fence_all(rt);
-    return status;
-}
-
 /** Gives up the cheapest, wherever they lie, and moves blocks together, until the request fits:
  * blocks that must not move may keep the holes on their two sides apart. */
 static cebus_status rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, unsigned how,
@@ -255,7 +243,7 @@ static cebus_status rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone z
     for (;;) {
         uint64_t idle = cebus_arena_free_bytes(&rt->arena);
         if (idle >= rounded) {
-            cebus_status status = cebus_ladder_compact(rt, bytes);
+            cebus_status status = cebus_compaction_run(rt, bytes);
             if (status == CEBUS_OK)
                 status = status_of(cebus_arena_place(&rt->arena, bytes, zone, out), "compaction");
             if (status != CEBUS_OUT_OF_MEMORY)

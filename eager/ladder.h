@@ -2,7 +2,8 @@
  * ladder.h: how a request for bytes is met when memory is short. The only loop in the library that
  * evicts. Rungs, each counted in the statistics:
  *
- *   free block -> the policy's victims -> cut lineage that only keeps leaves alive
+ *   free block -> the policy's victims, or blocks moved together where that costs less
+ *     -> cut lineage that only keeps leaves alive
  *     -> evict the cheapest and compact -> the same with leaf gradients
  *     -> CEBUS_OUT_OF_MEMORY with a report
  *
@@ -31,9 +32,6 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
 
 /** Drops everything that can go now. */
 void cebus_ladder_evict_all(cebus_runtime *rt);
-
-/** Slides movable blocks down until `bytes` fit (UINT64_MAX: all the way). */
-cebus_status cebus_ladder_compact(cebus_runtime *rt, uint64_t bytes);
 
 /** Writes the out-of-memory report and fails with CEBUS_OUT_OF_MEMORY (oom.c). */
 cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op);

@@ -168,11 +168,12 @@ static cebus_status replay_call(cebus_runtime *rt, cebus_call *call)
     return CEBUS_OK;
 }
 
-/** Versions the call read, that nobody holds and nothing later in the list reads, go at once. */
+/** Versions the call read, that nobody wants and nothing later in the list reads, go at once. What
+ * another absent value will be made of stays while there is room. */
 static void settle_inputs(cebus_runtime *rt, const cebus_call *call)
 {
     for (uint32_t i = 0; i < call->n_in; i++) {
-        if (call->in[i].value != NULL)
+        if (call->in[i].value != NULL && !cebus_value_is_wanted(call->in[i].value))
             cebus_candidate_settle(rt, cebus_candidate_of(call->in[i].value));
     }
 }

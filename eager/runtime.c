@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "eager/compaction.h"
 #include "eager/custom.h"
 #include "eager/host.h"
 #include "eager/ladder.h"
@@ -253,10 +254,10 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
             return cebus_oom_fail(rt, rt->arena.used_bytes, op);
         cebus_ladder_evict(rt, &victims);
     }
-    cebus_status status = cebus_ladder_compact(rt, UINT64_MAX);
+    cebus_status status = cebus_compaction_run(rt, UINT64_MAX);
     if (status == CEBUS_OK && cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED) {
         cebus_ladder_evict_all(rt);
-        status = cebus_ladder_compact(rt, UINT64_MAX);
+        status = cebus_compaction_run(rt, UINT64_MAX);
         if (status == CEBUS_OK && cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED)
             status = cebus_oom_fail(rt, rt->arena.used_bytes, op);
     }

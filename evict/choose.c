@@ -16,9 +16,12 @@ static bool may_go(const cebus_chooser *chooser, const cebus_candidate *candidat
            (!candidate->gradient || chooser->last_resort);
 }
 
-/** What the policy says, out of the values' memory where that is the neighbourhood's cost. */
+/** What the policy says, out of the values' memory where that is the neighbourhood's cost. What a
+ * replay left behind and nobody wants any more goes for nothing. */
 static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
 {
+    if (!cebus_value_is_wanted(&candidate->value))
+        return 0;
     if (chooser->policy->weight == cebus_policy_weight_neighbourhood)
         return cebus_cost_price(chooser->lineage, &candidate->value);
     return chooser->policy->weight(chooser->lineage, candidate);
@@ -162,12 +165,18 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes)
                            .next_price = best[1].first != NULL ? best[1].price : 0};
 }
 
+/** Where addresses do not matter there are no windows: one victim at a time. */
+static bool is_commodity(const cebus_chooser *chooser)
+{
+    return chooser->arena->commodity && chooser->policy->unit != CEBUS_UNIT_NONE;
+}
+
 cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes)
 {
     cebus_victims victims = {0};
-    if (chooser->policy->unit == CEBUS_UNIT_ONE)
+    if (chooser->policy->unit == CEBUS_UNIT_ONE || is_commodity(chooser))
         choose_lowest(chooser, false, bytes, &victims, 1);
-    if (chooser->policy->unit != CEBUS_UNIT_WINDOW)
+    if (chooser->policy->unit != CEBUS_UNIT_WINDOW || is_commodity(chooser))
         return victims;
     price_blocks(chooser);
     return best_window(chooser, bytes);

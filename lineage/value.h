@@ -59,6 +59,9 @@ static inline bool cebus_value_is_present(const cebus_value *value)
     return value->resident || value->swapped;
 }
 
+/** True if somebody holds it, or an absent value that is made of it. O(readers). */
+bool cebus_value_is_wanted(const cebus_value *value);
+
 /** True if its bytes may be given up and rebuilt by a replay. */
 static inline bool cebus_value_is_replayable(const cebus_value *value)
 {

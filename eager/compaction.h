@@ -1,0 +1,20 @@
+/**
+ * compaction.h: makes one hole of several by sliding blocks down over the free bytes before them,
+ * on the compute stream.
+ */
+#ifndef CEBUS_EAGER_COMPACTION_H
+#define CEBUS_EAGER_COMPACTION_H
+
+#include "eager/runtime.h"
+
+/**
+ * Moves as little as it takes for a hole of `bytes`; where no run of blocks can yield one, slides
+ * everything down (as with UINT64_MAX). CEBUS_OK whether or not it fits then; a copy that fails
+ * leaves the blocks moved so far where they are.
+ */
+cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes);
+
+/** ns that takes, UINT64_MAX when free bytes alone do not do. O(blocks). */
+uint64_t cebus_compaction_cost(const cebus_runtime *rt, uint64_t bytes);
+
+#endif

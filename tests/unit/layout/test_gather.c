@@ -1,0 +1,104 @@
+#include "layout/gather.h"
+#include "random.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(gather);
+
+#define UNIT 64
+#define BLOCKS 24
+
+typedef struct field {
+    cebus_pool pool;
+    cebus_arena arena;
+} field;
+
+/** Used and free blocks of random lengths in turn, some of them not to be moved. */
+static void lay(field *f, uint64_t *seed)
+{
+    cebus_block *blocks[BLOCKS];
+    cebus_pool_init(&f->pool, NULL);
+    cr_assert_eq(cebus_arena_init(&f->arena, BLOCKS * 8 * UNIT, UNIT, &f->pool), CEBUS_PLACED);
+    int made = 0;
+    while (made < BLOCKS &&
+           cebus_arena_place(&f->arena, (1 + random_below(seed, 8)) * UNIT, CEBUS_ZONE_EXPENSIVE,
+                             &blocks[made]) == CEBUS_PLACED) {
+        blocks[made]->immovable = random_below(seed, 6) == 0;
+        made++;
+    }
+    for (int i = 0; i < made; i++) {
+        if (random_below(seed, 2) == 0)
+            cebus_arena_release(&f->arena, blocks[i]);
+    }
+}
+
+static void clear(field *f)
+{
+    cebus_arena_deinit(&f->arena);
+    cebus_pool_deinit(&f->pool);
+}
+
+/** Every run from a hole to a hole, the slow way. */
+static bool search(const cebus_arena *arena, uint64_t bytes, uint64_t *out_moved)
+{
+    bool found = false;
+    for (const cebus_block *lo = arena->first; lo != NULL; lo = lo->next) {
+        uint64_t idle = 0, moved = 0;
+        for (const cebus_block *hi = lo; hi != NULL && lo->state == CEBUS_BLOCK_FREE;
+             hi = hi->next) {
+            bool is_free = hi->state == CEBUS_BLOCK_FREE;
+            if (!is_free && hi->immovable)
+                break;
+            idle += is_free ? hi->bytes : 0;
+            moved += is_free ? 0 : hi->bytes;
+            if (!is_free || idle < bytes)
+                continue;
+            *out_moved = found && *out_moved < moved ? *out_moved : moved;
+            found = true;
+        }
+    }
+    return found;
+}
+
+Test(gather, moves_the_least)
+{
+    uint64_t seed = 7;
+    int some = 0, none = 0;
+    for (int round = 0; round < 20000; round++) {
+        field f;
+        cebus_gather got;
+        uint64_t least = 0, bytes = (1 + random_below(&seed, 160)) * UNIT;
+        lay(&f, &seed);
+        bool expected = search(&f.arena, bytes, &least);
+        cr_assert_eq(cebus_gather_find(&f.arena, bytes, &got), expected);
+        *(expected ? &some : &none) += 1;
+        if (expected)
+            cr_assert_eq(got.moved_bytes, least);
+        clear(&f);
+    }
+    cr_expect_gt(some, 1000);
+    cr_expect_gt(none, 1000);
+}
+
+Test(gather, sliding_its_run_makes_the_hole)
+{
+    uint64_t seed = 11;
+    for (int round = 0; round < 5000; round++) {
+        field f;
+        cebus_gather got;
+        uint64_t moved = 0, bytes = (1 + random_below(&seed, 30)) * UNIT;
+        lay(&f, &seed);
+        if (cebus_gather_find(&f.arena, bytes, &got)) {
+            cebus_move move = {.block = got.first};
+            while (!cebus_arena_fits(&f.arena, bytes) &&
+                   cebus_arena_next_move(&f.arena, move.block, &move)) {
+                moved += move.block->bytes;
+                cebus_arena_move(&f.arena, &move);
+            }
+            cr_assert(cebus_arena_fits(&f.arena, bytes));
+            cr_assert_leq(moved, got.moved_bytes);
+            cr_assert(cebus_arena_check(&f.arena, NULL, 0));
+        }
+        clear(&f);
+    }
+}
