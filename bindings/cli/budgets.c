@@ -21,10 +21,18 @@ struct amount {
     char unit[8];
 };
 
-static const char *read_amount(const char *text, struct amount *out)
+/** A budget, or, as a step, a size of any length but none. */
+static const char *read_amount(const char *text, bool is_step, struct amount *out)
 {
     char *end;
-    const char *wrong = setting_problem(SETTING_BUDGET, text);
+    uint64_t bytes;
+    if (is_step) {
+        if (cebus_size_parse(text, UINT64_C(1) << 40, &bytes) != CEBUS_OK)
+            return cebus_last_error()->message;
+        if (bytes == 0)
+            return "a step of nothing gets nowhere";
+    }
+    const char *wrong = is_step ? NULL : setting_problem(SETTING_BUDGET, text);
     if (wrong != NULL)
         return wrong;
     out->number = strtod(text, &end);
@@ -53,11 +61,11 @@ static const char *add_range(struct budgets *budgets, char *piece, char *dots)
     if (colon == NULL)
         return "a range is FROM..TO:STEP, as in 90%..10%:5%";
     *dots = *colon = '\0';
-    const char *wrong = read_amount(piece, &from);
+    const char *wrong = read_amount(piece, false, &from);
     if (wrong == NULL)
-        wrong = read_amount(dots + 2, &to);
+        wrong = read_amount(dots + 2, false, &to);
     if (wrong == NULL)
-        wrong = read_amount(colon + 1, &step);
+        wrong = read_amount(colon + 1, true, &step);
     if (wrong != NULL)
         return wrong;
     if (strcmp(from.unit, to.unit) != 0 || strcmp(from.unit, step.unit) != 0)
@@ -80,7 +88,7 @@ static const char *add_piece(struct budgets *budgets, char *piece)
     char *dots = strstr(piece, "..");
     if (dots != NULL)
         return add_range(budgets, piece, dots);
-    const char *wrong = read_amount(piece, &amount);
+    const char *wrong = read_amount(piece, false, &amount);
     return wrong == NULL ? add(budgets, &amount) : wrong;
 }
 

@@ -8,23 +8,28 @@
 
 /** What a call's record keeps of it: enough to tell its time and sizes. */
 struct attributes {
-    uint64_t cost_ns, workspace;
+    uint64_t cost_ns, workspace, n_out;
     uint64_t bytes[PROGRAM_MAX_OUTPUTS]; /**< as many as there are outputs */
 };
 
-/** Ops whose time is looked at together, so that looking costs nothing. */
 enum {
-    LOOK_EVERY = 16
+    LOOK_EVERY = 16,    /**< ops: whether a pass takes too long; looking at each would cost more */
+    MOST_INPUTS = 1024, /**< of a call (cebus/custom.h) */
+    LAUNCH_FACTOR = 10, /**< launches a pass may have, beside what its time may be */
+    FREE_LAUNCHES = 1000,
 };
+
+/** Bytes that no budget has. */
+#define TOO_MUCH (UINT64_C(1) << 58)
 
 static cebus_status infer(void *user, const void *attrs, const cebus_view *const *in, uint32_t n_in,
                           cebus_view *out)
 {
-    const cebus_custom_op *op = user;
     const struct attributes *attributes = attrs;
+    (void)user;
     (void)in;
     (void)n_in;
-    for (uint32_t j = 0; j < op->n_out; j++) {
+    for (uint32_t j = 0; j < attributes->n_out; j++) {
         out[j].dtype = CEBUS_U8;
         out[j].ndim = 1;
         out[j].shape[0] = (int64_t)attributes->bytes[j];
@@ -32,13 +37,29 @@ static cebus_status infer(void *user, const void *attrs, const cebus_view *const
     return CEBUS_OK;
 }
 
+/** Asked once a launch, replays included: here a pass's work is counted. */
 static uint64_t cost(const cebus_custom_launch *launch)
 {
-    return ((const struct attributes *)launch->attrs)->cost_ns;
+    struct replay_work *work = launch->user;
+    uint64_t ns = ((const struct attributes *)launch->attrs)->cost_ns;
+    work->ns += ns;
+    work->launches++;
+    return ns;
 }
 
+static bool is_too_much(const struct replay_work *work)
+{
+    return work->ns > work->limit_ns || work->launches > work->limit_launches;
+}
+
+/**
+ * One call can start millions of replays. When they took longer than the pass may, no launch finds
+ * the workspace it asks for any more, and the call fails.
+ */
 static uint64_t workspace(const cebus_custom_launch *launch)
 {
+    if (is_too_much(launch->user))
+        return TOO_MUCH;
     return ((const struct attributes *)launch->attrs)->workspace;
 }
 
@@ -49,8 +70,8 @@ static cebus_status run(const cebus_custom_launch *launch)
     return CEBUS_OK;
 }
 
-static void describe(cebus_custom_op *op, const char *name, uint32_t n_out, uint32_t n_written,
-                     bool replayable)
+static void describe(struct replayer *r, cebus_custom_op *op, const char *name, uint32_t n_out,
+                     uint32_t n_written, bool replayable)
 {
     *op = (cebus_custom_op){
         .struct_size = sizeof *op,
@@ -58,7 +79,7 @@ static void describe(cebus_custom_op *op, const char *name, uint32_t n_out, uint
         .flags = replayable ? 0 : CEBUS_CUSTOM_NONREPLAYABLE,
         .n_out = n_out > 0 ? n_out : 1,
         .mutates = n_written > 0 ? UINT64_MAX >> (64 - n_written) : 0,
-        .user = op,
+        .user = &r->work,
         .infer = infer,
         .workspace = workspace,
         .cost = cost,
@@ -72,7 +93,7 @@ static enum replay_outcome outcome_of(const struct replayer *r, cebus_status sta
     if (status == CEBUS_OK)
         return REPLAY_DONE;
     if (status == CEBUS_OUT_OF_MEMORY)
-        return REPLAY_NO_MEMORY;
+        return is_too_much(&r->work) ? REPLAY_THRASHED : REPLAY_NO_MEMORY;
     complain_file(r->program->path, "line %" PRIu64 ": %s: %s (%s)", line, error->op,
                   error->message, cebus_status_name(status));
     return REPLAY_FAILED;
@@ -81,7 +102,7 @@ static enum replay_outcome outcome_of(const struct replayer *r, cebus_status sta
 static enum replay_outcome make_leaf(struct replayer *r, uint32_t index)
 {
     const struct program_storage *storage = &r->program->storages[index];
-    struct attributes attributes = {.cost_ns = 1, .bytes = {storage->bytes}};
+    struct attributes attributes = {.cost_ns = 1, .n_out = 1, .bytes = {storage->bytes}};
     cebus_status status = cebus_call_custom(
         r->rt, &r->leaf, &attributes, offsetof(struct attributes, bytes) + sizeof *attributes.bytes,
         NULL, 0, &r->handles[index]);
@@ -125,10 +146,11 @@ static void describe_ops(struct replayer *r)
     r->ops = take(NULL, program->n_forms, sizeof *r->ops);
     for (size_t f = 0; f < program->n_forms; f++) {
         const struct program_form *form = &program->forms[f];
-        describe(&r->ops[f], program->names[form->name], form->n_out, form->n_written,
+        describe(r, &r->ops[f], program->names[form->name], form->n_out, form->n_written,
                  form->replayable);
     }
-    describe(&r->leaf, "constant", 1, 0, false);
+    describe(r, &r->leaf, "constant", 1, 0, false);
+    describe(r, &r->end, "end of pass", 1, 0, false);
 }
 
 enum replay_outcome replayer_begin(struct replayer *r, const struct program *program,
@@ -136,6 +158,7 @@ enum replay_outcome replayer_begin(struct replayer *r, const struct program *pro
                                    void *context)
 {
     *r = (struct replayer){.program = program, .op = program->n_ops};
+    r->work = (struct replay_work){.limit_ns = UINT64_MAX, .limit_launches = UINT64_MAX};
     describe_ops(r);
     r->handles = take(NULL, program->n_storages, sizeof(cebus_tensor *));
     memset(r->handles, 0, program->n_storages * sizeof(cebus_tensor *));
@@ -182,6 +205,7 @@ static enum replay_outcome run_op(struct replayer *r, const struct program_op *o
     /* Zero would leave the time to the machine. */
     attributes.cost_ns = op->cost_ns > 0 ? op->cost_ns : 1;
     attributes.workspace = op->workspace;
+    attributes.n_out = custom->n_out;
     attributes.bytes[0] = 0;
     for (uint32_t j = 0; j < op->n_out; j++)
         attributes.bytes[j] = program->storages[program_outputs(program, op)[j]].bytes;
@@ -199,7 +223,7 @@ static uint64_t device_now(const struct replayer *r)
 
 /** Where a pass stands. */
 struct pass {
-    uint64_t limit_ns; /**< of the device's clock; 0: none */
+    uint64_t end_ns;   /**< of the device's clock: later is too long */
     cebus_tensor **in; /**< of the running call */
     size_t in_room;
 };
@@ -214,8 +238,7 @@ static enum replay_outcome run_step(struct replayer *r, const struct program_ste
     case STEP_OP:
         r->op = step->index;
         outcome = run_op(r, &r->program->ops[step->index], &pass->in, &pass->in_room);
-        if (outcome == REPLAY_DONE && pass->limit_ns > 0 && step->index % LOOK_EVERY == 0 &&
-            device_now(r) > pass->limit_ns)
+        if (outcome == REPLAY_DONE && step->index % LOOK_EVERY == 0 && device_now(r) > pass->end_ns)
             outcome = REPLAY_THRASHED;
         return outcome;
     case STEP_FREE:
@@ -227,25 +250,42 @@ static enum replay_outcome run_step(struct replayer *r, const struct program_ste
     return outcome;
 }
 
-/** Everything that lives must be there at once. What is there is kept first, so that bringing back
- * the rest cannot take it away. */
-static enum replay_outcome map_all(struct replayer *r, uint32_t *mapped, size_t *n_mapped)
+/** What lives and is not persistent, in the order it was made. */
+static size_t list_survivors(const struct replayer *r, cebus_tensor **out)
 {
-    const struct program *program = r->program;
+    size_t n = 0;
+    for (size_t s = 0; s < r->program->n_storages; s++) {
+        if (r->handles[s] != NULL && !r->program->storages[s].persistent)
+            out[n++] = r->handles[s];
+    }
+    return n;
+}
+
+/** Maps tensors, so that they stay; answers how many it mapped. */
+static enum replay_outcome map_all(struct replayer *r, cebus_tensor **tensors, size_t n,
+                                   size_t *out_mapped)
+{
+    const void *address;
     enum replay_outcome outcome = REPLAY_DONE;
-    for (int absent = 0; absent < 2; absent++) {
-        for (uint32_t s = 0; s < program->n_storages && outcome == REPLAY_DONE; s++) {
-            const void *address;
-            if (r->handles[s] == NULL || program->storages[s].persistent ||
-                (absent == 0) != cebus_tensor_is_resident(r->handles[s]))
-                continue;
-            outcome =
-                outcome_of(r, cebus_tensor_map(r->handles[s], &address), program->storages[s].line);
-            if (outcome == REPLAY_DONE)
-                mapped[(*n_mapped)++] = s;
-        }
+    for (*out_mapped = 0; *out_mapped < n && outcome == REPLAY_DONE; *out_mapped += 1) {
+        outcome = outcome_of(r, cebus_tensor_map(tensors[*out_mapped], &address), 0);
+        if (outcome != REPLAY_DONE)
+            break;
     }
     return outcome;
+}
+
+/** A call that reads them all. */
+static enum replay_outcome read_all(struct replayer *r, cebus_tensor **tensors, uint32_t n)
+{
+    cebus_tensor *out;
+    struct attributes attributes = {.cost_ns = 1, .n_out = 1};
+    cebus_status status = cebus_call_custom(
+        r->rt, &r->end, &attributes, offsetof(struct attributes, bytes) + sizeof *attributes.bytes,
+        tensors, n, &out);
+    if (status == CEBUS_OK)
+        cebus_tensor_release(out);
+    return outcome_of(r, status, 0);
 }
 
 static void drop_all(struct replayer *r, bool persistent)
@@ -256,22 +296,39 @@ static void drop_all(struct replayer *r, bool persistent)
     }
 }
 
+/** Everything that lives must be there at once: read by one call, or, where a call does not take as
+ * many, mapped while it runs. */
 static enum replay_outcome end_pass(struct replayer *r)
 {
-    uint32_t *mapped = take(NULL, r->program->n_storages, sizeof *mapped);
-    size_t n_mapped = 0;
-    enum replay_outcome outcome = map_all(r, mapped, &n_mapped);
-    for (size_t i = 0; i < n_mapped; i++)
-        cebus_tensor_unmap(r->handles[mapped[i]]);
-    free(mapped);
+    cebus_tensor **tensors = take(NULL, r->program->n_storages, sizeof(cebus_tensor *));
+    size_t n = list_survivors(r, tensors), mapped = 0;
+    size_t beyond = n > MOST_INPUTS ? n - MOST_INPUTS : 0;
+    enum replay_outcome outcome = map_all(r, tensors, beyond, &mapped);
+    if (outcome == REPLAY_DONE && n > 0)
+        outcome = read_all(r, tensors + beyond, (uint32_t)(n - beyond));
+    for (size_t i = 0; i < mapped; i++)
+        cebus_tensor_unmap(tensors[i]);
+    free(tensors);
     return outcome;
 }
 
-enum replay_outcome replayer_pass(struct replayer *r, uint64_t limit_ns)
+/** What a pass may do: so much time, and the launches that go with it if not all are short. */
+static void limit_pass(struct replayer *r, const struct replay_limit *limit, struct pass *pass)
+{
+    double launches = limit->times * LAUNCH_FACTOR * (double)(r->program->n_ops + FREE_LAUNCHES);
+    double ns = limit->times * (double)limit->base_ns;
+    r->work = (struct replay_work){.limit_ns = ns < 0x1p62 ? (uint64_t)ns : UINT64_MAX,
+                                   .limit_launches = (uint64_t)launches};
+    pass->end_ns = ns < 0x1p62 ? device_now(r) + (uint64_t)ns : UINT64_MAX;
+}
+
+enum replay_outcome replayer_pass(struct replayer *r, const struct replay_limit *limit)
 {
     const struct program *program = r->program;
-    struct pass pass = {.limit_ns = limit_ns > 0 ? device_now(r) + limit_ns : 0};
+    struct pass pass = {.end_ns = UINT64_MAX};
     enum replay_outcome outcome = REPLAY_DONE;
+    if (limit != NULL)
+        limit_pass(r, limit, &pass);
     for (size_t i = 0; i < program->n_steps && outcome == REPLAY_DONE; i++)
         outcome = run_step(r, &program->steps[i], &pass);
     free(pass.in);
@@ -283,7 +340,7 @@ enum replay_outcome replayer_pass(struct replayer *r, uint64_t limit_ns)
         outcome = outcome_of(r, cebus_iteration_mark(r->rt), 0);
     if (outcome == REPLAY_DONE)
         outcome = outcome_of(r, cebus_runtime_synchronize(r->rt), 0);
-    if (outcome == REPLAY_DONE && pass.limit_ns > 0 && device_now(r) > pass.limit_ns)
+    if (outcome == REPLAY_DONE && device_now(r) > pass.end_ns)
         outcome = REPLAY_THRASHED;
     return outcome;
 }

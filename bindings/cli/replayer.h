@@ -4,8 +4,8 @@
  *
  * Constants are leaves: made by an op that cannot be repeated, in no time. Persistent ones are made
  * once, largest first, and live across passes; the others in each pass at their place. A view is a
- * call that reads nothing and makes nothing. At the end of a pass everything that was not freed is
- * mapped, all at once, then let go; then the iteration is marked.
+ * call that reads nothing and makes nothing. At the end of a pass one call more reads everything
+ * that was not freed, all at once; then it is let go, and the iteration is marked.
  */
 #ifndef REPLAYER_H
 #define REPLAYER_H
@@ -25,13 +25,27 @@ enum replay_outcome {
     REPLAY_FAILED,    /**< anything else: cebus_last_error(), and it was printed */
 };
 
+/** How long a pass may take. */
+struct replay_limit {
+    double times;     /**< as long as without a budget */
+    uint64_t base_ns; /**< which is this */
+};
+
+/** What the kernels of a pass did so far, replays included, and may do at most. */
+struct replay_work {
+    uint64_t ns, launches;
+    uint64_t limit_ns, limit_launches;
+};
+
 struct replayer {
     const struct program *program;
     cebus_runtime *rt;
     cebus_custom_op *ops;   /**< by form */
     cebus_custom_op leaf;   /**< makes a constant */
+    cebus_custom_op end;    /**< reads what is left at the end of a pass */
     cebus_tensor **handles; /**< by storage; NULL: not there */
-    size_t op;              /**< running now, n_ops past the last: for observers of events */
+    struct replay_work work;
+    size_t op; /**< running now, n_ops past the last: for observers of events */
 };
 
 /** A runtime and the persistent constants. `hook` (may be NULL) gets every event. End it in any
@@ -39,8 +53,8 @@ struct replayer {
 enum replay_outcome replayer_begin(struct replayer *replayer, const struct program *program,
                                    const cebus_runtime_options *options, cebus_event_hook hook,
                                    void *context);
-/** One pass; it may take `limit_ns` of the device's time (0: any). Waits for the device. */
-enum replay_outcome replayer_pass(struct replayer *replayer, uint64_t limit_ns);
+/** One pass; `limit` NULL: it may take any time. Waits for the device. */
+enum replay_outcome replayer_pass(struct replayer *replayer, const struct replay_limit *limit);
 void replayer_end(struct replayer *replayer);
 
 /** Counters of the runtime. */

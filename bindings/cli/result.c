@@ -108,7 +108,10 @@ static void put_times(json_t *json, const struct run_result *result)
     put_real(json, "overhead", result_overhead(result));
     json_put(json, "overhead_per_iteration", overheads(result));
     put_real(json, "compute_overhead", compute_overhead(result));
-    put_number(json, "time_ns", result->feasible ? result->last.device_ns : 0);
+    if (result->feasible)
+        put_number(json, "time_ns", result->last.device_ns);
+    else
+        json_put(json, "time_ns", json_null());
     put_number(json, "base_time_ns", result->options.base_ns);
 }
 
@@ -146,7 +149,10 @@ json_t *result_json(const struct program *program, const struct run_result *resu
     put_times(json, result);
     put_memory(json, program, result);
     put_number(json, "search_ns_mean", search_ns_mean(result));
-    put_number(json, "host_ns_per_call", host_ns_per_call(program, result));
+    if (result->feasible)
+        put_number(json, "host_ns_per_call", host_ns_per_call(program, result));
+    else
+        json_put(json, "host_ns_per_call", json_null());
     return json;
 }
 

@@ -8,9 +8,6 @@
 #include "machine.h"
 #include "message.h"
 
-/** A budget below this is refused by any runtime; nothing that is asked of a run fits in it. */
-#define LEAST_BUDGET 4096
-
 /** Room for rounding of a block, whatever the machine's alignment. */
 #define ROUNDING 4096
 
@@ -43,7 +40,7 @@ bool run_base(const struct program *program, const struct settings *settings, ui
     enum replay_outcome outcome = replayer_begin(&replayer, program, &options, NULL, NULL);
     uint64_t start = outcome == REPLAY_DONE ? replayer_stats(&replayer).device_ns : 0;
     if (outcome == REPLAY_DONE)
-        outcome = replayer_pass(&replayer, 0);
+        outcome = replayer_pass(&replayer, NULL);
     if (outcome == REPLAY_DONE)
         *out_ns = replayer_stats(&replayer).device_ns - start;
     else if (outcome == REPLAY_NO_MEMORY)
@@ -137,7 +134,7 @@ static enum replay_outcome run_passes(struct running *running)
     const struct observer *observer = result->options.observer;
     const struct settings *settings = result->options.settings;
     int iterations = settings_iterations(settings);
-    double limit = settings_limit(settings) * (double)result->options.base_ns;
+    struct replay_limit limit = {settings_limit(settings), result->options.base_ns};
     enum replay_outcome outcome = REPLAY_DONE;
     for (int pass = 0; pass < iterations && outcome == REPLAY_DONE; pass++) {
         cebus_reset_peak_memory_stats(running->replayer.rt);
@@ -145,7 +142,7 @@ static enum replay_outcome run_passes(struct running *running)
         if (observer != NULL && observer->pass != NULL)
             observer->pass(observer->context, pass);
         uint64_t start = host_now();
-        outcome = replayer_pass(&running->replayer, limit < 0x1p62 ? (uint64_t)limit : 0);
+        outcome = replayer_pass(&running->replayer, &limit);
         result->host_ns = host_now() - start;
         note_last(running);
         if (outcome == REPLAY_DONE)

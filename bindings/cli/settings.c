@@ -36,7 +36,19 @@ static const char *check_size(const char *text)
     uint64_t bytes;
     if (cebus_size_parse(text, ANY_WHOLE, &bytes) != CEBUS_OK)
         return say("%s", cebus_last_error()->message);
-    return bytes > 0 ? NULL : say("nothing runs in %s", text);
+    return bytes > 0 ? NULL : say("nothing runs in %.80s", text);
+}
+
+static const char *check_budget(const char *text)
+{
+    uint64_t bytes = 0;
+    const char *wrong = check_size(text);
+    if (wrong == NULL && strchr(text, '%') == NULL &&
+        cebus_size_parse(text, 0, &bytes) == CEBUS_OK && bytes < LEAST_BUDGET)
+        return say("%.80s are fewer bytes than any program needs (4 KiB); a share of what the "
+                   "trace needs at most ends in %%",
+                   text);
+    return wrong;
 }
 
 static const char *check_policy(const char *text)
@@ -80,7 +92,7 @@ const char *setting_problem(enum setting_key key, const char *text)
             return say("%.80s is a share of nothing; give bytes, as in 8GiB", text);
         return check_size(text);
     case SETTING_BUDGET:
-        return check_size(text);
+        return check_budget(text);
     case SETTING_POLICY:
         return check_policy(text);
     case SETTING_LAYOUT:

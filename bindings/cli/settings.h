@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** Bytes that no runtime does without. */
+#define LEAST_BUDGET 4096
+
 enum setting_key {
     SETTING_MACHINE,
     SETTING_BUDGET,

@@ -19,6 +19,9 @@ enum {
     MARK_STEP = 13, /**< between the rows of marks of what does not fit */
 };
 
+/** Overheads above this are marked at the top: they would flatten all the others. */
+#define MOST_Y 3.0
+
 /** Told apart by most colour-blind readers, too (Okabe and Ito, "Color Universal Design", 2008). */
 static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                       "#e69f00", "#56b4e9", "#8c6d00", "#000000"};
@@ -86,7 +89,7 @@ static void find_ranges(struct page *page)
             x_low = fmin(x_low, line->points[i].x);
             x_high = fmax(x_high, line->points[i].x);
             if (isfinite(line->points[i].y))
-                y_high = fmax(y_high, line->points[i].y);
+                y_high = fmax(y_high, fmin(line->points[i].y, MOST_Y));
         }
     }
     double step = nice_step(fmax(x_high - x_low, 1e-6), 8);
@@ -150,8 +153,10 @@ static void put_y_axis(const struct page *page)
             (TOP + BOTTOM) / 2, (TOP + BOTTOM) / 2);
     fprintf(file,
             "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
-            "stroke=\"#888888\"/>\n",
-            LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
+            "stroke=\"#888888\"/>\n"
+            "<clipPath id=\"plot\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>"
+            "</clipPath>\n",
+            LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP, LEFT, TOP, RIGHT - LEFT, BOTTOM - TOP);
 }
 
 /** Attributes of a line's stroke. */
@@ -164,6 +169,20 @@ static void put_stroke(FILE *file, const struct svg_line *line, size_t index)
         fprintf(file, " stroke-dasharray=\"%s\"", dash);
 }
 
+/** A dot, or above the top an arrow with the number. */
+static void put_mark(const struct page *page, const struct svg_point *point, const char *colour)
+{
+    double x = x_of(page, point->x), y = y_of(page, point->y);
+    if (point->y <= page->y_high)
+        fprintf(page->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x, y,
+                colour);
+    else
+        fprintf(page->file,
+                "<path d=\"M%.1f %dl5 9h-10z\" fill=\"%s\"/>\n"
+                "<text x=\"%.1f\" y=\"%d\" font-size=\"11\" text-anchor=\"middle\">%.3g</text>\n",
+                x, TOP, colour, x, TOP - 4, point->y);
+}
+
 /** The line, broken where nothing fits, and a mark at each point. */
 static void put_line(const struct page *page, const struct svg_line *line, size_t index)
 {
@@ -173,7 +192,7 @@ static void put_line(const struct page *page, const struct svg_line *line, size_
         while (end < line->count && isfinite(line->points[end].y))
             end++;
         if (end > i + 1) {
-            fprintf(file, "<polyline fill=\"none\" ");
+            fputs("<polyline clip-path=\"url(#plot)\" fill=\"none\" ", file);
             put_stroke(file, line, index);
             fputs(" points=\"", file);
             for (size_t k = i; k < end; k++)
@@ -182,9 +201,7 @@ static void put_line(const struct page *page, const struct svg_line *line, size_
             fputs("\"/>\n", file);
         }
         for (size_t k = i; k < end && !line->is_bound; k++)
-            fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n",
-                    x_of(page, line->points[k].x), y_of(page, line->points[k].y),
-                    colours[index % COLOURS]);
+            put_mark(page, &line->points[k], colours[index % COLOURS]);
         i = end + 1;
     }
 }

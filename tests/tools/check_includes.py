@@ -4,7 +4,7 @@
 usage: check_includes.py ROOT
 
 A folder includes only itself, folders to its left and <cebus/base.h>; public headers only other
-public headers and the C library; bindings and examples only public headers and what lies beside them.
+headers and the C library; bindings and examples only public headers and their neighbours.
 """
 import os
 import re
