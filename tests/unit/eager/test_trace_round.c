@@ -2,11 +2,12 @@
  * Whole models recorded and read back. A device that only looks in watches what lives at each
  * launch: it must be what the trace says.
  */
+#include <criterion/criterion.h>
+
 #include "cebus_config.h"
 
 #if CEBUS_HAVE_JSON
 
-#include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <inttypes.h>
 #include <stdio.h>

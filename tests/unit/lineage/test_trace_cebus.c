@@ -1,8 +1,8 @@
+#include <criterion/criterion.h>
+
 #include "cebus_config.h"
 
 #if CEBUS_HAVE_JSON
-
-#include <criterion/criterion.h>
 
 #include "trace_text.h"
 

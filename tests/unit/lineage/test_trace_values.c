@@ -1,8 +1,9 @@
+#include <criterion/criterion.h>
+
 #include "cebus_config.h"
 
 #if CEBUS_HAVE_JSON
 
-#include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
