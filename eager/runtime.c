@@ -1,6 +1,7 @@
 #include "eager/runtime.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "eager/compaction.h"
@@ -146,6 +147,7 @@ static cebus_status open_device(cebus_runtime *rt, const cebus_runtime_options *
     cebus_status status = rt->device_ops->open(&device, &rt->device);
     if (status != CEBUS_OK)
         return status;
+    snprintf(rt->device_name, sizeof rt->device_name, "%s", name);
     rt->device_ops->query(rt->device, &rt->info);
     rt->device_context = rt->device_ops->context(rt->device);
     rt->swap.budget = options->host_budget > 0 ? options->host_budget : rt->info.host_bytes / 2;

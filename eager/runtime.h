@@ -93,8 +93,9 @@ struct cebus_runtime {
     cebus_device *device;
     void *device_context;
     cebus_device_info info;
-    char *base;          /**< address of offset 0 */
-    uint64_t slab_bytes; /**< reserved address space: the most the budget can grow to */
+    char device_name[64]; /**< as the user wrote it */
+    char *base;           /**< address of offset 0 */
+    uint64_t slab_bytes;  /**< reserved address space: the most the budget can grow to */
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
     cebus_swapper swap;

@@ -218,7 +218,7 @@ static cebus_status start(cebus_runtime *rt, const char *path)
     recorder->ops = recorder->marks = 0;
     rt->recorder = recorder;
     put(recorder, "{\"cebus_trace\": 1, \"machine\": ");
-    cebus_trace_write_string(&recorder->writer, rt->device_ops->name);
+    cebus_trace_write_string(&recorder->writer, rt->device_name);
     put(recorder, ", \"unit\": \"ns\"}\n");
     return CEBUS_OK;
 }

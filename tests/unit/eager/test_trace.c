@@ -290,6 +290,28 @@ static uint64_t ask_scratch(const cebus_custom_launch *launch)
     return 320;
 }
 
+Test(trace, the_machine_is_the_device_as_it_was_named)
+{
+    char path[64];
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:titanv-12g";
+    OK(cebus_runtime_create(&options, &rt));
+    new_file(path);
+    OK(cebus_trace_start(rt, path));
+    cebus_tensor *x = leaf(rt, 1 << 16, 1), *y;
+    OK(cebus_exp(rt, x, &y));
+    OK(cebus_trace_stop(rt));
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+    cebus_runtime_destroy(rt);
+    cebus_trace_reader *reader = open_trace(path);
+    cr_expect_str_eq(cebus_trace_reader_machine(reader), "sim:titanv-12g");
+    (void)expect_const(reader, 1 << 18, false);
+    (void)expect_op(reader, "exp", 1);
+    expect_end(reader);
+}
+
 Test(trace, names_are_written_so_that_they_can_be_read)
 {
     char path[64];
