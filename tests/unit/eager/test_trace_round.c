@@ -44,7 +44,7 @@ static cebus_status watch_launch(cebus_device *device, const cebus_kernel *kerne
     return cebus_device_cpu.launch(device, kernel, launch, out_ns);
 }
 
-static cebus_runtime *open_watched(uint64_t budget)
+static cebus_runtime *open_watched(uint64_t budget, const char *policy, cebus_swap swap)
 {
     static cebus_device_ops watching;
     if (watching.name == NULL) {
@@ -58,6 +58,8 @@ static cebus_runtime *open_watched(uint64_t budget)
     options.memory_budget = budget;
     options.threads = 1;
     options.seed = 7;
+    options.policy = policy;
+    options.swap = swap;
     options.cost_model = CEBUS_COST_ESTIMATED;
     OK(cebus_runtime_create(&options, &watched));
     launches = 0;
@@ -73,10 +75,11 @@ static const char *new_file(void)
     return path;
 }
 
-/** Records all of a model's life, or its steps from the second on; what its statistics say then. */
-static cebus_memory_stats record(const char *model, uint64_t budget, bool whole, char *path)
+/** Records all of a model's life, or its steps from the second on, on the runtime that is watched;
+ * what its statistics say then. */
+static cebus_memory_stats record(const char *model, bool whole, char *path)
 {
-    cebus_runtime *rt = open_watched(budget);
+    cebus_runtime *rt = watched;
     snprintf(path, 64, "%s", new_file());
     if (whole)
         OK(cebus_trace_start(rt, path));
@@ -179,7 +182,8 @@ ParameterizedTest(char name[16], trace_round, what_lives_is_what_the_runtime_hol
     if (strcmp(name, "resnet18") == 0 && getenv("CEBUS_TEST_ALL") == NULL)
         return;
     for (int whole = 0; whole < 2; whole++) {
-        cebus_memory_stats stats = record(name, UINT64_C(1) << 30, whole != 0, path);
+        (void)open_watched(UINT64_C(1) << 30, "coop", CEBUS_SWAP_OFF);
+        cebus_memory_stats stats = record(name, whole != 0, path);
         const summary *s = sum_up(path);
         cr_expect_eq(s->ops, stats.calls, "%s: %" PRIu64 " ops of %" PRIu64 " calls", name, s->ops,
                      stats.calls);
@@ -197,16 +201,25 @@ ParameterizedTest(char name[16], trace_round, what_lives_is_what_the_runtime_hol
 Test(trace_round, a_trace_does_not_depend_on_the_budget)
 {
     static const char *const names[] = {"gpt", "lstm", "cnn"};
+    static const struct {
+        const char *policy;
+        cebus_swap swap;
+    } ways[] = {{"coop", CEBUS_SWAP_OFF}, {"coop", CEBUS_SWAP_ON}, {"lru", CEBUS_SWAP_OFF}};
     char wide[64], tight[64];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        cebus_memory_stats stats = record(names[i], UINT64_C(1) << 30, true, wide);
-        uint64_t budget = stats.allocated_bytes_peak * 17 / 20;
-        stats = record(names[i], budget, true, tight);
-        cr_expect_gt(stats.recomputes, 0, "%s: the budget must be felt", names[i]);
-        char *a = read_text(wide), *b = read_text(tight);
-        cr_expect_str_eq(a, b);
-        free(a);
-        free(b);
+        (void)open_watched(UINT64_C(1) << 30, "coop", CEBUS_SWAP_OFF);
+        uint64_t budget = record(names[i], true, wide).allocated_bytes_peak * 17 / 20;
+        char *wanted = read_text(wide);
+        for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+            (void)open_watched(budget, ways[k].policy, ways[k].swap);
+            cebus_memory_stats stats = record(names[i], true, tight);
+            cr_expect_gt(stats.recomputes + stats.swap_ins, 0,
+                         "%s, way %zu: the budget must be felt", names[i], k);
+            char *text = read_text(tight);
+            cr_expect_str_eq(text, wanted);
+            free(text);
+        }
+        free(wanted);
     }
 }
 
