@@ -188,6 +188,10 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
             result = place_by_moving(rt, bytes, zone, out);
             if (result != CEBUS_PLACE_FULL)
                 break;
+            /* A copy failed half way: the blocks chosen are not what they were. */
+            victims = choose(rt, bytes);
+            if (victims.first == NULL)
+                break;
         }
         cebus_block *hole = cebus_ladder_evict(rt, &victims);
         result = hole->state == CEBUS_BLOCK_FREE && hole->bytes >= bytes
