@@ -41,7 +41,7 @@ static const struct argp argp = {
 /** What a program finds that sets no option of cebus_runtime_create(). */
 struct plain {
     uint64_t budget;
-    const char *policy, *threads_origin;
+    const char *policy;
     int threads;
 };
 
@@ -52,11 +52,9 @@ static bool read_plain(struct plain *out)
         complain_cebus("a runtime with all defaults");
         return false;
     }
-    const char *threads = getenv("OMP_NUM_THREADS");
     *out = (struct plain){.budget = cebus_runtime_budget(rt),
                           .policy = cebus_runtime_policy(rt),
-                          .threads = cebus_runtime_threads(rt),
-                          .threads_origin = threads != NULL ? "environment" : "default"};
+                          .threads = cebus_runtime_threads(rt)};
     cebus_runtime_destroy(rt);
     return true;
 }
@@ -152,7 +150,7 @@ static json_t *plain_json(const struct plain *plain)
     json_t *list = json_object();
     put_setting(list, "memory_budget", json_integer((json_int_t)plain->budget), "default");
     put_setting(list, "policy", json_string(plain->policy), "default");
-    put_setting(list, "threads", json_integer(plain->threads), plain->threads_origin);
+    put_setting(list, "threads", json_integer(plain->threads), "default");
     return list;
 }
 
@@ -215,8 +213,7 @@ static void print_plain(const struct plain *plain)
     printf("  %-12s %-36s default: 80%% of what the process may use\n", "budget",
            text_bytes(plain->budget, bytes));
     printf("  %-12s %-36s default\n", "policy", plain->policy);
-    printf("  %-12s %-36d %s%s\n", "threads", plain->threads, plain->threads_origin,
-           plain->threads_origin[0] == 'e' ? " OMP_NUM_THREADS" : ": all cores");
+    printf("  %-12s %-36d default: all cores\n", "threads", plain->threads);
 }
 
 int command_info(int argc, char **argv)

@@ -1,6 +1,7 @@
 #include "svg.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,9 +50,25 @@ static double y_of(const struct page *page, double y)
     return BOTTOM - (y - page->y_low) / (page->y_high - page->y_low) * (BOTTOM - TOP);
 }
 
+/** UTF-8 without the two characters beyond ASCII that XML lacks. */
+static bool is_wide_text(const char *text)
+{
+    json_t *checked = json_string(text); /* takes UTF-8 only */
+    bool good = checked != NULL && strstr(text, "\xef\xbf\xbe") == NULL &&
+                strstr(text, "\xef\xbf\xbf") == NULL;
+    json_decref(checked);
+    return good;
+}
+
+static bool is_shown(char c, bool wide)
+{
+    return (c >= ' ' && c < 0x7f) || (wide && (unsigned char)c >= 0x80);
+}
+
 /** Characters of XML are written as such; what is no character of it at all as a dot. */
 static void put_text(FILE *file, const char *text)
 {
+    bool wide = is_wide_text(text);
     for (; *text != '\0'; text++) {
         switch (*text) {
         case '<':
@@ -63,11 +80,8 @@ static void put_text(FILE *file, const char *text)
         case '&':
             fputs("&amp;", file);
             break;
-        case '"':
-            fputs("&quot;", file);
-            break;
         default:
-            fputc(*text >= ' ' && *text < 0x7f ? *text : '.', file);
+            fputc(is_shown(*text, wide) ? *text : '.', file);
         }
     }
 }
@@ -92,10 +106,14 @@ static void find_ranges(struct page *page)
                 y_high = fmax(y_high, fmin(line->points[i].y, MOST_Y));
         }
     }
-    double step = nice_step(fmax(x_high - x_low, 1e-6), 8);
+    if (x_high - x_low < 1) {
+        x_low = fmax(x_low - 5, 0);
+        x_high += 5;
+    }
+    double step = nice_step(x_high - x_low, 8);
     page->x_low = floor(x_low / step) * step;
     page->x_high = fmax(ceil(x_high / step) * step, page->x_low + step);
-    step = nice_step(fmax(y_high - 1, 0.01), 6);
+    step = nice_step(y_high > 1 ? fmax(y_high - 1, 0.01) : 0.5, 6);
     page->y_low = 1;
     page->y_high = 1 + fmax(ceil((y_high - 1) / step - 1e-9), 1) * step;
 }
