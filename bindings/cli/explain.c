@@ -320,15 +320,19 @@ static bool explain_trace(struct explain *explain, const struct program *program
     return good;
 }
 
-static void on_recorded(void *context, const cebus_event *event)
+static bool on_recorded(void *context, const cebus_event *event, uint64_t line)
 {
+    (void)line;
     evictions_event(context, event, 0);
+    return true;
 }
 
 static bool explain_run(struct explain *explain)
 {
     struct run_head head;
     bool good = run_file_read(explain->trace, &head, on_recorded, &explain->evictions);
+    if (good)
+        run_file_warn(explain->trace, &head);
     sort(explain);
     if (good && explain->settings.json) {
         json_t *json = json_object();

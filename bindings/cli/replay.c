@@ -110,7 +110,7 @@ static bool replay_all(const struct replay *replay, const struct program *progra
     if (!run_base(program, &replay->settings, &run_options.base_ns))
         return false;
     if (replay->record != NULL &&
-        !run_file_begin(&file, replay->record, program, &replay->settings))
+        !run_file_begin(&file, replay->record, program, &replay->settings, run_options.base_ns))
         return false;
     bool good = replay_policies(replay, program, &run_options);
     if (replay->record != NULL)

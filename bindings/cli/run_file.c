@@ -1,6 +1,7 @@
 #include "run_file.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,7 @@ static void write_event(void *context, const cebus_event *event, size_t op)
         put_if(json, numbers[i].name, number);
     }
     put_line(file, json);
+    file->events++;
 }
 
 struct observer run_file_observer(struct run_file *file)
@@ -97,7 +99,7 @@ struct observer run_file_observer(struct run_file *file)
 }
 
 bool run_file_begin(struct run_file *file, const char *path, const struct program *program,
-                    const struct settings *settings)
+                    const struct settings *settings, uint64_t base_ns)
 {
     *file = (struct run_file){.path = path, .file = fopen(path, "we")};
     if (file->file == NULL) {
@@ -113,12 +115,17 @@ bool run_file_begin(struct run_file *file, const char *path, const struct progra
     json_put(json, "policy", json_string(settings->of[SETTING_POLICY].text));
     json_put(json, "budget_bytes", json_integer((json_int_t)budget));
     json_put(json, "machine", json_string(settings->of[SETTING_MACHINE].text));
+    json_put(json, "base_time_ns", json_integer((json_int_t)base_ns));
     put_line(file, json);
     return true;
 }
 
 bool run_file_end(struct run_file *file)
 {
+    json_t *json = json_object();
+    json_put(json, "kind", json_string("end"));
+    json_put(json, "events", json_integer((json_int_t)file->events));
+    put_line(file, json);
     bool failed = file->failed || ferror(file->file);
     if (fclose(file->file) != 0 || failed) {
         complain_file(file->path, "cannot be written: is the disk full?");
@@ -133,12 +140,12 @@ struct run_reader {
     const char *path;
     FILE *file;
     char *line;
-    size_t number;
+    uint64_t number, events; /**< so far */
 };
 
 static bool refuse(const struct run_reader *reader, const char *what)
 {
-    complain_file(reader->path, "line %zu: %s", reader->number, what);
+    complain_file(reader->path, "line %" PRIu64 ": %s", reader->number, what);
     return false;
 }
 
@@ -168,6 +175,23 @@ static char *copy_text(const json_t *json, const char *key)
     return text != NULL ? take_text(text) : NULL;
 }
 
+static bool read_number(const struct run_reader *reader, const json_t *json, const char *name,
+                        int64_t most, uint64_t *out)
+{
+    const json_t *value = json_object_get(json, name);
+    *out = 0;
+    if (value == NULL)
+        return true;
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        json_integer_value(value) > most) {
+        complain_file(reader->path, "line %" PRIu64 ": \"%s\" is not a number from 0 to %" PRId64,
+                      reader->number, name, most);
+        return false;
+    }
+    *out = (uint64_t)json_integer_value(value);
+    return true;
+}
+
 static bool read_head(struct run_reader *reader, struct run_head *out)
 {
     json_t *json;
@@ -181,48 +205,31 @@ static bool read_head(struct run_reader *reader, struct run_head *out)
     out->trace = copy_text(json, "trace");
     out->policy = copy_text(json, "policy");
     out->machine = copy_text(json, "machine");
-    out->budget_bytes = (uint64_t)json_integer_value(json_object_get(json, "budget_bytes"));
+    bool good = read_number(reader, json, "budget_bytes", INT64_MAX, &out->budget_bytes) &&
+                read_number(reader, json, "base_time_ns", INT64_MAX, &out->base_time_ns);
     json_decref(json);
-    if (out->trace != NULL && out->policy != NULL && out->machine != NULL)
-        return true;
-    return refuse(reader, "the head lacks trace, policy or machine");
+    if (good && (out->trace == NULL || out->policy == NULL || out->machine == NULL))
+        return refuse(reader, "the head lacks trace, policy or machine");
+    return good;
 }
 
-static bool read_number(const struct run_reader *reader, const json_t *json, const char *name,
-                        int64_t most, uint64_t *out)
+/** Whether this version knows the kind. */
+static bool find_kind(const char *word, cebus_event_kind *out)
 {
-    const json_t *value = json_object_get(json, name);
-    *out = 0;
-    if (value == NULL)
-        return true;
-    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-        json_integer_value(value) > most) {
-        complain_file(reader->path, "line %zu: \"%s\" is not a number from 0 to %lld",
-                      reader->number, name, (long long)most);
-        return false;
-    }
-    *out = (uint64_t)json_integer_value(value);
-    return true;
-}
-
-static bool read_kind(const struct run_reader *reader, const json_t *json, cebus_event_kind *out)
-{
-    const char *kind = json_string_value(json_object_get(json, "kind"));
-    for (int k = 0; kind != NULL && k < KINDS; k++) {
-        if (strcmp(kind, kinds[k]) == 0) {
+    for (int k = 0; k < KINDS; k++) {
+        if (strcmp(word, kinds[k]) == 0) {
             *out = (cebus_event_kind)k;
             return true;
         }
     }
-    return refuse(reader, "\"kind\" is missing or unknown");
+    return false;
 }
 
 static bool read_event(const struct run_reader *reader, const json_t *json, cebus_event *out)
 {
     uint64_t rung, method, class;
-    *out = (cebus_event){.op = json_string_value(json_object_get(json, "op"))};
-    if (!read_kind(reader, json, &out->kind) ||
-        !read_number(reader, json, "rung", CEBUS_RUNG_FAILED, &rung) ||
+    out->op = json_string_value(json_object_get(json, "op"));
+    if (!read_number(reader, json, "rung", CEBUS_RUNG_FAILED, &rung) ||
         !read_number(reader, json, "method", CEBUS_METHOD_SWAP, &method) ||
         !read_number(reader, json, "memory_class", CEBUS_MEMORY_WORKSPACE, &class))
         return false;
@@ -238,27 +245,62 @@ static bool read_event(const struct run_reader *reader, const json_t *json, cebu
     return true;
 }
 
-static bool read_events(struct run_reader *reader,
-                        void (*hook)(void *context, const cebus_event *event), void *context)
+/** The last line: nothing may be missing before it. */
+static bool read_end(const struct run_reader *reader, const json_t *json)
+{
+    uint64_t events;
+    if (!read_number(reader, json, "events", INT64_MAX, &events))
+        return false;
+    if (events == reader->events)
+        return true;
+    complain_file(reader->path,
+                  "line %" PRIu64 ": %" PRIu64 " events were recorded, and %" PRIu64
+                  " are here: lines are missing or were added",
+                  reader->number, events, reader->events);
+    return false;
+}
+
+typedef bool (*event_hook)(void *context, const cebus_event *event, uint64_t line);
+
+/** One line after the head. */
+static bool read_body(struct run_reader *reader, const json_t *json, struct run_head *head,
+                      event_hook hook, void *context)
+{
+    cebus_event event = {0};
+    const char *kind = json_string_value(json_object_get(json, "kind"));
+    if (kind == NULL)
+        return refuse(reader, "\"kind\" is missing");
+    if (head->complete)
+        return refuse(reader, "there is more after the end");
+    if (strcmp(kind, "end") == 0) {
+        head->complete = true;
+        return read_end(reader, json);
+    }
+    reader->events++;
+    if (!find_kind(kind, &event.kind)) {
+        head->unknown++;
+        return true;
+    }
+    return read_event(reader, json, &event) && hook(context, &event, reader->number);
+}
+
+static bool read_lines(struct run_reader *reader, struct run_head *head, event_hook hook,
+                       void *context)
 {
     for (;;) {
         json_t *json;
-        cebus_event event;
         if (!read_line(reader, &json))
             return false;
         if (json == NULL)
             return true;
-        bool good = read_event(reader, json, &event);
-        if (good)
-            hook(context, &event);
+        bool good = read_body(reader, json, head, hook, context);
         json_decref(json);
         if (!good)
             return false;
     }
 }
 
-bool run_file_read(const char *path, struct run_head *out_head,
-                   void (*event)(void *context, const cebus_event *event), void *context)
+bool run_file_read(const char *path, struct run_head *out_head, event_hook event, void *context)
 {
     *out_head = (struct run_head){0};
     struct run_reader reader = {.path = path, .file = fopen(path, "re")};
@@ -267,10 +309,19 @@ bool run_file_read(const char *path, struct run_head *out_head,
         return false;
     }
     reader.line = take(NULL, LINE_BYTES, 1);
-    bool good = read_head(&reader, out_head) && read_events(&reader, event, context);
+    bool good = read_head(&reader, out_head) && read_lines(&reader, out_head, event, context);
     free(reader.line);
     fclose(reader.file);
     return good;
+}
+
+void run_file_warn(const char *path, const struct run_head *head)
+{
+    if (head->unknown > 0)
+        complain_file(path, "%" PRIu64 " events of kinds that this version does not know",
+                      head->unknown);
+    if (!head->complete)
+        complain_file(path, "the recording was cut off: its last line is missing");
 }
 
 bool run_file_is(const char *path)

@@ -5,6 +5,7 @@ usage: test_explain.py PROGRAM
 """
 import json
 import os
+import subprocess
 
 from cli import MIB, MS, Trace, example, main
 
@@ -109,8 +110,10 @@ def case_a_recorded_run(cli):
     with open(record, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     assert lines[0] == {"cebus_run": 1, "trace": example(cli), "policy": "dtr",
-                        "budget_bytes": 3 * MIB, "machine": "titanv-12g"}
-    events = lines[1:]
+                        "budget_bytes": 3 * MIB, "machine": "titanv-12g",
+                        "base_time_ns": replayed["base_time_ns"]}
+    events = lines[1:-1]
+    assert lines[-1] == {"kind": "end", "events": len(events)}
     for event in events:
         assert all(value != 0 for value in event.values()), event
         assert "kind" in event and event.keys() <= {
@@ -131,17 +134,28 @@ def case_a_recorded_run(cli):
 def case_wrong_runs(cli):
     head = {"cebus_run": 1, "trace": "t", "policy": "p", "budget_bytes": 1, "machine": "m"}
     for second, says in (("{", "line 2"), ("[]", "not a JSON object"),
-                         ('{"kind": "exploded"}', "kind"), ("{}", "kind"),
+                         ("{}", "kind"), ('{"kind": "end", "events": 2}', "2 events"),
                          ('{"kind": "evicted", "bytes": -1}', "bytes"),
                          ('{"kind": "evicted", "method": 7}', "method"),
                          ('{"kind": "evicted", "age_ns": "1"}', "age_ns"),
                          ('{"kind": "' + "x" * (1 << 20) + '"}', "too long")):
         path = cli.write("wrong.run", json.dumps(head) + "\n" + second + "\n")
         cli.refuses("explain", path, says=["wrong.run", "line 2", says])
+    path = cli.write("wrong.run", json.dumps(head) + '\n{"kind": "end"}\n{"kind": "mark"}\n')
+    cli.refuses("explain", path, says=["line 3", "after the end"])
     path = cli.write("wrong.run", '{"cebus_run": 1}\n')
     cli.refuses("explain", path, says=["lacks"])
     path = cli.write("wrong.run", '{"cebus_run": 7}\n')
     cli.refuses("explain", path, says=["cebus_run"])
+
+
+def case_runs_of_another_version(cli):
+    """Kinds of events that are not known, or no last line: a warning each."""
+    head = {"cebus_run": 1, "trace": "t", "policy": "p", "budget_bytes": 1, "machine": "m"}
+    path = cli.write("new.run", json.dumps(head) + '\n{"kind": "exploded", "bytes": "all"}\n')
+    done = subprocess.run([cli.program, "explain", path], capture_output=True, check=True,
+                          encoding="utf-8", env=cli.environment)
+    assert "1 events of kinds" in done.stderr and "cut off" in done.stderr, done.stderr
 
 
 def case_wrong_options(cli):
