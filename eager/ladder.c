@@ -177,9 +177,10 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
                                      cebus_block **out)
 {
     uint64_t paid = 0;
+    bool may_move = true;
     cebus_place_result result = CEBUS_PLACE_FULL;
     while (result == CEBUS_PLACE_FULL) {
-        uint64_t moving = cebus_compaction_cost(rt, bytes);
+        uint64_t moving = may_move ? cebus_compaction_cost(rt, bytes) : UINT64_MAX;
         cebus_victims victims = choose(rt, bytes);
         if (victims.first == NULL)
             break;
