@@ -287,8 +287,9 @@ static void print_tables(const struct explain *explain)
 
 static void sort(struct explain *explain)
 {
-    qsort(explain->evictions.list, explain->evictions.count, sizeof *explain->evictions.list,
-          by_cost);
+    if (explain->evictions.count > 0)
+        qsort(explain->evictions.list, explain->evictions.count, sizeof *explain->evictions.list,
+              by_cost);
 }
 
 static bool explain_trace(struct explain *explain, const struct program *program)

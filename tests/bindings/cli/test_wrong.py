@@ -3,9 +3,9 @@
 
 usage: test_wrong.py PROGRAM
 """
+import contextlib
 import json
 import os
-import resource
 import subprocess
 
 from cli import MIB, MS, Trace, example, main
@@ -85,28 +85,24 @@ def case_hostile_traces(cli):
 
 def case_bounded_memory(cli):
     """Ten million lines and a line without an end, in little memory."""
-    def limit():
-        resource.setrlimit(resource.RLIMIT_DATA, (700 << 20, 700 << 20))
-
-    def feed(chunk, times, head=HEAD):
-        with subprocess.Popen([cli.program, "replay", "-"], stdin=subprocess.PIPE, text=True,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              preexec_fn=limit, env=cli.environment) as child:
-            try:
-                child.stdin.write(head)
+    def feed(chunk, times):
+        read, write = os.pipe()
+        with subprocess.Popen([cli.program, "replay", "-"], stdin=read, env=cli.environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
+            os.close(read)
+            with contextlib.suppress(BrokenPipeError), open(write, "wb") as pipe:
+                pipe.write(HEAD.encode())
                 for _ in range(times):
-                    child.stdin.write(chunk)
-                child.stdin.close()
-            except BrokenPipeError:
-                pass
-            said = child.stderr.read()
-            child.stdin = None
-            child.wait()
+                    pipe.write(chunk)
+            said = child.stderr.read().decode()
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            assert usage.ru_maxrss < 700 << 10, usage
             return child.returncode, said
 
-    status, said = feed('{"mark": 1}\n' * 10000, 1000)
+    status, said = feed(b'{"mark": 1}\n' * 10000, 1000)
     assert status == 1 and "4194304" in said, (status, said)
-    status, said = feed("x" * (1 << 20), 100)
+    status, said = feed(b"x" * (1 << 20), 100)
     assert status == 1 and ":2:" in said, (status, said)
 
 
