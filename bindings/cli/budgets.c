@@ -70,11 +70,12 @@ static const char *add_range(struct budgets *budgets, char *piece, char *dots)
         return wrong;
     if (strcmp(from.unit, to.unit) != 0 || strcmp(from.unit, step.unit) != 0)
         return "a range has one unit: FROM, TO and STEP end alike";
-    double count = floor(fabs(to.number - from.number) / step.number * (1 + 1e-9) + 1e-9);
-    for (double i = 0; i <= count && wrong == NULL; i++) {
-        double way = to.number < from.number ? -1 : 1;
+    double steps = floor(fabs(to.number - from.number) / step.number * (1 + 1e-9) + 1e-9);
+    double way = to.number < from.number ? -step.number : step.number;
+    int count = (int)fmin(steps, MOST_BUDGETS);
+    for (int i = 0; i <= count && wrong == NULL; i++) {
         /* Rounded, so that 0.3 is not 0.30000000000000004. */
-        double number = from.number + way * i * step.number;
+        double number = from.number + i * way;
         struct amount amount = {.number = round(number * 1e6) / 1e6};
         memcpy(amount.unit, from.unit, sizeof amount.unit);
         wrong = amount.number > 0 ? add(budgets, &amount) : NULL;

@@ -37,19 +37,18 @@ static uint64_t draw_seed(void)
 
 static void grow(struct id_map *map)
 {
-    struct id_map wide = {.seed = map->seed,
-                          .capacity = map->capacity > 0 ? 2 * map->capacity : 256};
-    if (map->capacity == 0)
-        wide.seed = draw_seed();
-    wide.slots = take(NULL, wide.capacity, sizeof *wide.slots);
-    memset(wide.slots, 0, wide.capacity * sizeof *wide.slots);
-    for (size_t i = 0; i < map->capacity; i++) {
-        if (map->slots[i].id != 0)
-            wide.slots[place_of(&wide, map->slots[i].id)] = map->slots[i];
+    struct id_slot *old = map->slots;
+    size_t old_capacity = map->capacity;
+    if (old_capacity == 0)
+        map->seed = draw_seed();
+    map->capacity = old_capacity > 0 ? 2 * old_capacity : 256;
+    map->slots = take(NULL, map->capacity, sizeof *map->slots);
+    memset(map->slots, 0, map->capacity * sizeof *map->slots);
+    for (size_t i = 0; i < old_capacity; i++) {
+        if (old[i].id != 0)
+            map->slots[place_of(map, old[i].id)] = old[i];
     }
-    wide.count = map->count;
-    free(map->slots);
-    *map = wide;
+    free(old);
 }
 
 void id_map_set(struct id_map *map, uint64_t id, uint32_t index)

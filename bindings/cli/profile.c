@@ -101,11 +101,12 @@ static json_t *entry_of(const struct sample *samples, size_t n)
 {
     char hash[17];
     uint64_t low = samples[(n - 1) / 2].ns, high = samples[n / 2].ns;
+    json_int_t median = (json_int_t)low + (json_int_t)(high - low) / 2;
     snprintf(hash, sizeof hash, "%016" PRIx64, samples->hash);
     json_t *entry = json_object();
     json_put(entry, "name", json_string(samples->name));
     json_put(entry, "hash", json_string(hash));
-    json_put(entry, "cost_ns", json_integer((json_int_t)(low + (high - low) / 2)));
+    json_put(entry, "cost_ns", json_integer(median));
     json_put(entry, "count", json_integer((json_int_t)n));
     return entry;
 }

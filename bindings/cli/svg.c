@@ -141,8 +141,9 @@ static void put_x_axis(const struct page *page)
 {
     FILE *file = page->file;
     double step = nice_step(page->x_high - page->x_low, 8);
-    for (double x = page->x_low; x <= page->x_high + step / 2; x += step) {
-        double at = x_of(page, x);
+    int count = (int)lround((page->x_high - page->x_low) / step);
+    for (int i = 0; i <= count; i++) {
+        double x = page->x_low + i * step, at = x_of(page, x);
         fprintf(file,
                 "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#e4e4e4\"/>\n"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.6g%%</text>\n",
@@ -158,8 +159,9 @@ static void put_y_axis(const struct page *page)
 {
     FILE *file = page->file;
     double step = nice_step(page->y_high - page->y_low, 6);
-    for (double y = page->y_low; y <= page->y_high + step / 2; y += step) {
-        double at = y_of(page, y);
+    int count = (int)lround((page->y_high - page->y_low) / step);
+    for (int i = 0; i <= count; i++) {
+        double y = page->y_low + i * step, at = y_of(page, y);
         fprintf(file,
                 "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#e4e4e4\"/>\n"
                 "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n",
