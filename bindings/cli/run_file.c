@@ -98,6 +98,15 @@ struct observer run_file_observer(struct run_file *file)
     return (struct observer){.event = write_event, .context = file};
 }
 
+/** Those that a pass sets, with that of its end. */
+static uint64_t count_marks(const struct program *program)
+{
+    uint64_t marks = 1;
+    for (size_t i = 0; i < program->n_steps; i++)
+        marks += program->steps[i].kind == STEP_MARK;
+    return marks;
+}
+
 bool run_file_begin(struct run_file *file, const char *path, const struct program *program,
                     const struct settings *settings, uint64_t base_ns)
 {
@@ -116,6 +125,7 @@ bool run_file_begin(struct run_file *file, const char *path, const struct progra
     json_put(json, "budget_bytes", json_integer((json_int_t)budget));
     json_put(json, "machine", json_string(settings->of[SETTING_MACHINE].text));
     json_put(json, "base_time_ns", json_integer((json_int_t)base_ns));
+    json_put(json, "pass_marks", json_integer((json_int_t)count_marks(program)));
     put_line(file, json);
     return true;
 }
@@ -206,7 +216,8 @@ static bool read_head(struct run_reader *reader, struct run_head *out)
     out->policy = copy_text(json, "policy");
     out->machine = copy_text(json, "machine");
     bool good = read_number(reader, json, "budget_bytes", INT64_MAX, &out->budget_bytes) &&
-                read_number(reader, json, "base_time_ns", INT64_MAX, &out->base_time_ns);
+                read_number(reader, json, "base_time_ns", INT64_MAX, &out->base_time_ns) &&
+                read_number(reader, json, "pass_marks", INT64_MAX, &out->pass_marks);
     json_decref(json);
     if (good && (out->trace == NULL || out->policy == NULL || out->machine == NULL))
         return refuse(reader, "the head lacks trace, policy or machine");

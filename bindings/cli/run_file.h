@@ -2,11 +2,12 @@
  * run_file.h: a recorded run: JSON lines. The first line says what ran,
  *
  *     {"cebus_run": 1, "trace": "a.trace", "policy": "coop", "budget_bytes": 1048576,
- *      "machine": "titanv-12g", "base_time_ns": 63000000}
+ *      "machine": "titanv-12g", "base_time_ns": 63000000, "pass_marks": 1}
  *
- * (`base_time_ns`: device time of a pass without a budget), each other line is an event
- * (cebus/log.h): the fields of cebus_event that are not zero, under their names, `kind` as a word
- * and always there. The last line says that nothing is missing: {"kind": "end", "events": 17}.
+ * (`base_time_ns`: device time of a pass without a budget; `pass_marks`: the marks in a pass, one of
+ * them its end), each other line is an event (cebus/log.h): the fields of cebus_event that are not
+ * zero, under their names, `kind` as a word and always there. The last line says that nothing is
+ * missing: {"kind": "end", "events": 17}.
  */
 #ifndef RUN_FILE_H
 #define RUN_FILE_H
@@ -35,6 +36,7 @@ struct run_head {
     char *trace, *policy, *machine;
     uint64_t budget_bytes;
     uint64_t base_time_ns; /**< 0: it does not say */
+    uint64_t pass_marks;   /**< 0: it does not say */
     uint64_t unknown;      /**< lines of kinds that this version does not know, left out */
     bool complete;         /**< the last line was there */
 };
