@@ -141,7 +141,7 @@ static void put_x_axis(const struct page *page)
 {
     FILE *file = page->file;
     double step = nice_step(page->x_high - page->x_low, 8);
-    int count = (int)lround((page->x_high - page->x_low) / step);
+    int count = (int)((page->x_high - page->x_low) / step + 1e-6);
     for (int i = 0; i <= count; i++) {
         double x = page->x_low + i * step, at = x_of(page, x);
         fprintf(file,
@@ -159,7 +159,7 @@ static void put_y_axis(const struct page *page)
 {
     FILE *file = page->file;
     double step = nice_step(page->y_high - page->y_low, 6);
-    int count = (int)lround((page->y_high - page->y_low) / step);
+    int count = (int)((page->y_high - page->y_low) / step + 1e-6);
     for (int i = 0; i <= count; i++) {
         double y = page->y_low + i * step, at = y_of(page, y);
         fprintf(file,
