@@ -4,10 +4,10 @@
  *     {"cebus_run": 1, "trace": "a.trace", "policy": "coop", "budget_bytes": 1048576,
  *      "machine": "titanv-12g", "base_time_ns": 63000000, "pass_marks": 1}
  *
- * (`base_time_ns`: device time of a pass without a budget; `pass_marks`: the marks in a pass, one of
- * them its end), each other line is an event (cebus/log.h): the fields of cebus_event that are not
- * zero, under their names, `kind` as a word and always there. The last line says that nothing is
- * missing: {"kind": "end", "events": 17}.
+ * (`base_time_ns`: device time of a pass without a budget; `pass_marks`: the marks in a pass, one
+ * of them its end), each other line is an event (cebus/log.h): the fields of cebus_event that are
+ * not zero, under their names, `kind` as a word and always there. The last line says that nothing
+ * is missing: {"kind": "end", "events": 17}.
  */
 #ifndef RUN_FILE_H
 #define RUN_FILE_H

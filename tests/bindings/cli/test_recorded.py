@@ -51,7 +51,7 @@ def case_paper_sizes_on_simulated_machines(cli):
 
 
 def case_a_trace_repeats_on_the_machine_that_recorded_it(cli):
-    """The costs are those of the machine, so a pass takes what the ops took, one after the other."""
+    """The costs are those of the machine: a pass takes what the ops took, one after the other."""
     path = record(cli, "r50", "--preset", "coop-resnet50", "--device", DEVICE)
     with open(path, encoding="utf-8") as file:
         costs = sum(json.loads(line).get("cost_ns", 0) for line in file)
