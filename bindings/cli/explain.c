@@ -278,9 +278,10 @@ static void print_tables(const struct explain *explain)
         print_eviction(evictions, &evictions->list[i]);
     if (evictions->count > top)
         printf("and %zu more: see --top\n", evictions->count - top);
-    puts(
-        "next: how much dearer the cheapest choice that lost was. along: recomputed on the way to\n"
-        "another value, which the cost is counted at.");
+    puts("next: how much dearer the cheapest choice that lost was, in time an idle ns; below 1 "
+         "where\n"
+         "a policy that counts bytes, too, preferred the larger. along: recomputed on the way to\n"
+         "another value, which the cost is counted at.");
 }
 
 /* --- both sources ---------------------------------------------------------------------------- */
