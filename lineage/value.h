@@ -48,6 +48,7 @@ typedef struct cebus_value {
     uint32_t refs, holders;
     uint32_t parked;      /**< of refs: names kept so that the version can be held again */
     uint32_t ghost_depth; /**< longest chain of unheld versions behind it */
+    uint64_t name;        /**< in the access log (access.h); 0: none yet */
 } cebus_value;
 
 /** A leaf with one holder and no bytes yet. */
