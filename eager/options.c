@@ -13,7 +13,7 @@ static const char create[] = "runtime_create";
 
 cebus_status cebus_options_policy(const char *name, const cebus_policy **out)
 {
-    char names[128] = "";
+    char names[256] = "";
     *out = name != NULL ? cebus_policy_find(name) : NULL;
     if (*out != NULL)
         return CEBUS_OK;

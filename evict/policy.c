@@ -15,9 +15,17 @@ uint64_t cebus_policy_weight_neighbourhood(cebus_lineage *lineage, const cebus_c
     return cebus_cost_neighbourhood(lineage, &candidate->value);
 }
 
+double cebus_policy_score_age(uint64_t weight, const cebus_situation *situation)
+{
+    (void)weight;
+    return -(double)situation->age;
+}
+
 static const cebus_policy *const policies[] = {
-    &cebus_policy_none,      &cebus_policy_lru, &cebus_policy_dtr,
-    &cebus_policy_dtr_local, &cebus_policy_dte, &cebus_policy_coop,
+    &cebus_policy_none,         &cebus_policy_lru,   &cebus_policy_dtr,
+    &cebus_policy_dtr_local,    &cebus_policy_dte,   &cebus_policy_coop,
+    &cebus_policy_sublinear,    &cebus_policy_vdnn,  &cebus_policy_vdnn_all,
+    &cebus_policy_superneurons, &cebus_policy_tflms, &cebus_policy_odswap,
 };
 
 const cebus_policy *cebus_policy_at(size_t i)

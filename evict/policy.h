@@ -1,12 +1,14 @@
 /**
  * policy.h: the interface of an eviction policy. A policy only prices; choose.h searches, the
- * runtime acts. One file a policy (policy_<name>.c), its head naming the paper and every liberty
- * taken.
+ * runtime acts. Some also plan ahead, from a recorded iteration; what their plans do not foresee is
+ * left to their prices. One file a policy (policy_<name>.c), its head naming the paper and every
+ * liberty taken.
  */
 #ifndef CEBUS_EVICT_POLICY_H
 #define CEBUS_EVICT_POLICY_H
 
 #include "evict/candidate.h"
+#include "evict/plan.h"
 #include "lineage/call.h"
 
 /** What one choice gives up. */
@@ -31,6 +33,12 @@ typedef struct cebus_policy {
     /** UNIT_ONE: lower goes first. */
     double (*score)(uint64_t weight, const cebus_situation *situation);
     bool swaps; /**< published with swapping: to the host whatever fits there, not where cheaper */
+    /**
+     * Fills `out`, empty and with a pool for whatever memory the planner needs, with what to do in
+     * the next iteration, sorted; nothing when the iteration fits. False without host memory, or
+     * where the terms rule the policy out: `out` is not used, then. NULL: it does not plan.
+     */
+    bool (*plan)(const cebus_iteration *iteration, const cebus_plan_terms *terms, cebus_plan *out);
 } cebus_policy;
 
 extern const cebus_policy cebus_policy_none;
@@ -39,15 +47,23 @@ extern const cebus_policy cebus_policy_dtr;
 extern const cebus_policy cebus_policy_dtr_local;
 extern const cebus_policy cebus_policy_dte;
 extern const cebus_policy cebus_policy_coop;
+extern const cebus_policy cebus_policy_sublinear;
+extern const cebus_policy cebus_policy_vdnn;
+extern const cebus_policy cebus_policy_vdnn_all;
+extern const cebus_policy cebus_policy_superneurons;
+extern const cebus_policy cebus_policy_tflms;
+extern const cebus_policy cebus_policy_odswap;
 
 /** By name, NULL when there is none such. */
 const cebus_policy *cebus_policy_find(const char *name);
 /** Policy number i, NULL past the end: for lists and sweeps. */
 const cebus_policy *cebus_policy_at(size_t i);
 
-/** The two weights the shipped policies share. */
+/** What the shipped policies share. */
 uint64_t cebus_policy_weight_own(cebus_lineage *lineage, const cebus_candidate *candidate);
 uint64_t cebus_policy_weight_neighbourhood(cebus_lineage *lineage,
                                            const cebus_candidate *candidate);
+/** The least recently used goes first, whatever it costs. */
+double cebus_policy_score_age(uint64_t weight, const cebus_situation *situation);
 
 #endif

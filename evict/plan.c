@@ -1,0 +1,55 @@
+#include "evict/plan.h"
+
+#include <string.h>
+
+void cebus_plan_init(cebus_plan *plan, cebus_pool *pool)
+{
+    *plan = (cebus_plan){.pool = pool};
+}
+
+void cebus_plan_clear(cebus_plan *plan)
+{
+    cebus_pool_free_object(plan->pool, plan->actions, plan->capacity * sizeof *plan->actions);
+    cebus_plan_init(plan, plan->pool);
+}
+
+bool cebus_plan_add(cebus_plan *plan, cebus_action_kind kind, uint32_t at, uint32_t value)
+{
+    void *actions = plan->actions;
+    if (!cebus_pool_grow(plan->pool, &actions, &plan->capacity, plan->count, sizeof(cebus_action)))
+        return false;
+    plan->actions = actions;
+    plan->actions[plan->count++] = (cebus_action){.at = at, .value = value, .kind = (uint8_t)kind};
+    return true;
+}
+
+/** Counting sort: the key is small, and what is equal must keep its order. */
+bool cebus_plan_sort(cebus_plan *plan, const cebus_iteration *iteration)
+{
+    size_t keys = (iteration->n_calls + 1) * CEBUS_ACTION_KINDS;
+    if (plan->count == 0)
+        return true;
+    size_t *start = cebus_pool_alloc(plan->pool, (keys + 1) * sizeof *start);
+    cebus_action *sorted = cebus_pool_alloc(plan->pool, plan->capacity * sizeof *sorted);
+    bool ok = start != NULL && sorted != NULL;
+    if (ok) {
+        memset(start, 0, (keys + 1) * sizeof *start);
+        for (size_t i = 0; i < plan->count; i++)
+            start[plan->actions[i].at * CEBUS_ACTION_KINDS + plan->actions[i].kind + 1]++;
+        for (size_t k = 0; k < keys; k++)
+            start[k + 1] += start[k];
+        for (size_t i = 0; i < plan->count; i++) {
+            const cebus_action *action = &plan->actions[i];
+            sorted[start[action->at * CEBUS_ACTION_KINDS + action->kind]++] = *action;
+        }
+        memcpy(plan->actions, sorted, plan->count * sizeof *sorted);
+    }
+    cebus_pool_free_object(plan->pool, sorted, plan->capacity * sizeof *sorted);
+    cebus_pool_free_object(plan->pool, start, (keys + 1) * sizeof *start);
+    return ok;
+}
+
+uint64_t cebus_plan_copy_ns(uint64_t bytes, uint64_t rate)
+{
+    return (uint64_t)((double)bytes * 1e9 / (double)rate) + 1;
+}

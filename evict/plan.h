@@ -1,0 +1,56 @@
+/**
+ * plan.h: what to do when the program does again what it did in a recorded iteration
+ * (lineage/iteration.h): which values go when, and when they start to come back.
+ *
+ * An action is due at a number of calls: after that many calls of the iteration, before the next
+ * one. It names a value by its ordinal. Actions are wishes: one whose value is in use, or gone, or
+ * whose bytes find no room, is left out, and what the plan did not foresee is left to the reactive
+ * policy. No result depends on them.
+ */
+#ifndef CEBUS_EVICT_PLAN_H
+#define CEBUS_EVICT_PLAN_H
+
+#include "lineage/iteration.h"
+
+/** Those due at the same time are done in this order: what goes makes room for what comes. */
+typedef enum cebus_action_kind {
+    CEBUS_ACTION_COPY_OUT, /**< start the copy to the host; the bytes stay on the device, too */
+    CEBUS_ACTION_SWAP_OUT, /**< from now on the bytes may go to the host, whenever room is needed;
+                                the copy starts now if it did not before */
+    CEBUS_ACTION_DROP,     /**< give the bytes up, to be made again by a replay */
+    CEBUS_ACTION_SWAP_IN,  /**< start the copy back, as soon as there is a place for it */
+    CEBUS_ACTION_KINDS,
+} cebus_action_kind;
+
+typedef struct cebus_action {
+    uint32_t at;    /**< calls done */
+    uint32_t value; /**< ordinal */
+    uint8_t kind;   /**< cebus_action_kind */
+} cebus_action;
+
+/** What a planner may count on. */
+typedef struct cebus_plan_terms {
+    uint64_t budget; /**< bytes for the values of the iteration and the workspaces of its calls */
+    uint64_t host;   /**< bytes on the host; 0: nothing can be swapped */
+    uint64_t out_rate, in_rate; /**< bytes/s of the link, each above 0 */
+} cebus_plan_terms;
+
+typedef struct cebus_plan {
+    cebus_pool *pool; /**< borrowed */
+    cebus_action *actions;
+    size_t count, capacity;
+} cebus_plan;
+
+void cebus_plan_init(cebus_plan *plan, cebus_pool *pool);
+void cebus_plan_clear(cebus_plan *plan);
+
+/** Adds an action, in any order; false without host memory. */
+bool cebus_plan_add(cebus_plan *plan, cebus_action_kind kind, uint32_t at, uint32_t value);
+/** Puts the actions in the order they are due, those of one time and kind as they were added.
+ * False without host memory. O(actions + calls). */
+bool cebus_plan_sort(cebus_plan *plan, const cebus_iteration *iteration);
+
+/** ns to copy `bytes` at `rate` a second. */
+uint64_t cebus_plan_copy_ns(uint64_t bytes, uint64_t rate);
+
+#endif

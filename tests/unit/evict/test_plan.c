@@ -1,0 +1,77 @@
+#include <criterion/criterion.h>
+
+#include "evict/guide.h"
+#include "tests/unit/evict/recorded.h"
+
+static recorded r;
+
+static void setup(void)
+{
+    recorded_init(&r);
+    recorded_network(&r, 2, 100, 10);
+}
+
+static void teardown(void)
+{
+    recorded_deinit(&r);
+}
+
+TestSuite(plan, .init = setup, .fini = teardown);
+
+Test(plan, sorts_by_time_then_kind_and_keeps_the_order_of_the_rest)
+{
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 4, 3));
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 4, 1));
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 4, 9));
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_COPY_OUT, 11, 2));
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 0, 5));
+    cr_assert(cebus_plan_sort(&r.plan, &r.iteration));
+    static const uint32_t values[] = {5, 9, 3, 1, 2};
+    for (size_t i = 0; i < 5; i++)
+        cr_expect_eq(r.plan.actions[i].value, values[i]);
+}
+
+Test(plan, sorts_nothing_too)
+{
+    cr_expect(cebus_plan_sort(&r.plan, &r.iteration));
+    cebus_guide guide;
+    cebus_guide_start(&guide, &r.plan);
+    cr_expect_null(cebus_guide_next(&guide, 100));
+    cr_expect_null(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_IN));
+}
+
+Test(plan, the_guide_answers_what_is_due)
+{
+    cebus_guide guide;
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 2, 1);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 3, 2);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 3, 3);
+    cr_assert(cebus_plan_sort(&r.plan, &r.iteration));
+    cebus_guide_start(&guide, &r.plan);
+    cr_expect_null(cebus_guide_next(&guide, 1));
+    cr_expect_eq(cebus_guide_next(&guide, 2)->value, 1);
+    cr_expect_null(cebus_guide_next(&guide, 2));
+    cr_expect_eq(cebus_guide_next(&guide, 7)->value, 2, "late is not never");
+    cr_expect_eq(cebus_guide_next(&guide, 7)->value, 3);
+    cr_expect_null(cebus_guide_next(&guide, 7));
+}
+
+Test(plan, the_guide_remembers_what_waits)
+{
+    cebus_guide guide;
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 1, 1);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 2, 2);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 3, 3);
+    cr_assert(cebus_plan_sort(&r.plan, &r.iteration));
+    cebus_guide_start(&guide, &r.plan);
+    cr_expect_null(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT), "nothing was due yet");
+    for (int i = 0; i < 3; i++)
+        cr_assert_not_null(cebus_guide_next(&guide, 3));
+    cr_expect_eq(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT)->value, 1);
+    cr_expect_eq(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT)->value, 1);
+    cebus_guide_done(&guide, CEBUS_ACTION_SWAP_OUT);
+    cr_expect_eq(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT)->value, 3);
+    cr_expect_eq(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_IN)->value, 2);
+    cebus_guide_done(&guide, CEBUS_ACTION_SWAP_OUT);
+    cr_expect_null(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT));
+}
