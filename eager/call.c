@@ -7,6 +7,7 @@
 #include "eager/autograd/rebase.h"
 #include "eager/custom.h"
 #include "eager/debug.h"
+#include "eager/guidance.h"
 #include "eager/ladder.h"
 #include "eager/residency.h"
 #include "eager/swap.h"
@@ -141,6 +142,10 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
         prepared.out[j].data = array_address(rt, out[j], prepared.out[j].view);
     for (uint32_t i = 0; i < call->n_in; i++)
         cebus_swap_settle(rt, in[i]);
+    for (uint32_t j = 0; j < call->n_out; j++) {
+        if (out[j] != NULL && out[j]->block != NULL)
+            cebus_ladder_claim(rt, out[j]->block, CEBUS_STREAM_COMPUTE);
+    }
     cebus_status status = run_kernel(rt, &prepared, kernel, out_ns);
     mark_uses(rt, call, in, out, workspace);
     if (workspace != NULL)
@@ -465,6 +470,8 @@ static cebus_status run(frame *f)
     if (status != CEBUS_OK)
         return status;
     draw_random(f, &blocks);
+    if (rt->guidance != NULL)
+        cebus_guidance_act(rt);
     if (rt->debug & CEBUS_DEBUG_CHAOS)
         cebus_debug_chaos(rt);
     for (uint32_t i = 0; i < f->spec->n_in; i++)
@@ -487,6 +494,8 @@ static cebus_status run(frame *f)
     rt->rng_offset += blocks;
     if (rt->recorder != NULL)
         cebus_record_call(rt, f->call, f->entry->kernel, f->spec->in, f->out);
+    if (rt->guidance != NULL)
+        cebus_guidance_observe(rt, f->call, f->entry->kernel, f->spec->in, f->out, f->recordable);
     commit(f);
     return CEBUS_OK;
 }

@@ -27,6 +27,7 @@ static cebus_status move_block(cebus_runtime *rt, const cebus_move *move)
     cebus_block *hole = move->block->prev;
     cebus_ladder_claim(rt, hole, CEBUS_STREAM_COMPUTE);
     cebus_swap_settle(rt, move->block->owner);
+    cebus_ladder_claim(rt, move->block, CEBUS_STREAM_COMPUTE);
     cebus_status status =
         rt->device_ops->copy(rt->device, rt->base + move->to, rt->base + move->from,
                              move->block->bytes, CEBUS_COPY_ON_DEVICE);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "eager/compaction.h"
+#include "eager/guidance.h"
 #include "eager/storage.h"
 #include "eager/swap.h"
 #include "lineage/cost.h"
@@ -50,6 +51,12 @@ static cebus_block *evict(cebus_runtime *rt, cebus_candidate *victim, const cebu
     return cebus_candidate_drop(rt, victim);
 }
 
+void cebus_ladder_give_up(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    rt->rung = CEBUS_RUNG_FREE;
+    (void)evict(rt, candidate, NULL);
+}
+
 cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
 {
     uint64_t end = victims->last->offset + victims->last->bytes;
@@ -86,7 +93,6 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .now = rt->clock_ns,
                            .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
-                           .rebuild = rt->deep ? &rt->cursor : NULL,
                            .compare = rt->events.hook != NULL};
 }
 
@@ -302,12 +308,22 @@ static void count_placed(cebus_runtime *rt, const cebus_block *block)
         cebus_max_u64(rt->stats.allocated_bytes_peak, rt->arena.used_bytes);
 }
 
+/** Values that wait to leave go before anything is searched for. */
+static cebus_place_result place_guided(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
+                                       cebus_block **out)
+{
+    cebus_place_result placed = cebus_arena_place(&rt->arena, bytes, zone, out);
+    while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL && cebus_guidance_yield(rt))
+        placed = cebus_arena_place(&rt->arena, bytes, zone, out);
+    return placed;
+}
+
 cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                   cebus_stream stream, const char *op, cebus_block **out)
 {
     rt->rung = CEBUS_RUNG_FREE;
     rt->swap.blocked = false;
-    cebus_status status = status_of(cebus_arena_place(&rt->arena, bytes, zone, out), op);
+    cebus_status status = status_of(place_guided(rt, bytes, zone, out), op);
     if (status == CEBUS_OUT_OF_MEMORY) {
         count_retry(rt, bytes);
         uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
@@ -324,7 +340,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone 
     return CEBUS_OK;
 }
 
-/** The stream that works on the block last: what follows it comes after all the others. */
+/** A stream that still works on the block. */
 static cebus_stream last_stream(const cebus_block *block)
 {
     const cebus_candidate *owner = block->owner;
@@ -333,13 +349,24 @@ static cebus_stream last_stream(const cebus_block *block)
     return owner != NULL && owner->arriving ? CEBUS_STREAM_IN : CEBUS_STREAM_COMPUTE;
 }
 
-cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block)
+/** Once no stream works on the block any more. */
+static void poison(cebus_runtime *rt, cebus_block *block)
 {
-    const cebus_candidate *owner = block->owner;
     cebus_stream stream = last_stream(block);
+    for (cebus_stream on = CEBUS_STREAM_COMPUTE; on < CEBUS_STREAM_COUNT; on++) {
+        if (on != stream && block->fence[on] > 0)
+            rt->device_ops->stream_wait(rt->device, stream, on, block->fence[on]);
+    }
     uint64_t mark =
         rt->device_ops->discard(rt->device, stream, rt->base + block->offset, block->bytes);
     block->fence[stream] = cebus_max_u64(block->fence[stream], mark);
+}
+
+cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block)
+{
+    const cebus_candidate *owner = block->owner;
+    if (rt->info.poisons)
+        poison(rt, block);
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_FREED,
                                        .memory_class = cebus_memory_class_of(owner),
                                        .value = owner != NULL ? owner->serial : 0,

@@ -30,6 +30,10 @@ cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block);
  * evicted. */
 cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims);
 
+/** Gives one value up as candidate->method says: ahead of need, or not at all where that cannot be.
+ * It is idle. */
+void cebus_ladder_give_up(cebus_runtime *rt, cebus_candidate *candidate);
+
 /** Drops everything that can go now. */
 void cebus_ladder_evict_all(cebus_runtime *rt);
 

@@ -6,6 +6,7 @@
 
 #include "eager/compaction.h"
 #include "eager/custom.h"
+#include "eager/guidance.h"
 #include "eager/host.h"
 #include "eager/ladder.h"
 #include "eager/options.h"
@@ -51,6 +52,7 @@ static void destroy(cebus_runtime *rt)
     if (rt->device != NULL)
         cebus_swap_deinit(rt);
     (void)cebus_record_end(rt);
+    cebus_guidance_stop(rt);
     cebus_custom_free(rt);
     cebus_lineage_deinit(&rt->lineage);
     cebus_pool_free_object(&rt->pool, rt->replay.calls,
@@ -225,6 +227,7 @@ cebus_status cebus_runtime_create(const cebus_runtime_options *options, cebus_ru
         destroy(rt);
         return status;
     }
+    cebus_guidance_start(rt);
     *out = rt;
     return CEBUS_OK;
 }
@@ -325,6 +328,7 @@ cebus_status cebus_runtime_set_policy(cebus_runtime *rt, const char *policy)
     if (status != CEBUS_OK)
         return status;
     rt->policy = found;
+    cebus_guidance_start(rt);
     cebus_runtime_unlock(rt);
     return CEBUS_OK;
 }
@@ -403,6 +407,8 @@ cebus_status cebus_iteration_mark(cebus_runtime *rt)
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_MARK});
     if (rt->recorder != NULL)
         cebus_record_mark(rt);
+    if (rt->guidance != NULL)
+        cebus_guidance_mark(rt);
     cebus_runtime_unlock(rt);
     return CEBUS_OK;
 }

@@ -46,9 +46,10 @@ typedef struct cebus_replay_buffer {
     bool busy;
 } cebus_replay_buffer;
 
-/** A call that waits for its inputs (cebus_edge.pinned: those it has). */
+/** A call that waits for its inputs; [0, pinned) of them are there and pinned. */
 typedef struct cebus_replay_frame {
     cebus_call *call;
+    uint32_t pinned;
 } cebus_replay_frame;
 
 typedef struct cebus_replay_stack {
@@ -100,8 +101,6 @@ struct cebus_runtime {
     cebus_swapper swap;
     cebus_replay_buffer replay;
     cebus_replay_stack stack;
-    cebus_replay_cursor cursor; /**< of a rebuild by the stack */
-    bool deep;                  /**< one runs */
 
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;
@@ -115,6 +114,8 @@ struct cebus_runtime {
 
     struct cebus_recorder *recorder; /**< of a trace (trace_record.h); NULL: none is recorded */
     uint64_t trace_ids;              /**< given out so far, to all traces */
+    struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
+    uint64_t names;                  /**< given to values by guidance so far */
 
     cebus_memory_stats stats;
     cebus_event_queue events;

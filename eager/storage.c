@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/debug.h"
+#include "eager/guidance.h"
 #include "eager/ladder.h"
 #include "eager/swap.h"
 #include "eager/trace_record.h"
@@ -70,6 +71,8 @@ cebus_memory_class cebus_memory_class_of(const cebus_candidate *candidate)
 static void free_candidate(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_swap_forget(rt, candidate);
+    if (rt->guidance != NULL)
+        cebus_guidance_forget(rt, candidate);
     if (candidate->block != NULL)
         cebus_ladder_release(rt, candidate->block);
     cebus_pool_free_object(&rt->pool, candidate, sizeof *candidate);
@@ -99,6 +102,8 @@ void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
     cebus_value *value = &candidate->value;
     if (rt->recorder != NULL && value->holders == 1)
         cebus_record_free(rt, candidate);
+    if (rt->guidance != NULL && value->holders == 1)
+        cebus_guidance_release(rt, candidate);
     if (value->holders == 1 && value->refs > 1) {
         value->refs++; /* survives the cut below */
         cebus_value_unhold(&rt->lineage, value);

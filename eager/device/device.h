@@ -42,6 +42,7 @@ typedef struct cebus_device_info {
     int threads;            /**< in use by its kernels */
     bool deferred;          /**< launches may run after they return */
     bool simulated;         /**< addresses hold no bytes: host reads give zeros */
+    bool poisons;           /**< wants to be told what holds nothing any more (discard) */
 } cebus_device_info;
 
 typedef enum cebus_copy_kind {
@@ -75,8 +76,8 @@ typedef struct cebus_device_ops {
     /** On `stream`; the host side is from host_alloc and must stay until the mark is reached. */
     cebus_status (*copy_async)(cebus_device *device, cebus_stream stream, void *to,
                                const void *from, uint64_t bytes, cebus_copy_kind kind);
-    /** Told that a range holds nothing any more, once `stream` gets there. A test device
-     * poisons it, and answers the mark when it will have; others answer 0. */
+    /** Told, where info.poisons, that a range holds nothing any more, once `stream` gets there. A
+     * test device poisons it, and answers the mark when it will have; others answer 0. */
     uint64_t (*discard)(cebus_device *device, cebus_stream stream, char *at, uint64_t bytes);
     uint64_t (*stream_mark)(cebus_device *device, cebus_stream stream);
     /** Work enqueued on `stream` from now on starts after `mark` of stream `on`. */

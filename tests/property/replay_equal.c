@@ -50,6 +50,13 @@ static const setting settings[] = {
     {"dtr+swap", "dtr", CEBUS_SWAP_ON},
     {"dtr-local", "dtr-local", CEBUS_SWAP_DEFAULT},
     {"dte", "dte", CEBUS_SWAP_DEFAULT},
+    {"sublinear", "sublinear", CEBUS_SWAP_DEFAULT},
+    {"vdnn", "vdnn", CEBUS_SWAP_DEFAULT},
+    {"vdnn-all", "vdnn-all", CEBUS_SWAP_DEFAULT},
+    {"superneurons", "superneurons", CEBUS_SWAP_DEFAULT},
+    {"superneurons-swap", "superneurons", CEBUS_SWAP_OFF},
+    {"tflms", "tflms", CEBUS_SWAP_DEFAULT},
+    {"odswap", "odswap", CEBUS_SWAP_DEFAULT},
 };
 enum {
     SETTINGS = sizeof settings / sizeof *settings

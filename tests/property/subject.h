@@ -25,6 +25,8 @@ typedef struct cebus_subject {
 /** The models of tests/support/models.h; a step is a training step. "NAME+drawn": with parameters
  * and batches drawn on the device. */
 extern const cebus_subject cebus_subject_model;
+/** Training loops that repeat themselves, or not quite; a step is an iteration. */
+extern const cebus_subject cebus_subject_loop;
 /** Random programs (program.h); a step is an operation. */
 extern const cebus_subject cebus_subject_program;
 

@@ -21,7 +21,9 @@ static cebus_status step(void *self, size_t i, cebus_record *record)
     cebus_status status = cebus_model_step(self, &loss);
     if (status == CEBUS_OK)
         cebus_record_bytes(record, &loss, sizeof loss);
-    return status;
+    cebus_status marked =
+        cebus_iteration_mark(cebus_tensor_runtime(cebus_model_parameter(self, 0)));
+    return status == CEBUS_OK ? marked : status;
 }
 
 static cebus_status finish(void *self, cebus_record *record)

@@ -193,6 +193,7 @@ static void collect(run *r)
     r->out->peak = stats.allocated_bytes_peak;
     r->out->recomputes = stats.recomputes;
     r->out->swap_ins = stats.swap_ins;
+    r->out->prefetches = stats.prefetches;
     r->out->floor = r->meter.floor;
     r->out->least = r->meter.least;
     r->out->floor_op = r->meter.floor_op;

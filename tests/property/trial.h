@@ -30,7 +30,7 @@ typedef struct cebus_outcome {
     uint64_t peak; /**< max_memory_allocated */
     uint64_t floor, least;
     const char *floor_op;
-    uint64_t recomputes, swap_ins;
+    uint64_t recomputes, swap_ins, prefetches;
     char failure[640]; /**< empty: nothing was wrong */
 } cebus_outcome;
 

@@ -158,6 +158,7 @@ static void test_close(cebus_device *device)
 static void test_query(cebus_device *device, cebus_device_info *out)
 {
     cebus_device_cpu.query(device->cpu, out);
+    out->poisons = true;
     out->deferred = defer;
 }
 

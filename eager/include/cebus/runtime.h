@@ -41,7 +41,7 @@ typedef struct cebus_runtime_options {
     size_t struct_size;          /**< sizeof this struct, as the caller was compiled */
     const char *device;          /**< "cpu" (default), "sim:MACHINE" (cebus_machine_name()) */
     uint64_t memory_budget;      /**< bytes; default 80% of what the process may use */
-    const char *policy;          /**< "none", "lru", "dtr", "dtr-local", "dte", "coop" (default) */
+    const char *policy;          /**< of cebus_policy_name(); default "coop" */
     int threads;                 /**< for kernels, default all cores; part of what decides bits */
     uint64_t seed;               /**< of the random number generator */
     cebus_cost_model cost_model; /**< what evictions are decided by */

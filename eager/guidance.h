@@ -1,0 +1,50 @@
+/**
+ * guidance.h: acting ahead. Under a policy that plans, the runtime learns what an iteration of the
+ * program does (lineage/access.h), has the policy plan the next ones, and while the program repeats
+ * itself carries out what is due before each call: values go before room is asked for, and come
+ * back before they are read.
+ *
+ *     iteration_mark   learned: plan             cebus_policy.plan
+ *     before a call    what is due               evict/guide.h -> ladder, swap
+ *     after a call     does it still repeat?     lineage/access.h
+ *
+ * Copies to the host are decoupled from the calls (Capuchin, ASPLOS'20, section 4.4): bytes that
+ * may leave stay until a request does not fit; then those whose copies started first go first, and
+ * only who takes their place waits for the copy. What is read before its room was needed never
+ * left. A copy back is started only where its bytes fit without giving up what is not leaving
+ * anyway; one that does not fit is tried again before the calls that follow, until its value is
+ * needed.
+ *
+ * Nothing here can fail: what finds no room or no host memory is left out, and the reactive policy
+ * sees to it. Under a policy that does not plan rt->guidance is NULL, and each hook costs a test of
+ * it.
+ */
+#ifndef CEBUS_EAGER_GUIDANCE_H
+#define CEBUS_EAGER_GUIDANCE_H
+
+#include "eager/runtime.h"
+#include "lineage/access.h"
+
+/** The policy was chosen: begins to learn if it plans; what was learned before is forgotten. */
+void cebus_guidance_start(cebus_runtime *rt);
+void cebus_guidance_stop(cebus_runtime *rt);
+
+/** @name Hooks, called while rt->guidance is not NULL. */
+/** @{ */
+/** A call is about to ask for its inputs and outputs. */
+void cebus_guidance_act(cebus_runtime *rt);
+/** A request does not fit: gives up one value that may leave; false when none is left. */
+bool cebus_guidance_yield(cebus_runtime *rt);
+/** It ran, and is about to be committed: storages still name what it read. As cebus_record_call().
+ * `recordable`: a replay can make its outputs again. */
+void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const cebus_kernel *kernel,
+                            cebus_tensor *const *in, cebus_candidate *const *out, bool recordable);
+/** The last holder of a version lets go. */
+void cebus_guidance_release(cebus_runtime *rt, const cebus_candidate *candidate);
+/** A version dies. */
+void cebus_guidance_forget(cebus_runtime *rt, const cebus_candidate *candidate);
+/** An iteration ended. */
+void cebus_guidance_mark(cebus_runtime *rt);
+/** @} */
+
+#endif
