@@ -1,0 +1,236 @@
+"""The bound of one budget: solves the model, finds what its solution violates, adds that, again.
+
+Every round's optimum is a lower bound, so whatever is proven when the time is over stands. First
+come rows only, until memory fits at every step: the simple form. Then the rows that bind become
+common points, and cuts are added until they bring nothing more; then there are more common points,
+and so on, while that helps."""
+import time
+
+import numpy as np
+
+from .cuts import Separator
+from .linear import INFEASIBLE, OPTIMAL
+from .links import violated_links
+from .model import Model
+
+TOLERANCE = 1e-5  # of the budget
+ROWS_A_ROUND = 16
+PRESENCES = 60000  # variables at common points, at most about this many
+CHAIN_LINKS = 30000  # values in chains, at most about this many
+IDLE_ROUNDS = 3  # rounds that may pass without a gain
+GAIN = 1e-5  # of overhead: what counts as one
+COMMON_POINTS = (8, 16, 32, 64)  # to go on with when cuts bring nothing more
+STAGE_GAIN = 3e-4  # of overhead: a stage that brings less is the last one
+
+
+def memory_curve(model):
+    """Least bytes at each step that the solution's reruns and fetches allow."""
+    outline, values = model.outline, model.program.values
+    curve = outline.curve.copy()
+    returned = model.returned_values()
+    for v, a, b in outline.intervals:
+        if v not in returned:
+            continue
+        o, share, end = values[v].producer, 0.0, model.slots.before(b)
+        for first, last in reversed(model.slots.windows(o)):
+            if first > end:
+                continue
+            after, until = model.slots.steps_of(first, last)
+            if until <= a + 1:
+                break
+            share += model.rerun_sum(o, first, first) + model.fetch_sum(v, first, first)
+            curve[max(after, a + 1):min(until, b)] -= values[v].bytes * min(share, 1.0)
+    return curve
+
+
+def peaks(curve, budget, many):
+    """Steps over the budget, the highest of each of equal parts of the time."""
+    part = max(1, (len(curve) + many - 1) // many)
+    found = []
+    for begin in range(0, len(curve), part):
+        step = begin + int(curve[begin:begin + part].argmax())
+        if curve[step] > budget * (1.0 + TOLERANCE):
+            found.append(step)
+    return found
+
+
+class Bound:
+    """What is proven: a lower bound on overhead - 1, and how."""
+
+    def __init__(self):
+        self.value = 0.0
+        self.status = "simple"
+        self.rounds = 0
+
+
+class Ended(Exception):
+    """There is no more to prove: the time is over, or the budget cannot do."""
+
+
+class Rounds:
+    """Bounds of one trace for one budget after another; what was found for one helps the next."""
+
+    def __init__(self, outline, rate=0.0, log=None):
+        self.outline = outline
+        self.rate = rate
+        self.log = log or (lambda text: None)
+        self.rows = set()
+        self.binding = {}  # row -> multiplier in the simple form
+
+    def run(self, budget, seconds):
+        bound = Bound()
+        budget = min(budget, self.outline.program.base_peak)
+        self.budget, self.bound, self.deadline = budget, bound, time.monotonic() + seconds
+        self.commons, self.chained = set(), set()
+        self.cuts = {}  # key -> (cut, rounds it did not bind)
+        self.rows = set(peaks(self.outline.curve, budget, ROWS_A_ROUND))
+        try:
+            self._simple()
+            self._tight()
+            bound.status = "optimal"
+        except Ended:
+            pass
+        return bound
+
+    def _solve(self):
+        """One round: (model, solution)."""
+        start = time.monotonic()
+        cuts = [cut for cut, _ in self.cuts.values()]
+        model = Model(self.outline, self.budget, self.rows, self.commons, self.chained, cuts,
+                      self.rate)
+        solution = model.solve(self.deadline - time.monotonic())
+        bound = self.bound
+        bound.rounds += 1
+        if solution.status == OPTIMAL:
+            bound.value = max(bound.value, solution.bound)
+            bound.status = "time" if self.commons else "simple"
+        self.log(f"  round {bound.rounds}: {len(self.rows)} rows, {len(self.commons)} common "
+                 f"points, {len(cuts)} cuts, {len(model.lp.cost)} variables, {solution.status} "
+                 f"{bound.value:.6f}, {time.monotonic() - start:.2f} s")
+        if solution.status == INFEASIBLE:
+            bound.status = "infeasible"
+        if solution.status != OPTIMAL:
+            raise Ended
+        return model, solution
+
+    def _simple(self):
+        """Rows where memory is over the budget until there are no more."""
+        while self.rows:
+            model, solution = self._solve()
+            more = set(peaks(memory_curve(model), self.budget, ROWS_A_ROUND)) - self.rows
+            if not more:
+                self._widths(model)
+                self.binding = {step: solution.multipliers[model.memory_rows[j]]
+                                for j, step in enumerate(model.rows)}
+                return
+            self.rows |= more
+
+    def _widths(self, model):
+        """How many presences a common point at each row needs."""
+        change = np.zeros(len(model.rows) + 1)
+        for _, first, last in model.slots.spans:
+            change[first] += 1
+            change[last + 1] -= 1
+        self.width = dict(zip(model.rows, change.cumsum()))
+
+    def _tight(self):
+        """Common points and cuts, in stages: the row that binds most, all that bind, more."""
+        if not self.rows:
+            return
+        binding = self._binding_apart()
+        stages = [lambda: binding[:1], lambda: binding]
+        stages += [lambda count=count: self._between(count) for count in COMMON_POINTS]
+        for number, choose in enumerate(stages):
+            before = self.bound.value
+            if self._add_commons(choose()):
+                self._converge()
+            if number > 1 and self.bound.value - before < STAGE_GAIN:
+                return
+
+    def _binding_apart(self):
+        """Rows that bind, the strongest first, no two of them close."""
+        apart = max(1, self.outline.program.end // 100)
+        found = []
+        for step in sorted(self.rows, key=lambda step: -self.binding[step]):
+            if self.binding[step] > 1e-9 and all(abs(step - other) >= apart for other in found):
+                found.append(step)
+        return found
+
+    def _add_commons(self, steps):
+        """As many as are affordable; returns whether there was one."""
+        mean = sum(self.width.values()) / len(self.width)
+        room = max(1, int(PRESENCES / max(1.0, mean)))
+        new = [step for step in steps if step not in self.commons]
+        new = new[:max(0, room - len(self.commons))]
+        self.rows |= set(new)
+        self.commons |= set(new)
+        for step in (step for step in new if self.binding.get(step, 0.0) > 1e-9):
+            # Those with chains pay for ancestors once for each later common point.
+            links = sum(k * sum(other >= k for other in self.commons)
+                        for k in self.chained | {step})
+            if links <= CHAIN_LINKS:
+                self.chained.add(step)
+        return bool(new)
+
+    def _between(self, count):
+        """Steps to make `count` common points, in the middle of the widest gaps, where memory is
+        highest."""
+        curve = self.outline.curve
+        hot = np.flatnonzero(curve > self.budget)
+        points = sorted(self.commons | {int(hot[0]) - 1, int(hot[-1]) + 1})
+        found = []
+        while len(self.commons) + len(found) < count:
+            wide = max(range(len(points) - 1), key=lambda i: points[i + 1] - points[i])
+            a, b = points[wide], points[wide + 1]
+            if b - a < 4:
+                break
+            third = (b - a) // 3
+            step = a + third + int(curve[a + third:b - third].argmax())
+            found.append(step)
+            points.insert(wide + 1, step)
+        return found
+
+    def _converge(self):
+        """Rounds of cuts and rows until they bring nothing more."""
+        idle = 0
+        while idle < IDLE_ROUNDS:
+            before = self.bound.value
+            model, solution = self._solve()
+            idle = idle + 1 if self.bound.value - before < GAIN else 0
+            self._age(model, solution)
+            found = Separator(model)
+            cuts = found.paths() + found.rooms() + (violated_links(model) if self.rate else [])
+            cuts = [cut for cut in cuts if cut.key() not in self.cuts]
+            more = set(peaks(memory_curve(model), self.budget, ROWS_A_ROUND)) - self.rows
+            more |= self._deadlines(model)
+            if not more and not cuts:
+                return
+            self.rows |= more
+            self.cuts.update((cut.key(), (cut, 0)) for cut in cuts)
+
+    def _deadlines(self, model, many=16):
+        """Steps that wait for reruns, the ones that need most memory first: with a row there, the
+        reruns before it and after it are told apart."""
+        need = {}
+        shares = {}
+        for o, first, last, share in model.rerun_shares():
+            shares.setdefault(o, []).append((first, last, share))
+        for v, first, last in model.slots.spans:
+            o = self.outline.program.values[v].producer
+            for s, e, share in shares.get(o, ()):
+                if s <= last + 1 <= e:
+                    step = self.outline.program.next_required(v, model.rows[last])
+                    if step not in self.rows:
+                        need[step] = max(need.get(step, 0), share * self.outline.program.need[o])
+        order = sorted(need, key=lambda step: -need[step])
+        return set(step for step in order[:many] if need[step] > 0.01 * self.budget)
+
+    def _age(self, model, solution):
+        """Cuts that did not bind for some rounds go."""
+        kept = {}
+        for key, (cut, age) in self.cuts.items():
+            binds = (solution.multipliers[model.cut_rows[key]] > 1e-12).any()
+            age = 0 if binds else age + 1
+            if age < 3:
+                kept[key] = (cut, age)
+        self.cuts = kept
