@@ -93,6 +93,7 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .now = rt->clock_ns,
                            .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
+                           .rebuild = rt->deep ? &rt->cursor : NULL,
                            .compare = rt->events.hook != NULL};
 }
 

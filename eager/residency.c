@@ -204,6 +204,7 @@ static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_rep
     if (out->count > 0)
         memcpy(buffer->calls, out->calls, out->count * sizeof *buffer->calls);
     out->calls = buffer->calls;
+    cebus_replay_rank(out);
     return CEBUS_OK;
 }
 
@@ -224,11 +225,11 @@ static cebus_status run_list(cebus_runtime *rt, const cebus_replay *list)
 }
 
 /** Makes the target resident by one list, every call run once, its values protected until read. */
-static cebus_status rebuild_by_list(cebus_runtime *rt, cebus_candidate *target, const char *op)
+static cebus_status rebuild_by_list(cebus_runtime *rt, cebus_candidate *target, cebus_replay *list,
+                                    const char *op)
 {
-    cebus_replay list;
-    cebus_status status = build_list(rt, &target->value, &list, op);
-    return status == CEBUS_OK ? run_list(rt, &list) : status;
+    cebus_status status = build_list(rt, &target->value, list, op);
+    return status == CEBUS_OK ? run_list(rt, list) : status;
 }
 
 static bool push_frame(cebus_runtime *rt, cebus_call *call)
@@ -239,38 +240,70 @@ static bool push_frame(cebus_runtime *rt, cebus_call *call)
         return false;
     stack->frames = frames;
     stack->frames[stack->count++] = (cebus_replay_frame){.call = call};
+    call->waiting = rt->cursor.waiting = stack->count;
     return true;
 }
 
-/** Pins the inputs of a call up to the first missing one, and answers who makes that. The pin on it
- * says that its bytes are wanted, and keeps them once they are there. What is on the host comes
- * back when the call runs. */
-static cebus_call *pin_until_missing(cebus_replay_frame *frame)
+static void pin_edge(cebus_edge *edge)
+{
+    edge->pinned = true;
+    edge->value->pins++;
+}
+
+/** The missing input whose making takes the most room at once, or NULL. */
+static cebus_edge *neediest(const cebus_call *call)
+{
+    cebus_edge *chosen = NULL;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        cebus_edge *edge = &call->in[i];
+        if (edge->value == NULL || cebus_value_is_present(edge->value))
+            continue;
+        if (chosen == NULL || edge->value->producer->need > chosen->value->producer->need)
+            chosen = edge;
+    }
+    return chosen;
+}
+
+/**
+ * The call that makes the next missing input, pinned from now on: the pin says that its bytes are
+ * wanted, and keeps them once they are there. Inputs that are there stay free to go until the last
+ * missing one is made, so that a chain of waiting calls locks only what was made for it; then all
+ * are pinned, and NULL answered. What is on the host comes back when the call runs.
+ */
+static cebus_call *pin_next_missing(const cebus_replay_frame *frame)
 {
     const cebus_call *call = frame->call;
-    while (frame->pinned < call->n_in) {
-        cebus_value *input = call->in[frame->pinned++].value;
-        if (input == NULL)
-            continue;
-        input->pins++;
-        if (!cebus_value_is_present(input))
-            return input->producer;
+    cebus_edge *missing = neediest(call);
+    if (missing != NULL) {
+        if (!missing->pinned)
+            pin_edge(missing);
+        return missing->value->producer;
+    }
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value != NULL && !call->in[i].pinned)
+            pin_edge(&call->in[i]);
     }
     return NULL;
 }
 
-static void unpin_frame(const cebus_replay_frame *frame)
+static void pop_frame(cebus_runtime *rt)
 {
-    for (uint32_t i = 0; i < frame->pinned; i++) {
-        if (frame->call->in[i].value != NULL)
-            frame->call->in[i].value->pins--;
+    const cebus_replay_frame *frame = &rt->stack.frames[--rt->stack.count];
+    frame->call->waiting = 0;
+    rt->cursor.waiting = rt->stack.count;
+    rt->cursor.at = cebus_max_u64(rt->cursor.at, frame->call->listed);
+    for (uint32_t i = 0; i < frame->call->n_in; i++) {
+        cebus_edge *edge = &frame->call->in[i];
+        if (edge->pinned)
+            edge->value->pins--;
+        edge->pinned = false;
     }
 }
 
 /**
  * Makes the target resident depth first with an explicit stack: a call waits on it with those
- * inputs pinned that are there. It needs the least room, may run a call several times, and always
- * gets on: whatever a call waits for is pinned before it is made.
+ * inputs pinned that were made for it. It needs the least room, may run a call several times, and
+ * always gets on: whatever a call waits for is pinned before it is made.
  */
 static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target, size_t patience,
                                      const char *op)
@@ -279,11 +312,13 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
     cebus_status status = CEBUS_OK;
     size_t ran = 0;
     stack->count = 0;
+    rt->cursor = (cebus_replay_cursor){0};
     if (!push_frame(rt, target->value.producer))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to plan a replay");
+    rt->deep = true;
     while (stack->count > 0 && status == CEBUS_OK) {
         cebus_replay_frame *top = &stack->frames[stack->count - 1];
-        cebus_call *missing = pin_until_missing(top);
+        cebus_call *missing = pin_next_missing(top);
         if (missing != NULL) {
             if (!push_frame(rt, missing))
                 status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to replay");
@@ -292,10 +327,11 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
         status = ++ran > patience ? cebus_oom_fail(rt, target->value.bytes, op)
                                   : replay_call(rt, top->call);
         if (status == CEBUS_OK)
-            unpin_frame(&stack->frames[--stack->count]);
+            pop_frame(rt);
     }
     while (stack->count > 0)
-        unpin_frame(&stack->frames[--stack->count]);
+        pop_frame(rt);
+    rt->deep = false;
     return status;
 }
 
@@ -328,10 +364,13 @@ static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *target, co
     uint64_t before = rt->stats.recompute_ns;
     rt->replay.busy = true;
     rt->trial++;
-    cebus_status status = rebuild_by_list(rt, target, op);
+    cebus_replay list = {0};
+    cebus_status status = rebuild_by_list(rt, target, &list, op);
     rt->trial--;
     if (status == CEBUS_OUT_OF_MEMORY) {
+        cebus_replay_number(&list);
         status = rebuild_by_stack(rt, target, REPLAY_PATIENCE * (rt->replay.capacity + 16), op);
+        cebus_replay_unnumber(&list);
         settle_all(rt);
     }
     rt->replay.busy = false;

@@ -46,10 +46,9 @@ typedef struct cebus_replay_buffer {
     bool busy;
 } cebus_replay_buffer;
 
-/** A call that waits for its inputs; [0, pinned) of them are there and pinned. */
+/** A call that waits for its inputs (cebus_edge.pinned: those it has). */
 typedef struct cebus_replay_frame {
     cebus_call *call;
-    uint32_t pinned;
 } cebus_replay_frame;
 
 typedef struct cebus_replay_stack {
@@ -101,6 +100,8 @@ struct cebus_runtime {
     cebus_swapper swap;
     cebus_replay_buffer replay;
     cebus_replay_stack stack;
+    cebus_replay_cursor cursor; /**< of a rebuild by the stack */
+    bool deep;                  /**< one runs */
 
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;

@@ -5,6 +5,9 @@
 /** So many blocks ahead a sweep asks for what it is going to read. */
 #define AHEAD 4
 
+/** ns of price per ns of age of what a rebuild reads next. */
+#define URGENCY (UINT64_C(1) << 20)
+
 /** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
 static bool may_go(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
@@ -27,6 +30,18 @@ static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
     return chooser->policy->weight(chooser->lineage, candidate);
 }
 
+/** What the running rebuild reads soon is dearer than anything it does not read: the sooner the
+ * dearer, whatever its age. */
+static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *block,
+                            const cebus_value *value)
+{
+    uint64_t distance = cebus_replay_distance(chooser->rebuild, value);
+    uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
+    if (distance == 0)
+        return block->weight;
+    return block->weight + age * (URGENCY / distance + 1);
+}
+
 /** Brings a used block's state and weight up to date: prices depend on who is absent now. */
 static void price_block(const cebus_chooser *chooser, cebus_block *block)
 {
@@ -41,6 +56,8 @@ static void price_block(const cebus_chooser *chooser, cebus_block *block)
         block->weight = cebus_regen_weight(&chooser->swap, candidate, block->weight);
     else
         candidate->method = CEBUS_GO_DROP;
+    if (chooser->rebuild != NULL)
+        block->weight = add_urgency(chooser, block, &candidate->value);
 }
 
 /**
@@ -102,7 +119,7 @@ static double score_block(const cebus_chooser *chooser, const cebus_block *block
         .bytes = block->bytes,
         .adjacent_free = free_before + free_bytes(block->next),
     };
-    if (chooser->policy->score == NULL)
+    if (chooser->policy->score == NULL || chooser->rebuild != NULL)
         return score_by_density(block->weight, &situation);
     return chooser->policy->score(block->weight, &situation);
 }
@@ -165,18 +182,21 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes)
                            .next_price = best[1].first != NULL ? best[1].price : 0};
 }
 
-/** Where addresses do not matter there are no windows: one victim at a time. */
-static bool is_commodity(const cebus_chooser *chooser)
+/** Where addresses do not matter, or what lies between victims will be read soon, there are no
+ * windows: one victim at a time. */
+static bool wants_one(const cebus_chooser *chooser)
 {
-    return chooser->arena->commodity && chooser->policy->unit != CEBUS_UNIT_NONE;
+    if (chooser->policy->unit == CEBUS_UNIT_WINDOW)
+        return chooser->arena->commodity || chooser->rebuild != NULL;
+    return chooser->policy->unit == CEBUS_UNIT_ONE;
 }
 
 cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes)
 {
     cebus_victims victims = {0};
-    if (chooser->policy->unit == CEBUS_UNIT_ONE || is_commodity(chooser))
+    if (wants_one(chooser))
         choose_lowest(chooser, false, bytes, &victims, 1);
-    if (chooser->policy->unit != CEBUS_UNIT_WINDOW || is_commodity(chooser))
+    if (chooser->policy->unit != CEBUS_UNIT_WINDOW || wants_one(chooser))
         return victims;
     price_blocks(chooser);
     return best_window(chooser, bytes);

@@ -12,6 +12,7 @@
 #include "evict/regen.h"
 #include "evict/shortlist.h"
 #include "layout/window.h"
+#include "lineage/replay.h"
 
 typedef struct cebus_chooser {
     const cebus_policy *policy;
@@ -25,6 +26,9 @@ typedef struct cebus_chooser {
     /** Take weights and states as the last choice left them: for the second and later victims of
      * one request that needs many. What went since has only made its neighbours dearer. */
     bool keep_prices;
+    /** A rebuild in short memory: what it reads soon goes last, single victims whatever the policy.
+     * NULL: none. */
+    const cebus_replay_cursor *rebuild;
     bool compare; /**< fill in next_price: somebody wants to know what lost */
 } cebus_chooser;
 

@@ -22,6 +22,7 @@ typedef struct cebus_edge {
     cebus_value *value;
     cebus_call *call;
     struct cebus_edge *next, *prev; /**< among the value's consumers */
+    bool pinned;                    /**< by a call that waits for its other inputs (owner's use) */
 } cebus_edge;
 
 struct cebus_call {
@@ -31,9 +32,13 @@ struct cebus_call {
     uint32_t live_outputs;
     uint64_t cost_ns; /**< of one run; the least measured. With outputs: cebus_cost_lower() */
     uint64_t seed, rng_offset;
-    uint64_t mark;     /**< visited in this epoch */
-    size_t bytes;      /**< of the whole allocation */
-    cebus_edge *in;    /**< n_in edges */
+    uint64_t mark;   /**< visited in this epoch */
+    uint64_t listed; /**< its place, from 1, in the list that is being rebuilt; 0: not in it */
+    uint64_t
+        waiting;    /**< its place, from 1, among the calls that wait for inputs; 0: it does not */
+    uint64_t need;  /**< bytes it took at once, rebuilt depth first, when last listed (replay.h) */
+    size_t bytes;   /**< of the whole allocation */
+    cebus_edge *in; /**< n_in edges */
     cebus_value **out; /**< n_out, weak; NULL once dead or not made */
     void *payload;     /**< the owner's: attributes and views; 16-byte aligned */
 };

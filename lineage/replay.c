@@ -71,3 +71,70 @@ void cebus_replay_unclaim(const cebus_replay *replay, size_t from)
 {
     count_reads(replay, from, -1);
 }
+
+/** The need of what makes a missing input; 0 for one that is there. */
+static uint64_t need_of(const cebus_value *input)
+{
+    bool missing = input != NULL && !cebus_value_is_present(input) && input->producer != NULL;
+    return missing ? input->producer->need : 0;
+}
+
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/** The two inputs that need most decide: the second is made while the first is kept. */
+static void rank_call(cebus_call *call)
+{
+    uint64_t bytes = 0, first = 0, first_bytes = 0, second = 0;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        const cebus_value *input = call->in[i].value;
+        uint64_t need = need_of(input);
+        bytes += input != NULL ? input->bytes : 0;
+        if (need > first) {
+            second = first;
+            first = need;
+            first_bytes = input->bytes;
+        } else if (need > second) {
+            second = need;
+        }
+    }
+    for (uint32_t j = 0; j < call->n_out; j++)
+        bytes += call->out[j] != NULL ? call->out[j]->bytes : 0;
+    call->need = max_of(bytes, max_of(first, second > 0 ? second + first_bytes : 0));
+}
+
+void cebus_replay_rank(const cebus_replay *replay)
+{
+    for (size_t at = 0; at < replay->count; at++)
+        rank_call(replay->calls[at]);
+}
+
+void cebus_replay_number(const cebus_replay *replay)
+{
+    for (size_t at = 0; at < replay->count; at++)
+        replay->calls[at]->listed = at + 1;
+}
+
+void cebus_replay_unnumber(const cebus_replay *replay)
+{
+    for (size_t at = 0; at < replay->count; at++)
+        replay->calls[at]->listed = 0;
+}
+
+uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_value *value)
+{
+    uint64_t nearest = 0;
+    for (const cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
+        const cebus_call *call = edge->call;
+        uint64_t distance = 0;
+        if (call->waiting > 0)
+            distance = cursor->waiting - call->waiting + 1;
+        else if (call->listed > cursor->at)
+            distance = cursor->waiting + call->listed - cursor->at;
+        if (distance > 0 && (nearest == 0 || distance < nearest))
+            nearest = distance;
+    }
+    return nearest;
+}

@@ -24,6 +24,29 @@ typedef struct cebus_replay {
  */
 cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out);
 
+/** How far a rebuild is: what it will read is known, and should be the last to go. */
+typedef struct cebus_replay_cursor {
+    uint64_t at;      /**< the furthest place of the list that was run */
+    uint64_t waiting; /**< calls that wait for inputs */
+} cebus_replay_cursor;
+
+/**
+ * How soon the rebuild reads a value: 1 for the call that waits last, one more for each before it
+ * and for each place further down the list; 0: not at all (Belady, 1966). O(readers).
+ */
+uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_value *value);
+
+/** Numbers the calls of a list (takes the numbers away). */
+void cebus_replay_number(const cebus_replay *replay);
+void cebus_replay_unnumber(const cebus_replay *replay);
+
+/**
+ * Estimates for each call of the list the bytes it takes at once to run it and what it waits for,
+ * depth first, the input with the greatest need before the others (Sethi, Ullman, 1970: register
+ * allocation for trees): call->need. O(inputs).
+ */
+void cebus_replay_rank(const cebus_replay *replay);
+
 /** Adds (removes) the reads of calls [from, count) to the plan_uses of what they read. */
 void cebus_replay_claim(const cebus_replay *replay, size_t from);
 void cebus_replay_unclaim(const cebus_replay *replay, size_t from);
