@@ -17,7 +17,8 @@
  * Liberties: Where a forward ends and what its backward reads is known from one iteration of the
  * program (survey.h), so a segment may have several tensors cross it, where the paper asks for a
  * graph that one node cuts. The last segment is not dropped: its backward comes next. What the plan
- * does not make fit is met by dropping what is used least recently.
+ * does not make fit, and the first iteration, is met as by `dtr`: by age alone a first iteration in
+ * short memory may never end, and nothing would be learned from it.
  */
 #include <string.h>
 
@@ -232,7 +233,6 @@ static bool plan(const cebus_iteration *iteration, const cebus_plan_terms *terms
 const cebus_policy cebus_policy_sublinear = {
     .name = "sublinear",
     .unit = CEBUS_UNIT_ONE,
-    .weight = cebus_policy_weight_own,
-    .score = cebus_policy_score_age,
+    .weight = cebus_policy_weight_neighbourhood,
     .plan = plan,
 };
