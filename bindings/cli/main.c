@@ -18,9 +18,7 @@ static const struct command {
     {"replay", command_replay, "cebus replay", "run a trace on a simulated machine, in a budget"},
     {"sweep", command_sweep, "cebus sweep", "the same at many budgets: a table and a plot"},
     {"explain", command_explain, "cebus explain", "each eviction: why, and what it cost"},
-#ifdef HAVE_REPORT
     {"report", command_report, "cebus report", "a page that shows a recorded run"},
-#endif
     {"profile", command_profile, "cebus profile", "turn recorded traces into measured costs"},
     {"info", command_info, "cebus info", "devices, libraries, versions, settings"},
 };
