@@ -80,15 +80,13 @@ def bounder(program, options):
     """(floor, function of budget and seconds) of the variant."""
     # Only now: reading a trace needs no SciPy, and its absence is no stack trace.
     from bounds.anyorder import AnyOrder
-    from bounds.outline import Outline
     from bounds.rounds import Rounds
     rate = options.link_gbps if options.variant != "recompute" else 0.0  # bytes a nanosecond
     log = (lambda text: print(text, file=sys.stderr)) if options.verbose else None
-    outline = Outline(program)
     if options.variant == "any-order":
-        bounds = AnyOrder(outline, rate, log)
+        bounds = AnyOrder(program, rate, log)
         return bounds.floor(), bounds.run
-    return program.floor(swapping=rate > 0), Rounds(outline, rate, log).run
+    return program.floor(swapping=rate > 0), Rounds(program, rate, log).run
 
 
 def points(floor, run, budgets, seconds):

@@ -18,6 +18,7 @@ import numpy as np
 
 from .copies import STALL_LIMIT
 from .linear import INFEASIBLE, OPTIMAL, LinearProgram
+from .outline import Outline
 from .rounds import ROWS_A_ROUND, Bound, peaks
 
 
@@ -58,13 +59,13 @@ class Order:
 class AnyOrder:
     """Bounds of one trace for one budget after another."""
 
-    def __init__(self, outline, rate=0.0, log=None):
-        self.outline, self.program, self.rate = outline, outline.program, rate
+    def __init__(self, program, rate=0.0, log=None):
+        self.outline, self.program, self.rate = Outline(program, rate > 0), program, rate
         self.log = log or (lambda text: None)
         self.order = Order(self.program)
         self.rows = set()
         values = self.program.values
-        self.tracked = np.array(sorted(outline.tracked), dtype=int)
+        self.tracked = np.array(sorted(self.outline.tracked), dtype=int)
         self.sizes = np.array([values[v].bytes for v in self.tracked], dtype=float)
         self.makers = np.array([values[v].producer for v in self.tracked], dtype=int)
         uses = [values[v].required[1:] for v in self.tracked]
@@ -78,7 +79,7 @@ class AnyOrder:
     def _constants_at(self, t, before, after):
         """Bytes of the constants that are there whatever the order."""
         total = self.outline.pinned_bytes
-        for value in self.program.values:
+        for value in [] if self.rate else self.program.values:
             if value.is_constant and not value.persistent:
                 uses = value.required
                 begun = any(before[s] or s == t for s in uses)
@@ -95,7 +96,7 @@ class AnyOrder:
         wanted[self.user[after[self.use]]] = True
         wanted &= before[self.makers]
         wanted[self.user[self.use == t]] = False
-        needed = self.program.need[t] + self._constants_at(t, before, after)
+        needed = self.outline.need[t] + self._constants_at(t, before, after)
         return np.flatnonzero(wanted), needed
 
     def _curve(self):
@@ -109,7 +110,7 @@ class AnyOrder:
     def floor(self):
         """No budget below this can do."""
         needed = [self.between(t)[1] for t, op in enumerate(self.program.ops) if not op.is_view]
-        end = self.program.need[-1] + self.program.constant_bytes[-1]
+        end = self.outline.need[-1] + self.outline.constant_bytes[-1]
         return max([end] + needed)
 
     def chain(self, o):
@@ -224,7 +225,7 @@ class OrderModel:
         """What is absent at t and comes back by a copy was copied out before and comes in after;
         ancestors of t do not run after, nor its descendants before."""
         ops = self.parent.program.ops
-        costs = np.array([op.cost for op in ops], dtype=float) / self.parent.program.base_cost
+        costs = np.array([max(1, op.cost) for op in ops]) / self.parent.program.base_cost
         copies = [(self.copied[key], self._copy_time(key[0])) for key in keys]
         terms = copies + [(x, -coef) for x, coef in self._time()]
         before = costs[self.parent.order.ancestors(t)].sum()

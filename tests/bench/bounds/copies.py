@@ -105,7 +105,8 @@ class Copies:
             copied = self._sum(begun[slot], copied)
             left = self._sum(spent[slot], left)
             terms = [(x, sign) for x, sign in ((copied, 1.0), (left, -1.0)) if x is not None]
-            self.lp.at_most(terms, self.model.outline.cost_from[max(after, 0)])
+            outline = self.model.outline
+            self.lp.at_most(terms, outline.cost_from[max(after, 0)] + outline.between)
 
     def _limit_saves(self):
         """Until the start of each common point's step, copies out take at most the time so far."""
@@ -114,7 +115,7 @@ class Copies:
             step = self.program.end if k is None else self.slots.rows[k]
             terms = [(x, self.time_of(v)) for v, x in self.saved_list(k)]
             terms += [(x, -coef) for x, coef in self.waits(0, last)]
-            self.lp.at_most(terms, 1.0 - self.model.outline.cost_from[step])
+            self.lp.at_most(terms, 1.0 - self.model.outline.cost_from[step])  # `between` included
 
     def _sum(self, terms, rest):
         """A variable that equals the terms plus another such variable (None: nothing)."""

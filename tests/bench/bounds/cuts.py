@@ -94,13 +94,13 @@ def rooms(model, o, window, beside):
     leaves)"""
     program, beside = model.program, set(beside)
     room = model.budget - model.outline.pinned_bytes
-    left = room - program.need[o]
+    left = room - model.outline.need[o]
     for step in window:
         if 0 <= step <= program.end:
             op = None if step == program.end else program.ops[step]
             mine = set(op.ins) | set(op.outs) if op else set(program.end_set)
             own = sum(program.values[v].bytes for v in mine & beside)
-            taken = program.need[step] + program.constant_bytes[step]
+            taken = model.outline.need[step] + model.outline.constant_bytes[step]
             room = min(room, model.budget - taken + own)
     return room, max(0, room - left)
 

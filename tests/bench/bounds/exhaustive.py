@@ -111,12 +111,13 @@ def _moves(search, done, resident):
                 yield ops[o].cost, (done, after)
 
 
-def least_time(program, budget, rate, any_order=False, limit=10**6):
-    """Least time to the end with copies out and in beside compute, each `rate` bytes a time unit;
+def least_time(program, budget, rate, any_order=False, tick=1, limit=10**6):
+    """Least ticks, of `tick` ns, to the end, with copies beside compute, each `rate` bytes a tick;
     None when the budget cannot do or more than `limit` states were seen. Costs and copy times are
     whole numbers, so events are, too: a search over what runs in each time unit. Constants are
     persistent."""
     search = Search(program, budget, any_order)
+    search.rate, search.tick = rate, tick
     idle = (-1, 0)
     # done, held, ready, on the host, (op, time left), (value out, time left), (value in, time left)
     start = (0, 0, 0, 0, idle, idle, idle)
@@ -129,7 +130,7 @@ def least_time(program, budget, rate, any_order=False, limit=10**6):
         done, _, ready, _, job, _, _ = state
         if job == idle and search.is_over(done, ready):
             return time
-        moves = _begin(search, rate, state)
+        moves = _begin(search, state)
         if state[4:] != (idle, idle, idle):
             moves.append((1, _tick(search, state)))
         for more, after in moves:
@@ -139,7 +140,7 @@ def least_time(program, budget, rate, any_order=False, limit=10**6):
     return None
 
 
-def _begin(search, rate, state):
+def _begin(search, state):
     """States after beginning one thing or dropping one value."""
     done, held, ready, host, job, out, into = state
     ops, values = search.program.ops, search.values
@@ -151,11 +152,11 @@ def _begin(search, rate, state):
         if ready & bit and not running & bit and out[0] != v:
             found.append((0, (done, held & ~bit, ready & ~bit, host, job, out, into)))
         if ready & bit and not host & bit and out[0] < 0 and values[v].bytes:
-            copy = (v, values[v].bytes // rate)
+            copy = (v, values[v].bytes // search.rate)
             found.append((0, (done, held, ready, host, job, copy, into)))
         if host & bit and not held & bit and into[0] < 0:
             if search.fits(held | bit, workspace, done):
-                copy = (v, values[v].bytes // rate)
+                copy = (v, values[v].bytes // search.rate)
                 found.append((0, (done, held | bit, ready, host, job, out, copy)))
     if job[0] >= 0:
         return found
@@ -165,7 +166,7 @@ def _begin(search, rate, state):
         coming = into[0] >= 0 and search.outs[o] >> into[0] & 1
         if ops[o].is_view or (search.ins[o] & ~ready == 0 and not coming
                               and search.fits(bits, ops[o].workspace, done)):
-            work = (o, ops[o].cost)
+            work = (o, ops[o].cost // search.tick)
             found.append((0, (done, bits, ready & ~search.outs[o], host, work, out, into)))
     return found
 

@@ -12,12 +12,32 @@ COST_NS = 1 << 60
 class Lines:
     """Iterates over the objects of a file; `fail` and the getters name file and line."""
 
-    def __init__(self, path):
+    def __init__(self, path, after=0):
         self.path = path
+        self.after = after  # lines that are left out
         self.number = 0
+
+    def find(self, key, word):
+        """Number of the first line whose object has this word as `key`; 0: there is none. Lines
+        without the word may hold anything."""
+        for number, raw in self._raw():
+            if word.encode() in raw and self._object(raw).get(key) == word:
+                return number
+        return 0
 
     def __iter__(self):
         items = 0
+        for number, raw in self._raw():
+            if number <= self.after or not raw.strip():
+                continue
+            items += 1
+            if items > ITEMS:
+                self.fail(f"more than {ITEMS} items")
+            yield self._object(raw)
+
+    def _raw(self):
+        """(number, line) of all lines."""
+        self.number = 0
         try:
             with open(self.path, "rb") as file:
                 while True:
@@ -27,12 +47,7 @@ class Lines:
                     self.number += 1
                     if len(raw) > LINE_BYTES:
                         self.fail(f"the line is longer than {LINE_BYTES} bytes")
-                    if not raw.strip():
-                        continue
-                    items += 1
-                    if items > ITEMS:
-                        self.fail(f"more than {ITEMS} items")
-                    yield self._object(raw)
+                    yield self.number, raw
         except OSError as error:
             raise TraceError(f"{self.path}: {error.strerror}") from error
 

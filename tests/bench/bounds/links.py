@@ -37,7 +37,7 @@ class LinkCut:
         begin = self.begin if self.inward else self.begin + 1
         first = slots.after(begin) if self.inward else slots.before(begin)
         waits = model.copies.waits(first, slots.before(self.end))
-        return cost_from[begin] - cost_from[self.end], waits
+        return cost_from[begin] - cost_from[self.end] + model.outline.between, waits
 
 
 def _copies_in(model, begin):

@@ -107,7 +107,7 @@ class Model:
 
     def _add_memory(self, j):
         step = self.rows[j]
-        needed = self.program.need[step] + self.program.constant_bytes[step]
+        needed = self.outline.need[step] + self.outline.constant_bytes[step]
         return self.lp.at_most(self._memory[j], 1.0 - needed / self.budget - self._fixed[j])
 
     def _add_present(self, v, k):

@@ -8,21 +8,36 @@ NEGLIGIBLE = 1e-5
 
 
 class Outline:
-    """Of a finished Program."""
+    """Of a finished Program. With `swapping` constants that do not persist may be swapped, too:
+    then only ops that read them, and the end, have them for certain."""
 
-    def __init__(self, program):
+    def __init__(self, program, swapping=False):
         self.program = program
         values = program.values
+        self.pinned_bytes = sum(value.bytes for value in values if value.persistent)
+        self.need, self.constant_bytes = program.least_need, program.constant_bytes
+        if swapping:
+            self._let_leaves_swap()
         self.tracked = self._choose()
         self.required = {v: set(values[v].required) for v in self.tracked}
         self.intervals = [(v, a, b) for v in sorted(self.tracked)
                           for a, b in program.intervals(v)]
         self.sizes = np.array([values[v].bytes for v, _, _ in self.intervals], dtype=float)
         self.parents = [[v for v in op.ins if v in self.tracked] for op in program.ops]
-        costs = np.array([op.cost for op in program.ops] + [0], dtype=float)
-        self.cost_from = costs[::-1].cumsum()[::-1] / program.base_cost
+        costs = np.array([max(1, op.cost) for op in program.ops] + [0], dtype=float)
+        self.cost_from = costs[::-1].cumsum()[::-1] / program.base_cost  # and from the end: 0
+        self.between = program.calls_between / program.base_cost  # at any time
         self.curve = self._unevicted()
-        self.pinned_bytes = sum(value.bytes for value in values if value.persistent)
+
+    def _let_leaves_swap(self):
+        program = self.program
+        self.constant_bytes = [self.pinned_bytes] * (program.end + 1)
+        self.need = list(self.need)
+        for value in program.values:
+            if value.is_constant and not value.persistent:
+                held = [program.end] if value.last_held == program.end else []
+                for step in value.required + held:
+                    self.need[step] += value.bytes
 
     def _choose(self):
         values = self.program.values
@@ -41,5 +56,5 @@ class Outline:
         for (_, a, b), size in zip(self.intervals, self.sizes):
             change[a + 1] += size
             change[b] -= size
-        needed = np.array(self.program.need) + np.array(self.program.constant_bytes)
+        needed = np.array(self.need) + np.array(self.constant_bytes)
         return change.cumsum()[:-1] + needed.astype(float)

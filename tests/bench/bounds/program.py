@@ -1,8 +1,8 @@
 """A trace as the bounds see it: ops in program order, storages, when each is read and let go.
 
 Views are metadata: they are their storage. A write in place makes a new storage of the same size
-(both live during the op), except to a constant. The step after the last op is the end, which reads
-all that is still referenced then, at once.
+(for the peak and the floor both live during the op), except to a constant. The step after the last
+op is the end, which reads all that is still referenced then, at once.
 """
 from bisect import bisect_right
 
@@ -54,11 +54,13 @@ class Program:
         self.values = []
         self.end = 0  # step of the end, the number of ops
         self.end_set = []  # values resident at the end
-        self.base_cost = 0  # ns of one pass
+        self.base_cost = 0  # ns of one pass, as `cebus replay` has it
         self.need = []  # bytes of non-constants and workspace at each step, the end included
+        self.least_need = []  # the same with writes in place where nobody reads the old value
         self.constant_bytes = []  # bytes of constants at each step
         self.base_peak = 0
         self.writes = {}  # constant -> steps that write it, ascending
+        self._overwritten = []  # (step, value that an output of the op is written over)
 
     def add_constant(self, size, persistent):
         """A value from outside, there from the next op on."""
@@ -81,6 +83,10 @@ class Program:
         """The op added last writes this constant in place."""
         self.writes.setdefault(value, []).append(len(self.ops) - 1)
 
+    def overwrite(self, value):
+        """The op added last writes an output over this value, which is no constant."""
+        self._overwritten.append((len(self.ops) - 1, value))
+
     def release(self, value):
         """The last reference went, after the op added last."""
         self.values[value].last_held = len(self.ops) - 1
@@ -92,11 +98,16 @@ class Program:
         self.end = len(self.ops)
         self._require()
         self._forbid_reruns()
-        self.base_cost = sum(op.cost for op in self.ops)
-        if self.base_cost <= 0:
+        if not any(op.cost for op in self.ops):
             raise TraceError("the trace has no costs: no overhead can be told")
+        self.base_cost = sum(max(1, op.cost) for op in self.ops) + self.calls_between
         self._measure()
         return self
+
+    @property
+    def calls_between(self):
+        """ns of a pass outside its ops: one for each constant it makes and one for its end."""
+        return 1 + sum(value.is_constant and not value.persistent for value in self.values)
 
     def _require(self):
         for value in self.values:
@@ -127,11 +138,15 @@ class Program:
 
     def _measure(self):
         size = [value.bytes for value in self.values]
-        fixed = lambda v: self.values[v].is_constant
         self.need = [0 if op.is_view else op.workspace
-                     + sum(size[v] for v in op.ins if not fixed(v))
+                     + sum(size[v] for v in op.ins if not self.values[v].is_constant)
                      + sum(size[v] for v in op.outs) for op in self.ops]
         self.need.append(sum(size[v] for v in self.end_set))
+        self.least_need = list(self.need)
+        for step, v in self._overwritten:
+            value = self.values[v]
+            if value.required[-1] == step:
+                self.least_need[step] -= value.bytes
         constant = [0] * (self.end + 2)
         live = [0] * (self.end + 2)
         for value in self.values:
@@ -151,8 +166,9 @@ class Program:
         return self.ops[self.values[v].producer].last_gap > step
 
     def floor(self, swapping=False):
-        """No budget below this can do: at some step constants, the op's needs and, unless they can
-        be swapped, values read later that cannot be made again are resident together."""
+        """No budget below this can do, with writes out of place: at some step constants, the op's
+        needs and, unless they can be swapped, values read later that cannot be made again are
+        resident together."""
         held = [0] * (self.end + 2)
         for value in [] if swapping else self.values:
             if value.is_constant or len(value.required) < 2:

@@ -2,18 +2,20 @@
 from .lines import COST_NS, VALUE_BYTES, Lines
 from .program import Program
 
-ID_LIMIT = (1 << 64) - 1
+ID_LIMIT = (1 << 63) - 1
+KINDS = ("cebus_trace", "const", "op", "free", "mark")
+FLAGS = ("rng", "mutates", "nonreplayable")
 
 
 class Reader:
-    """Ids to storages, as the lines come. A storage is let go with the last id that names it."""
+    """Ids of the trace to values of the program, as the lines come."""
 
     def __init__(self, path):
         self.lines = Lines(path)
         self.program = Program()
-        self.storage = {}  # live id -> storage
+        self.values = {}  # id that is not freed -> value
         self.dead = set()
-        self.names = {}  # storage -> live ids that name it
+        self.overwritten = set()
 
     def read(self):
         items = iter(self.lines)
@@ -23,26 +25,27 @@ class Reader:
         if header.get("cebus_trace") != 1:
             self.lines.fail("not a cebus trace: the first line lacks {\"cebus_trace\": 1}; "
                             "for a log of the DTR simulator say --format dtr")
-        kinds = {"const": self._const, "op": self._op, "free": self._free, "mark": None}
+        if header.get("unit", "ns") != "ns":
+            self.lines.fail("the unit is not \"ns\"")
+        handlers = {"const": self._const, "op": self._op, "free": self._free}
         for item in items:
-            kind = next((kind for kind in kinds if kind in item), None)
-            if kind is None:
-                self.lines.fail("neither const, op, free nor mark")
-            if kinds[kind]:
-                kinds[kind](item)
+            kinds = [kind for kind in KINDS if kind in item]
+            if len(kinds) != 1 or kinds[0] == "cebus_trace":
+                self.lines.fail("a line has one of the keys const, op, free and mark")
+            if kinds[0] in handlers:
+                handlers[kinds[0]](item)
         return self.program.finish()
 
-    def _new(self, name, storage):
-        if name in self.storage or name in self.dead:
+    def _make(self, name, value):
+        if name in self.values or name in self.dead:
             self.lines.fail(f"value {name} is made twice")
-        self.storage[name] = storage
-        self.names[storage] = self.names.get(storage, 0) + 1
+        self.values[name] = value
 
     def _known(self, name):
         name = self.lines.number_of(name, "value", ID_LIMIT, 1)
         if name in self.dead:
             self.lines.fail(f"value {name} was freed before")
-        if name not in self.storage:
+        if name not in self.values:
             self.lines.fail(f"value {name} is not known")
         return name
 
@@ -50,47 +53,61 @@ class Reader:
         name = self.lines.integer(item, "const", ID_LIMIT, least=1)
         size = self.lines.integer(item, "bytes", VALUE_BYTES)
         persistent = self.lines.get(item, "persistent", bool, False)
-        self._new(name, self.program.add_constant(size, persistent))
+        self._make(name, self.program.add_constant(size, persistent))
 
     def _free(self, item):
         name = self._known(item["free"])
-        storage = self.storage.pop(name)
+        value = self.values.pop(name)
+        if self.program.values[value].persistent:
+            self.lines.fail(f"value {name} is freed, but it is a persistent constant")
         self.dead.add(name)
-        self.names[storage] -= 1
-        if self.names[storage] == 0:
-            self.program.release(storage)
+        self.program.release(value)
 
     def _op(self, item):
         lines = self.lines
         inputs = [self._known(v) for v in lines.get(item, "in", list)]
-        ins = [self.storage[v] for v in inputs]
         flags = lines.get(item, "flags", list, [])
-        made, same, views = [], [], []
-        for out in lines.get(item, "out", list):
-            if not isinstance(out, dict):
-                lines.fail("an output is not an object")
-            name = lines.integer(out, "value", ID_LIMIT, least=1)
-            size = lines.integer(out, "bytes", VALUE_BYTES)
-            alias = lines.integer(out, "alias_of", len(ins) - 1, -1, -1)
-            if alias >= 0 and name == inputs[alias]:
-                same.append(ins[alias])
-            elif alias >= 0 and "mutates" not in flags:
-                views.append((name, ins[alias]))
-            else:
-                made.append((name, size))
-        cost = lines.integer(item, "cost_ns", COST_NS)
-        outs = self.program.add_op(
-            lines.get(item, "name", str, ""), cost, ins, [size for _, size in made],
+        for flag in flags:
+            if flag not in FLAGS:
+                lines.fail(f"unknown flag {flag!r:.40}")
+        outputs = [self._output(out, inputs, flags) for out in lines.get(item, "out", list)]
+        made = [(name, size) for name, size, over in outputs if name != over]
+        values = self.program.add_op(
+            lines.get(item, "name", str, ""), lines.integer(item, "cost_ns", COST_NS),
+            [self.values[v] for v in inputs], [size for _, size in made],
             lines.integer(item, "workspace", VALUE_BYTES, 0),
-            is_view=bool(views) and not made and not same,
             replayable="nonreplayable" not in flags)
-        for (name, _), storage in zip(made, outs):
-            self._new(name, storage)
-        for name, storage in views:
-            self._new(name, storage)
-        for storage in same:
-            if self.program.values[storage].is_constant:
-                self.program.write_constant(storage)
+        for (name, _), value in zip(made, values):
+            self._make(name, value)
+        for name, _, over in outputs:
+            if over == name and self.program.values[self.values[name]].is_constant:
+                self.program.write_constant(self.values[name])
+            elif over is not None and over != name:
+                self.program.overwrite(self.values[over])
+
+    def _output(self, out, inputs, flags):
+        """(id, bytes, id of the input it is written over or None)"""
+        lines = self.lines
+        if not isinstance(out, dict):
+            lines.fail("an output is not an object")
+        name = lines.integer(out, "value", ID_LIMIT, least=1)
+        size = lines.integer(out, "bytes", VALUE_BYTES)
+        alias = lines.integer(out, "alias_of", len(inputs) - 1, -1, -1)
+        if alias < 0:
+            return name, size, None
+        over = inputs[alias]
+        value = self.program.values[self.values[over]]
+        if "mutates" not in flags:
+            lines.fail("an output has alias_of, but the op lacks the flag mutates")
+        if value.bytes != size:
+            lines.fail(f"{size} bytes are written over value {over} of {value.bytes}")
+        if over in self.overwritten:
+            lines.fail(f"value {over} was overwritten before")
+        if over != name:
+            if value.persistent:
+                lines.fail(f"value {over} is persistent and keeps its number when it is written")
+            self.overwritten.add(over)
+        return name, size, over
 
 
 def read_cebus(path):

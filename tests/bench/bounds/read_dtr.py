@@ -7,14 +7,12 @@ class Reader:
     """Names to storages, and references to each storage, as the lines come."""
 
     def __init__(self, path):
-        self.lines = Lines(path)
-        self._begin()
-
-    def _begin(self):
+        start = Lines(path).find("ANNOTATION", "START")  # what stands before is left out
+        self.lines = Lines(path, start)
         self.program = Program()
-        self.storage = {}  # live name -> storage
-        self.used = set()  # all names ever
-        self.references = {}  # storage -> live names of it
+        self.storage = {}  # name -> storage, also of names that were released
+        self.released = set()
+        self.references = {}  # storage -> names of it that were not
 
     def read(self):
         handlers = {
@@ -25,8 +23,7 @@ class Reader:
         for item in self.items:
             kind = self.lines.get(item, "INSTRUCTION", str)
             if kind == "ANNOTATE":
-                if item.get("ANNOTATION") == "START":
-                    self._begin()
+                self.lines.get(item, "ANNOTATION", str)
             elif kind in handlers:
                 handlers[kind](item)
             else:
@@ -43,17 +40,26 @@ class Reader:
         return item
 
     def _known(self, name):
+        """Its storage. A name that was released will do while another holds the storage."""
         if not isinstance(name, str) or name not in self.storage:
-            what = "was released before" if name in self.used else "is not known"
-            self.lines.fail(f"{name} {what}")
-        return self.storage[name]
+            self.lines.fail(f"{name!r:.40} is not known")
+        storage = self.storage[name]
+        if self.references[storage] == 0 and not self.program.values[storage].is_constant:
+            self.lines.fail(f"{name!r:.40} was released before")
+        return storage
+
+    def _held(self, name):
+        """The same of a name that may get another value."""
+        storage = self._known(name)
+        if name in self.released:
+            self.lines.fail(f"{name!r:.40} was released before")
+        return storage
 
     def _bind(self, name, storage):
         if not isinstance(name, str):
             self.lines.fail("a name is not a string")
-        if name in self.used:
-            self.lines.fail(f"{name} is made twice")
-        self.used.add(name)
+        if name in self.storage:
+            self.lines.fail(f"{name!r:.40} is made twice")
         self.storage[name] = storage
         self.references[storage] = self.references.get(storage, 0) + 1
 
@@ -73,6 +79,8 @@ class Reader:
     def _call(self, item):
         ins = self._arguments(item)
         results = self.lines.get(item, "RESULT", list)
+        if not results:
+            self.lines.fail("the call has no RESULT")
         name = self.lines.get(item, "NAME", str, "")
         cost = self.lines.integer(item, "TIME", COST_NS)
         made, sizes, aliases = [], [], []
@@ -86,7 +94,7 @@ class Reader:
                 made.append(result)
                 sizes.append(size)
         outs = self.program.add_op(name, cost, ins, sizes,
-                                   is_view=bool(aliases) and not made)
+                                   is_view=not made)
         for result, storage in aliases + list(zip(made, outs)):
             self._bind(result, storage)
 
@@ -95,10 +103,10 @@ class Reader:
         names = item["ARGS"]
         written = [names[self.lines.number_of(i, "MUTATE", len(names) - 1)]
                    for i in self.lines.get(item, "MUTATE", list)]
-        written = list(dict.fromkeys(written))
-        sizes = [self.program.values[self.storage[name]].bytes for name in written]
+        sizes = [self.program.values[self._held(name)].bytes for name in written]
         outs = self.program.add_op(self.lines.get(item, "NAME", str, ""),
-                                   self.lines.integer(item, "TIME", COST_NS), ins, sizes)
+                                   self.lines.integer(item, "TIME", COST_NS), ins, sizes,
+                                   is_view=not sizes)
         for name, storage in zip(written, outs):
             self._rebind(name, storage)
 
@@ -114,13 +122,20 @@ class Reader:
 
     def _copy_from(self, item):
         storage = self._known(item.get("SRC"))
-        self._known(item.get("DST"))
+        if item.get("DST") not in self.storage:
+            self.lines.fail(f"{item.get('DST')!r:.40} is not known")
+        if item["DST"] in self.released:
+            self.lines.fail(f"{item['DST']!r:.40} was released before")
         self._rebind(item["DST"], storage)
 
     def _release(self, item):
         name = self.lines.get(item, "NAME", str)
-        self._drop(self._known(name))
-        del self.storage[name]
+        if name not in self.storage:
+            return  # made before START
+        if name in self.released:
+            self.lines.fail(f"{name!r:.40} was released before")
+        self.released.add(name)
+        self._drop(self.storage[name])
 
 
 def read_dtr(path):

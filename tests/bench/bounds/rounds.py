@@ -12,6 +12,7 @@ from .cuts import Separator
 from .linear import INFEASIBLE, OPTIMAL
 from .links import violated_links
 from .model import Model
+from .outline import Outline
 
 TOLERANCE = 1e-5  # of the budget
 ROWS_A_ROUND = 16
@@ -70,8 +71,8 @@ class Ended(Exception):
 class Rounds:
     """Bounds of one trace for one budget after another; what was found for one helps the next."""
 
-    def __init__(self, outline, rate=0.0, log=None):
-        self.outline = outline
+    def __init__(self, program, rate=0.0, log=None):
+        self.outline = Outline(program, rate > 0)
         self.rate = rate
         self.log = log or (lambda text: None)
         self.rows = set()
@@ -221,7 +222,7 @@ class Rounds:
                 if s <= last + 1 <= e:
                     step = self.outline.program.next_required(v, model.rows[last])
                     if step not in self.rows:
-                        need[step] = max(need.get(step, 0), share * self.outline.program.need[o])
+                        need[step] = max(need.get(step, 0), share * self.outline.need[o])
         order = sorted(need, key=lambda step: -need[step])
         return set(step for step in order[:many] if need[step] > 0.01 * self.budget)
 

@@ -5,9 +5,9 @@ may exceed what it pays, at any size of program."""
 from .program import Program
 
 
-def random_program(rng, ops, values=10**9, sizes=(1, 6), unit=1, plain=False):
-    """A program of this many ops and at most so many values; sizes are multiples of `unit`.
-    `plain`: constants persist and are not written, every op can run again."""
+def random_program(rng, ops, values=10**9, sizes=(1, 6), unit=1, tick=1, plain=False):
+    """A program of this many ops and at most so many values; sizes are multiples of `unit`, costs
+    of `tick` ns. `plain`: constants persist and are not written, every op can run again."""
     program = Program()
     constants = [program.add_constant(rng.randint(1, 3) * unit, plain or rng.random() < 0.6)
                  for _ in range(rng.randint(0, 2))]
@@ -20,7 +20,7 @@ def random_program(rng, ops, values=10**9, sizes=(1, 6), unit=1, plain=False):
         count = 0 if is_view else min(rng.choice([1, 1, 1, 1, 2, 0]), values)
         values -= count
         alive += program.add_op(
-            "op", rng.randint(1, 5), ins, [rng.randint(*sizes) * unit for _ in range(count)],
+            "op", rng.randint(1, 5) * tick, ins, [rng.randint(*sizes) * unit for _ in range(count)],
             workspace=0 if is_view else rng.choice([0, 0, 0, 1, 2]) * unit, is_view=is_view,
             replayable=plain or rng.random() < 0.93)
         for v in constants:
@@ -125,7 +125,7 @@ class Witness:
             for v in list(self.there):
                 self._leave(v, step)
         self._need(program.end_set, program.end)
-        self.overhead = (self.time - program.base_cost) / program.base_cost
+        self.overhead = (self.time - sum(op.cost for op in program.ops)) / program.base_cost
         held, self.peak = 0, 0
         for _, size in sorted(self.account):
             held += size
