@@ -327,6 +327,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone 
     cebus_status status = status_of(place_guided(rt, bytes, zone, out), op);
     if (status == CEBUS_OUT_OF_MEMORY) {
         count_retry(rt, bytes);
+        cebus_swap_reclaim(rt);
         uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
         if (rounded > 0 && rounded <= rt->arena.limit)
             status = climb(rt, bytes, zone, op, out);

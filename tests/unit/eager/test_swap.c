@@ -1,0 +1,121 @@
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+TestSuite(swap);
+
+#define N 1024
+#define BLOCK (N * sizeof(float))
+
+static cebus_runtime *open_swapping(uint64_t budget, cebus_swap swap, uint64_t host_budget)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.memory_budget = budget;
+    options.policy = "lru";
+    options.swap = swap;
+    options.host_budget = host_budget;
+    options.debug = CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH;
+    OK(cebus_runtime_create(&options, &rt));
+    return rt;
+}
+
+static void release_all(cebus_tensor **tensors, int n)
+{
+    for (int i = 0; i < n; i++)
+        cebus_tensor_release(tensors[i]);
+}
+
+Test(swap, uploads_beyond_the_budget_wait_on_the_host)
+{
+    cebus_runtime *rt = open_swapping(4 * BLOCK, CEBUS_SWAP_ON, 0);
+    cebus_tensor *x[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = leaf(rt, N, (float)i);
+    cr_expect_leq(cebus_max_memory_allocated(rt), 4 * BLOCK);
+    cr_expect_geq(stats_of(rt).swap_outs, 4);
+    for (int i = 0; i < 8; i++)
+        cr_expect_eq(at(x[i], 5), i);
+    release_all(x, 8);
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    cebus_runtime_destroy(rt);
+}
+
+Test(swap, off_by_default_for_policies_that_recompute)
+{
+    cebus_runtime *rt = open_swapping(4 * BLOCK, CEBUS_SWAP_DEFAULT, 0);
+    cebus_tensor *x[4], *more;
+    float data[N] = {0};
+    for (int i = 0; i < 4; i++)
+        x[i] = leaf(rt, N, (float)i);
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs 4096",
+          cebus_tensor_from_host(rt, data, CEBUS_F32, 1, (int64_t[]){N}, &more));
+    cr_expect_eq(stats_of(rt).swap_outs, 0);
+    release_all(x, 4);
+    cebus_runtime_destroy(rt);
+}
+
+Test(swap, what_did_not_change_is_copied_once)
+{
+    cebus_runtime *rt = open_swapping(2 * BLOCK, CEBUS_SWAP_ON, 0);
+    cebus_tensor *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = leaf(rt, N, (float)i);
+    for (int turn = 0; turn < 5; turn++) {
+        for (int i = 0; i < 3; i++)
+            cr_expect_eq(at(x[i], 9), i);
+    }
+    cebus_memory_stats stats = stats_of(rt);
+    cr_expect_leq(stats.swap_outs, 3, "each once");
+    cr_expect_geq(stats.swap_ins, 10);
+    release_all(x, 3);
+    cebus_runtime_destroy(rt);
+}
+
+Test(swap, a_write_ends_the_copy)
+{
+    cebus_runtime *rt = open_swapping(2 * BLOCK, CEBUS_SWAP_ON, 0);
+    cebus_tensor *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = leaf(rt, N, (float)i);
+    for (int turn = 1; turn <= 4; turn++) {
+        OK(cebus_add_scalar_(rt, x[0], 1));
+        for (int i = 1; i < 3; i++)
+            cr_expect_eq(at(x[i], 3), i);
+        cr_expect_eq(at(x[0], 3), turn);
+    }
+    release_all(x, 3);
+    cebus_runtime_destroy(rt);
+}
+
+Test(swap, the_host_budget_is_kept)
+{
+    cebus_runtime *rt = open_swapping(2 * BLOCK, CEBUS_SWAP_ON, 2 * BLOCK);
+    cebus_tensor *x[4], *more;
+    float data[N] = {0};
+    for (int i = 0; i < 4; i++)
+        x[i] = leaf(rt, N, (float)i);
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs 4096",
+          cebus_tensor_from_host(rt, data, CEBUS_F32, 1, (int64_t[]){N}, &more));
+    cr_expect_leq(stats_of(rt).swapped_bytes_current, 2 * BLOCK);
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs 4096", cebus_tensor_to_host(x[0], data, sizeof data));
+    cebus_tensor_release(x[1]);
+    for (int i = 0; i < 4; i++) /* with room to exchange two */
+        cr_expect(i == 1 || at(x[i], 0) == (float)i);
+    x[1] = NULL;
+    release_all(x, 4);
+    cebus_runtime_destroy(rt);
+}
+
+Test(swap, refuses_what_it_does_not_know)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.swap = (cebus_swap)7;
+    FAILS(CEBUS_INVALID_ARGUMENT, "swap", cebus_runtime_create(&options, &rt));
+    options.swap = CEBUS_SWAP_DEFAULT;
+    options.layout = "heaps";
+    FAILS(CEBUS_INVALID_ARGUMENT, "zones", cebus_runtime_create(&options, &rt));
+    options.layout = "commodity";
+    FAILS(CEBUS_INVALID_ARGUMENT, "sim:", cebus_runtime_create(&options, &rt));
+}

@@ -1,0 +1,71 @@
+#include "evict/regen.h"
+#include "lineage/call.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(regen);
+
+static cebus_call producer;
+
+static cebus_candidate made(uint64_t bytes)
+{
+    cebus_candidate candidate = {.zone = CEBUS_ZONE_CHEAP};
+    cebus_value_init(&candidate.value, bytes);
+    candidate.value.producer = &producer;
+    candidate.value.resident = true;
+    return candidate;
+}
+
+/** 1 byte a ns each way. */
+static cebus_swap_terms terms_of(cebus_swap_use use, uint64_t room)
+{
+    return (cebus_swap_terms){
+        .use = use, .out_rate = 1000000000, .in_rate = 1000000000, .room = room};
+}
+
+Test(regen, takes_the_cheaper_way)
+{
+    cebus_candidate x = made(1000);
+    cebus_swap_terms terms = terms_of(CEBUS_SWAP_CHEAPER, 1000);
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 500), 500);
+    cr_expect_eq(x.method, CEBUS_GO_DROP);
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 9000), 2002, "out and in");
+    cr_expect_eq(x.method, CEBUS_GO_SWAP);
+    x.host = &x;
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 9000), 1001, "in only: the copy is there");
+}
+
+Test(regen, swaps_only_where_there_is_room)
+{
+    cebus_candidate x = made(1000);
+    cebus_swap_terms terms = terms_of(CEBUS_SWAP_ALWAYS, 999);
+    cr_expect_not(cebus_regen_may_swap(&terms, &x));
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 7), 7);
+    cr_expect_eq(x.method, CEBUS_GO_DROP);
+    terms.room = 1000;
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 7), 2002, "as published, whatever it costs");
+    cr_expect_eq(x.method, CEBUS_GO_SWAP);
+}
+
+Test(regen, leaves_swap_and_persistent_values_stay)
+{
+    cebus_candidate x = made(10);
+    cebus_swap_terms never = terms_of(CEBUS_SWAP_NEVER, 100);
+    cebus_swap_terms cheaper = terms_of(CEBUS_SWAP_CHEAPER, 100);
+    x.value.producer = NULL;
+    cr_expect_not(cebus_regen_may_swap(&never, &x));
+    cr_expect(cebus_regen_may_swap(&cheaper, &x));
+    cr_expect_eq(cebus_regen_weight(&cheaper, &x, 0), 22);
+    cr_expect_eq(x.method, CEBUS_GO_SWAP);
+    x.zone = CEBUS_ZONE_PERSISTENT;
+    cr_expect_not(cebus_regen_may_swap(&cheaper, &x));
+}
+
+Test(regen, gradients_are_not_trusted_to_be_cheap)
+{
+    cebus_candidate x = made(10);
+    cebus_swap_terms terms = terms_of(CEBUS_SWAP_CHEAPER, 100);
+    x.gradient = true;
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 1), 22);
+    cr_expect_eq(x.method, CEBUS_GO_SWAP);
+}
