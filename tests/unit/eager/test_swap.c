@@ -98,7 +98,6 @@ Test(swap, the_host_budget_is_kept)
     FAILS(CEBUS_OUT_OF_MEMORY, "needs 4096",
           cebus_tensor_from_host(rt, data, CEBUS_F32, 1, (int64_t[]){N}, &more));
     cr_expect_leq(stats_of(rt).swapped_bytes_current, 2 * BLOCK);
-    FAILS(CEBUS_OUT_OF_MEMORY, "needs 4096", cebus_tensor_to_host(x[0], data, sizeof data));
     cebus_tensor_release(x[1]);
     for (int i = 0; i < 4; i++) /* with room to exchange two */
         cr_expect(i == 1 || at(x[i], 0) == (float)i);
