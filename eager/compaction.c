@@ -66,5 +66,6 @@ uint64_t cebus_compaction_cost(const cebus_runtime *rt, uint64_t bytes)
     if (rounded > cebus_arena_free_bytes(&rt->arena) ||
         !cebus_gather_find(&rt->arena, rounded, &gather))
         return UINT64_MAX;
-    return (uint64_t)(1e9 * (double)gather.moved_bytes / (double)rate) + 1;
+    return (uint64_t)(1e9 * (double)gather.moved_bytes / (double)rate) +
+           gather.moved_blocks * rt->info.copy_ns + 1;
 }

@@ -148,20 +148,22 @@ static cebus_status status_of(cebus_place_result placed, const char *op)
     return placed == CEBUS_PLACED ? CEBUS_OK : CEBUS_OUT_OF_MEMORY;
 }
 
-/** What it takes to bring back a victim: its own run, or its copies. Prices count what is absent
- * around it, too, and would have blocks moved for what is paid once for many. */
-static uint64_t own_cost(const cebus_block *block)
-{
-    const cebus_candidate *candidate = block->owner;
-    return candidate->method == CEBUS_GO_SWAP ? block->weight : cebus_cost_own(&candidate->value);
-}
+/** So many absent calls behind a victim are looked at. */
+#define LOOK_BACK 256
 
-static uint64_t regeneration_cost(const cebus_victims *victims)
+/** What it takes to bring back all that a choice gives up. Prices count what is absent around a
+ * value on all sides, and would have blocks moved for what is paid once for many. */
+static uint64_t regeneration_cost(cebus_runtime *rt, const cebus_victims *victims)
 {
     uint64_t ns = 0;
     for (const cebus_block *block = victims->first;; block = block->next) {
+        const cebus_candidate *candidate = block->owner;
         if (block->state == CEBUS_BLOCK_EVICTABLE)
-            ns += own_cost(block);
+            ns +=
+                candidate->method == CEBUS_GO_SWAP
+                    ? block->weight
+                    : cebus_max_u64(cebus_cost_own(&candidate->value),
+                                    cebus_replay_cost(&rt->lineage, &candidate->value, LOOK_BACK));
         if (block == victims->last)
             return ns;
     }
@@ -192,7 +194,7 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
         cebus_victims victims = choose(rt, bytes);
         if (victims.first == NULL)
             break;
-        paid += moving != UINT64_MAX ? regeneration_cost(&victims) : 0;
+        paid += moving != UINT64_MAX ? regeneration_cost(rt, &victims) : 0;
         if (paid > moving) {
             result = place_by_moving(rt, bytes, zone, out);
             if (result != CEBUS_PLACE_FULL)

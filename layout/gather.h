@@ -13,7 +13,8 @@
 typedef struct cebus_gather {
     cebus_block *first;   /**< free: the blocks above it slide down over it; NULL: no such run */
     cebus_block *last;    /**< free, above the blocks that move */
-    uint64_t moved_bytes; /**< of the used blocks between */
+    uint64_t moved_bytes;  /**< of the used blocks between */
+    uint64_t moved_blocks; /**< how many they are */
 } cebus_gather;
 
 /** The run with the least to move that ends in a hole of `bytes`; among equals the lowest. False

@@ -138,3 +138,35 @@ uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_va
     }
     return nearest;
 }
+
+/** Pushes what makes the missing inputs of a call, each call once an epoch. */
+static void push_missing(cebus_lineage *lineage, const cebus_call *call)
+{
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        const cebus_value *input = call->in[i].value;
+        if (input == NULL || cebus_value_is_present(input) || input->producer == NULL ||
+            input->producer->mark == lineage->epoch)
+            continue;
+        input->producer->mark = lineage->epoch;
+        if (!cebus_scratch_push(lineage, &lineage->stack, input->producer))
+            return;
+    }
+}
+
+uint64_t cebus_replay_cost(cebus_lineage *lineage, const cebus_value *value, size_t limit)
+{
+    struct cebus_scratch *stack = &lineage->stack;
+    uint64_t cost = 0;
+    if (value->producer == NULL)
+        return 0;
+    lineage->epoch++;
+    stack->count = 0;
+    value->producer->mark = lineage->epoch;
+    const cebus_call *call = value->producer;
+    for (size_t met = 0; call != NULL && met < limit; met++) {
+        cost += call->cost_ns > 0 ? call->cost_ns : 1;
+        push_missing(lineage, call);
+        call = stack->count > 0 ? stack->items[--stack->count] : NULL;
+    }
+    return cost;
+}

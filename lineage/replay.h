@@ -24,6 +24,13 @@ typedef struct cebus_replay {
  */
 cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out);
 
+/**
+ * What it would take to rebuild a value if it were absent now: its own run and those of the absent
+ * values behind it, each call once; the sum of the first `limit` calls met. Own run alone without
+ * host memory for the walk. O(limit x inputs).
+ */
+uint64_t cebus_replay_cost(cebus_lineage *lineage, const cebus_value *value, size_t limit);
+
 /** How far a rebuild is: what it will read is known, and should be the last to go. */
 typedef struct cebus_replay_cursor {
     uint64_t at;      /**< the furthest place of the list that was run */

@@ -38,6 +38,7 @@ typedef struct cebus_device_info {
     uint64_t out_rate;      /**< bytes/s of copies to the host; 0: unknown, to be measured */
     uint64_t in_rate;       /**< bytes/s of copies from the host */
     uint64_t copy_rate;     /**< bytes/s of copies on the device; 0: unknown */
+    uint64_t copy_ns;       /**< what each takes beside its bytes */
     uint64_t stall_ns;      /**< compute has waited for copies so far */
     int threads;            /**< in use by its kernels */
     bool deferred;          /**< launches may run after they return */

@@ -118,6 +118,7 @@ static void sim_query(cebus_device *device, cebus_device_info *out)
         .alignment = device->unlimited ? 1 : 512,
         .out_rate = device->machine.link_out,
         .copy_rate = device->machine.bandwidth / 2, /* it reads and writes */
+        .copy_ns = device->machine.launch_ns,
         .in_rate = device->machine.link_in,
         .stall_ns = device->clock.stall,
         .threads = device->threads,
