@@ -131,7 +131,10 @@ def stable(result):
 
 
 def main(cases):
-    """Runs the functions whose names begin with case_, given the program to test; prints TAP."""
+    """
+    Runs the functions whose names begin with case_, given the program to test; prints TAP. A case
+    that does not apply answers why.
+    """
     found = [(name, case) for name, case in cases.items() if name.startswith("case_")]
     failures = 0
     print(f"1..{len(found)}")
@@ -139,8 +142,8 @@ def main(cases):
         title = f"{number} - {name[5:].replace('_', ' ')}"
         with tempfile.TemporaryDirectory() as folder:
             try:
-                case(Cli(sys.argv[1], folder))
-                print(f"ok {title}")
+                skipped = case(Cli(sys.argv[1], folder))
+                print(f"ok {title}" + (f" # SKIP {skipped}" if skipped else ""))
             except Exception:  # pylint: disable=broad-except  # any is a failure of the case
                 failures += 1
                 print(f"not ok {title}\n# " + traceback.format_exc().replace("\n", "\n# "))
