@@ -117,7 +117,7 @@ static double score_block(const cebus_chooser *chooser, const cebus_block *block
     cebus_situation situation = {
         .age = chooser->now > block->tick ? chooser->now - block->tick : 1,
         .bytes = block->bytes,
-        .adjacent_free = free_before + free_bytes(block->next),
+        .adjacent_free = chooser->arena->commodity ? 0 : free_before + free_bytes(block->next),
     };
     if (chooser->policy->score == NULL || chooser->rebuild != NULL)
         return score_by_density(block->weight, &situation);
