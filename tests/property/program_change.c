@@ -179,6 +179,13 @@ static cebus_status run_mistake(cebus_program *p)
     return status;
 }
 
+/** The end of an iteration like no other: policies that plan learn it, and find it does not come
+ * again. */
+static cebus_status run_mark(cebus_program *program)
+{
+    return cebus_iteration_mark(program->rt);
+}
+
 static cebus_status run_grad_mode(cebus_program *p)
 {
     cebus_record_number(p->record, cebus_grad_enable(!cebus_program_once_in(p, 3)));
@@ -281,6 +288,7 @@ const cebus_program_op cebus_program_change[] = {
     {"map", 2, run_map},
     {"mistake", 2, run_mistake},
     {"grad_mode", 2, run_grad_mode},
+    {"mark", 2, run_mark},
     {"require", 1, run_require},
     {"backward", 4, run_backward},
     {"read_grad", 1, run_read_grad},
