@@ -20,8 +20,10 @@ PRESENCES = 60000  # variables at common points, at most about this many
 CHAIN_LINKS = 30000  # values in chains, at most about this many
 IDLE_ROUNDS = 3  # rounds that may pass without a gain
 GAIN = 1e-5  # of overhead: what counts as one
-COMMON_POINTS = (8, 16, 32, 64)  # to go on with when cuts bring nothing more
-STAGE_GAIN = 3e-4  # of overhead: a stage that brings less is the last one
+COMMON_POINTS = (4, 8, 16, 32, 64)  # to go on with when cuts bring nothing more
+STAGE_GAIN = 3e-4  # of overhead: two stages that bring less are the last ones
+DEADLINE_BYTES = 0.01  # of the budget: reruns that need less can be anywhere
+DEADLINES = 64  # rows that are there for reruns only, at most
 
 
 def memory_curve(model):
@@ -82,7 +84,7 @@ class Rounds:
         bound = Bound()
         budget = min(budget, self.outline.program.base_peak)
         self.budget, self.bound, self.deadline = budget, bound, time.monotonic() + seconds
-        self.commons, self.chained = set(), set()
+        self.commons, self.chained, self.deadlines = set(), set(), 0
         self.cuts = {}  # key -> (cut, rounds it did not bind)
         self.rows = set(peaks(self.outline.curve, budget, ROWS_A_ROUND))
         try:
@@ -141,11 +143,13 @@ class Rounds:
         binding = self._binding_apart()
         stages = [lambda: binding[:1], lambda: binding]
         stages += [lambda count=count: self._between(count) for count in COMMON_POINTS]
+        poor = 0
         for number, choose in enumerate(stages):
             before = self.bound.value
             if self._add_commons(choose()):
                 self._converge()
-            if number > 1 and self.bound.value - before < STAGE_GAIN:
+            poor = poor + 1 if number > 1 and self.bound.value - before < STAGE_GAIN else 0
+            if poor == 2:
                 return
 
     def _binding_apart(self):
@@ -203,28 +207,28 @@ class Rounds:
             cuts = found.paths() + found.rooms() + (violated_links(model) if self.rate else [])
             cuts = [cut for cut in cuts if cut.key() not in self.cuts]
             more = set(peaks(memory_curve(model), self.budget, ROWS_A_ROUND)) - self.rows
-            more |= self._deadlines(model)
+            more |= self._find_deadlines(model)
             if not more and not cuts:
                 return
             self.rows |= more
             self.cuts.update((cut.key(), (cut, 0)) for cut in cuts)
 
-    def _deadlines(self, model, many=16):
-        """Steps that wait for reruns, the ones that need most memory first: with a row there, the
-        reruns before it and after it are told apart."""
-        need = {}
-        shares = {}
+    def _find_deadlines(self, model):
+        """Steps that wait for reruns, those that need most memory first: with a row there, reruns
+        before it and after it are told apart."""
+        windows, need = {}, {}
         for o, first, last, share in model.rerun_shares():
-            shares.setdefault(o, []).append((first, last, share))
-        for v, first, last in model.slots.spans:
+            windows.setdefault(o, []).append((first, last, share * self.outline.need[o]))
+        for v, _, last in model.slots.spans:
             o = self.outline.program.values[v].producer
-            for s, e, share in shares.get(o, ()):
-                if s <= last + 1 <= e:
+            for first, end, used in windows.get(o, ()):
+                if first <= last + 1 <= end and used > DEADLINE_BYTES * self.budget:
                     step = self.outline.program.next_required(v, model.rows[last])
-                    if step not in self.rows:
-                        need[step] = max(need.get(step, 0), share * self.outline.need[o])
-        order = sorted(need, key=lambda step: -need[step])
-        return set(step for step in order[:many] if need[step] > 0.01 * self.budget)
+                    need[step] = max(need.get(step, 0), used)
+        order = sorted(set(need) - self.rows, key=lambda step: -need[step])
+        found = set(order[:min(ROWS_A_ROUND, DEADLINES - self.deadlines)])
+        self.deadlines += len(found)
+        return found
 
     def _age(self, model, solution):
         """Cuts that did not bind for some rounds go."""
