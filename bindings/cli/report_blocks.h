@@ -23,6 +23,9 @@ struct report_block {
 
 #define REPORT_NOT_MOVED UINT64_MAX
 
+/** At once; an arena of more would take hours to run. */
+#define REPORT_MOST_BLOCKS ((size_t)1 << 20)
+
 /** Zero is an empty set. */
 struct report_blocks {
     void *root; /**< tsearch(3): blocks that overlap are equal */

@@ -67,11 +67,11 @@ static void put_alarms(FILE *file, const struct report_run *run)
     char bytes[TEXT_BYTES];
     const struct report_survey *survey = run->survey;
     if (survey->total.ooms > 0) {
-        fprintf(file, "<p class=\"alarm\">Out of memory: %s, for ",
-                text_bytes(survey->ooms[0].bytes, bytes));
+        fputs("<p class=\"alarm\">Out of memory: ", file);
         html_text(file, report_names_text(&survey->book->names, survey->ooms[0].op, "a constant"));
-        fprintf(file, ", found no place%s.</p>\n",
-                survey->total.ooms > 1 ? ", and others after it" : "");
+        fprintf(file, " needed %s, and nothing more could be given up%s.</p>\n",
+                text_bytes(survey->ooms[0].bytes, bytes),
+                survey->total.ooms > 1 ? "; more requests failed after it" : "");
     }
     if (!run->head->complete)
         fputs("<p class=\"alarm\">The recording was cut off: its last line is missing.</p>\n",
@@ -247,9 +247,11 @@ void report_html_values(FILE *file, const struct report_run *run)
     size_t shown = run->n_values < MOST_ROWS ? run->n_values : MOST_ROWS;
     fprintf(file,
             "<section id=\"regenerations\">\n<h2>Costliest regenerations</h2>\n"
-            "<p class=\"note\">%zu values were evicted%s. A value recomputed along with another "
+            "<p class=\"note\">%s%zu value%s evicted%s. A value recomputed along with another "
             "takes no time of its own: the other's counts it. Copying runs beside computing.</p>\n",
-            run->n_values, shown < run->n_values ? "; these took the most time" : "");
+            run->values->lost > 0 ? "At least " : "", run->n_values,
+            run->n_values == 1 ? " was" : "s were",
+            shown < run->n_values ? "; these took the most time" : "");
     fputs("<div class=\"scroll\"><table>\n", file);
     put_head(file, columns, sizeof columns / sizeof *columns, "cost_ns");
     for (size_t i = 0; i < shown; i++)

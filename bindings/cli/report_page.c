@@ -160,10 +160,10 @@ static void put_streams(FILE *file, const struct report_page *page)
 {
     static const char *const names[] = {"call",     "replay",  "move",   "wait",
                                         "copy out", "copy in", "evicted"};
-    fputs("<section id=\"streams\">\n<h2>Streams</h2>\n<p class=\"note\">A wait is time in which "
-          "compute stands still, for copies or for the host; a move includes what it waits for. A "
-          "copy is drawn from when it was asked for and its stream was free.",
-          file);
+    fputs(
+        "<section id=\"streams\">\n<h2>Streams</h2>\n<p class=\"note\">Copies run beside compute. "
+        "A wait is time in which compute stands still, for copies or for the host.",
+        file);
     if (page->streams.step_ns > 0)
         fputs(" Pieces too short to be seen are drawn together.", file);
     fputs("</p>\n", file);

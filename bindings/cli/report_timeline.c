@@ -78,6 +78,8 @@ static bool add(struct report_timeline *t, struct report_block block, uint64_t l
     block.ordinal = ++t->ordinal;
     if (block.bytes == 0 || block.bytes > MOST_BYTES || block.offset > MOST_BYTES)
         return refuse(t, line, "%" PRIu64 " bytes at %" PRIu64, block.bytes, block.offset);
+    if (t->blocks.count == REPORT_MOST_BLOCKS)
+        return refuse(t, line, "%zu blocks are in use", t->blocks.count);
     uint32_t last = id_map_find(&t->book->classes, block.ordinal);
     if (last != NO_INDEX)
         block.memory_class = (uint8_t)last;

@@ -15,7 +15,7 @@ struct report_value *report_values_find(const struct report_values *values, uint
 static struct report_value *find_or_add(struct report_values *values, uint64_t value)
 {
     struct report_value *found = report_values_find(values, value);
-    if (found != NULL || values->count == NO_INDEX)
+    if (found != NULL || values->count == REPORT_MOST_VALUES)
         return found;
     values->list = take_more(values->list, &values->room, values->count, sizeof *values->list);
     id_map_set(&values->by_value, value, (uint32_t)values->count);
@@ -62,8 +62,10 @@ void report_values_event(struct report_values *values, const cebus_event *event,
     struct report_value *value = leaves && event->value != 0
                                      ? find_or_add(values, event->value)
                                      : report_values_find(values, event->value);
-    if (value == NULL)
+    if (value == NULL) {
+        values->lost += event->kind == CEBUS_EVENT_EVICTED;
         return;
+    }
     switch (event->kind) {
     case CEBUS_EVENT_EVICTED:
         on_evicted(value, event, op, block);

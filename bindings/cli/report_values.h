@@ -1,6 +1,7 @@
 /**
  * report_values.h: the values that were evicted at least once: how they came back, and what that
- * took. Memory: a record a value, less than the lines of the file that speak of it.
+ * took. A file may name as many as it likes; those after the first REPORT_MOST_VALUES are only
+ * counted.
  */
 #ifndef REPORT_VALUES_H
 #define REPORT_VALUES_H
@@ -9,6 +10,10 @@
 
 #include "report_blocks.h"
 #include "report_names.h"
+
+enum {
+    REPORT_MOST_VALUES = 1 << 21
+};
 
 struct report_value {
     uint64_t value, bytes;
@@ -29,6 +34,7 @@ struct report_values {
     struct report_value *list;
     size_t count, room;
     struct id_map by_value;
+    uint64_t lost; /**< evictions of values that have no record */
 };
 
 /** What a value's evictions cost in all. */

@@ -72,8 +72,8 @@ function drawTimeAxis(chart) {
   const foot = chart.height - MARGIN.bottom;
   g.textAlign = 'center';
   g.textBaseline = 'top';
-  for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) {
-    const x = timeX(chart, at);
+  for (let i = Math.ceil(view.from / step); i * step <= view.to; i++) {
+    const at = i * step, x = timeX(chart, at);
     g.fillStyle = colours.line;
     g.fillRect(x, foot, 1, 5);
     g.fillStyle = colours.muted;
@@ -112,7 +112,6 @@ function drawMarks(chart) {
   g.setLineDash([]);
   g.lineWidth = 2;
   g.strokeStyle = g.fillStyle = colours.alarm;
-  g.textAlign = 'left';
   g.textBaseline = 'top';
   for (const oom of run.ooms) {
     const x = timeX(chart, oom[0]);
@@ -120,7 +119,9 @@ function drawMarks(chart) {
     g.moveTo(x, MARGIN.top);
     g.lineTo(x, foot);
     g.stroke();
-    g.fillText('out of memory', x + 4, MARGIN.top + 2);
+    const left = x + 110 > chart.width;
+    g.textAlign = left ? 'right' : 'left';
+    g.fillText('out of memory', left ? x - 5 : x + 5, MARGIN.top + 2);
   }
   g.restore();
 }

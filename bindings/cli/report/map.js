@@ -4,7 +4,7 @@
 const blocks = readBlocks();
 const moves = readMoves();
 const cells = readCells();
-const top_ = Math.max(run.map.top * run.unit, run.budgets[0][1], 1) * 1.02;
+const highest = Math.max(run.map.top * run.unit, run.budgets[0][1], 1) * 1.02;
 
 let cellPicture = null;
 
@@ -39,7 +39,7 @@ function drawCells(chart) {
   const g = chart.context, x = timeX(chart, 0);
   cellPicture = cellPicture || pictureCells();
   g.imageSmoothingEnabled = false;
-  const y = shareY(chart, run.map.top * run.unit / top_);
+  const y = shareY(chart, run.map.top * run.unit / highest);
   g.drawImage(cellPicture, x, y, timeX(chart, run.ns) - x, shareY(chart, 0) - y);
 }
 
@@ -53,8 +53,8 @@ function drawBlocks(chart) {
         continue;
       const x = Math.max(timeX(chart, blocks.begin[i]), MARGIN.left);
       const width = Math.min(timeX(chart, blocks.end[i]), right) - x;
-      const y = shareY(chart, (blocks.low[i] + blocks.size[i]) / top_);
-      const height = blocks.size[i] / top_ * chart.tall;
+      const y = shareY(chart, (blocks.low[i] + blocks.size[i]) / highest);
+      const height = blocks.size[i] / highest * chart.tall;
       const gap = width > 3 && height > 3 ? 0.6 : 0;
       g.fillRect(x, y, Math.max(width - gap, 0.5), Math.max(height - gap, 0.5));
     }
@@ -70,8 +70,8 @@ function drawMoves(chart) {
     if (move.at < view.from || move.at > view.to)
       continue;
     const x = timeX(chart, move.at);
-    const from = shareY(chart, (move.from + move.size / 2) / top_);
-    const to = shareY(chart, (move.to + move.size / 2) / top_);
+    const from = shareY(chart, (move.from + move.size / 2) / highest);
+    const to = shareY(chart, (move.to + move.size / 2) / highest);
     const head = Math.min(Math.abs(to - from), 6) * Math.sign(to - from);
     g.beginPath();
     g.moveTo(x, from);
@@ -87,16 +87,14 @@ function drawMoves(chart) {
 }
 
 function drawMap(chart) {
-  const g = chart.context;
-  drawByteAxis(chart, top_);
-  g.fillStyle = colours.free;
-  g.fillRect(MARGIN.left, MARGIN.top, chart.plot, chart.tall);
+  drawByteAxis(chart, highest);
   clipped(chart, () => {
+    drawFree(chart, highest);
     if (cells !== null)
       drawCells(chart);
     drawBlocks(chart);
     drawMoves(chart);
-    drawBudget(chart, (bytes) => bytes / top_);
+    drawBudget(chart, (bytes) => bytes / highest);
   });
 }
 
@@ -125,7 +123,7 @@ function describeCell(at, address) {
 }
 
 function describeMap(chart, at, y) {
-  const address = (chart.height - MARGIN.bottom - y) / chart.tall * top_;
+  const address = (chart.height - MARGIN.bottom - y) / chart.tall * highest;
   const lines = [timeText(at), `address ${bytesText(Math.max(address, 0))}`];
   const i = findBlock(at, address);
   if (i < 0)

@@ -46,12 +46,13 @@ function drawBand(chart, below, above, first, last, colour) {
   g.fill();
 }
 
-function drawFree(chart) {
+/** The room below the budget, where `full` bytes are as high as the plot. */
+function drawFree(chart, full) {
   const g = chart.context;
   g.fillStyle = colours.free;
   run.budgets.forEach(([since, bytes], i) => {
     const until = i + 1 < run.budgets.length ? run.budgets[i + 1][0] : run.ns;
-    const x = timeX(chart, since), y = shareY(chart, bytes / most);
+    const x = timeX(chart, since), y = shareY(chart, bytes / full);
     g.fillRect(x, y, timeX(chart, until) - x, shareY(chart, 0) - y);
   });
 }
@@ -59,7 +60,7 @@ function drawFree(chart) {
 function drawMemory(chart) {
   drawByteAxis(chart, most);
   clipped(chart, () => {
-    drawFree(chart);
+    drawFree(chart, most);
     const first = Math.max(lastAtMost(memory.at, view.from), 0);
     const last = lastAtMost(memory.at, view.to);
     STACK.forEach((name, i) =>

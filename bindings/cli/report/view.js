@@ -16,7 +16,7 @@ function drawAll() {
 }
 
 function show(from, to) {
-  const all = Math.max(run.ns, 1), least = Math.min(all, 20);
+  const all = Math.max(run.ns, 1), least = Math.min(all, Math.max(20, all * 1e-8));
   const width = Math.min(Math.max(to - from, least), all);
   view.from = Math.min(Math.max((from + to - width) / 2, 0), all - width);
   view.to = view.from + width;
