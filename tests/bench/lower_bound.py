@@ -77,27 +77,24 @@ def arguments(argv):
 
 
 def bounder(program, options):
-    """(floor, function of budget and seconds) of the variant."""
+    """What bounds the variant: least_budget() and run(budget, seconds)."""
     # Only now: reading a trace needs no SciPy, and its absence is no stack trace.
     from bounds.anyorder import AnyOrder
     from bounds.rounds import Rounds
     rate = options.link_gbps if options.variant != "recompute" else 0.0  # bytes a nanosecond
     log = (lambda text: print(text, file=sys.stderr)) if options.verbose else None
-    if options.variant == "any-order":
-        bounds = AnyOrder(program, rate, log)
-        return bounds.floor(), bounds.run
-    return program.floor(swapping=rate > 0), Rounds(program, rate, log).run
+    return (AnyOrder if options.variant == "any-order" else Rounds)(program, rate, log)
 
 
-def points(floor, run, budgets, seconds):
+def points(bounds, budgets, seconds):
     """One object after another with its time, the largest budget first: what is proven for it holds
     for a smaller one, too."""
-    proven = 0.0
+    proven, least = 0.0, bounds.least_budget()
     for name, budget in sorted(budgets, key=lambda pair: -pair[1]):
         start = time.monotonic()
         point = {"budget": name, "budget_bytes": budget, "overhead": None, "status": "infeasible"}
-        if budget >= floor:
-            bound = run(budget, seconds)
+        if budget >= least:
+            bound = bounds.run(budget, seconds)
             proven = max(proven, bound.value)
             point["status"] = bound.status
             if bound.status != "infeasible":
@@ -136,10 +133,11 @@ def write_json(program, options, floor, found):
 def compute(options):
     program = read(options.trace, options.format)
     budgets = parse_budgets(options.budget, program.base_peak)
-    floor, run = bounder(program, options)
+    bounds = bounder(program, options)
+    floor = program.floor(options.variant != "recompute" and options.link_gbps > 0)
     show_head(program, options, floor)
     found = {}
-    for point, seconds in points(floor, run, budgets, options.seconds):
+    for point, seconds in points(bounds, budgets, options.seconds):
         show(point, seconds)
         found[point["budget"]] = point
     if options.json:

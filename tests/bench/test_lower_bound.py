@@ -354,11 +354,9 @@ class Searched(unittest.TestCase):
 
     def check(self, seed, program, budget, least, variant="recompute", rate=0.0):
         """Returns whether the bound is the optimum, None where there is none."""
-        floor = program.floor(rate > 0)
-        if variant == "any-order":
-            floor = AnyOrder(program, rate).floor()
+        floor = (AnyOrder if variant == "any-order" else Rounds)(program, rate).least_budget()
         if budget < floor:
-            self.assertIsNone(least, f"seed {seed}: {budget} is below the floor {floor}")
+            self.assertIsNone(least, f"seed {seed}: {budget} is below the least, {floor}")
             return None
         value, status = bound_of(program, budget, variant, rate)
         if least is None:

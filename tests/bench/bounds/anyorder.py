@@ -107,7 +107,7 @@ class AnyOrder:
                 curve[t] = needed + self.sizes[held].sum()
         return curve
 
-    def floor(self):
+    def least_budget(self):
         """No budget below this can do."""
         needed = [self.between(t)[1] for t, op in enumerate(self.program.ops) if not op.is_view]
         end = self.outline.need[-1] + self.outline.constant_bytes[-1]

@@ -16,8 +16,12 @@ class Outline:
         values = program.values
         self.pinned_bytes = sum(value.bytes for value in values if value.persistent)
         self.need, self.constant_bytes = program.least_need, program.constant_bytes
+        held = program.held_bytes()
         if swapping:
             self._let_leaves_swap()
+            held = [0] * len(held)
+        # No budget below this can do: the floor, with writes in place, and leaves as said above.
+        self.least_budget = max(map(sum, zip(self.need, self.constant_bytes, held)))
         self.tracked = self._choose()
         self.required = {v: set(values[v].required) for v in self.tracked}
         self.intervals = [(v, a, b) for v in sorted(self.tracked)

@@ -161,16 +161,10 @@ class Program:
         scratch = [0 if op.is_view else op.workspace for op in self.ops] + [0]
         self.base_peak = max(map(sum, zip(constant, live, scratch)))
 
-    def rebuildable_after(self, v, step):
-        """Its producer can run again between this step and a later one."""
-        return self.ops[self.values[v].producer].last_gap > step
-
-    def floor(self, swapping=False):
-        """No budget below this can do, with writes out of place: at some step constants, the op's
-        needs and, unless they can be swapped, values read later that cannot be made again are
-        resident together."""
+    def held_bytes(self):
+        """Bytes at each step of what is read later, was made before and cannot be made again."""
         held = [0] * (self.end + 2)
-        for value in [] if swapping else self.values:
+        for value in self.values:
             if value.is_constant or len(value.required) < 2:
                 continue
             # Strictly between two steps that need it, from where it can no longer be rebuilt.
@@ -182,6 +176,12 @@ class Program:
                     held[b] -= value.bytes
         for step in range(1, self.end + 1):
             held[step] += held[step - 1]
+        return held[:self.end + 1]
+
+    def floor(self, swapping=False):
+        """What a step needs at most: constants, inputs, outputs and workspace of its op, with writes
+        out of place, and, unless it can be swapped, what must be held."""
+        held = [0] * (self.end + 1) if swapping else self.held_bytes()
         return max(map(sum, zip(self.need, self.constant_bytes, held)))
 
     def intervals(self, v):

@@ -80,6 +80,10 @@ class Rounds:
         self.rows = set()
         self.binding = {}  # row -> multiplier in the simple form
 
+    def least_budget(self):
+        """No budget below this can do."""
+        return self.outline.least_budget
+
     def run(self, budget, seconds):
         bound = Bound()
         budget = min(budget, self.outline.program.base_peak)
