@@ -10,6 +10,10 @@
  * is pushed out of it comes back when it is read. */
 #define PENDING 64
 
+/** Of the budget: what plans leave free where bytes have addresses. Holes of a sixteenth are usual
+ * when values of a few sizes come and go; less makes the policy evict what no plan foresaw. */
+#define HOLES_PART 16
+
 typedef struct cebus_guidance {
     cebus_access_log log;
     cebus_plan plan;        /**< for the log's reference */
@@ -223,6 +227,7 @@ static cebus_plan_terms terms_of(cebus_runtime *rt, uint64_t silent)
     cebus_swap_terms swap = cebus_swap_terms_now(rt);
     return (cebus_plan_terms){
         .budget = rt->arena.limit > silent ? rt->arena.limit - silent : 0,
+        .holes = rt->arena.commodity ? 0 : rt->arena.limit / HOLES_PART,
         .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
         .out_rate = swap.out_rate,
         .in_rate = swap.in_rate,
@@ -231,8 +236,8 @@ static cebus_plan_terms terms_of(cebus_runtime *rt, uint64_t silent)
 
 static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
 {
-    return a->budget != b->budget || a->host != b->host || a->out_rate != b->out_rate ||
-           a->in_rate != b->in_rate;
+    return a->budget != b->budget || a->holes != b->holes || a->host != b->host ||
+           a->out_rate != b->out_rate || a->in_rate != b->in_rate;
 }
 
 /** Plans for the reference. */

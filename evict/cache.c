@@ -1,8 +1,5 @@
 #include "evict/cache.h"
 
-/** Of the budget: left free by what comes back early, for holes that fit nothing. */
-#define SPARE_PART 16
-
 void cebus_cache_evict(cebus_survey *survey, const uint32_t *may_leave, uint64_t budget,
                        uint32_t *leave)
 {
@@ -37,7 +34,7 @@ static uint32_t find_trigger(const cebus_survey *survey, const cebus_span *span,
 static bool fetch(cebus_survey *survey, const uint32_t *leave, const cebus_plan_terms *terms,
                   uint64_t *bytes, cebus_plan *plan)
 {
-    uint64_t deadline = UINT64_MAX, room = terms->budget - terms->budget / SPARE_PART;
+    uint64_t deadline = UINT64_MAX, room = cebus_plan_target(terms);
     cebus_curve_read(&survey->curve, bytes);
     for (size_t i = survey->n_spans; i-- > 0;) {
         size_t s = survey->by_end[i];

@@ -20,8 +20,8 @@ void cebus_cache_evict(cebus_survey *survey, const uint32_t *may_leave, uint64_t
 /**
  * Adds to the plan, for each span that leaves, when its copy back starts: so early that it ends
  * when the value is used and the copies after it (the link carries one at a time) still end when
- * theirs are, but not before the curve leaves room under `budget`. The curve follows. False without
- * host memory. O(spans + calls they are ahead).
+ * theirs are, but not before the curve leaves room under the target. The curve follows. False
+ * without host memory. O(spans + calls they are ahead).
  */
 bool cebus_cache_fetch(cebus_survey *survey, const uint32_t *leave, const cebus_plan_terms *terms,
                        cebus_plan *plan);

@@ -31,9 +31,16 @@ typedef struct cebus_action {
 /** What a planner may count on. */
 typedef struct cebus_plan_terms {
     uint64_t budget; /**< bytes for the values of the iteration and the workspaces of its calls */
+    uint64_t holes;  /**< of these: to be left free, since bytes have addresses and leave holes */
     uint64_t host;   /**< bytes on the host; 0: nothing can be swapped */
     uint64_t out_rate, in_rate; /**< bytes/s of the link, each above 0 */
 } cebus_plan_terms;
+
+/** What a plan should bring an iteration down to that does not fit the budget. */
+static inline uint64_t cebus_plan_target(const cebus_plan_terms *terms)
+{
+    return terms->budget > terms->holes ? terms->budget - terms->holes : 0;
+}
 
 typedef struct cebus_plan {
     cebus_pool *pool; /**< borrowed */

@@ -32,8 +32,8 @@ static bool plan(const cebus_iteration *iteration, const cebus_plan_terms *terms
         return false;
     uint32_t *leave = cebus_survey_marks(&survey, 0xff);
     bool ok = leave != NULL;
-    if (ok) {
-        cebus_cache_evict(&survey, NULL, terms->budget, leave);
+    if (ok && cebus_curve_peak(&survey.curve, NULL) > terms->budget) {
+        cebus_cache_evict(&survey, NULL, cebus_plan_target(terms), leave);
         ok = depart(&survey, leave, out) && cebus_cache_fetch(&survey, leave, terms, out) &&
              cebus_plan_sort(out, iteration);
     }

@@ -221,7 +221,7 @@ static bool plan(const cebus_iteration *iteration, const cebus_plan_terms *terms
         void *arrays = alloc_arrays(&d, &bytes);
         ok = arrays != NULL && cebus_curve_init_flat(&d.trial, iteration->n_calls, out->pool);
         if (ok) {
-            ok = draft_plan(&d, terms->budget, out);
+            ok = draft_plan(&d, cebus_plan_target(terms), out);
             cebus_curve_deinit(&d.trial);
         }
         cebus_pool_free_object(out->pool, arrays, bytes);

@@ -244,7 +244,7 @@ static bool draft_plan(draft *d, const cebus_plan_terms *terms, cebus_plan *out)
         !drop_cheap(d, out))
         return false;
     if (terms->host > 0)
-        cebus_cache_evict(&d->survey, d->heavy, terms->budget, d->leave);
+        cebus_cache_evict(&d->survey, d->heavy, cebus_plan_target(terms), d->leave);
     return swap_heavy(d, out) && cebus_plan_sort(out, d->survey.iteration);
 }
 

@@ -81,7 +81,7 @@ static uint32_t return_at(const draft *d, const cebus_span *span, uint32_t left)
     return at > left ? at : left + 1;
 }
 
-static bool fits(draft *d, uint32_t threshold)
+static uint64_t peak_with(draft *d, uint32_t threshold)
 {
     cebus_curve_copy(&d->survey.curve, &d->trial);
     for (size_t s = 0; s < d->survey.n_spans; s++) {
@@ -90,18 +90,20 @@ static bool fits(draft *d, uint32_t threshold)
             cebus_curve_cut(&d->trial, span->from + 1, return_at(d, span, span->from + 1),
                             (int64_t)cebus_survey_bytes(&d->survey, s));
     }
-    return cebus_curve_peak(&d->trial, NULL) <= d->terms->budget;
+    return cebus_curve_peak(&d->trial, NULL);
 }
 
-/** The greatest that fits; 0, all that can go, if none does. */
+/** The greatest that fits or, if none does, that comes as close as swapping all that can go. */
 static uint32_t find_threshold(draft *d)
 {
     uint32_t low = 0, high = 1;
+    uint64_t least = peak_with(d, 0), goal = cebus_plan_target(d->terms);
+    goal = goal > least ? goal : least;
     for (size_t s = 0; s < d->survey.n_spans; s++)
         high = d->distance[s] > high ? d->distance[s] : high;
     while (low < high) {
         uint32_t middle = low + (high - low + 1) / 2;
-        if (fits(d, middle))
+        if (peak_with(d, middle) <= goal)
             low = middle;
         else
             high = middle - 1;

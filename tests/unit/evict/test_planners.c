@@ -211,12 +211,29 @@ Test(planners, tflms_fetches_a_fixed_number_of_calls_ahead)
     cr_expect_eq(recorded_when(&r, CEBUS_ACTION_SWAP_IN, r.x[1]), r.backward[1] + 1 - 3);
 }
 
-Test(planners, tflms_swaps_all_it_can_when_nothing_fits)
+Test(planners, tflms_swaps_all_that_helps_when_nothing_fits)
 {
     recorded_network(&r, 4, 100, 10);
     cr_assert(plan(&cebus_policy_tflms, 10));
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 3; i++)
         cr_expect_eq(recorded_when(&r, CEBUS_ACTION_SWAP_OUT, r.x[i]), r.forward[i] + 1);
+    /* Between the reads of one map in the backward lies a single call. */
+    cr_expect_leq(recorded_count(&r, CEBUS_ACTION_SWAP_OUT), 4);
+}
+
+Test(planners, leave_room_for_holes)
+{
+    cebus_plan_terms given = terms(710);
+    recorded_network(&r, 4, 100, 10);
+    cr_assert(cebus_policy_odswap.plan(&r.iteration, &given, &r.plan));
+    cr_expect_eq(r.plan.count, 0, "704 bytes fit");
+    given.budget = 700;
+    cr_assert(cebus_policy_odswap.plan(&r.iteration, &given, &r.plan));
+    size_t few = recorded_count(&r, CEBUS_ACTION_SWAP_OUT);
+    given.holes = 150;
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_policy_odswap.plan(&r.iteration, &given, &r.plan));
+    cr_expect_gt(recorded_count(&r, CEBUS_ACTION_SWAP_OUT), few);
 }
 
 /* ---- odswap ------------------------------------------------------------------------------- */
