@@ -77,24 +77,25 @@ def arguments(argv):
 
 
 def bounder(program, options):
-    """What bounds the variant: least_budget() and run(budget, seconds)."""
+    """(least budget that may do, function of budget and seconds) of the variant."""
     # Only now: reading a trace needs no SciPy, and its absence is no stack trace.
     from bounds.anyorder import AnyOrder
     from bounds.rounds import Rounds
     rate = options.link_gbps if options.variant != "recompute" else 0.0  # bytes a nanosecond
     log = (lambda text: print(text, file=sys.stderr)) if options.verbose else None
-    return (AnyOrder if options.variant == "any-order" else Rounds)(program, rate, log)
+    bounds = (AnyOrder if options.variant == "any-order" else Rounds)(program, rate, log)
+    return bounds.least_budget(), bounds.run
 
 
-def points(bounds, budgets, seconds):
+def points(least, run, budgets, seconds):
     """One object after another with its time, the largest budget first: what is proven for it holds
     for a smaller one, too."""
-    proven, least = 0.0, bounds.least_budget()
+    proven = 0.0
     for name, budget in sorted(budgets, key=lambda pair: -pair[1]):
         start = time.monotonic()
         point = {"budget": name, "budget_bytes": budget, "overhead": None, "status": "infeasible"}
         if budget >= least:
-            bound = bounds.run(budget, seconds)
+            bound = run(budget, seconds)
             proven = max(proven, bound.value)
             point["status"] = bound.status
             if bound.status != "infeasible":
@@ -133,11 +134,11 @@ def write_json(program, options, floor, found):
 def compute(options):
     program = read(options.trace, options.format)
     budgets = parse_budgets(options.budget, program.base_peak)
-    bounds = bounder(program, options)
+    least, run = bounder(program, options)
     floor = program.floor(options.variant != "recompute" and options.link_gbps > 0)
     show_head(program, options, floor)
     found = {}
-    for point, seconds in points(bounds, budgets, options.seconds):
+    for point, seconds in points(least, run, budgets, options.seconds):
         show(point, seconds)
         found[point["budget"]] = point
     if options.json:
