@@ -179,7 +179,7 @@ class Program:
         return held[:self.end + 1]
 
     def floor(self, swapping=False):
-        """What a step needs at most: constants, inputs, outputs and workspace of its op, with writes
+        """What a step needs at most: constants, inputs, outputs and workspace of its op, writes
         out of place, and, unless it can be swapped, what must be held."""
         held = [0] * (self.end + 1) if swapping else self.held_bytes()
         return max(map(sum, zip(self.need, self.constant_bytes, held)))
