@@ -1,6 +1,7 @@
 #include "report_names.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +27,7 @@ static void shorten(const char *text, char out[REPORT_NAME_BYTES + 4])
     length = REPORT_NAME_BYTES - 3;
     while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
         length--;
-    memcpy(out, text, length);
-    memcpy(out + length, "...", 4);
+    snprintf(out, REPORT_NAME_BYTES + 4, "%.*s...", (int)length, text);
 }
 
 uint32_t report_names_find(struct report_names *names, const char *text)
