@@ -53,6 +53,7 @@ static void destroy(cebus_runtime *rt)
         cebus_swap_deinit(rt);
     (void)cebus_record_end(rt);
     cebus_guidance_stop(rt);
+    cebus_measure_deinit(rt);
     cebus_custom_free(rt);
     cebus_lineage_deinit(&rt->lineage);
     cebus_pool_free_object(&rt->pool, rt->replay.calls,

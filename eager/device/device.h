@@ -42,6 +42,7 @@ typedef struct cebus_device_info {
     uint64_t stall_ns;      /**< compute has waited for copies so far */
     int threads;            /**< in use by its kernels */
     bool deferred;          /**< launches may run after they return */
+    bool late_costs;        /**< *out_ns of a launch is an estimate: `collect` says what it was */
     bool simulated;         /**< addresses hold no bytes: host reads give zeros */
     bool poisons;           /**< wants to be told what holds nothing any more (discard) */
 } cebus_device_info;
@@ -51,6 +52,12 @@ typedef enum cebus_copy_kind {
     CEBUS_COPY_TO_HOST,   /**< complete when it returns */
     CEBUS_COPY_ON_DEVICE, /**< ranges may overlap, as for memmove */
 } cebus_copy_kind;
+
+/** What a launch cost that was answered with an estimate. */
+typedef struct cebus_late_cost {
+    uint64_t mark; /**< of the compute stream right after that launch */
+    uint64_t ns;
+} cebus_late_cost;
 
 /** What a device is opened with; borrowed for the call. */
 typedef struct cebus_device_options {
@@ -95,6 +102,10 @@ typedef struct cebus_device_ops {
     /** *out_ns: what the run cost, as well as is known when it returns. */
     cebus_status (*launch)(cebus_device *device, const cebus_kernel *kernel,
                            const cebus_launch *launch, uint64_t *out_ns);
+    /** Where info.late_costs: up to n costs that became known since the last call, in the order of
+     * their launches; returns how many. Launches may be left out: not all need be measured. Waits
+     * for nothing. */
+    size_t (*collect)(cebus_device *device, size_t n, cebus_late_cost *out);
     cebus_status (*synchronize)(cebus_device *device); /**< all streams */
     /** ns, monotone: when all that was enqueued on `stream` is done, as far as is known; or now. */
     uint64_t (*clock)(cebus_device *device, cebus_stream stream);

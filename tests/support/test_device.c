@@ -32,11 +32,15 @@ typedef struct queue {
     uint64_t after[CEBUS_STREAM_COUNT]; /* for the next piece */
 } queue;
 
+#define COST_LIMIT 64
+
 struct cebus_device {
     cebus_device *cpu; /* the device that does the work */
     queue queues[CEBUS_STREAM_COUNT];
     uint64_t random;
-    cebus_status failed; /* of a kernel that ran late */
+    cebus_status failed;               /* of a kernel that ran late */
+    cebus_late_cost costs[COST_LIMIT]; /* a ring */
+    uint64_t measured, collected;
 };
 
 cebus_test_device_faults cebus_test_faults;
@@ -69,13 +73,24 @@ static cebus_status test_open(const cebus_device_options *options, cebus_device 
     return CEBUS_OK;
 }
 
-static void run_work(cebus_device *device, const work *w)
+static void run_launch(cebus_device *device, const work *w)
 {
     uint64_t ns;
+    if (cebus_device_cpu.launch(device->cpu, w->kernel, &w->launch, &ns) != CEBUS_OK) {
+        device->failed = CEBUS_DEVICE_ERROR;
+        return;
+    }
+    if (device->measured - device->collected == COST_LIMIT)
+        device->collected++;
+    device->costs[device->measured++ % COST_LIMIT] =
+        (cebus_late_cost){.mark = device->queues[CEBUS_STREAM_COMPUTE].done + 1, .ns = ns};
+}
+
+static void run_work(cebus_device *device, const work *w)
+{
     switch (w->kind) {
     case WORK_LAUNCH:
-        if (cebus_device_cpu.launch(device->cpu, w->kernel, &w->launch, &ns) != CEBUS_OK)
-            device->failed = CEBUS_DEVICE_ERROR;
+        run_launch(device, w);
         break;
     case WORK_COPY:
         memmove(w->to, w->from, w->bytes);
@@ -159,7 +174,7 @@ static void test_query(cebus_device *device, cebus_device_info *out)
 {
     cebus_device_cpu.query(device->cpu, out);
     out->poisons = true;
-    out->deferred = defer;
+    out->deferred = out->late_costs = defer;
 }
 
 static cebus_status test_slab_reserve(cebus_device *device, uint64_t bytes, char **out_base)
@@ -326,6 +341,14 @@ static cebus_status test_launch(cebus_device *device, const cebus_kernel *kernel
     return CEBUS_OK;
 }
 
+static size_t test_collect(cebus_device *device, size_t n, cebus_late_cost *out)
+{
+    size_t count = 0;
+    while (count < n && device->collected < device->measured)
+        out[count++] = device->costs[device->collected++ % COST_LIMIT];
+    return count;
+}
+
 static const cebus_device_ops test_device = {
     .name = "test",
     .open = test_open,
@@ -346,6 +369,7 @@ static const cebus_device_ops test_device = {
     .context = test_context,
     .kernel_find = test_kernel_find,
     .launch = test_launch,
+    .collect = test_collect,
     .synchronize = test_synchronize,
     .clock = test_clock,
 };

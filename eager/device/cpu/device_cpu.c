@@ -285,6 +285,14 @@ static cebus_status cpu_launch(cebus_device *device, const cebus_kernel *kernel,
     return status;
 }
 
+static size_t cpu_collect(cebus_device *device, size_t n, cebus_late_cost *out)
+{
+    (void)device;
+    (void)n;
+    (void)out;
+    return 0;
+}
+
 static cebus_status cpu_synchronize(cebus_device *device)
 {
     (void)device;
@@ -311,6 +319,7 @@ const cebus_device_ops cebus_device_cpu = {
     .context = cpu_context,
     .kernel_find = cpu_kernel_find,
     .launch = cpu_launch,
+    .collect = cpu_collect,
     .synchronize = cpu_synchronize,
     .clock = cpu_clock,
 };

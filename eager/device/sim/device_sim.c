@@ -249,6 +249,14 @@ static cebus_status sim_stream_await(cebus_device *device, cebus_stream stream, 
     return CEBUS_OK;
 }
 
+static size_t sim_collect(cebus_device *device, size_t n, cebus_late_cost *out)
+{
+    (void)device;
+    (void)n;
+    (void)out;
+    return 0;
+}
+
 static cebus_status sim_synchronize(cebus_device *device)
 {
     cebus_sim_clock_synchronize(&device->clock);
@@ -378,6 +386,7 @@ const cebus_device_ops cebus_device_sim = {
     .context = sim_context,
     .kernel_find = sim_kernel_find,
     .launch = sim_launch,
+    .collect = sim_collect,
     .synchronize = sim_synchronize,
     .clock = sim_clock,
 };
