@@ -6,6 +6,7 @@
 
 #include "eager/compaction.h"
 #include "eager/custom.h"
+#include "eager/device/plugin.h"
 #include "eager/guidance.h"
 #include "eager/host.h"
 #include "eager/ladder.h"
@@ -135,19 +136,35 @@ static bool is_commodity(const cebus_runtime_options *options)
     return options->layout != NULL && strcmp(options->layout, "commodity") == 0;
 }
 
+/** A device that is built in, or a plug-in's. */
+static cebus_status find_device(const char *name, const cebus_device_ops **out)
+{
+    const cebus_plugin *plugin;
+    *out = cebus_device_find(name);
+    if (*out != NULL)
+        return CEBUS_OK;
+    if (cebus_plugin_find(name, &plugin) == CEBUS_OK) {
+        *out = plugin->device;
+        return CEBUS_OK;
+    }
+    const cebus_error why = *cebus_last_error();
+    return cebus_fail(why.status, "runtime_create",
+                      "no device \"%s\": %s. Built in are \"cpu\" and \"sim:MACHINE\"", name,
+                      why.message);
+}
+
 static cebus_status open_device(cebus_runtime *rt, const cebus_runtime_options *options)
 {
     const char *name = options->device != NULL ? options->device : "cpu";
-    rt->device_ops = cebus_device_find(name);
-    if (rt->device_ops == NULL)
-        return cebus_fail(CEBUS_UNSUPPORTED, "runtime_create",
-                          "no device \"%s\"; this build has \"cpu\" and \"sim:MACHINE\"", name);
+    cebus_status status = find_device(name, &rt->device_ops);
+    if (status != CEBUS_OK)
+        return status;
     cebus_device_options device = {.name = name,
                                    .threads = options->threads,
                                    .unlimited = is_commodity(options),
                                    .profile = options->profile,
                                    .host = &rt->host};
-    cebus_status status = rt->device_ops->open(&device, &rt->device);
+    status = rt->device_ops->open(&device, &rt->device);
     if (status != CEBUS_OK)
         return status;
     snprintf(rt->device_name, sizeof rt->device_name, "%s", name);

@@ -42,4 +42,11 @@ typedef struct cebus_plugin {
 /** NULL after host->fail when the plug-in cannot work in this process at all. */
 typedef const cebus_plugin *cebus_plugin_entry_function(const cebus_plugin_host *host);
 
+/**
+ * The plug-in of a device, by the device's name up to a colon: loaded before, or found as
+ * libcebus_<name>.so in the folders of CEBUS_PLUGIN_PATH or beside the library. The first file that
+ * is there counts. CEBUS_UNSUPPORTED with what is wrong with it, or where none was. Thread-safe.
+ */
+cebus_status cebus_plugin_find(const char *device, const cebus_plugin **out);
+
 #endif
