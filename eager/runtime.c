@@ -210,6 +210,9 @@ static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *o
         return status;
     if (cebus_arena_init(&rt->arena, budget, rt->info.alignment, &rt->pool) != CEBUS_PLACED)
         return no_books();
+    status = rt->device_ops->slab_commit(rt->device, rt->base, 0, rt->arena.limit);
+    if (status != CEBUS_OK)
+        return status;
     rt->stats.reserved_bytes_current = rt->arena.limit;
     return CEBUS_OK;
 }
@@ -287,6 +290,22 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
     return status;
 }
 
+static cebus_status grow(cebus_runtime *rt, uint64_t bytes)
+{
+    uint64_t old = rt->arena.limit;
+    if (!rt->arena.commodity) {
+        cebus_status status = rt->device_ops->slab_commit(rt->device, rt->base, old, bytes);
+        if (status != CEBUS_OK)
+            return status;
+    }
+    if (cebus_arena_resize(&rt->arena, bytes) == CEBUS_PLACED)
+        return CEBUS_OK;
+    if (!rt->arena.commodity)
+        rt->device_ops->slab_decommit(rt->device, rt->base, old, bytes);
+    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "set_budget",
+                      "no host memory for the arena's books");
+}
+
 static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
 {
     uint64_t old = rt->arena.limit;
@@ -302,9 +321,8 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
     cebus_status status = CEBUS_OK;
     if (bytes < old)
         status = shrink(rt, bytes);
-    else if (cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED)
-        status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "set_budget",
-                            "no host memory for the arena's books");
+    else
+        status = grow(rt, bytes);
     if (status != CEBUS_OK)
         return status;
     if (bytes < old && !rt->arena.commodity)
@@ -397,8 +415,8 @@ cebus_status cebus_runtime_trim(cebus_runtime *rt)
     cebus_ladder_evict_all(rt);
     status = rt->device_ops->synchronize(rt->device);
     cebus_swap_reclaim(rt);
-    for (const cebus_block *block = rt->arena.first; block != NULL && status == CEBUS_OK;
-         block = block->next) {
+    for (const cebus_block *block = rt->info.commits ? NULL : rt->arena.first;
+         block != NULL && status == CEBUS_OK; block = block->next) {
         if (block->state == CEBUS_BLOCK_FREE)
             rt->device_ops->slab_decommit(rt->device, rt->base, block->offset,
                                           block->offset + block->bytes);

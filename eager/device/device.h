@@ -40,9 +40,12 @@ typedef struct cebus_device_info {
     uint64_t copy_rate;     /**< bytes/s of copies on the device; 0: unknown */
     uint64_t copy_ns;       /**< what each takes beside its bytes */
     uint64_t stall_ns;      /**< compute has waited for copies so far */
+    uint64_t host_waits;    /**< times the host waited for a stream: for host reads alone */
     int threads;            /**< in use by its kernels */
     bool deferred;          /**< launches may run after they return */
     bool late_costs;        /**< *out_ns of a launch is an estimate: `collect` says what it was */
+    bool remote;            /**< the host cannot reach the slab's addresses: bytes go by copies */
+    bool commits;           /**< the slab is usable only where it was committed */
     bool simulated;         /**< addresses hold no bytes: host reads give zeros */
     bool poisons;           /**< wants to be told what holds nothing any more (discard) */
 } cebus_device_info;
@@ -73,9 +76,13 @@ typedef struct cebus_device_ops {
     cebus_status (*open)(const cebus_device_options *options, cebus_device **out);
     void (*close)(cebus_device *device);
     void (*query)(cebus_device *device, cebus_device_info *out);
-    /** Address space for `bytes`, not committed: pages cost nothing until they are written. */
+    /** Address space for `bytes`; what it holds costs nothing before slab_commit. */
     cebus_status (*slab_reserve)(cebus_device *device, uint64_t bytes, char **out_base);
-    /** Returns the pages of [base + from, base + to) to the system; contents are lost. */
+    /** Makes [base + from, base + to) usable: the budget is about to reach there. Where memory
+     * comes with the first write, there is nothing to do. */
+    cebus_status (*slab_commit)(cebus_device *device, char *base, uint64_t from, uint64_t to);
+    /** Returns the pages of [base + from, base + to) to the system; contents are lost. Where
+     * info.commits, they must be committed again before they are used. */
     void (*slab_decommit)(cebus_device *device, char *base, uint64_t from, uint64_t to);
     void (*slab_release)(cebus_device *device, char *base, uint64_t bytes);
     /** On the compute stream. */
