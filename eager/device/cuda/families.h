@@ -13,7 +13,7 @@
 
 #include "eager/device/cuda/cuda.h"
 
-#include "cuda_families.h"
+#include "eager/device/cuda/cuda_families.h" /* made by meson.build */
 
 CEBUS_BEGIN_DECLS
 
