@@ -27,7 +27,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef CEBUS_CUDA_HOST /* the kernels as plain C++, for tests (grid.h) */
+typedef void *cudaStream_t;
+typedef int cudaError_t;
+#else
 #include <cuda_runtime_api.h>
+#endif
 
 #ifdef __CUDACC__
 #define CEBUS_INLINE static __host__ __device__ inline
@@ -47,10 +52,14 @@ CEBUS_BEGIN_DECLS
  * The device layer looks at it whenever the host waits anyway, and reports CEBUS_INVALID_ARGUMENT
  * once. Any one of several reports of a launch may win. */
 typedef struct cebus_cuda_fault {
-    uint64_t op;    /**< address of the op's name on the host (a constant string), 0: no fault */
-    int64_t index;  /**< what was found */
-    int64_t length; /**< it must be in [0, length) */
+    uint64_t op;      /**< address of the op's name on the host (a constant string), 0: no fault */
+    int64_t index;    /**< what was found */
+    int64_t position; /**< of it among the indices, in row-major order */
+    int64_t length;   /**< it must be in [0, length) */
 } cebus_cuda_fault;
+
+/** Records a fault as CEBUS_INVALID_ARGUMENT, which it answers. */
+cebus_status cebus_cuda_fault_fail(const cebus_cuda_fault *fault);
 
 /** What a family keeps between calls: plans, descriptors, chosen algorithms. */
 typedef struct cebus_cuda_cache {
@@ -100,16 +109,16 @@ cebus_status cebus_cuda_check_dnn(int status, const char *op, const char *what);
 CEBUS_END_DECLS
 
 #ifdef __CUDACC__
-/** For kernels: reports an index that is out of [0, length). `op` is the address of a constant
- * string on the host, passed through as a number. */
-static __device__ inline void cebus_cuda_report(cebus_cuda_fault *fault, uint64_t op, int64_t index,
-                                                int64_t length)
+/** For kernels: reports an index that is out of [0, length). `found.op` is the address of a
+ * constant string on the host, passed through as a number. */
+static __device__ inline void cebus_cuda_report(cebus_cuda_fault *fault, cebus_cuda_fault found)
 {
     volatile cebus_cuda_fault *out = fault;
-    out->index = index;
-    out->length = length;
+    out->index = found.index;
+    out->position = found.position;
+    out->length = found.length;
     __threadfence_system();
-    out->op = op;
+    out->op = found.op;
 }
 #endif
 

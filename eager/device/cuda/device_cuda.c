@@ -153,9 +153,7 @@ static cebus_status take_fault(cebus_device *device)
     if (found.op == 0)
         return CEBUS_OK;
     device->cuda.fault->op = 0;
-    return cebus_fail(CEBUS_INVALID_ARGUMENT, (const char *)(uintptr_t)found.op,
-                      "index %lld is out of range: must be in [0, %lld)", (long long)found.index,
-                      (long long)found.length);
+    return cebus_cuda_fault_fail(&found);
 }
 
 static cebus_status cuda_copy(cebus_device *device, void *to, const void *from, uint64_t bytes,
