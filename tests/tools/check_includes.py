@@ -3,8 +3,9 @@
 
 usage: check_includes.py ROOT
 
-A folder includes only itself, folders to its left and <cebus/base.h>; public headers only other
-headers and the C library; bindings and examples only public headers and their neighbours.
+A folder includes only itself, folders to its left and the public headers that lie in them; public
+headers only other headers and the C library; bindings and examples only public headers and their
+neighbours.
 """
 import os
 import re
@@ -21,7 +22,7 @@ def home(quote, target):
     """The folder that an included file belongs to; None for the C library, the config header
     and siblings."""
     if quote == "<" and target.startswith("cebus/"):
-        return "layout" if target == "cebus/base.h" else "eager"
+        return "layout" if target in ("cebus/base.h", "cebus/pack.h") else "eager"
     first = target.split("/")[0]
     return first if first in FOLDERS or first == "tests" else None
 

@@ -13,6 +13,7 @@
 #include <cebus/memory.h>
 #include <cebus/ops.h>
 #include <cebus/optim.h>
+#include <cebus/pack.h>
 #include <cebus/runtime.h>
 #include <cebus/tensor.h>
 #include <cebus/trace.h>

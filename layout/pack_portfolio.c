@@ -1,0 +1,85 @@
+#include "layout/pack_portfolio.h"
+
+#include <string.h>
+
+/**
+ * An order, and the most blocks it is worth its time with: best fit takes a time that grows with
+ * the square of their number.
+ */
+typedef struct attempt {
+    const char *keys;
+    bool best_fit;
+    uint32_t most;
+} attempt;
+
+static const attempt anywhere[] = {
+    {"TWA", false, UINT32_MAX}, {"TZ", false, UINT32_MAX}, {"TAW", false, UINT32_MAX},
+    {"AW", false, UINT32_MAX},  {"ZW", false, UINT32_MAX}, {"WZ", false, UINT32_MAX},
+    {"L", false, UINT32_MAX},   {"TWA", true, 4000},       {"TZ", true, 4000},
+};
+
+/** Only best fit goes around presets. The first is for any number of blocks. */
+static const attempt around_presets[] = {
+    {"TWA", true, UINT32_MAX}, {"TZ", true, 20000}, {"WZ", true, 5000},
+    {"AW", true, 5000},        {"L", true, 5000},
+};
+
+bool cebus_pack_portfolio_init(cebus_pack_portfolio *portfolio, const cebus_pack_problem *problem,
+                               cebus_pack_memory *memory)
+{
+    size_t n = problem->n;
+    portfolio->problem = problem;
+    portfolio->skyline = cebus_pack_skyline_create(problem, memory);
+    portfolio->list = cebus_pack_list_create(problem, memory);
+    portfolio->rank = cebus_pack_memory_take(memory, n, sizeof *portfolio->rank);
+    portfolio->trial = cebus_pack_memory_take(memory, n, sizeof *portfolio->trial);
+    return cebus_pack_order_init(&portfolio->order, problem, memory) &&
+           portfolio->skyline != NULL && portfolio->list != NULL && portfolio->rank != NULL &&
+           portfolio->trial != NULL;
+}
+
+/** Where the trial ends: in units, and in bytes that are not rounded. */
+static uint64_t measure(const cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
+                        uint64_t *out_units)
+{
+    const cebus_pack_problem *problem = portfolio->problem;
+    uint64_t bytes = 0;
+    *out_units = 0;
+    for (uint32_t i = part->block_begin; i < part->block_end; i++) {
+        uint64_t offset = portfolio->trial[i - part->block_begin];
+        uint64_t top = cebus_pack_problem_top(problem, i, offset);
+        if (top > bytes)
+            bytes = top;
+        if (offset + problem->size[i] > *out_units)
+            *out_units = offset + problem->size[i];
+    }
+    return bytes;
+}
+
+uint64_t cebus_pack_portfolio_run(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
+                                  uint64_t target, cebus_pack_stop *stop, uint64_t *out_offset)
+{
+    const attempt *attempts = part->has_presets ? around_presets : anywhere;
+    size_t count = part->has_presets ? sizeof around_presets / sizeof *around_presets
+                                     : sizeof anywhere / sizeof *anywhere;
+    uint32_t n = part->block_end - part->block_begin;
+    uint64_t best = UINT64_MAX, limit = UINT64_MAX;
+    for (size_t i = 0; i < count && best > target && !stop->stopped; i++) {
+        bool better;
+        if (n > attempts[i].most)
+            continue;
+        cebus_pack_order_sort(&portfolio->order, part, attempts[i].keys);
+        cebus_pack_order_rank(&portfolio->order, part, portfolio->rank);
+        if (attempts[i].best_fit)
+            better = cebus_pack_list_run(portfolio->list, part, portfolio->rank, limit, stop,
+                                         portfolio->trial);
+        else
+            better = cebus_pack_skyline_run(portfolio->skyline, part, portfolio->rank, limit, stop,
+                                            portfolio->trial);
+        if (better) {
+            best = measure(portfolio, part, &limit);
+            memcpy(out_offset, portfolio->trial, n * sizeof *out_offset);
+        }
+    }
+    return best;
+}
