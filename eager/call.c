@@ -101,10 +101,9 @@ static cebus_status run_kernel(cebus_runtime *rt, const cebus_prepared *prepared
 }
 
 /** What comes to these bytes on another stream waits for the launch. */
-static void mark_uses(cebus_runtime *rt, const cebus_call *call, cebus_candidate *const *in,
-                      cebus_candidate *const *out, cebus_block *workspace)
+static void mark_uses(const cebus_call *call, cebus_candidate *const *in,
+                      cebus_candidate *const *out, cebus_block *workspace, uint64_t mark)
 {
-    uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
     for (uint32_t i = 0; i < call->n_in; i++) {
         if (in[i] != NULL && in[i]->block != NULL)
             in[i]->block->fence[CEBUS_STREAM_COMPUTE] = mark;
@@ -147,7 +146,10 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
             cebus_ladder_claim(rt, out[j]->block, CEBUS_STREAM_COMPUTE);
     }
     cebus_status status = run_kernel(rt, &prepared, kernel, out_ns);
-    mark_uses(rt, call, in, out, workspace);
+    uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
+    mark_uses(call, in, out, workspace, mark);
+    if (status == CEBUS_OK)
+        cebus_measure_expect(rt, call, mark, *out_ns);
     if (workspace != NULL)
         cebus_ladder_release(rt, workspace);
     return status;
@@ -470,6 +472,8 @@ static cebus_status run(frame *f)
     if (status != CEBUS_OK)
         return status;
     draw_random(f, &blocks);
+    if (rt->info.late_costs)
+        cebus_measure_collect(rt);
     if (rt->guidance != NULL)
         cebus_guidance_act(rt);
     if (rt->debug & CEBUS_DEBUG_CHAOS)

@@ -6,13 +6,26 @@
 #include "eager/storage.h"
 #include "eager/swap.h"
 
-/** FNV-1a over 64-bit words and the tail: any changed bit changes it with high probability. */
-static uint64_t hash_bytes(const char *bytes, uint64_t count)
+/** FNV-1a: any changed bit changes it with high probability. */
+static uint64_t hash_bytes(uint64_t hash, const char *bytes, uint64_t count)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
     for (uint64_t i = 0; i < count; i++)
         hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
-    return hash != 0 ? hash : 1;
+    return hash;
+}
+
+/** Piece by piece through the host's memory. */
+static bool hash_remote(cebus_runtime *rt, const char *bytes, uint64_t count, uint64_t *hash)
+{
+    char piece[4096];
+    for (uint64_t at = 0; at < count; at += sizeof piece) {
+        uint64_t part = count - at < sizeof piece ? count - at : sizeof piece;
+        if (rt->device_ops->copy(rt->device, piece, bytes + at, part, CEBUS_COPY_TO_HOST) !=
+            CEBUS_OK)
+            return false;
+        *hash = hash_bytes(*hash, piece, part);
+    }
+    return true;
 }
 
 static bool hash_candidate(cebus_runtime *rt, cebus_candidate *candidate, uint64_t *out)
@@ -20,7 +33,13 @@ static bool hash_candidate(cebus_runtime *rt, cebus_candidate *candidate, uint64
     cebus_swap_settle(rt, candidate);
     if (candidate->block == NULL || rt->device_ops->synchronize(rt->device) != CEBUS_OK)
         return false;
-    *out = hash_bytes(cebus_candidate_address(rt, candidate), candidate->value.bytes);
+    uint64_t hash = UINT64_C(14695981039346656037);
+    const char *bytes = cebus_candidate_address(rt, candidate);
+    if (!rt->info.remote)
+        hash = hash_bytes(hash, bytes, candidate->value.bytes);
+    else if (!hash_remote(rt, bytes, candidate->value.bytes, &hash))
+        return false;
+    *out = hash != 0 ? hash : 1;
     return true;
 }
 

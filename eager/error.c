@@ -23,6 +23,11 @@ cebus_status cebus_fail(cebus_status status, const char *op, const char *format,
     return status;
 }
 
+void cebus_error_restore(const cebus_error *error)
+{
+    last_error = *error;
+}
+
 cebus_status cebus_fail_bytes(uint64_t bytes)
 {
     last_error.bytes_wanted = bytes;

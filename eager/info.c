@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cebus_config.h"
-#include "eager/device/device.h"
+#include "eager/device/plugin.h"
 
 #if CEBUS_HAVE_ONEDNN
 #include <dnnl.h>
@@ -32,10 +32,29 @@ enum {
 
 /** What versions say that is no constant; filled in once. */
 static char onednn[VERSION_BYTES], openblas[VERSION_BYTES], jemalloc[VERSION_BYTES];
+/** The reason holds what a plug-in or the dynamic linker say. */
+static char cuda[VERSION_BYTES], cuda_why_not[512];
 static pthread_once_t versions_once = PTHREAD_ONCE_INIT;
+
+/** Whether devices of the plug-in can be opened; loads it. The last error stays what it was. */
+static void read_cuda(void)
+{
+    const cebus_plugin *plugin;
+    cebus_error before = *cebus_last_error();
+    cebus_status status = cebus_plugin_find("cuda", &plugin);
+    if (status == CEBUS_OK)
+        status = plugin->probe(cuda, sizeof cuda);
+    if (status == CEBUS_OK)
+        return;
+    snprintf(cuda_why_not, sizeof cuda_why_not, "%s%s%s", cuda, cuda[0] != '\0' ? ": " : "",
+             cebus_last_error()->message);
+    cuda[0] = '\0';
+    cebus_error_restore(&before);
+}
 
 static void read_versions(void)
 {
+    read_cuda();
 #if CEBUS_HAVE_ONEDNN
     const dnnl_version_t *dnnl = dnnl_version();
     snprintf(onednn, sizeof onednn, "%d.%d.%d", dnnl->major, dnnl->minor, dnnl->patch);
@@ -106,7 +125,7 @@ bool cebus_feature_at(size_t i, cebus_feature *out)
         feature("OpenMP", openmp(), "kernels of several threads", no_option),
         feature("jansson", jansson(), "traces and profiles are read", no_option),
         jemalloc_feature(),
-        feature("CUDA", "", "", "not in this version: there is no CUDA device yet"),
+        feature("CUDA", cuda, "the devices cuda:N", cuda_why_not),
     };
     if (out == NULL || i >= sizeof features / sizeof *features)
         return false;

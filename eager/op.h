@@ -135,6 +135,8 @@ CEBUS_MUST_CHECK cebus_status cebus_call_run(cebus_runtime *rt, const cebus_call
  */
 cebus_status cebus_fail(cebus_status status, const char *op, const char *format, ...)
     CEBUS_PRINTF(3, 4);
+/** Makes `error` the thread's last error again, after something that failed as was expected. */
+void cebus_error_restore(const cebus_error *error);
 /** Adds to the error just recorded how many bytes were wanted; returns its status. */
 cebus_status cebus_fail_bytes(uint64_t bytes);
 

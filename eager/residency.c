@@ -161,7 +161,8 @@ static cebus_status replay_call(cebus_runtime *rt, cebus_call *call)
     status = finish_outputs(rt, out, call->n_out, status);
     if (status != CEBUS_OK)
         return status;
-    cebus_cost_lower(call, ns);
+    if (!rt->info.late_costs)
+        cebus_cost_lower(call, ns);
     rt->stats.recomputes++;
     rt->stats.recompute_ns += ns;
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_REPLAYED, .op = op->name, .ns = ns});

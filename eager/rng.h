@@ -2,18 +2,23 @@
  * rng.h: Philox4x32-10 (Salmon et al., SC'11), a counter-based generator: block number i of a
  * stream is a pure function of (seed, i), so a replay draws the very same numbers and no global
  * state moves. One block is four 32-bit words; call k owns the blocks [offset, offset + blocks).
- * Inline, so that CPU kernels and CUDA kernels share it to the bit.
+ * Inline, so that CPU kernels and CUDA kernels share it to the bit. A device compiler that needs
+ * another qualifier defines CEBUS_INLINE first.
  */
 #ifndef CEBUS_EAGER_RNG_H
 #define CEBUS_EAGER_RNG_H
 
 #include <stdint.h>
 
+#ifndef CEBUS_INLINE
+#define CEBUS_INLINE static inline
+#endif
+
 typedef struct cebus_philox {
     uint32_t word[4];
 } cebus_philox;
 
-static inline cebus_philox cebus_philox_block(uint64_t seed, uint64_t counter)
+CEBUS_INLINE cebus_philox cebus_philox_block(uint64_t seed, uint64_t counter)
 {
     uint32_t c0 = (uint32_t)counter, c1 = (uint32_t)(counter >> 32), c2 = 0, c3 = 0;
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
@@ -33,13 +38,13 @@ static inline cebus_philox cebus_philox_block(uint64_t seed, uint64_t counter)
 }
 
 /** A float in [0, 1) with 24 random bits. */
-static inline float cebus_philox_float(uint32_t word)
+CEBUS_INLINE float cebus_philox_float(uint32_t word)
 {
     return (float)(word >> 8) * 0x1.0p-24F;
 }
 
 /** A double in [0, 1) with 53 random bits. */
-static inline double cebus_philox_double(uint32_t high, uint32_t low)
+CEBUS_INLINE double cebus_philox_double(uint32_t high, uint32_t low)
 {
     return (double)(((uint64_t)high << 21) ^ (uint64_t)(low >> 11)) * 0x1.0p-53;
 }

@@ -6,6 +6,7 @@
 
 #include "eager/compaction.h"
 #include "eager/custom.h"
+#include "eager/device/plugin.h"
 #include "eager/guidance.h"
 #include "eager/host.h"
 #include "eager/ladder.h"
@@ -53,6 +54,7 @@ static void destroy(cebus_runtime *rt)
         cebus_swap_deinit(rt);
     (void)cebus_record_end(rt);
     cebus_guidance_stop(rt);
+    cebus_measure_deinit(rt);
     cebus_custom_free(rt);
     cebus_lineage_deinit(&rt->lineage);
     cebus_pool_free_object(&rt->pool, rt->replay.calls,
@@ -134,19 +136,35 @@ static bool is_commodity(const cebus_runtime_options *options)
     return options->layout != NULL && strcmp(options->layout, "commodity") == 0;
 }
 
+/** A device that is built in, or a plug-in's. */
+static cebus_status find_device(const char *name, const cebus_device_ops **out)
+{
+    const cebus_plugin *plugin;
+    *out = cebus_device_find(name);
+    if (*out != NULL)
+        return CEBUS_OK;
+    if (cebus_plugin_find(name, &plugin) == CEBUS_OK) {
+        *out = plugin->device;
+        return CEBUS_OK;
+    }
+    const cebus_error why = *cebus_last_error();
+    return cebus_fail(why.status, "runtime_create",
+                      "no device \"%s\": %s. Built in are \"cpu\" and \"sim:MACHINE\"", name,
+                      why.message);
+}
+
 static cebus_status open_device(cebus_runtime *rt, const cebus_runtime_options *options)
 {
     const char *name = options->device != NULL ? options->device : "cpu";
-    rt->device_ops = cebus_device_find(name);
-    if (rt->device_ops == NULL)
-        return cebus_fail(CEBUS_UNSUPPORTED, "runtime_create",
-                          "no device \"%s\"; this build has \"cpu\" and \"sim:MACHINE\"", name);
+    cebus_status status = find_device(name, &rt->device_ops);
+    if (status != CEBUS_OK)
+        return status;
     cebus_device_options device = {.name = name,
                                    .threads = options->threads,
                                    .unlimited = is_commodity(options),
                                    .profile = options->profile,
                                    .host = &rt->host};
-    cebus_status status = rt->device_ops->open(&device, &rt->device);
+    status = rt->device_ops->open(&device, &rt->device);
     if (status != CEBUS_OK)
         return status;
     snprintf(rt->device_name, sizeof rt->device_name, "%s", name);
@@ -192,6 +210,9 @@ static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *o
         return status;
     if (cebus_arena_init(&rt->arena, budget, rt->info.alignment, &rt->pool) != CEBUS_PLACED)
         return no_books();
+    status = rt->device_ops->slab_commit(rt->device, rt->base, 0, rt->arena.limit);
+    if (status != CEBUS_OK)
+        return status;
     rt->stats.reserved_bytes_current = rt->arena.limit;
     return CEBUS_OK;
 }
@@ -269,6 +290,22 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
     return status;
 }
 
+static cebus_status grow(cebus_runtime *rt, uint64_t bytes)
+{
+    uint64_t old = rt->arena.limit;
+    if (!rt->arena.commodity) {
+        cebus_status status = rt->device_ops->slab_commit(rt->device, rt->base, old, bytes);
+        if (status != CEBUS_OK)
+            return status;
+    }
+    if (cebus_arena_resize(&rt->arena, bytes) == CEBUS_PLACED)
+        return CEBUS_OK;
+    if (!rt->arena.commodity)
+        rt->device_ops->slab_decommit(rt->device, rt->base, old, bytes);
+    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "set_budget",
+                      "no host memory for the arena's books");
+}
+
 static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
 {
     uint64_t old = rt->arena.limit;
@@ -284,9 +321,8 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
     cebus_status status = CEBUS_OK;
     if (bytes < old)
         status = shrink(rt, bytes);
-    else if (cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED)
-        status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "set_budget",
-                            "no host memory for the arena's books");
+    else
+        status = grow(rt, bytes);
     if (status != CEBUS_OK)
         return status;
     if (bytes < old && !rt->arena.commodity)
@@ -379,8 +415,8 @@ cebus_status cebus_runtime_trim(cebus_runtime *rt)
     cebus_ladder_evict_all(rt);
     status = rt->device_ops->synchronize(rt->device);
     cebus_swap_reclaim(rt);
-    for (const cebus_block *block = rt->arena.first; block != NULL && status == CEBUS_OK;
-         block = block->next) {
+    for (const cebus_block *block = rt->info.commits ? NULL : rt->arena.first;
+         block != NULL && status == CEBUS_OK; block = block->next) {
         if (block->state == CEBUS_BLOCK_FREE)
             rt->device_ops->slab_decommit(rt->device, rt->base, block->offset,
                                           block->offset + block->bytes);

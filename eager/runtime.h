@@ -14,6 +14,7 @@
 #include <cebus/runtime.h>
 
 #include "eager/device/device.h"
+#include "eager/measure.h"
 #include "evict/choose.h"
 #include "layout/zones.h"
 #include "lineage/replay.h"
@@ -98,6 +99,7 @@ struct cebus_runtime {
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
     cebus_swapper swap;
+    cebus_measure measure;
     cebus_replay_buffer replay;
     cebus_replay_stack stack;
     cebus_replay_cursor cursor; /**< of a rebuild by the stack */

@@ -103,16 +103,20 @@ void cebus_cost_disturb(const cebus_value *value)
     }
 }
 
-void cebus_cost_lower(cebus_call *call, uint64_t ns)
+void cebus_cost_revise(cebus_call *call, uint64_t ns)
 {
-    if (ns >= call->cost_ns)
-        return;
     call->cost_ns = ns;
     for (uint32_t i = 0; i < call->n_out; i++) {
         forget(call->out[i]);
         if (call->out[i] != NULL && call->out[i]->group == NULL)
             cebus_cost_disturb(call->out[i]);
     }
+}
+
+void cebus_cost_lower(cebus_call *call, uint64_t ns)
+{
+    if (ns < call->cost_ns)
+        cebus_cost_revise(call, ns);
 }
 
 void cebus_cost_leave(cebus_lineage *lineage, cebus_value *value)

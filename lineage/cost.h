@@ -48,6 +48,8 @@ uint64_t cebus_cost_price(cebus_lineage *lineage, cebus_value *value);
  * classes need no call. O(neighbours).
  */
 void cebus_cost_disturb(const cebus_value *value);
+/** What a run of `call` takes is known better by now: `ns`. */
+void cebus_cost_revise(cebus_call *call, uint64_t ns);
 /** A run of `call` took `ns`: its cost is the least of all. */
 void cebus_cost_lower(cebus_call *call, uint64_t ns);
 

@@ -40,8 +40,12 @@ typedef struct cebus_device_info {
     uint64_t copy_rate;     /**< bytes/s of copies on the device; 0: unknown */
     uint64_t copy_ns;       /**< what each takes beside its bytes */
     uint64_t stall_ns;      /**< compute has waited for copies so far */
+    uint64_t host_waits;    /**< times the host waited for a stream: for host reads alone */
     int threads;            /**< in use by its kernels */
     bool deferred;          /**< launches may run after they return */
+    bool late_costs;        /**< *out_ns of a launch is an estimate: `collect` says what it was */
+    bool remote;            /**< the host cannot reach the slab's addresses: bytes go by copies */
+    bool commits;           /**< the slab is usable only where it was committed */
     bool simulated;         /**< addresses hold no bytes: host reads give zeros */
     bool poisons;           /**< wants to be told what holds nothing any more (discard) */
 } cebus_device_info;
@@ -51,6 +55,12 @@ typedef enum cebus_copy_kind {
     CEBUS_COPY_TO_HOST,   /**< complete when it returns */
     CEBUS_COPY_ON_DEVICE, /**< ranges may overlap, as for memmove */
 } cebus_copy_kind;
+
+/** What a launch cost that was answered with an estimate. */
+typedef struct cebus_late_cost {
+    uint64_t mark; /**< of the compute stream right after that launch */
+    uint64_t ns;
+} cebus_late_cost;
 
 /** What a device is opened with; borrowed for the call. */
 typedef struct cebus_device_options {
@@ -66,9 +76,13 @@ typedef struct cebus_device_ops {
     cebus_status (*open)(const cebus_device_options *options, cebus_device **out);
     void (*close)(cebus_device *device);
     void (*query)(cebus_device *device, cebus_device_info *out);
-    /** Address space for `bytes`, not committed: pages cost nothing until they are written. */
+    /** Address space for `bytes`; what it holds costs nothing before slab_commit. */
     cebus_status (*slab_reserve)(cebus_device *device, uint64_t bytes, char **out_base);
-    /** Returns the pages of [base + from, base + to) to the system; contents are lost. */
+    /** Makes [base + from, base + to) usable: the budget is about to reach there. Where memory
+     * comes with the first write, there is nothing to do. */
+    cebus_status (*slab_commit)(cebus_device *device, char *base, uint64_t from, uint64_t to);
+    /** Returns the pages of [base + from, base + to) to the system; contents are lost. Where
+     * info.commits, they must be committed again before they are used. */
     void (*slab_decommit)(cebus_device *device, char *base, uint64_t from, uint64_t to);
     void (*slab_release)(cebus_device *device, char *base, uint64_t bytes);
     /** On the compute stream. */
@@ -95,6 +109,10 @@ typedef struct cebus_device_ops {
     /** *out_ns: what the run cost, as well as is known when it returns. */
     cebus_status (*launch)(cebus_device *device, const cebus_kernel *kernel,
                            const cebus_launch *launch, uint64_t *out_ns);
+    /** Where info.late_costs: up to n costs that became known since the last call, in the order of
+     * their launches; returns how many. Launches may be left out: not all need be measured. Waits
+     * for nothing. */
+    size_t (*collect)(cebus_device *device, size_t n, cebus_late_cost *out);
     cebus_status (*synchronize)(cebus_device *device); /**< all streams */
     /** ns, monotone: when all that was enqueued on `stream` is done, as far as is known; or now. */
     uint64_t (*clock)(cebus_device *device, cebus_stream stream);

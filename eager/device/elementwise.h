@@ -149,6 +149,25 @@ CEBUS_INLINE int64_t cebus_sign_i64(int64_t x)
     X(int64_t, i64, rsub_scalar, (int64_t)((uint64_t)s - (uint64_t)x))                             \
     X(int64_t, i64, pow_scalar, cebus_pow_i64(x, s))
 
+/** Gradients of functions of two numbers, from g, x and y or the call's number s. */
+#define CEBUS_BINARY_BACKWARD_LIST(X, T, S)                                                        \
+    X(T, S, pow_base_backward, g * (cebus_pow_slope_##S(x, y)))                                    \
+    X(T, S, pow_exponent_backward, g * (cebus_pow_exponent_slope_##S(x, y)))                       \
+    X(T, S, larger_share, x > y ? g : (x == y ? (T)0.5 * g : (T)0))
+#define CEBUS_SCALAR_BACKWARD_LIST(X, T, S)                                                        \
+    X(T, S, pow_scalar_backward, g * (cebus_pow_slope_##S(x, s)))
+
+/** What becomes of x in place, given y and the call's number s. */
+#define CEBUS_INPLACE_LIST(X, T, S)                                                                \
+    X(T, S, add, x + s * y)                                                                        \
+    X(T, S, lerp, x + s * (y - x))
+#define CEBUS_INPLACE_I64_LIST(X)                                                                  \
+    X(int64_t, i64, add, (int64_t)((uint64_t)x + (uint64_t)s * (uint64_t)y))
+
+/** x in [low, high]; a NaN stays one. */
+#define CEBUS_CLAMPED(x, low, high)                                                                \
+    (((x) < (low) ? (low) : (x)) > (high) ? (high) : ((x) < (low) ? (low) : (x)))
+
 /** Comparisons, between tensors and with a number: X(name, operator). */
 #define CEBUS_COMPARISON_LIST(X)                                                                   \
     X(eq, ==) X(ne, !=) X(lt, <) X(le, <=) X(gt, >) X(ge, >=)

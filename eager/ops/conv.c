@@ -7,26 +7,6 @@
 
 static const cebus_op op_conv2d, op_conv_transpose2d, op_conv2d_weight;
 
-cebus_conv_shape cebus_conv_shape_of(const cebus_conv_attrs *attrs, const cebus_view *image,
-                                     const cebus_view *weight, const cebus_view *output)
-{
-    cebus_conv_shape s = {
-        .batch = image->shape[0],
-        .groups = attrs->groups,
-        .image_channels = image->shape[1],
-        .output_channels = output->shape[1],
-    };
-    for (int i = 0; i < 2; i++) {
-        s.image[i] = image->shape[2 + i];
-        s.output[i] = output->shape[2 + i];
-        s.kernel[i] = weight->shape[2 + i];
-        s.stride[i] = attrs->stride[i];
-        s.padding[i] = attrs->padding[i];
-        s.dilation[i] = attrs->dilation[i];
-    }
-    return s;
-}
-
 /** Fills in the defaults and refuses what is out of range. */
 static cebus_status options_read(const char *op, const cebus_conv_options *options,
                                  cebus_conv_attrs *out)

@@ -5,6 +5,7 @@
 #define CEBUS_EAGER_OPS_ENTRY_H
 
 #include "eager/op.h"
+#include "eager/ops/number.h"
 
 /** Runs a call of one output all of whose inputs are needed, after refusing NULL arguments. */
 static inline cebus_status cebus_entry_run(cebus_runtime *rt, const cebus_call_spec *spec,
@@ -29,10 +30,6 @@ static inline cebus_status cebus_entry_unary(cebus_runtime *rt, const cebus_op *
 }
 
 /** A call with one input, one output and one number. */
-typedef struct cebus_number_attrs {
-    double value;
-} cebus_number_attrs;
-
 static inline cebus_status cebus_entry_number(cebus_runtime *rt, const cebus_op *op,
                                               cebus_tensor *x, double value, cebus_tensor **out)
 {

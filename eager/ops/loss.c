@@ -4,14 +4,6 @@
 
 /* ---- inference --------------------------------------------------------------------------- */
 
-void cebus_class_layout(const cebus_view *x, cebus_view *out)
-{
-    if (cebus_view_is_channels_last(x))
-        cebus_view_channels_last(out, x->dtype, x->shape);
-    else
-        cebus_view_contiguous(out, x->dtype, x->ndim, x->shape);
-}
-
 /** x's shape without the classes. */
 static int target_shape(const cebus_view *x, int64_t *shape)
 {

@@ -57,14 +57,6 @@ static cebus_status trailing_infer(cebus_infer *io)
     return CEBUS_OK;
 }
 
-void cebus_group_norm_layout(const cebus_view *x, cebus_view *out)
-{
-    if (cebus_view_is_channels_last(x))
-        cebus_view_channels_last(out, x->dtype, x->shape);
-    else
-        cebus_view_contiguous(out, x->dtype, x->ndim, x->shape);
-}
-
 static cebus_status group_infer(cebus_infer *io)
 {
     const cebus_norm_attrs *attrs = io->attrs;

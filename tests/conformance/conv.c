@@ -307,6 +307,26 @@ static void transpose_f64(cebus_test *t)
     sweep(t, CEBUS_F64, true, false, 100);
 }
 
+/* Channel counts beside the widths of vectors, where a library's kernels pad. */
+static void channel_counts(cebus_test *t)
+{
+    for (int64_t channels = 1; channels <= 20; channels++)
+        for (int64_t kernel = 1; kernel <= 3; kernel += 2)
+            for (int64_t stride = 1; stride <= 2; stride++) {
+                geometry g = {4,
+                              channels,
+                              21 - channels,
+                              {8, 8},
+                              {8 / stride, 8 / stride},
+                              {kernel, kernel},
+                              {{stride, stride}, {kernel / 2, kernel / 2}, {1, 1}, 1, {0, 0}}};
+                check(t, &g, &(variant){CEBUS_F32, 0, 0, CEBUS_TEST_ROWS, false, false});
+                if (t->failures > 0)
+                    cebus_test_fail(t, __FILE__, __LINE__, "%d channels, kernel %d, stride %d",
+                                    (int)channels, (int)kernel, (int)stride);
+            }
+}
+
 /* Depthwise, one pixel, a kernel as large as the image, many weights and few pixels, and more
  * pixels than are multiplied at a time. */
 static void special_shapes(cebus_test *t)
@@ -527,6 +547,7 @@ const cebus_case cebus_cases_conv[] = {
     {"conv_transpose2d: f32, many channels", transpose_f32_wide},
     {"conv_transpose2d: f64, drawn geometries", transpose_f64},
     {"conv2d: special shapes", special_shapes},
+    {"conv2d: channel counts", channel_counts},
     {"conv2d: empty batch", empty_batch},
     {"conv2d: expanded gradient", expanded_gradient},
     {"conv: gradients", gradients},

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/cuda_host.h"
 #include "tests/support/harness.h"
 
 #define FAMILIES(X)                                                                                \
@@ -31,6 +32,9 @@
     X(index)                                                                                       \
     X(join)                                                                                        \
     X(optim)
+
+/* Weak: absent without a C++ compiler. */
+#pragma weak cebus_cuda_host_register
 
 /* Weak: a family that was left out of the build is left out of the run. */
 #define DECLARE(family) extern const cebus_case cebus_cases_##family[] __attribute__((weak));
@@ -83,6 +87,8 @@ int main(int argc, char **argv)
         else
             return fprintf(stderr, "usage: conformance [--device NAME] [FILTER]\n"), 2;
     }
+    if (cebus_cuda_host_register)
+        cebus_cuda_host_register();
     cebus_case *cases = select_cases(filter);
     if (!cases)
         return fprintf(stderr, "out of memory\n"), 2;

@@ -23,13 +23,13 @@ typedef struct setting {
     const char *policy;
     uint64_t budget;
     int steps;
-    bool plans; /**< and must have fetched something ahead of need */
+    bool plans; /**< and must have fetched something ahead of need, in a budget found first */
 } setting;
 
-static const setting settings[] = {
+static setting settings[] = {
     {"coop", 1 << 20, 2, false},
     {"coop", 20 << 10, 2, false},
-    {"odswap", 18 << 10, 4, true},
+    {"odswap", 14 << 10, 4, true},
 };
 enum {
     SETTINGS = sizeof settings / sizeof *settings
@@ -210,6 +210,20 @@ static int sweep(const setting *chosen, fault kind, const float *wanted)
     }
 }
 
+/** The undisturbed run. How much workspace kernels take differs between processors, so a setting
+ * that plans grows from a budget that is too small to the first where it fetches ahead of need. */
+static bool undisturbed(setting *chosen, run *out)
+{
+    start(out, chosen, FAULT_NONE, 0);
+    for (int tries = 0; chosen->plans && tries < 64; tries++) {
+        if (!out->broken && out->prefetches > 0)
+            return true;
+        chosen->budget += 256;
+        start(out, chosen, FAULT_NONE, 0);
+    }
+    return !out->broken && !chosen->plans;
+}
+
 int main(void)
 {
     static const struct {
@@ -224,8 +238,7 @@ int main(void)
     cebus_test_device_register();
     printf("TAP version 13\n1..%d\n", 4 * SETTINGS);
     for (size_t i = 0; i < SETTINGS; i++) {
-        start(&reference, &settings[i], FAULT_NONE, 0);
-        if (reference.broken || (settings[i].plans && reference.prefetches == 0)) {
+        if (!undisturbed(&settings[i], &reference)) {
             printf("Bail out! the undisturbed run fails: %s\n", reference.why);
             return 1;
         }

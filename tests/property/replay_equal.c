@@ -13,7 +13,7 @@
  *     the program goes on with more memory to the same bits.
  *
  * usage: replay_equal [--all] [--floors] [--seed N] [--model NAME|program] [--policy NAME]
- *                     [--budget BYTES] [--variant N] [--steps N] [--trace]
+ *                     [--budget BYTES] [--variant N] [--steps N] [--device NAME] [--trace]
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +22,12 @@
 
 #include "tests/property/program.h"
 #include "tests/property/trial.h"
+#include "tests/support/cuda_host.h"
 #include "tests/support/models.h"
 #include "tests/support/test_device.h"
+
+/* Weak: absent without a C++ compiler. */
+#pragma weak cebus_cuda_host_register
 
 enum {
     BUDGETS = 22,
@@ -66,7 +70,7 @@ typedef struct options {
     bool all, floors;
     bool has_seed, has_variant;
     uint64_t seed, budget, variant, steps;
-    const char *model, *policy;
+    const char *model, *policy, *device;
 } options;
 
 static options how;
@@ -86,7 +90,7 @@ static void apply_variant(cebus_trial *trial, uint64_t variant)
                                      CEBUS_DEBUG_HASH | CEBUS_DEBUG_CHAOS};
     trial->debug = debug[variant % 4];
     /* A late kernel's own refusals would be seen late: programs provoke some, models do not. */
-    if (variant % 4 == 1 && trial->subject == &cebus_subject_model)
+    if (variant % 4 == 1 && trial->subject == &cebus_subject_model && how.device == NULL)
         trial->device = "test";
     trial->late = variant / 4 % 2 == 1;
     trial->relapse = variant % 3 == 2;
@@ -231,6 +235,7 @@ static bool run_reference(reference *ref, const cebus_subject *subject, const ch
                                  .seed = seed,
                                  .steps = how.steps > 0 ? how.steps : steps,
                                  .policy = "none",
+                                 .device = how.device,
                                  .cost_model = CEBUS_COST_ESTIMATED}};
     cebus_trial_run(&ref->trial, &ref->outcome);
     if (ref->outcome.failure[0] == '\0' && ref->outcome.ooms == 0)
@@ -378,6 +383,8 @@ static bool parse(int argc, char **argv)
             how.model = value;
         else if (strcmp(option, "--policy") == 0)
             how.policy = value;
+        else if (strcmp(option, "--device") == 0)
+            how.device = value;
         else if (strcmp(option, "--seed") == 0)
             good = how.has_seed = parse_number(value, &how.seed);
         else if (strcmp(option, "--budget") == 0)
@@ -401,9 +408,11 @@ int main(int argc, char **argv)
     if (!parse(argc, argv))
         return fprintf(stderr, "usage: replay_equal [--all] [--floors] [--seed N] "
                                "[--model NAME|program] [--policy NAME] [--budget BYTES] "
-                               "[--variant N] [--steps N] [--trace]\n"),
+                               "[--variant N] [--steps N] [--device NAME] [--trace]\n"),
                2;
     cebus_test_device_register();
+    if (cebus_cuda_host_register)
+        cebus_cuda_host_register();
     run_models();
     run_programs();
     printf("1..%d\n", tests);

@@ -32,11 +32,19 @@ typedef struct queue {
     uint64_t after[CEBUS_STREAM_COUNT]; /* for the next piece */
 } queue;
 
+#define COST_LIMIT 64
+
 struct cebus_device {
     cebus_device *cpu; /* the device that does the work */
     queue queues[CEBUS_STREAM_COUNT];
     uint64_t random;
-    cebus_status failed; /* of a kernel that ran late */
+    cebus_status failed;               /* of a kernel that ran late */
+    cebus_late_cost costs[COST_LIMIT]; /* a ring */
+    uint64_t measured, collected;
+    char *base;
+    uint64_t slab;
+    uint64_t committed; /* bytes from the base on that may be used */
+    uint64_t waits;     /* of the host */
 };
 
 cebus_test_device_faults cebus_test_faults;
@@ -69,15 +77,50 @@ static cebus_status test_open(const cebus_device_options *options, cebus_device 
     return CEBUS_OK;
 }
 
-static void run_work(cebus_device *device, const work *w)
+/** What lies in the slab must be committed. */
+static void check_committed(const cebus_device *device, const void *at, uint64_t bytes)
+{
+    const char *from = at;
+    if (from == NULL || device->base == NULL || from < device->base)
+        return;
+    uint64_t offset = (uint64_t)(from - device->base);
+    if (offset >= device->slab || offset + bytes <= device->committed)
+        return;
+    fputs("test device: bytes beyond what was committed\n", stderr);
+    abort();
+}
+
+static void check_arrays(const cebus_device *device, const cebus_array *arrays, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        check_committed(device, arrays[i].data, 0);
+}
+
+static void run_launch(cebus_device *device, const work *w)
 {
     uint64_t ns;
+    check_arrays(device, w->launch.in, w->launch.n_in);
+    check_arrays(device, w->launch.out, w->launch.n_out);
+    check_committed(device, w->launch.workspace, w->launch.workspace_bytes);
+    if (cebus_device_cpu.launch(device->cpu, w->kernel, &w->launch, &ns) != CEBUS_OK) {
+        device->failed = CEBUS_DEVICE_ERROR;
+        return;
+    }
+    if (device->measured - device->collected == COST_LIMIT)
+        device->collected++;
+    device->costs[device->measured++ % COST_LIMIT] =
+        (cebus_late_cost){.mark = device->queues[CEBUS_STREAM_COMPUTE].done + 1, .ns = ns};
+}
+
+static void run_work(cebus_device *device, const work *w)
+{
     switch (w->kind) {
     case WORK_LAUNCH:
-        if (cebus_device_cpu.launch(device->cpu, w->kernel, &w->launch, &ns) != CEBUS_OK)
-            device->failed = CEBUS_DEVICE_ERROR;
+        run_launch(device, w);
         break;
     case WORK_COPY:
+        check_committed(device, w->to, w->bytes);
+        check_committed(device, w->from, w->bytes);
         memmove(w->to, w->from, w->bytes);
         break;
     case WORK_POISON:
@@ -159,19 +202,44 @@ static void test_query(cebus_device *device, cebus_device_info *out)
 {
     cebus_device_cpu.query(device->cpu, out);
     out->poisons = true;
-    out->deferred = defer;
+    out->deferred = out->late_costs = defer;
+    out->remote = out->commits = true;
+    out->host_waits = device->waits;
 }
 
 static cebus_status test_slab_reserve(cebus_device *device, uint64_t bytes, char **out_base)
 {
     if (strikes(&cebus_test_faults.reserve_at))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "ordered to fail");
-    return cebus_device_cpu.slab_reserve(device->cpu, bytes, out_base);
+    cebus_status status = cebus_device_cpu.slab_reserve(device->cpu, bytes, out_base);
+    if (status == CEBUS_OK) {
+        device->base = *out_base;
+        device->slab = bytes;
+    }
+    return status;
+}
+
+static cebus_status test_slab_commit(cebus_device *device, char *base, uint64_t from, uint64_t to)
+{
+    (void)base;
+    if (strikes(&cebus_test_faults.reserve_at))
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "ordered to fail");
+    if (from != device->committed) {
+        fputs("test device: committed with a gap\n", stderr);
+        abort();
+    }
+    device->committed = to;
+    return CEBUS_OK;
 }
 
 static void test_slab_decommit(cebus_device *device, char *base, uint64_t from, uint64_t to)
 {
     drain(device);
+    if (to != device->committed) {
+        fputs("test device: a hole in what is committed\n", stderr);
+        abort();
+    }
+    device->committed = from;
     cebus_device_cpu.slab_decommit(device->cpu, base, from, to);
 }
 
@@ -191,6 +259,7 @@ static cebus_status take_failure(cebus_device *device)
 
 static cebus_status test_synchronize(cebus_device *device)
 {
+    device->waits++;
     drain(device);
     return take_failure(device);
 }
@@ -201,6 +270,7 @@ static cebus_status test_copy(cebus_device *device, void *to, const void *from, 
     if (strikes(&cebus_test_faults.copy_at))
         return cebus_fail(CEBUS_DEVICE_ERROR, "device test", "a copy was ordered to fail");
     if (kind == CEBUS_COPY_TO_HOST) {
+        device->waits++;
         finish_stream(device, CEBUS_STREAM_COMPUTE);
         cebus_status status = take_failure(device);
         if (status == CEBUS_OK)
@@ -247,6 +317,7 @@ static bool test_stream_reached(cebus_device *device, cebus_stream stream, uint6
 
 static cebus_status test_stream_await(cebus_device *device, cebus_stream stream, uint64_t mark)
 {
+    device->waits++;
     run_until(device, stream, mark);
     return CEBUS_OK;
 }
@@ -326,12 +397,21 @@ static cebus_status test_launch(cebus_device *device, const cebus_kernel *kernel
     return CEBUS_OK;
 }
 
+static size_t test_collect(cebus_device *device, size_t n, cebus_late_cost *out)
+{
+    size_t count = 0;
+    while (count < n && device->collected < device->measured)
+        out[count++] = device->costs[device->collected++ % COST_LIMIT];
+    return count;
+}
+
 static const cebus_device_ops test_device = {
     .name = "test",
     .open = test_open,
     .close = test_close,
     .query = test_query,
     .slab_reserve = test_slab_reserve,
+    .slab_commit = test_slab_commit,
     .slab_decommit = test_slab_decommit,
     .slab_release = test_slab_release,
     .copy = test_copy,
@@ -346,6 +426,7 @@ static const cebus_device_ops test_device = {
     .context = test_context,
     .kernel_find = test_kernel_find,
     .launch = test_launch,
+    .collect = test_collect,
     .synchronize = test_synchronize,
     .clock = test_clock,
 };

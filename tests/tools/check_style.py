@@ -8,7 +8,7 @@ import sys
 
 from tree import FOLDERS, read, report, sources
 
-ENDINGS = (".c", ".h", ".py", ".sh", ".md", "meson.build")
+ENDINGS = (".c", ".h", ".cu", ".py", ".sh", ".md", "meson.build")
 LINE_RULES = (
     (re.compile(r"[ \t]+$"), "blank at the end of the line"),
     (re.compile(r"\t"), "tab"),

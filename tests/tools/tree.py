@@ -6,7 +6,7 @@ import sys
 FOLDERS = ("layout", "lineage", "evict", "eager", "bindings")
 
 
-def sources(root, folders, endings=(".c", ".h")):
+def sources(root, folders, endings=(".c", ".h", ".cu")):
     """Paths, relative to `root` and sorted, of the files of these folders."""
     found = []
     for folder in folders:

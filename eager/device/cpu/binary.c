@@ -77,14 +77,12 @@ LOOP(mask_scale_f64, double, MASKED(double), ONE(double), (mask[i] != 0) == drop
     const T *grad = in[0], *a = in[1];                                                             \
     const T s = (T)((const cebus_number_attrs *)attrs)->value
 #define G_ONE(T) T g = grad[i], x = a[i]
-#define BACKWARD_LOOPS(T, S)                                                                       \
-    LOOP(pow_base_backward_##S, T, BACKWARD(T), G_TWO(T), g *(cebus_pow_slope_##S(x, y)))          \
-    LOOP(pow_exponent_backward_##S, T, BACKWARD(T), G_TWO(T),                                      \
-         g *(cebus_pow_exponent_slope_##S(x, y)))                                                  \
-    LOOP(larger_share_##S, T, BACKWARD(T), G_TWO(T), x > y ? g : (x == y ? (T)0.5 * g : (T)0))     \
-    LOOP(pow_scalar_backward_##S, T, BACKWARD_NUMBER(T), G_ONE(T), g *(cebus_pow_slope_##S(x, s)))
-BACKWARD_LOOPS(float, f32)
-BACKWARD_LOOPS(double, f64)
+#define BACKWARD_LOOP(T, S, name, formula) LOOP(name##_##S, T, BACKWARD(T), G_TWO(T), formula)
+CEBUS_BINARY_BACKWARD_LIST(BACKWARD_LOOP, float, f32)
+CEBUS_BINARY_BACKWARD_LIST(BACKWARD_LOOP, double, f64)
+#define NUMBER_LOOP(T, S, name, formula) LOOP(name##_##S, T, BACKWARD_NUMBER(T), G_ONE(T), formula)
+CEBUS_SCALAR_BACKWARD_LIST(NUMBER_LOOP, float, f32)
+CEBUS_SCALAR_BACKWARD_LIST(NUMBER_LOOP, double, f64)
 
 /* --- kernels ------------------------------------------------------------------------------- */
 

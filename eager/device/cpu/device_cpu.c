@@ -169,6 +169,15 @@ static cebus_status cpu_slab_reserve(cebus_device *device, uint64_t bytes, char 
     return CEBUS_OK;
 }
 
+static cebus_status cpu_slab_commit(cebus_device *device, char *base, uint64_t from, uint64_t to)
+{
+    (void)device;
+    (void)base;
+    (void)from;
+    (void)to;
+    return CEBUS_OK;
+}
+
 static void cpu_slab_decommit(cebus_device *device, char *base, uint64_t from, uint64_t to)
 {
     (void)device;
@@ -285,6 +294,14 @@ static cebus_status cpu_launch(cebus_device *device, const cebus_kernel *kernel,
     return status;
 }
 
+static size_t cpu_collect(cebus_device *device, size_t n, cebus_late_cost *out)
+{
+    (void)device;
+    (void)n;
+    (void)out;
+    return 0;
+}
+
 static cebus_status cpu_synchronize(cebus_device *device)
 {
     (void)device;
@@ -297,6 +314,7 @@ const cebus_device_ops cebus_device_cpu = {
     .close = cpu_close,
     .query = cpu_query,
     .slab_reserve = cpu_slab_reserve,
+    .slab_commit = cpu_slab_commit,
     .slab_decommit = cpu_slab_decommit,
     .slab_release = cpu_slab_release,
     .copy = cpu_copy,
@@ -311,6 +329,7 @@ const cebus_device_ops cebus_device_cpu = {
     .context = cpu_context,
     .kernel_find = cpu_kernel_find,
     .launch = cpu_launch,
+    .collect = cpu_collect,
     .synchronize = cpu_synchronize,
     .clock = cpu_clock,
 };

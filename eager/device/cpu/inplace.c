@@ -5,10 +5,12 @@
 #include "eager/device/cpu/convert.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/sweep.h"
+#include "eager/device/elementwise.h"
 #include "eager/ops/entry.h"
 
-#define LOOP(name, T, formula)                                                                     \
-    CEBUS_CLONES static void name(int64_t n, void *out, const void *const *in, const void *attrs)  \
+#define LOOP(T, S, name, formula)                                                                  \
+    CEBUS_CLONES static void name##_##S(int64_t n, void *out, const void *const *in,               \
+                                        const void *attrs)                                         \
     {                                                                                              \
         T *to = out;                                                                               \
         const T *a = in[0], *b = in[1];                                                            \
@@ -19,11 +21,9 @@
             to[i] = formula;                                                                       \
         }                                                                                          \
     }
-LOOP(add_f32, float, x + s * y)
-LOOP(add_f64, double, x + s * y)
-LOOP(add_i64, int64_t, (int64_t)((uint64_t)x + (uint64_t)s * (uint64_t)y))
-LOOP(lerp_f32, float, x + s * (y - x))
-LOOP(lerp_f64, double, x + s * (y - x))
+CEBUS_INPLACE_LIST(LOOP, float, f32)
+CEBUS_INPLACE_LIST(LOOP, double, f64)
+CEBUS_INPLACE_I64_LIST(LOOP)
 
 static cebus_status run_add(const cebus_launch *launch)
 {

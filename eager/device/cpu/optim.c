@@ -4,14 +4,13 @@
  * CEBUS_SUM_SQUARES_BLOCK elements in the memory order of each tensor, whose sums are added in
  * order: neither depends on the number of threads.
  */
-#include <math.h>
-
+#include "eager/ops/optim.h"
 #include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/rows.h"
 #include "eager/device/half.h"
-#include "eager/ops/optim.h"
+#include "eager/device/step.h"
 #include "eager/view.h"
 
 /* Inlined so that constant steps reach the loop. */
@@ -27,26 +26,21 @@ typedef struct step_job {
     cebus_rows rows;
     char *data[CEBUS_ROWS_ARRAYS];
     const void *how;
-    double rate;            /* Adam: learning rate over the mean's bias correction */
-    double root_correction; /* Adam: root of the mean square's bias correction */
+    cebus_adam_bias bias; /* of Adam */
     cebus_run_fn body;
 } step_job;
 
 #define REAL float
 #define NAME(x) x##_f32
-#define ROOT sqrtf
 #include "eager/device/cpu/optim_typed.h"
 #undef REAL
 #undef NAME
-#undef ROOT
 
 #define REAL double
 #define NAME(x) x##_f64
-#define ROOT sqrt
 #include "eager/device/cpu/optim_typed.h"
 #undef REAL
 #undef NAME
-#undef ROOT
 
 #define DEFINE_SCALE_HALF(name)                                                                    \
     static void scale_any_##name(void *context, const int64_t *at, int64_t n)                      \
@@ -107,11 +101,7 @@ static cebus_status run_momentum(const cebus_launch *launch)
 
 static cebus_status run_adam(const cebus_launch *launch)
 {
-    const cebus_adam_attrs *how = launch->attrs;
-    step_job job = {
-        .rate = how->lr / (1 - pow(how->beta1, (double)how->step)),
-        .root_correction = sqrt(1 - pow(how->beta2, (double)how->step)),
-    };
+    step_job job = {.bias = cebus_adam_bias_of(launch->attrs)};
     return run_step(launch, &job, is_double(launch) ? &adam_f64 : &adam_f32);
 }
 

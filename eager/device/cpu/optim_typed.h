@@ -1,70 +1,52 @@
 /**
  * optim_typed.h: the optimizer loops for one type, included by optim.c once for each:
- * REAL is the type, NAME(x) makes its names, ROOT is its square root.
+ * REAL is the type, NAME(x) makes its names. What a step makes of an element is in step.h.
  *
  * Every loop is written once, for any strides, and inlined twice: with all steps 1 for the widest
- * vectors there are, and as it is. Scalars are rounded to the type once, as PyTorch does.
+ * vectors there are, and as it is.
  */
 
 static CEBUS_ALWAYS_INLINE void NAME(sgd_loop)(const step_job *job, const int64_t *at,
                                                const int64_t *step, int64_t n)
 {
-    const cebus_sgd_attrs *how = job->how;
-    const REAL decay = (REAL)how->weight_decay, rate = (REAL)-how->lr;
-    const bool decays = how->weight_decay != 0;
+    const NAME(cebus_sgd_rates) rates = NAME(cebus_sgd_rates_of)(job->how);
     REAL *param = (REAL *)job->data[0] + at[0];
     const REAL *grad = (const REAL *)job->data[1] + at[1];
     CEBUS_IVDEP
-    for (int64_t i = 0; i < n; i++) {
-        REAL p = param[i * step[0]], g = grad[i * step[1]];
-        REAL direction = decays ? g + decay * p : g;
-        param[i * step[0]] = p + rate * direction;
-    }
+    for (int64_t i = 0; i < n; i++)
+        param[i * step[0]] = NAME(cebus_sgd_step)(param[i * step[0]], grad[i * step[1]], rates);
 }
 
 static CEBUS_ALWAYS_INLINE void NAME(momentum_loop)(const step_job *job, const int64_t *at,
                                                     const int64_t *step, int64_t n)
 {
-    const cebus_sgd_attrs *how = job->how;
-    const REAL decay = (REAL)how->weight_decay, rate = (REAL)-how->lr;
-    const REAL momentum = (REAL)how->momentum, fresh = (REAL)(1 - how->dampening);
-    const bool decays = how->weight_decay != 0, first = how->first, nesterov = how->nesterov;
+    const NAME(cebus_sgd_rates) rates = NAME(cebus_sgd_rates_of)(job->how);
     REAL *param = (REAL *)job->data[0] + at[0], *buffer = (REAL *)job->data[2] + at[2];
     const REAL *grad = (const REAL *)job->data[1] + at[1];
     CEBUS_IVDEP
     for (int64_t i = 0; i < n; i++) {
         REAL p = param[i * step[0]], g = grad[i * step[1]], b = buffer[i * step[2]];
-        REAL direction = decays ? g + decay * p : g;
-        b = first ? direction : b * momentum + fresh * direction;
+        p = NAME(cebus_momentum_step)(p, g, &b, rates);
         buffer[i * step[2]] = b;
-        direction = nesterov ? direction + momentum * b : b;
-        param[i * step[0]] = p + rate * direction;
+        param[i * step[0]] = p;
     }
 }
 
 static CEBUS_ALWAYS_INLINE void NAME(adam_loop)(const step_job *job, const int64_t *at,
                                                 const int64_t *step, int64_t n)
 {
-    const cebus_adam_attrs *how = job->how;
-    const bool coupled = how->weight_decay != 0 && !how->decoupled;
-    const REAL decay = (REAL)how->weight_decay;
-    const REAL shrink = (REAL)(how->decoupled ? 1 - how->lr * how->weight_decay : 1);
-    const REAL beta1 = (REAL)how->beta1, fresh1 = (REAL)(1 - how->beta1);
-    const REAL beta2 = (REAL)how->beta2, fresh2 = (REAL)(1 - how->beta2);
-    const REAL eps = (REAL)how->eps, correction = (REAL)job->root_correction;
-    const REAL rate = (REAL)-job->rate;
+    const NAME(cebus_adam_rates) rates = NAME(cebus_adam_rates_of)(job->how, job->bias);
     REAL *param = (REAL *)job->data[0] + at[0];
     const REAL *grad = (const REAL *)job->data[1] + at[1];
     REAL *mean = (REAL *)job->data[2] + at[2], *square = (REAL *)job->data[3] + at[3];
     CEBUS_IVDEP
     for (int64_t i = 0; i < n; i++) {
-        REAL p = param[i * step[0]] * shrink, g = grad[i * step[1]];
-        g = coupled ? g + decay * p : g;
-        REAL m = mean[i * step[2]] * beta1 + fresh1 * g;
-        REAL v = square[i * step[3]] * beta2 + fresh2 * g * g;
+        REAL p = param[i * step[0]], g = grad[i * step[1]];
+        REAL m = mean[i * step[2]], v = square[i * step[3]];
+        p = NAME(cebus_adam_step)(p, g, &m, &v, rates);
         mean[i * step[2]] = m;
         square[i * step[3]] = v;
-        param[i * step[0]] = p + rate * m / (ROOT(v) / correction + eps);
+        param[i * step[0]] = p;
     }
 }
 

@@ -4,8 +4,7 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/sweep.h"
-#include "eager/device/scalar.h"
-#include "eager/rng.h"
+#include "eager/device/draw.h"
 #include "eager/view.h"
 
 /* Philox blocks drawn at a time. */
@@ -31,7 +30,7 @@ CEBUS_CLONES static void uniform_f32(const uint32_t *words, const cebus_random_a
     float *x = to;
     float low = (float)attrs->a, width = (float)(attrs->b - attrs->a);
     for (int i = 0; i < WORDS; i++)
-        x[i] = low + cebus_philox_float(words[i]) * width;
+        x[i] = cebus_draw_uniform_f32(words[i], low, width);
 }
 
 static void uniform_f64(const uint32_t *words, const cebus_random_attrs *attrs, void *to)
@@ -39,36 +38,24 @@ static void uniform_f64(const uint32_t *words, const cebus_random_attrs *attrs, 
     double *x = to;
     for (int i = 0; i < WORDS / 2; i++)
         x[i] =
-            attrs->a + cebus_philox_double(words[2 * i], words[2 * i + 1]) * (attrs->b - attrs->a);
+            cebus_draw_uniform_f64(words[2 * i], words[2 * i + 1], attrs->a, attrs->b - attrs->a);
 }
 
-/* Box-Muller: a pair of uniforms, the first in (0, 1], becomes a pair of normals. */
 CEBUS_CLONES static void normal_f32(const uint32_t *words, const cebus_random_attrs *attrs,
                                     void *to)
 {
     float *x = to;
     (void)attrs;
-    for (int i = 0; i < WORDS; i += 2) {
-        float sine, cosine;
-        float u = cebus_philox_float(words[i]) + 0x1p-24F;
-        float radius = cebus_sqrt_f32(-2.0F * cebus_log_f32(u));
-        cebus_sincos_turn_f32(cebus_philox_float(words[i + 1]), &sine, &cosine);
-        x[i] = radius * cosine;
-        x[i + 1] = radius * sine;
-    }
+    for (int i = 0; i < WORDS; i += 2)
+        cebus_draw_normal_f32(words + i, x + i);
 }
 
 static void normal_f64(const uint32_t *words, const cebus_random_attrs *attrs, void *to)
 {
     double *x = to;
     (void)attrs;
-    for (int i = 0; i < CHUNK; i++) {
-        const uint32_t *w = words + (ptrdiff_t)4 * i;
-        double radius = sqrt(-2.0 * log(cebus_philox_double(w[0], w[1]) + 0x1p-53));
-        double angle = 6.28318530717958647693 * cebus_philox_double(w[2], w[3]);
-        x[2 * i] = radius * cos(angle);
-        x[2 * i + 1] = radius * sin(angle);
-    }
+    for (ptrdiff_t i = 0; i < CHUNK; i++)
+        cebus_draw_normal_f64(words + 4 * i, x + 2 * i);
 }
 
 #define BERNOULLI(lane, T)                                                                         \
@@ -76,7 +63,7 @@ static void normal_f64(const uint32_t *words, const cebus_random_attrs *attrs, v
                                               const cebus_random_attrs *attrs, void *to)           \
     {                                                                                              \
         T *x = to;                                                                                 \
-        uint32_t threshold = (uint32_t)ceil(attrs->a * 0x1p24);                                    \
+        uint32_t threshold = cebus_draw_threshold(attrs->a);                                       \
         for (int i = 0; i < WORDS; i++)                                                            \
             x[i] = (T)((words[i] >> 8) < threshold);                                               \
     }

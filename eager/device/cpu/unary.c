@@ -58,8 +58,7 @@ LOOP(sign_f64, double, NO_ATTRIBUTES, cebus_sign_f64(x))
     const cebus_clamp_attrs *bounds = attrs;                                                       \
     const int64_t low = cebus_i64_from_f64(ceil(bounds->low));                                     \
     const int64_t high = cebus_i64_from_f64(floor(bounds->high))
-#define RAISED(x) ((x) < low ? low : (x))
-#define CLAMPED (RAISED(x) > high ? high : RAISED(x))
+#define CLAMPED CEBUS_CLAMPED(x, low, high)
 LOOP(clamp_f32, float, BOUNDS(float), CLAMPED)
 LOOP(clamp_f64, double, BOUNDS(double), CLAMPED)
 LOOP(clamp_i64, int64_t, BOUNDS_I64, CLAMPED)

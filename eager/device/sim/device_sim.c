@@ -141,6 +141,15 @@ static cebus_status sim_slab_reserve(cebus_device *device, uint64_t bytes, char 
     return CEBUS_OK;
 }
 
+static cebus_status sim_slab_commit(cebus_device *device, char *base, uint64_t from, uint64_t to)
+{
+    (void)device;
+    (void)base;
+    (void)from;
+    (void)to;
+    return CEBUS_OK;
+}
+
 static void sim_slab_decommit(cebus_device *device, char *base, uint64_t from, uint64_t to)
 {
     (void)device;
@@ -247,6 +256,14 @@ static cebus_status sim_stream_await(cebus_device *device, cebus_stream stream, 
 {
     cebus_sim_clock_await(&device->clock, stream, mark);
     return CEBUS_OK;
+}
+
+static size_t sim_collect(cebus_device *device, size_t n, cebus_late_cost *out)
+{
+    (void)device;
+    (void)n;
+    (void)out;
+    return 0;
 }
 
 static cebus_status sim_synchronize(cebus_device *device)
@@ -364,6 +381,7 @@ const cebus_device_ops cebus_device_sim = {
     .close = sim_close,
     .query = sim_query,
     .slab_reserve = sim_slab_reserve,
+    .slab_commit = sim_slab_commit,
     .slab_decommit = sim_slab_decommit,
     .slab_release = sim_slab_release,
     .copy = sim_copy,
@@ -378,6 +396,7 @@ const cebus_device_ops cebus_device_sim = {
     .context = sim_context,
     .kernel_find = sim_kernel_find,
     .launch = sim_launch,
+    .collect = sim_collect,
     .synchronize = sim_synchronize,
     .clock = sim_clock,
 };

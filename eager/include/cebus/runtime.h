@@ -101,7 +101,8 @@ CEBUS_API void cebus_manual_seed(cebus_runtime *rt, uint64_t seed);
 /** Waits until everything enqueued has run; reports what failed meanwhile. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_synchronize(cebus_runtime *rt);
 
-/** Evicts all that can be rebuilt and returns the pages of free memory to the system. */
+/** Evicts all that can be rebuilt and returns the pages of free memory to the system. Where the
+ * budget is memory set aside (CUDA), only cebus_runtime_set_budget() returns any. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_trim(cebus_runtime *rt);
 
 /**

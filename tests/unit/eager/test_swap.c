@@ -1,6 +1,8 @@
 #include <criterion/criterion.h>
 
+#include "eager/runtime.h"
 #include "program.h"
+#include "tests/support/test_device.h"
 
 TestSuite(swap);
 
@@ -117,4 +119,43 @@ Test(swap, refuses_what_it_does_not_know)
     FAILS(CEBUS_INVALID_ARGUMENT, "zones", cebus_runtime_create(&options, &rt));
     options.layout = "commodity";
     FAILS(CEBUS_INVALID_ARGUMENT, "sim:", cebus_runtime_create(&options, &rt));
+}
+
+/** The device's own count, read past the runtime. */
+static uint64_t host_waits(cebus_runtime *rt)
+{
+    cebus_device_info info;
+    rt->device_ops->query(rt->device, &info);
+    return info.host_waits;
+}
+
+Test(swap, the_host_waits_for_nothing_but_its_own_reads)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cr_assert(cebus_test_device_register());
+    options.device = "test";
+    options.memory_budget = 6 * BLOCK;
+    options.policy = "lru";
+    options.swap = CEBUS_SWAP_ON;
+    options.threads = 1;
+    OK(cebus_runtime_create(&options, &rt));
+    cebus_tensor *x[8], *y[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = leaf(rt, N, (float)i);
+    for (int i = 0; i < 8; i++)
+        OK(cebus_add(rt, x[i], x[(i + 3) % 8], &y[i]));
+    OK(cebus_runtime_set_budget(rt, 5 * BLOCK));
+    OK(cebus_runtime_set_budget(rt, 7 * BLOCK));
+    for (int i = 0; i < 8; i++)
+        OK(cebus_add_(rt, y[i], x[i], 1.0));
+    cr_expect_geq(stats_of(rt).swap_outs, 8);
+    cr_expect_geq(stats_of(rt).swap_ins, 4);
+    cr_expect_eq(host_waits(rt), 0);
+    for (int i = 0; i < 8; i++)
+        cr_expect_eq(at(y[i], 9), (float)(2 * i + (i + 3) % 8));
+    cr_expect_eq(host_waits(rt), 8);
+    release_all(x, 8);
+    release_all(y, 8);
+    cebus_runtime_destroy(rt);
 }

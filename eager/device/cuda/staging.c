@@ -1,0 +1,135 @@
+#include "eager/device/cuda/staging.h"
+
+static const char op[] = "device cuda";
+
+cebus_status cebus_staging_init(cebus_cuda_staging *staging)
+{
+    void *pieces = NULL, *bounce = NULL;
+    cudaError_t error =
+        cudaHostAlloc(&pieces, CEBUS_STAGING_PIECES * CEBUS_STAGING_BYTES, cudaHostAllocPortable);
+    staging->pieces = pieces;
+    if (error != cudaSuccess)
+        return cebus_cuda_check(error, op, "page-locked memory for uploads");
+    error = cudaMalloc(&bounce, CEBUS_BOUNCE_BYTES);
+    staging->bounce = bounce;
+    return cebus_cuda_check(error, op, "device memory for moves");
+}
+
+void cebus_staging_deinit(cebus_cuda_staging *staging)
+{
+    if (staging->pieces != NULL)
+        (void)cudaFreeHost(staging->pieces);
+    if (staging->bounce != NULL)
+        (void)cudaFree(staging->bounce);
+    *staging = (cebus_cuda_staging){0};
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static cebus_status enqueue(cebus_cuda_streams *streams, void *to, const void *from, uint64_t bytes,
+                            enum cudaMemcpyKind kind)
+{
+    cudaStream_t stream = streams->of[CEBUS_STREAM_COMPUTE].stream;
+    cebus_status status =
+        cebus_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream), op, "cudaMemcpyAsync");
+    cebus_stream_gave(streams, CEBUS_STREAM_COMPUTE);
+    return status;
+}
+
+/** The next piece, once the device is done with it. */
+static cebus_status take_piece(cebus_cuda_staging *staging, cebus_cuda_streams *streams,
+                               unsigned *out)
+{
+    *out = staging->next++ % CEBUS_STAGING_PIECES;
+    return cebus_stream_await(streams, CEBUS_STREAM_COMPUTE, staging->marks[*out]);
+}
+
+static char *piece_at(const cebus_cuda_staging *staging, unsigned i)
+{
+    return staging->pieces + i * CEBUS_STAGING_BYTES;
+}
+
+cebus_status cebus_staging_upload(cebus_cuda_staging *staging, cebus_cuda_streams *streams,
+                                  void *to, const void *from, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += CEBUS_STAGING_BYTES) {
+        unsigned i;
+        uint64_t part = least(bytes - at, CEBUS_STAGING_BYTES);
+        cebus_status status = take_piece(staging, streams, &i);
+        if (status != CEBUS_OK)
+            return status;
+        memcpy(piece_at(staging, i), (const char *)from + at, part);
+        status =
+            enqueue(streams, (char *)to + at, piece_at(staging, i), part, cudaMemcpyHostToDevice);
+        if (status != CEBUS_OK)
+            return status;
+        staging->marks[i] = streams->of[CEBUS_STREAM_COMPUTE].given;
+    }
+    return CEBUS_OK;
+}
+
+/** Up to all pieces are on their way while the oldest is copied out. */
+cebus_status cebus_staging_download(cebus_cuda_staging *staging, cebus_cuda_streams *streams,
+                                    void *to, const void *from, uint64_t bytes)
+{
+    uint64_t sent = 0, got = 0;
+    unsigned slots[CEBUS_STAGING_PIECES];
+    while (got < bytes) {
+        unsigned *slot = &slots[sent / CEBUS_STAGING_BYTES % CEBUS_STAGING_PIECES];
+        cebus_status status;
+        if (sent < bytes && sent - got < CEBUS_STAGING_PIECES * CEBUS_STAGING_BYTES) {
+            uint64_t part = least(bytes - sent, CEBUS_STAGING_BYTES);
+            status = take_piece(staging, streams, slot);
+            if (status == CEBUS_OK)
+                status = enqueue(streams, piece_at(staging, *slot), (const char *)from + sent, part,
+                                 cudaMemcpyDeviceToHost);
+            if (status != CEBUS_OK)
+                return status;
+            staging->marks[*slot] = streams->of[CEBUS_STREAM_COMPUTE].given;
+            sent += part;
+            continue;
+        }
+        slot = &slots[got / CEBUS_STAGING_BYTES % CEBUS_STAGING_PIECES];
+        status = cebus_stream_await(streams, CEBUS_STREAM_COMPUTE, staging->marks[*slot]);
+        if (status != CEBUS_OK)
+            return status;
+        uint64_t part = least(bytes - got, CEBUS_STAGING_BYTES);
+        memcpy((char *)to + got, piece_at(staging, *slot), part);
+        got += part;
+    }
+    return CEBUS_OK;
+}
+
+/** One piece of a move; its ranges may overlap unless it is as short as their distance. */
+static cebus_status move_piece(cebus_cuda_staging *staging, cebus_cuda_streams *streams, char *to,
+                               const char *from, uint64_t bytes, uint64_t distance)
+{
+    if (bytes <= distance)
+        return enqueue(streams, to, from, bytes, cudaMemcpyDeviceToDevice);
+    cebus_status status = enqueue(streams, staging->bounce, from, bytes, cudaMemcpyDeviceToDevice);
+    if (status == CEBUS_OK)
+        status = enqueue(streams, to, staging->bounce, bytes, cudaMemcpyDeviceToDevice);
+    return status;
+}
+
+/** Pieces go in the order in which none overwrites what a later one reads. */
+cebus_status cebus_staging_move(cebus_cuda_staging *staging, cebus_cuda_streams *streams, void *to,
+                                const void *from, uint64_t bytes)
+{
+    char *target = to;
+    const char *source = from;
+    bool down = (uintptr_t)to < (uintptr_t)from;
+    uint64_t distance = down ? (uintptr_t)from - (uintptr_t)to : (uintptr_t)to - (uintptr_t)from;
+    uint64_t step = distance > CEBUS_BOUNCE_BYTES ? distance : CEBUS_BOUNCE_BYTES;
+    cebus_status status = CEBUS_OK;
+    if (distance >= bytes)
+        step = bytes;
+    for (uint64_t done = 0; distance > 0 && done < bytes && status == CEBUS_OK; done += step) {
+        uint64_t part = least(bytes - done, step), at = down ? done : bytes - done - part;
+        status = move_piece(staging, streams, target + at, source + at, part, distance);
+    }
+    return status;
+}

@@ -1,0 +1,173 @@
+/**
+ * start.c: what a device makes when it is opened, and gives back when it is closed. The only file
+ * with staging.c and slab.c where the device's memory is allocated or freed.
+ */
+#include <cublasLt.h>
+#include <cudnn.h>
+
+#include "eager/device/cuda/device_cuda.h"
+#include "eager/device/cuda/outside.h"
+
+static const char op[] = "device cuda";
+
+static cebus_status read_properties(cebus_cuda *cuda)
+{
+    int major = 0, minor = 0, shared = 0;
+    const struct {
+        enum cudaDeviceAttr attribute;
+        int *out;
+    } wanted[] = {
+        {cudaDevAttrComputeCapabilityMajor, &major},
+        {cudaDevAttrComputeCapabilityMinor, &minor},
+        {cudaDevAttrMultiProcessorCount, &cuda->processors},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, &shared},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        cebus_status status = cebus_cuda_check(
+            cudaDeviceGetAttribute(wanted[i].out, wanted[i].attribute, cuda->ordinal), op,
+            "cudaDeviceGetAttribute");
+        if (status != CEBUS_OK)
+            return status;
+    }
+    cuda->capability = 10 * major + minor;
+    cuda->shared_bytes = (uint64_t)shared;
+    return CEBUS_OK;
+}
+
+/** The first look into the context makes it. */
+static cebus_status make_context(cebus_device *device)
+{
+    size_t free = 0, total = 0;
+    device->used_is_known = cebus_outside_used(device->cuda.ordinal, &device->used_before);
+    cebus_status status =
+        cebus_cuda_check(cudaSetDevice(device->cuda.ordinal), op, "cudaSetDevice");
+    if (status == CEBUS_OK)
+        status = cebus_cuda_check(cudaMemGetInfo(&free, &total), op, "cudaMemGetInfo");
+    if (!device->used_is_known)
+        device->used_before = total - free;
+    return status;
+}
+
+static cebus_status make_fault(cebus_cuda *cuda)
+{
+    void *fault = NULL;
+    cebus_status status = cebus_cuda_check(
+        cudaHostAlloc(&fault, sizeof *cuda->fault, cudaHostAllocPortable | cudaHostAllocMapped), op,
+        "page-locked memory for reports of kernels");
+    if (status == CEBUS_OK)
+        memset(fault, 0, sizeof *cuda->fault);
+    cuda->fault = fault;
+    return status;
+}
+
+static cebus_status make_handles(cebus_cuda *cuda)
+{
+    cebus_status status = cebus_cuda_check_blas(cublasLtCreate(&cuda->blas), op, "cublasLtCreate");
+    if (status == CEBUS_OK)
+        status = cebus_cuda_check_dnn(cudnnCreate(&cuda->dnn), op, "cudnnCreate");
+    if (status == CEBUS_OK)
+        status =
+            cebus_cuda_check_dnn(cudnnSetStream(cuda->dnn, cuda->stream), op, "cudnnSetStream");
+    return status;
+}
+
+/** Bytes/s of a copy on the compute stream: the best of three, by events. 0 when it fails. */
+static uint64_t measure_copy(cebus_device *device, void *to, const void *from, uint64_t bytes,
+                             enum cudaMemcpyKind kind)
+{
+    float best = 0;
+    cudaStream_t stream = device->cuda.stream;
+    const cebus_cuda_timing *pair = &device->costs.pairs[0];
+    for (int i = 0; i < 3; i++) {
+        float ms = 0;
+        bool ok = cudaEventRecord(pair->start, stream) == cudaSuccess &&
+                  cudaMemcpyAsync(to, from, bytes, kind, stream) == cudaSuccess &&
+                  cudaEventRecord(pair->stop, stream) == cudaSuccess &&
+                  cudaEventSynchronize(pair->stop) == cudaSuccess &&
+                  cudaEventElapsedTime(&ms, pair->start, pair->stop) == cudaSuccess;
+        if (ok && ms > 0 && (best == 0 || ms < best))
+            best = ms;
+    }
+    return best > 0 ? (uint64_t)((double)bytes / (double)best * 1e3) : 0;
+}
+
+static void measure_link(cebus_device *device)
+{
+    cebus_cuda_staging *staging = &device->staging;
+    uint64_t bytes = CEBUS_STAGING_PIECES * CEBUS_STAGING_BYTES, half = CEBUS_BOUNCE_BYTES / 2;
+    bytes = bytes < CEBUS_BOUNCE_BYTES ? bytes : CEBUS_BOUNCE_BYTES;
+    device->in_rate =
+        measure_copy(device, staging->bounce, staging->pieces, bytes, cudaMemcpyHostToDevice);
+    device->out_rate =
+        measure_copy(device, staging->pieces, staging->bounce, bytes, cudaMemcpyDeviceToHost);
+    device->copy_rate = measure_copy(device, staging->bounce, staging->bounce + half, half,
+                                     cudaMemcpyDeviceToDevice);
+}
+
+static void *lock_pages(void *context, uint64_t bytes)
+{
+    void *base = NULL;
+    (void)context;
+    if (cudaHostAlloc(&base, bytes, cudaHostAllocPortable) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return NULL;
+    }
+    return base;
+}
+
+static void unlock_pages(void *context, void *base)
+{
+    (void)context;
+    (void)cudaFreeHost(base);
+}
+
+cebus_status cebus_cuda_start(cebus_device *device)
+{
+    size_t free = 0, total = 0;
+    cebus_cuda *cuda = &device->cuda;
+    device->pinned =
+        (cebus_cuda_pinned){.host = &cuda->host, .lock = lock_pages, .unlock = unlock_pages};
+    cebus_status status = make_context(device);
+    if (status == CEBUS_OK)
+        status = read_properties(cuda);
+    if (status == CEBUS_OK)
+        status = cebus_streams_init(&device->streams);
+    cuda->stream = device->streams.of[CEBUS_STREAM_COMPUTE].stream;
+    if (status == CEBUS_OK)
+        status = make_fault(cuda);
+    if (status == CEBUS_OK)
+        status = cebus_staging_init(&device->staging);
+    if (status == CEBUS_OK)
+        status = cebus_costs_init(&device->costs);
+    if (status == CEBUS_OK)
+        status = cebus_slab_init(&device->slab, cuda->ordinal, &cuda->host);
+    if (status == CEBUS_OK)
+        status = make_handles(cuda);
+    if (status != CEBUS_OK)
+        return status;
+    measure_link(device);
+    device->costs.bytes_per_us = device->copy_rate / 500000 + 1; /* each is read and written */
+    status = cebus_cuda_check(cudaMemGetInfo(&free, &total), op, "cudaMemGetInfo");
+    device->memory_bytes = free;
+    return status;
+}
+
+void cebus_cuda_stop(cebus_device *device)
+{
+    cebus_cuda *cuda = &device->cuda;
+    for (int i = 0; i < CEBUS_CUDA_CACHE_COUNT; i++) {
+        if (cuda->caches[i].destroy != NULL)
+            cuda->caches[i].destroy(cuda->caches[i].state);
+    }
+    if (cuda->dnn != NULL)
+        (void)cudnnDestroy(cuda->dnn);
+    if (cuda->blas != NULL)
+        (void)cublasLtDestroy(cuda->blas);
+    cebus_costs_deinit(&device->costs);
+    cebus_pinned_deinit(&device->pinned);
+    cebus_staging_deinit(&device->staging);
+    cebus_slab_release(&device->slab);
+    if (cuda->fault != NULL)
+        (void)cudaFreeHost(cuda->fault);
+    cebus_streams_deinit(&device->streams);
+}

@@ -1,0 +1,115 @@
+/**
+ * sweep.h: one pass over arrays of one shape, element by element: what unary, binary, cast and
+ * in-place kernels are made of. The counterpart of eager/device/cpu/sweep.h: an op gives formulas
+ * over numbers, the sweep brings strides, broadcasting, narrow types and 16-byte accesses.
+ *
+ * A formula is a struct
+ *
+ *     struct F {
+ *         typedef float lane;      what inputs are read as
+ *         typedef float result;    what the formula gives
+ *         enum { inputs = 2, bytes = 0 };   bit i of bytes: input i is a mask, read as 0 or 1
+ *         CEBUS_DEVICE float of(const float *v, cebus_sweep_numbers s);
+ *     };
+ *
+ * Each element is computed alone: bits depend on neither strides nor blocks.
+ */
+#ifndef CEBUS_EAGER_DEVICE_CUDA_SWEEP_H
+#define CEBUS_EAGER_DEVICE_CUDA_SWEEP_H
+
+#include "eager/device/cuda/walk.h"
+
+#define CEBUS_SWEEP_INPUTS 3
+
+/** What formulas read of the call's attributes. */
+typedef struct cebus_sweep_numbers {
+    double a, b;
+} cebus_sweep_numbers;
+
+typedef struct cebus_sweep {
+    cebus_walk walk; /**< of the output, then the inputs */
+    cebus_cells out, in[CEBUS_SWEEP_INPUTS];
+    cebus_sweep_numbers numbers;
+    int pack;
+} cebus_sweep;
+
+typedef void (*cebus_sweep_kernel)(cebus_sweep);
+
+/** Up to CEBUS_PACK elements that go on by the walk's steps. */
+template <class F>
+CEBUS_DEVICE void cebus_sweep_some(const cebus_sweep *p, const int64_t *at, int n)
+{
+    typename F::lane in[F::inputs][CEBUS_PACK] = {};
+    typename F::result out[CEBUS_PACK] = {};
+    CEBUS_UNROLL
+    for (int i = 0; i < F::inputs; i++) {
+        if (F::bytes >> i & 1) {
+            uint8_t mask[CEBUS_PACK] = {0};
+            cebus_lane<uint8_t>::load(mask, p->in[i], at[1 + i], p->walk.step[1 + i], n);
+            for (int k = 0; k < CEBUS_PACK; k++)
+                in[i][k] = mask[k] != 0;
+        } else {
+            cebus_lane<typename F::lane>::load(in[i], p->in[i], at[1 + i], p->walk.step[1 + i], n);
+        }
+    }
+    CEBUS_UNROLL
+    for (int k = 0; k < CEBUS_PACK; k++) {
+        if (k >= n)
+            break;
+        typename F::lane v[F::inputs];
+        CEBUS_UNROLL
+        for (int i = 0; i < F::inputs; i++)
+            v[i] = in[i][k];
+        out[k] = F::of(v, p->numbers);
+    }
+    cebus_lane<typename F::result>::store(out, p->out, at[0], p->walk.step[0], n);
+}
+
+template <class F> CEBUS_KERNEL cebus_sweep_run(const cebus_sweep p)
+{
+    int64_t at[1 + F::inputs], end = p.walk.numel;
+    for (int64_t i = cebus_grid_first() * p.pack; i < end; i += cebus_grid_step() * p.pack) {
+        int left = (int)(end - i < p.pack ? end - i : p.pack);
+        for (int64_t k = i; left > 0;) {
+            int64_t run = cebus_walk_locate<1 + F::inputs>(&p.walk, k, at);
+            int n = run < left ? (int)run : left;
+            cebus_sweep_some<F>(&p, at, n);
+            left -= n;
+            k += n;
+        }
+    }
+}
+
+/** The kernels of an op, by the lane of its inputs; NULL: inference refuses it. */
+typedef struct cebus_sweep_kernels {
+    cebus_sweep_kernel in[CEBUS_IN_COUNT];
+    uint32_t bytes; /**< as the formulas' */
+} cebus_sweep_kernels;
+
+/** Runs the sweep over the launch's inputs (broadcast to the output) into its output. */
+static inline cebus_status cebus_sweep_launch(const cebus_launch *launch, const char *op,
+                                              const cebus_sweep_kernels *kernels,
+                                              cebus_sweep_numbers numbers)
+{
+    const cebus_view *out = launch->out[0].view;
+    cebus_view wide[CEBUS_SWEEP_INPUTS];
+    const cebus_view *views[1 + CEBUS_SWEEP_INPUTS] = {out};
+    cebus_sweep p = {};
+    uint32_t first = 0;
+    while (first + 1 < launch->n_in && kernels->bytes >> first & 1)
+        first++;
+    for (uint32_t i = 0; i < launch->n_in; i++) {
+        wide[i] = cebus_view_as(launch->in[i].view, out);
+        views[1 + i] = &wide[i];
+        p.in[i] = cebus_cells_of(&launch->in[i]);
+    }
+    p.walk = cebus_walk_of(1 + (int)launch->n_in, views);
+    p.out = cebus_cells_of(&launch->out[0]);
+    p.numbers = numbers;
+    p.pack = cebus_walk_pack(p.walk.numel);
+    cebus_grid_run(launch, kernels->in[cebus_lane_number(launch->in[first].view->dtype)],
+                   cebus_grid_blocks((p.walk.numel + p.pack - 1) / p.pack), CEBUS_GRID_THREADS, p);
+    return cebus_cuda_launched(op);
+}
+
+#endif

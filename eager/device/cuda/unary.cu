@@ -1,0 +1,107 @@
+/* Functions of one number and their gradients (formulas: eager/device/elementwise.h). */
+#include "eager/device/cuda/families.h"
+#include "eager/device/cuda/sweep.h"
+#include "eager/device/elementwise.h"
+
+CEBUS_BEGIN_DECLS
+#include "eager/ops/unary.h"
+CEBUS_END_DECLS
+
+/* --- formulas ------------------------------------------------------------------------------ */
+
+/* A formula in x. */
+#define FORWARD(name, T, formula)                                                                  \
+    struct name {                                                                                  \
+        typedef T lane;                                                                            \
+        typedef T result;                                                                          \
+        enum {                                                                                     \
+            inputs = 1,                                                                            \
+            bytes = 0                                                                              \
+        };                                                                                         \
+        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
+        {                                                                                          \
+            T x = v[0];                                                                            \
+            (void)numbers;                                                                         \
+            return formula;                                                                        \
+        }                                                                                          \
+    };
+/* A formula in a gradient g and what was saved: x or y, whichever it reads. */
+#define BACKWARD(name, T, formula)                                                                 \
+    struct name {                                                                                  \
+        typedef T lane;                                                                            \
+        typedef T result;                                                                          \
+        enum {                                                                                     \
+            inputs = 2,                                                                            \
+            bytes = 0                                                                              \
+        };                                                                                         \
+        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
+        {                                                                                          \
+            T g = v[0];                                                                            \
+            [[maybe_unused]] T x = v[1], y = v[1];                                                 \
+            (void)numbers;                                                                         \
+            return formula;                                                                        \
+        }                                                                                          \
+    };
+
+#define FORMULAS(T, S, kind, saved, name, forward, backward)                                       \
+    FORWARD(name##_##S, T, forward)                                                                \
+    BACKWARD(name##_backward_##S, T, backward)
+CEBUS_UNARY_LIST(FORMULAS, float, f32)
+CEBUS_UNARY_LIST(FORMULAS, double, f64)
+
+#define FORMULA_I64(name, formula) FORWARD(name##_i64, int64_t, formula)
+CEBUS_UNARY_I64_LIST(FORMULA_I64)
+FORWARD(neg_f32, float, -x)
+FORWARD(neg_f64, double, -x)
+FORWARD(sign_f32, float, cebus_sign_f32(x))
+FORWARD(sign_f64, double, cebus_sign_f64(x))
+
+/* Numbers a and b are the bounds. */
+#define LOW(T) ((T)numbers.a)
+#define HIGH(T) ((T)numbers.b)
+#define OUTSIDE(T) ((x < LOW(T)) | (x > HIGH(T)))
+#define LOW_I64 cebus_i64_from_f64(ceil(numbers.a))
+#define HIGH_I64 cebus_i64_from_f64(floor(numbers.b))
+FORWARD(clamp_f32, float, CEBUS_CLAMPED(x, LOW(float), HIGH(float)))
+FORWARD(clamp_f64, double, CEBUS_CLAMPED(x, LOW(double), HIGH(double)))
+FORWARD(clamp_i64, int64_t, CEBUS_CLAMPED(x, LOW_I64, HIGH_I64))
+BACKWARD(clamp_backward_f32, float, OUTSIDE(float) ? 0.0F : g)
+BACKWARD(clamp_backward_f64, double, OUTSIDE(double) ? 0.0 : g)
+
+/* --- table --------------------------------------------------------------------------------- */
+
+#define FLOAT_KERNELS(name) cebus_sweep_run<name##_f32>, cebus_sweep_run<name##_f64>
+#define NUMBER_KERNELS(name) FLOAT_KERNELS(name), cebus_sweep_run<name##_i64>
+
+#define RUN(kind, name, numbers)                                                                   \
+    static cebus_status run_##name(const cebus_launch *launch)                                     \
+    {                                                                                              \
+        static const cebus_sweep_kernels kernels = {{kind##_KERNELS(name)}, 0};                    \
+        return cebus_sweep_launch(launch, #name, &kernels, numbers);                               \
+    }
+#define NOTHING (cebus_sweep_numbers{0, 0})
+#define RUNS(T, S, kind, saved, name, forward, backward)                                           \
+    RUN(kind, name, NOTHING)                                                                       \
+    RUN(FLOAT, name##_backward, NOTHING)
+CEBUS_UNARY_LIST(RUNS, , )
+RUN(NUMBER, neg, NOTHING)
+RUN(NUMBER, sign, NOTHING)
+
+static cebus_sweep_numbers bounds_of(const cebus_launch *launch)
+{
+    const cebus_clamp_attrs *attrs = (const cebus_clamp_attrs *)launch->attrs;
+    return {attrs->low, attrs->high};
+}
+RUN(NUMBER, clamp, bounds_of(launch))
+RUN(FLOAT, clamp_backward, bounds_of(launch))
+
+#define ENTRIES(T, S, kind, saved, name, forward, backward)                                        \
+    {#name, run_##name, NULL, NULL}, {#name "_backward", run_##name##_backward, NULL, NULL},
+const cebus_kernel cebus_cuda_unary_kernels[] = {
+    CEBUS_UNARY_LIST(ENTRIES, , ) /* */
+    {"neg", run_neg, NULL, NULL},
+    {"sign", run_sign, NULL, NULL},
+    {"clamp", run_clamp, NULL, NULL},
+    {"clamp_backward", run_clamp_backward, NULL, NULL},
+    {},
+};

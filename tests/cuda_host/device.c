@@ -1,0 +1,66 @@
+/* The device "cuda-host": the CPU's, but for the kernels of the CUDA plug-in. */
+#include <stdlib.h>
+
+#include "eager/device/cuda/families.h"
+#include "eager/device/device.h"
+#include "tests/cuda_host/blocks.h"
+#include "tests/support/cuda_host.h"
+
+/* What a workspace holds when a kernel gets it. */
+#define POISON 0xA5
+
+static cebus_status host_open(const cebus_device_options *options, cebus_device **out)
+{
+    const char *colon = strchr(options->name, ':');
+    int threads = colon != NULL ? atoi(colon + 1) : 1;
+    if (threads < 1 || threads > 512 || (threads & (threads - 1)) != 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "device cuda-host",
+                          "\"%s\": the threads of a block are a power of two up to 512",
+                          options->name);
+    cebus_device_options cpu = *options;
+    cpu.name = "cpu";
+    cebus_cuda_host_threads(threads);
+    return cebus_device_cpu.open(&cpu, out);
+}
+
+static const cebus_kernel *host_kernel_find(cebus_device *device, const char *op)
+{
+    const cebus_kernel *own = cebus_cuda_kernel_find(op);
+    return own != NULL ? own : cebus_device_cpu.kernel_find(device, op);
+}
+
+static cebus_status host_launch(cebus_device *device, const cebus_kernel *kernel,
+                                const cebus_launch *launch, uint64_t *out_ns)
+{
+    if (cebus_cuda_kernel_find(kernel->op) != kernel)
+        return cebus_device_cpu.launch(device, kernel, launch, out_ns);
+    cebus_cuda_fault fault = {0};
+    cebus_cuda cuda = {.fault = &fault};
+    cebus_launch own = *launch;
+    uint64_t start = cebus_device_cpu.clock(device, CEBUS_STREAM_COMPUTE);
+    own.device = &cuda;
+    if (own.workspace_bytes > 0)
+        memset(own.workspace, POISON, own.workspace_bytes);
+    cebus_status status = kernel->run(&own);
+    if (status == CEBUS_OK && fault.op != 0)
+        status = cebus_cuda_fault_fail(&fault);
+    *out_ns = cebus_device_cpu.clock(device, CEBUS_STREAM_COMPUTE) - start;
+    return status;
+}
+
+cebus_status cebus_cuda_launched(const char *op)
+{
+    (void)op;
+    return CEBUS_OK;
+}
+
+bool cebus_cuda_host_register(void)
+{
+    static cebus_device_ops ops;
+    ops = cebus_device_cpu;
+    ops.name = "cuda-host";
+    ops.open = host_open;
+    ops.kernel_find = host_kernel_find;
+    ops.launch = host_launch;
+    return cebus_device_register(&ops);
+}
