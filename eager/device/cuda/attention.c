@@ -1,0 +1,476 @@
+/*
+ * attention.c: scaled dot-product attention, forward and backward: products by cuBLASLt, and rows
+ * of scores by our own kernels (scores.cu), for as many matrices at a time as a bounded buffer of
+ * scores holds (cut.h); of a matrix that is too large, for a block of rows at a time. Blocks follow
+ * each other on the stream, so that the gradients of k and v are summed in one order.
+ *
+ * cuDNN's fused attention takes f16 and bf16 alone, this op f32 and f64 alone.
+ */
+#include "eager/ops/attention.h"
+
+#include "eager/device/cuda/blas.h"
+#include "eager/device/cuda/copy.h"
+#include "eager/device/cuda/cut.h"
+#include "eager/device/cuda/families.h"
+#include "eager/device/cuda/scores.h"
+
+/* Elements of a buffer of scores: 64 MiB of f32, about what the second-level cache and a wave of
+ * blocks are worth. */
+#define BUFFER_SCORES (INT64_C(16) << 20)
+/* Rows of scores begin at multiples of this, so that products load them at once. */
+#define ROW_ELEMENTS 8
+
+/* Inputs that products read; the others only have strides. */
+static const int factors[] = {CEBUS_ATTENTION_Q, CEBUS_ATTENTION_K, CEBUS_ATTENTION_V,
+                              CEBUS_ATTENTION_GRAD};
+
+typedef struct job {
+    const cebus_launch *launch;
+    const cebus_attention_attrs *attrs;
+    const char *op;
+    bool is_backward;
+    bool plans; /* nothing runs yet: what products will take is found out */
+    cebus_dtype dtype;
+    int64_t size;                              /* of an element */
+    int64_t length, columns, features, values; /* L, S, E, D */
+    int ndim;                                  /* of the batch */
+    int64_t shape[CEBUS_MAX_DIMS], count, ld;
+    cebus_cuda_operand in[CEBUS_ATTENTION_INPUTS];
+    cebus_cuda_operand out[CEBUS_ATTENTION_MASK + 1];
+    cebus_cuda_cut cut;
+    char *weights, *grads; /* scores */
+    char *workspace;       /* of the products */
+    uint64_t product_bytes;
+} job;
+
+/* Rows [first, first + rows) of the scores of a chunk. */
+typedef struct block {
+    job *j;
+    cebus_cuda_chunk chunk;
+    int64_t first, rows;
+    bool is_first; /* of its matrices */
+    cebus_cuda_operand weights, grads;
+} block;
+
+/* ---- plan -------------------------------------------------------------------------------- */
+
+static void plan_sizes(job *j)
+{
+    const cebus_launch *launch = j->launch;
+    const cebus_view *lse =
+        j->is_backward ? launch->in[CEBUS_ATTENTION_LSE].view : launch->out[1].view;
+    const cebus_view *k = launch->in[CEBUS_ATTENTION_K].view;
+    const cebus_view *v = launch->in[CEBUS_ATTENTION_V].view;
+    j->dtype = lse->dtype;
+    j->size = (int64_t)cebus_dtype_size(lse->dtype);
+    j->ndim = lse->ndim - 1;
+    j->count = 1;
+    for (int i = 0; i < j->ndim; i++)
+        j->count *= j->shape[i] = lse->shape[i];
+    j->length = lse->shape[j->ndim];
+    j->columns = k->shape[k->ndim - 2];
+    j->features = k->shape[k->ndim - 1];
+    j->values = v->shape[v->ndim - 1];
+    j->ld = (j->columns + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
+}
+
+/* A mask as it is read for the scores: repeated where it has one row, column or matrix. */
+static cebus_cuda_operand over_scores(const job *j, const cebus_array *mask)
+{
+    int64_t shape[CEBUS_MAX_DIMS];
+    cebus_view view;
+    memcpy(shape, j->shape, sizeof shape);
+    shape[j->ndim] = j->length;
+    shape[j->ndim + 1] = j->columns;
+    cebus_view_expand(mask->view, j->ndim + 2, shape, &view);
+    const cebus_array expanded = {.data = mask->data, .view = &view};
+    return cebus_cuda_operand_describe(&expanded, j->ndim);
+}
+
+/* Chunks and blocks begin anywhere in the batch: what all of them are aligned to. */
+static void settle_alignment(const job *j, cebus_cuda_operand *o)
+{
+    for (int i = 0; i <= j->ndim; i++) {
+        const int64_t stride = i < j->ndim ? o->batch_stride[i]
+                                           : (j->cut.blocks > 1 ? j->cut.rows * o->row_stride : 0);
+        const int64_t align = cebus_cuda_alignment(stride, j->size);
+        o->align = align < o->align ? align : o->align;
+    }
+}
+
+static void plan_operands(job *j, cebus_cuda_scratch *scratch)
+{
+    const cebus_launch *launch = j->launch;
+    for (int i = 0; i < (j->is_backward ? 4 : 3); i++) {
+        cebus_cuda_operand *o = &j->in[factors[i]];
+        *o = cebus_cuda_operand_describe(&launch->in[factors[i]], j->ndim);
+        cebus_cuda_operand_settle(o, &launch->in[factors[i]], j->ndim, scratch);
+        settle_alignment(j, o);
+    }
+    if (j->attrs->has_mask)
+        j->in[CEBUS_ATTENTION_MASK] = over_scores(j, &launch->in[CEBUS_ATTENTION_MASK]);
+    if (j->attrs->has_keep)
+        j->in[CEBUS_ATTENTION_KEEP] = over_scores(j, &launch->in[CEBUS_ATTENTION_KEEP]);
+    if (j->is_backward)
+        j->in[CEBUS_ATTENTION_OUT] =
+            cebus_cuda_operand_describe(&launch->in[CEBUS_ATTENTION_OUT], j->ndim);
+    for (uint32_t i = 0; i < (j->is_backward ? launch->n_out : 1); i++) {
+        j->out[i] = cebus_cuda_operand_describe(&launch->out[i], j->ndim);
+        settle_alignment(j, &j->out[i]);
+    }
+}
+
+static cebus_status visit(job *j);
+
+/* Every product runs, but for its launch, to learn how much workspace it takes. */
+static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
+{
+    j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, j->ld, BUFFER_SCORES);
+    plan_operands(j, scratch);
+    const uint64_t bytes =
+        (uint64_t)(cebus_cuda_cut_matrices(&j->cut) * j->cut.rows * j->ld * j->size);
+    j->weights = cebus_cuda_scratch_take(scratch, bytes);
+    if (j->is_backward)
+        j->grads = cebus_cuda_scratch_take(scratch, bytes);
+    j->plans = true;
+    cebus_status status = visit(j);
+    j->plans = false;
+    j->workspace = cebus_cuda_scratch_take(scratch, j->product_bytes);
+    return status;
+}
+
+/* ---- products ---------------------------------------------------------------------------- */
+
+static char *moved(const job *j, char *data, int64_t elements)
+{
+    return data ? data + elements * j->size : NULL; /* there are no addresses while planning */
+}
+
+/* The chunk's matrices of an operand, from `row` on. */
+static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand, int64_t row)
+{
+    const job *j = b->j;
+    cebus_cuda_operand o = *operand;
+    int64_t offset = row * o.row_stride, index = b->chunk.first;
+    for (int i = j->ndim - 1; i >= 0; i--) {
+        offset += index % j->shape[i] * operand->batch_stride[i];
+        index /= j->shape[i];
+    }
+    o.data = moved(j, o.data, offset);
+    for (int i = 0; i < b->chunk.ndim; i++)
+        o.batch_stride[i] = operand->batch_stride[b->chunk.from + i];
+    return o;
+}
+
+/* Its rows of those that go along with the scores' rows. */
+static cebus_cuda_operand rows_of(const block *b, const cebus_cuda_operand *operand)
+{
+    cebus_cuda_operand o = part(b, operand, b->first);
+    o.rows = b->rows;
+    return o;
+}
+
+static cebus_cuda_operand input(const block *b, int which)
+{
+    const bool along = which == CEBUS_ATTENTION_Q || which == CEBUS_ATTENTION_GRAD;
+    return along ? rows_of(b, &b->j->in[which]) : part(b, &b->j->in[which], 0);
+}
+
+static cebus_cuda_operand turn(cebus_cuda_operand operand)
+{
+    return cebus_cuda_operand_transpose(&operand);
+}
+
+static cebus_cuda_operand scores_in(const block *b, char *buffer)
+{
+    cebus_cuda_operand o = {.data = buffer,
+                            .rows = b->rows,
+                            .cols = b->j->columns,
+                            .row_stride = b->j->ld,
+                            .col_stride = 1,
+                            .align = CEBUS_CUDA_USEFUL_ALIGNMENT};
+    int64_t stride = b->rows * b->j->ld;
+    for (int i = b->chunk.ndim - 1; i >= 0; i--) {
+        o.batch_stride[i] = stride;
+        stride *= b->chunk.shape[i];
+    }
+    return o;
+}
+
+static cebus_status multiply_parts(job *j, const cebus_cuda_product *product, double alpha,
+                                   const void *const *data)
+{
+    cebus_cuda *cuda = cebus_cuda_of(j->launch);
+    cebus_cuda_blas_info info;
+    if (!j->plans) {
+        const cebus_cuda_blas_batch batch = {.product = product,
+                                             .alpha = alpha,
+                                             .a = data[0],
+                                             .b = data[1],
+                                             .c = (void *)data[2],
+                                             .workspace = j->workspace};
+        return cebus_cuda_blas_run_all(cuda, j->op, &batch);
+    }
+    cebus_status status = cebus_cuda_blas_query(cuda, j->op, &product->gemm, &info);
+    if (info.workspace > j->product_bytes)
+        j->product_bytes = info.workspace;
+    return status;
+}
+
+typedef struct sum {
+    double alpha;
+    bool accumulate;
+} sum;
+
+static cebus_status clear_scores(const block *b, void *buffer)
+{
+    const job *j = b->j;
+    const int64_t numel = b->chunk.matrices * b->rows * j->ld;
+    cebus_view view;
+    cebus_view_contiguous(&view, j->dtype, 1, &numel);
+    const cebus_array all = {.data = buffer, .view = &view};
+    if (j->plans)
+        return CEBUS_OK;
+    cebus_cuda_fill(j->launch, &all, 0);
+    return cebus_cuda_launched(j->op);
+}
+
+/* c = alpha a b (+ c). A sum of nothing is one of scores, whose rows lie in a buffer. */
+static cebus_status multiply(const block *b, cebus_cuda_operand left, cebus_cuda_operand right,
+                             cebus_cuda_operand result, sum how)
+{
+    job *j = b->j;
+    cebus_cuda_factors f = {.dtype = j->dtype, .ndim = b->chunk.ndim, .c = result};
+    cebus_cuda_product product;
+    if (result.rows == 0 || result.cols == 0)
+        return CEBUS_OK;
+    if (left.cols == 0)
+        return clear_scores(b, result.data);
+    memcpy(f.shape, b->chunk.shape, sizeof f.shape);
+    cebus_cuda_product_init(&product, &f, &left, &right);
+    product.gemm.tf32 = j->dtype == CEBUS_F32 && cebus_cuda_of(j->launch)->tf32;
+    product.gemm.accumulate = how.accumulate;
+    const void *const data[] = {left.data, right.data, result.data};
+    return multiply_parts(j, &product, how.alpha, data);
+}
+
+/* ---- rows of scores ---------------------------------------------------------------------- */
+
+static cebus_cuda_matrices matrices_of(const cebus_cuda_operand *o)
+{
+    cebus_cuda_matrices m = {.data = o->data, .row = o->row_stride, .col = o->col_stride};
+    memcpy(m.batch, o->batch_stride, sizeof m.batch);
+    return m;
+}
+
+static cebus_cuda_scores scores_of(const block *b)
+{
+    const job *j = b->j;
+    const cebus_launch *launch = j->launch;
+    cebus_cuda_scores s = {.dtype = j->dtype, .ndim = j->ndim};
+    memcpy(s.shape, j->shape, sizeof s.shape);
+    s.first_matrix = b->chunk.first;
+    s.matrices = b->chunk.matrices;
+    s.first_row = b->first;
+    s.rows = b->rows;
+    s.length = j->length;
+    s.columns = j->columns;
+    s.values = j->values;
+    s.weights = j->weights;
+    s.grads = j->grads;
+    s.ld = j->ld;
+    s.is_causal = j->attrs->is_causal;
+    s.keep_scale = j->attrs->keep_scale;
+    if (j->attrs->has_mask) {
+        s.mask = matrices_of(&j->in[CEBUS_ATTENTION_MASK]);
+        s.mask_is_bool = launch->in[CEBUS_ATTENTION_MASK].view->dtype == CEBUS_BOOL;
+    }
+    if (j->attrs->has_keep)
+        s.keep = matrices_of(&j->in[CEBUS_ATTENTION_KEEP]);
+    return s;
+}
+
+static bool wanted(const job *j, uint32_t output)
+{
+    return output < j->launch->n_out && (j->plans || j->launch->out[output].data != NULL);
+}
+
+static cebus_status multiply_scores(const block *b)
+{
+    return multiply(b, input(b, CEBUS_ATTENTION_Q), turn(input(b, CEBUS_ATTENTION_K)), b->weights,
+                    (sum){b->j->attrs->scale, false});
+}
+
+/* ---- forward ----------------------------------------------------------------------------- */
+
+static cebus_status soften(const block *b)
+{
+    if (b->j->plans)
+        return CEBUS_OK;
+    cebus_cuda_scores s = scores_of(b);
+    s.lse = b->j->launch->out[1].data;
+    return cebus_cuda_scores_soften(b->j->launch, b->j->op, &s);
+}
+
+static cebus_status forward_block(const block *b)
+{
+    cebus_status status = multiply_scores(b);
+    if (status == CEBUS_OK)
+        status = soften(b);
+    if (status == CEBUS_OK && wanted(b->j, 0))
+        status = multiply(b, b->weights, input(b, CEBUS_ATTENTION_V), rows_of(b, &b->j->out[0]),
+                          (sum){1, false});
+    return status;
+}
+
+/* ---- backward ---------------------------------------------------------------------------- */
+
+static cebus_status differentiate(const block *b)
+{
+    const job *j = b->j;
+    if (j->plans)
+        return CEBUS_OK;
+    cebus_cuda_scores s = scores_of(b);
+    s.lse = j->launch->in[CEBUS_ATTENTION_LSE].data;
+    s.out = matrices_of(&j->in[CEBUS_ATTENTION_OUT]);
+    s.grad = matrices_of(&j->in[CEBUS_ATTENTION_GRAD]);
+    if (wanted(j, CEBUS_ATTENTION_MASK))
+        s.mask_grad = j->launch->out[CEBUS_ATTENTION_MASK].data;
+    return cebus_cuda_scores_backward(j->launch, j->op, &s);
+}
+
+static cebus_status backward_block(const block *b)
+{
+    job *j = b->j;
+    const double scale = j->attrs->scale, keep = j->attrs->keep_scale;
+    const cebus_cuda_operand grad = input(b, CEBUS_ATTENTION_GRAD);
+    cebus_status status = multiply_scores(b);
+    if (status == CEBUS_OK)
+        status = multiply(b, grad, turn(input(b, CEBUS_ATTENTION_V)), b->grads, (sum){1, false});
+    if (status == CEBUS_OK)
+        status = differentiate(b);
+    if (status == CEBUS_OK && wanted(j, CEBUS_ATTENTION_Q))
+        status = multiply(b, b->grads, input(b, CEBUS_ATTENTION_K),
+                          rows_of(b, &j->out[CEBUS_ATTENTION_Q]), (sum){scale, false});
+    if (status == CEBUS_OK && wanted(j, CEBUS_ATTENTION_K))
+        status = multiply(b, turn(b->grads), input(b, CEBUS_ATTENTION_Q),
+                          part(b, &j->out[CEBUS_ATTENTION_K], 0), (sum){scale, !b->is_first});
+    if (status == CEBUS_OK && wanted(j, CEBUS_ATTENTION_V))
+        status = multiply(b, turn(b->weights), grad, part(b, &j->out[CEBUS_ATTENTION_V], 0),
+                          (sum){keep, !b->is_first});
+    return status;
+}
+
+/* ---- walk -------------------------------------------------------------------------------- */
+
+static cebus_status visit_block(job *j, int64_t chunk, int64_t index)
+{
+    block b = {.j = j, .chunk = cebus_cuda_cut_chunk(&j->cut, chunk)};
+    b.first = index * j->cut.rows;
+    b.rows = cebus_cuda_cut_rows(&j->cut, index);
+    b.is_first = index == 0;
+    b.weights = scores_in(&b, j->weights);
+    b.grads = scores_in(&b, j->grads);
+    return j->is_backward ? backward_block(&b) : forward_block(&b);
+}
+
+/* All blocks; while planning only those that differ in size or in what they accumulate: the first
+ * two and the last of the first and of the last chunk. */
+static cebus_status visit(job *j)
+{
+    cebus_status status = CEBUS_OK;
+    for (int64_t chunk = 0; chunk < j->cut.chunks; chunk++) {
+        if (j->plans && chunk > 0 && chunk + 1 < j->cut.chunks)
+            chunk = j->cut.chunks - 1;
+        for (int64_t i = 0; i < j->cut.blocks && status == CEBUS_OK; i++) {
+            if (j->plans && i > 1 && i + 1 < j->cut.blocks)
+                i = j->cut.blocks - 1;
+            status = visit_block(j, chunk, i);
+        }
+    }
+    return status;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------- */
+
+static void init(job *j, const cebus_launch *launch)
+{
+    *j = (job){.launch = launch, .attrs = launch->attrs};
+    j->is_backward = launch->n_in > CEBUS_ATTENTION_GRAD;
+    j->op =
+        j->is_backward ? "scaled_dot_product_attention_backward" : "scaled_dot_product_attention";
+    plan_sizes(j);
+}
+
+static bool is_empty(const job *j)
+{
+    return j->count == 0 || j->length == 0 || j->columns == 0;
+}
+
+/* Every element of an output := value. */
+static void fill(const job *j, uint32_t output, double value)
+{
+    const cebus_array *out = &j->launch->out[output];
+    if (wanted(j, output) && cebus_view_numel(out->view) > 0)
+        cebus_cuda_fill(j->launch, out, cebus_cuda_encode(out->view->dtype, value));
+}
+
+/* No scores: sums of nothing are zero, and their logarithm's place says that nothing was seen. */
+static cebus_status run_empty(const job *j)
+{
+    fill(j, 0, 0);
+    fill(j, 1, j->is_backward ? 0 : (double)INFINITY);
+    for (uint32_t i = 2; i < j->launch->n_out; i++)
+        fill(j, i, 0);
+    return cebus_cuda_launched(j->op);
+}
+
+static void copy_inputs(const job *j)
+{
+    for (int i = 0; i < (j->is_backward ? 4 : 3); i++) {
+        const cebus_array *from = &j->launch->in[factors[i]];
+        cebus_view dense;
+        if (!j->in[factors[i]].copied)
+            continue;
+        cebus_view_contiguous(&dense, from->view->dtype, from->view->ndim, from->view->shape);
+        const cebus_array to = {.data = j->in[factors[i]].data, .view = &dense};
+        cebus_cuda_copy(j->launch, &to, from);
+    }
+}
+
+static uint64_t workspace(const cebus_launch *launch)
+{
+    job j;
+    cebus_cuda_scratch scratch = {0};
+    init(&j, launch);
+    if (is_empty(&j) || plan(&j, &scratch) != CEBUS_OK)
+        return 0; /* what fails here is reported by the run */
+    return scratch.bytes;
+}
+
+static cebus_status run(const cebus_launch *launch)
+{
+    job j;
+    cebus_cuda_scratch scratch = {.base = launch->workspace};
+    init(&j, launch);
+    if (j.dtype != CEBUS_F32 && j.dtype != CEBUS_F64)
+        return cebus_fail(CEBUS_UNSUPPORTED, j.op, "takes f32 or f64 on cuda, got %s: cast it",
+                          cebus_dtype_name(j.dtype));
+    if (is_empty(&j))
+        return run_empty(&j);
+    cebus_status status = plan(&j, &scratch);
+    if (status != CEBUS_OK)
+        return status;
+    if (scratch.bytes > launch->workspace_bytes)
+        return cebus_fail(CEBUS_DEVICE_ERROR, j.op,
+                          "host memory ran out while its workspace was measured: try again");
+    copy_inputs(&j);
+    status = cebus_cuda_launched(j.op);
+    return status == CEBUS_OK ? visit(&j) : status;
+}
+
+const cebus_kernel cebus_cuda_attention_kernels[] = {
+    {"scaled_dot_product_attention", run, workspace, NULL},
+    {"scaled_dot_product_attention_backward", run, workspace, NULL},
+    {NULL, NULL, NULL, NULL},
+};

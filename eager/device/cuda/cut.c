@@ -1,0 +1,72 @@
+#include "eager/device/cuda/cut.h"
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t parts(int64_t length, int64_t part)
+{
+    return (length + part - 1) / part;
+}
+
+/* `part` of `length`, made as even as the same number of parts allows. */
+static int64_t even(int64_t length, int64_t part)
+{
+    return parts(length, parts(length, part));
+}
+
+cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length, int64_t row,
+                                 int64_t bound)
+{
+    cebus_cuda_cut cut = {.ndim = ndim, .length = length, .inner = 1, .chunks = 1};
+    const int64_t most = bound / row / length; /* matrices */
+    for (int i = 0; i < ndim; i++)
+        cut.shape[i] = shape[i];
+    cut.rows = most > 0 ? length : even(length, larger(1, smaller(length, bound / row)));
+    cut.blocks = parts(length, cut.rows);
+    cut.dim = ndim - 1;
+    while (cut.dim >= 0 && cut.inner * shape[cut.dim] <= most)
+        cut.inner *= shape[cut.dim--];
+    if (cut.dim < 0)
+        return cut;
+    cut.step = even(shape[cut.dim], larger(1, most / cut.inner));
+    cut.chunks = parts(shape[cut.dim], cut.step);
+    for (int i = 0; i < cut.dim; i++)
+        cut.chunks *= shape[i];
+    return cut;
+}
+
+cebus_cuda_chunk cebus_cuda_cut_chunk(const cebus_cuda_cut *cut, int64_t index)
+{
+    cebus_cuda_chunk chunk = {.from = larger(0, cut->dim)};
+    int64_t length = 1, begin = 0;
+    chunk.ndim = cut->ndim - chunk.from;
+    for (int i = 0; i < chunk.ndim; i++)
+        chunk.shape[i] = cut->shape[chunk.from + i];
+    if (cut->dim >= 0) {
+        const int64_t ranges = parts(cut->shape[cut->dim], cut->step);
+        begin = index % ranges * cut->step;
+        length = smaller(cut->step, cut->shape[cut->dim] - begin);
+        begin += index / ranges * cut->shape[cut->dim];
+        chunk.shape[0] = length;
+    }
+    chunk.first = begin * cut->inner;
+    chunk.matrices = length * cut->inner;
+    return chunk;
+}
+
+int64_t cebus_cuda_cut_matrices(const cebus_cuda_cut *cut)
+{
+    return cut->dim < 0 ? cut->inner : cut->step * cut->inner;
+}
+
+int64_t cebus_cuda_cut_rows(const cebus_cuda_cut *cut, int64_t index)
+{
+    return smaller(cut->rows, cut->length - index * cut->rows);
+}

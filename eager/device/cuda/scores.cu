@@ -1,0 +1,178 @@
+#include "eager/device/cuda/scores.h"
+
+#include "eager/device/cuda/grid.h"
+#include "eager/device/scalar.h"
+
+/* ---- arithmetic of the two types --------------------------------------------------------- */
+
+CEBUS_DEVICE float exp_of(float x)
+{
+    return cebus_exp_f32(x);
+}
+
+CEBUS_DEVICE double exp_of(double x)
+{
+    return cebus_exp_f64(x);
+}
+
+struct largest {
+    template <class T> CEBUS_DEVICE void merge(T *into, T later)
+    {
+        *into = later > *into ? later : *into;
+    }
+};
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* A row of the block, and where it is in the whole. */
+typedef struct score_row {
+    int64_t matrix, row; /* of the batch; of the matrix */
+    int64_t at;          /* of its scores */
+    int64_t visible;     /* columns it sees */
+    int64_t mask, keep;  /* its first element there */
+} score_row;
+
+CEBUS_DEVICE int64_t row_of(const cebus_cuda_scores *p, const cebus_cuda_matrices *m,
+                            int64_t matrix, int64_t row)
+{
+    int64_t offset = row * m->row;
+    for (int i = p->ndim - 1; i >= 0; i--) {
+        offset += matrix % p->shape[i] * m->batch[i];
+        matrix /= p->shape[i];
+    }
+    return offset;
+}
+
+CEBUS_DEVICE score_row row_find(const cebus_cuda_scores *p, int64_t number)
+{
+    score_row r = {};
+    r.matrix = p->first_matrix + number / p->rows;
+    r.row = p->first_row + number % p->rows;
+    r.at = number * p->ld;
+    r.visible = p->columns;
+    if (p->is_causal && r.row + 1 < p->columns)
+        r.visible = r.row + 1;
+    if (p->mask.data)
+        r.mask = row_of(p, &p->mask, r.matrix, r.row);
+    if (p->keep.data)
+        r.keep = row_of(p, &p->keep, r.matrix, r.row);
+    return r;
+}
+
+/* A visible score under the mask. */
+template <class T>
+CEBUS_DEVICE T score_of(const cebus_cuda_scores *p, const score_row *r, const T *row, int64_t j)
+{
+    if (!p->mask.data)
+        return row[j];
+    const int64_t at = r->mask + j * p->mask.col;
+    if (!p->mask_is_bool)
+        return row[j] + ((const T *)p->mask.data)[at];
+    return ((const uint8_t *)p->mask.data)[at] ? row[j] : (T)-INFINITY;
+}
+
+CEBUS_DEVICE bool is_kept(const cebus_cuda_scores *p, const score_row *r, int64_t j)
+{
+    return !p->keep.data || ((const uint8_t *)p->keep.data)[r->keep + j * p->keep.col];
+}
+
+/* ---- forward ----------------------------------------------------------------------------- */
+
+template <class T> CEBUS_DEVICE void soften_row(const cebus_cuda_scores *p, int64_t number)
+{
+    const score_row r = row_find(p, number);
+    const int first = cebus_thread(), step = cebus_threads();
+    T *row = (T *)p->weights + r.at;
+    T top = (T)-INFINITY, sum = 0;
+    for (int64_t j = first; j < r.visible; j += step) {
+        const T score = score_of(p, &r, row, j);
+        top = score > top ? score : top;
+    }
+    top = cebus_block_fold<largest, T>(top);
+    const T shift = top > (T)-INFINITY ? top : (T)0;
+    for (int64_t j = first; j < r.visible; j += step) {
+        row[j] = exp_of(score_of(p, &r, row, j) - shift);
+        sum += row[j];
+    }
+    sum = cebus_block_fold<cebus_adds, T>(sum);
+    const T factor = sum == 0 ? (T)0 : (T)p->keep_scale / sum;
+    for (int64_t j = first; j < r.visible; j += step)
+        row[j] = is_kept(p, &r, j) ? row[j] * factor : (T)0;
+    for (int64_t j = r.visible + first; j < p->columns; j += step)
+        row[j] = 0;
+    if (p->lse && first == 0)
+        ((T *)p->lse)[r.matrix * p->length + r.row] =
+            sum == 0 ? (T)INFINITY : (T)((double)shift + log((double)sum));
+}
+
+template <class T> CEBUS_KERNEL soften_kernel(const cebus_cuda_scores p)
+{
+    for (int64_t i = cebus_block(); i < p.matrices * p.rows; i += cebus_blocks())
+        soften_row<T>(&p, i);
+}
+
+/* ---- backward ---------------------------------------------------------------------------- */
+
+/* The sum of a row's weights times their gradients, which is also that of the result and its
+ * gradient (FlashAttention, appendix B.2). */
+template <class T> CEBUS_DEVICE T delta_of(const cebus_cuda_scores *p, const score_row *r)
+{
+    const T *out = (const T *)p->out.data + row_of(p, &p->out, r->matrix, r->row);
+    const T *grad = (const T *)p->grad.data + row_of(p, &p->grad, r->matrix, r->row);
+    T sum = 0;
+    for (int64_t j = cebus_thread(); j < p->values; j += cebus_threads())
+        sum += out[j * p->out.col] * grad[j * p->grad.col];
+    return cebus_block_fold<cebus_adds, T>(sum);
+}
+
+template <class T> CEBUS_DEVICE void backward_row(const cebus_cuda_scores *p, int64_t number)
+{
+    const score_row r = row_find(p, number);
+    const int64_t place = r.matrix * p->length + r.row;
+    const T delta = delta_of<T>(p, &r), lse = ((const T *)p->lse)[place];
+    T *weights = (T *)p->weights + r.at, *grads = (T *)p->grads + r.at;
+    T *mask_grad = p->mask_grad ? (T *)p->mask_grad + place * p->columns : NULL;
+    for (int64_t j = cebus_thread(); j < p->columns; j += cebus_threads()) {
+        T weight = 0, grad = 0, kept = 0;
+        if (j < r.visible) {
+            weight = exp_of(score_of(p, &r, weights, j) - lse);
+            kept = is_kept(p, &r, j) ? grads[j] : (T)0;
+            grad = weight * ((T)p->keep_scale * kept - delta);
+            weight = is_kept(p, &r, j) ? weight : (T)0;
+        }
+        weights[j] = weight;
+        grads[j] = grad;
+        if (mask_grad)
+            mask_grad[j] = grad;
+    }
+}
+
+template <class T> CEBUS_KERNEL backward_kernel(const cebus_cuda_scores p)
+{
+    for (int64_t i = cebus_block(); i < p.matrices * p.rows; i += cebus_blocks())
+        backward_row<T>(&p, i);
+}
+
+/* ---- entries ----------------------------------------------------------------------------- */
+
+static cebus_status run(const cebus_launch *launch, const char *op, const cebus_cuda_scores *p,
+                        void (*kernel)(cebus_cuda_scores))
+{
+    cebus_grid_run(launch, kernel, cebus_grid_teams(p->matrices * p->rows),
+                   cebus_grid_team(p->columns), *p);
+    return cebus_cuda_launched(op);
+}
+
+cebus_status cebus_cuda_scores_soften(const cebus_launch *launch, const char *op,
+                                      const cebus_cuda_scores *p)
+{
+    return run(launch, op, p,
+               p->dtype == CEBUS_F64 ? soften_kernel<double> : soften_kernel<float>);
+}
+
+cebus_status cebus_cuda_scores_backward(const cebus_launch *launch, const char *op,
+                                        const cebus_cuda_scores *p)
+{
+    return run(launch, op, p,
+               p->dtype == CEBUS_F64 ? backward_kernel<double> : backward_kernel<float>);
+}

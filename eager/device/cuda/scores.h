@@ -1,0 +1,49 @@
+/**
+ * scores.h: rows of attention scores, the arithmetic between the matrix products: the counterpart
+ * of eager/device/cpu/scores.h. A block of threads takes a row; sums run in a tree that the row's
+ * length alone sets.
+ */
+#ifndef CEBUS_EAGER_DEVICE_CUDA_SCORES_H
+#define CEBUS_EAGER_DEVICE_CUDA_SCORES_H
+
+#include "eager/device/cuda/cuda.h"
+
+CEBUS_BEGIN_DECLS
+
+/** Matrices of a batch, elements read or written by strides; `data` NULL: absent. */
+typedef struct cebus_cuda_matrices {
+    void *data;
+    int64_t batch[CEBUS_MAX_DIMS], row, col;
+} cebus_cuda_matrices;
+
+/** Rows [first_row, first_row + rows) of matrices [first_matrix, first_matrix + matrices). */
+typedef struct cebus_cuda_scores {
+    cebus_dtype dtype; /**< f32 or f64, of everything but masks */
+    int ndim;          /**< of the batch */
+    int64_t shape[CEBUS_MAX_DIMS];
+    int64_t first_matrix, matrices, first_row, rows;
+    int64_t length, columns; /**< of a whole matrix: L, S */
+    int64_t values;          /**< columns of out: D */
+    void *weights, *grads;   /**< [matrices, rows, ld] */
+    int64_t ld;
+    bool is_causal;
+    bool mask_is_bool;              /**< the mask is u8: hidden where 0; else it is added */
+    cebus_cuda_matrices mask, keep; /**< keep: u8, the weight stays where it is not 0 */
+    cebus_cuda_matrices out, grad;  /**< backward */
+    double keep_scale;              /**< what kept weights are multiplied by */
+    void *lse;                      /**< [.., L]; may be NULL forward */
+    void *mask_grad;                /**< [.., L, S], backward; may be NULL */
+} cebus_cuda_scores;
+
+/** weights: scores -> what v is multiplied by; writes lse, infinity where a row sees nothing. */
+cebus_status cebus_cuda_scores_soften(const cebus_launch *launch, const char *op,
+                                      const cebus_cuda_scores *scores);
+
+/** weights: scores -> kept weights, not yet scaled; grads: of weights -> of scores; writes
+ * mask_grad. */
+cebus_status cebus_cuda_scores_backward(const cebus_launch *launch, const char *op,
+                                        const cebus_cuda_scores *scores);
+
+CEBUS_END_DECLS
+
+#endif
