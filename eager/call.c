@@ -381,8 +381,7 @@ static cebus_status execute(frame *f)
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_CALLED, .op = f->op->name, .ns = ns});
     for (uint32_t j = 0; j < f->spec->n_out; j++)
         bytes += f->out[j]->value.bytes;
-    if (bytes > 0)
-        f->entry->zone = (uint8_t)cebus_density_classify(&rt->density, ns, bytes);
+    cebus_op_entry_learn(rt, f->entry, ns, bytes);
     return CEBUS_OK;
 }
 

@@ -46,6 +46,8 @@ cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes)
     cebus_gather gather = {0};
     cebus_status status = CEBUS_OK;
     uint64_t before = rt->stats.moved_bytes;
+    if (!rt->arena.layout->moves)
+        return CEBUS_OK;
     rt->stats.compactions++;
     if (bytes != UINT64_MAX)
         (void)cebus_gather_find(&rt->arena, cebus_arena_rounded(&rt->arena, bytes), &gather);

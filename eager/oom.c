@@ -31,7 +31,7 @@ static void append_classes(cebus_runtime *rt, text *out)
     uint64_t bytes[CEBUS_ZONE_COUNT] = {0}, leaves = 0, workspace = 0;
     for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
         const cebus_candidate *candidate = block->owner;
-        if (block->state == CEBUS_BLOCK_FREE)
+        if (block->state == CEBUS_BLOCK_FREE || block->unmapped)
             continue;
         if (candidate == NULL)
             workspace += block->bytes;
@@ -89,7 +89,7 @@ cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
     if (rt->trial > 0)
         return CEBUS_OUT_OF_MEMORY;
     text out = {rt->oom_report, sizeof rt->oom_report};
-    uint64_t hole = cebus_arena_largest_hole(&rt->arena);
+    uint64_t hole = cebus_arena_largest_hole_for(&rt->arena, bytes);
     rt->stats.num_ooms++;
     append(&out,
            "out of memory: %s wants %" PRIu64 " bytes\n  budget %" PRIu64 ", used %" PRIu64

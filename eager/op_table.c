@@ -29,6 +29,28 @@ static bool grow(cebus_runtime *rt)
     return true;
 }
 
+/** As Coop's published classes: outputs of convolutions, matrix products and sums of many. */
+static cebus_zone zone_by_name(const char *name)
+{
+    static const char *const dear[] = {"conv", "matmul", "add_n", "mm", "linear"};
+    for (size_t i = 0; i < sizeof dear / sizeof *dear; i++) {
+        if (strstr(name, dear[i]) != NULL)
+            return CEBUS_ZONE_EXPENSIVE;
+    }
+    return CEBUS_ZONE_CHEAP;
+}
+
+void cebus_op_entry_learn(cebus_runtime *rt, cebus_op_entry *entry, uint64_t cost_ns,
+                          uint64_t bytes)
+{
+    if (bytes == 0 || !rt->arena.layout->by_density)
+        return;
+    cebus_zone zone = cebus_density_classify(&rt->density, cost_ns, bytes,
+                                             entry->ran ? entry->zone : CEBUS_ZONE_COUNT);
+    entry->zone = (uint8_t)zone;
+    entry->ran = true;
+}
+
 cebus_status cebus_op_entry_find(cebus_runtime *rt, const cebus_op *op, cebus_op_entry **out)
 {
     if (rt->ops.capacity > 0) {
@@ -48,6 +70,8 @@ cebus_status cebus_op_entry_find(cebus_runtime *rt, const cebus_op *op, cebus_op
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory for the op's entry");
     cebus_op_entry *entry = &rt->ops.entries[slot_of(&rt->ops, op)];
     *entry = (cebus_op_entry){.op = op, .kernel = kernel, .zone = CEBUS_ZONE_CHEAP};
+    if (!rt->arena.layout->by_density)
+        entry->zone = (uint8_t)zone_by_name(op->name);
     rt->ops.count++;
     *out = entry;
     return CEBUS_OK;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "eager/op.h"
+#include "layout/layout.h"
 
 static const char create[] = "runtime_create";
 
@@ -24,6 +25,18 @@ cebus_status cebus_options_policy(const char *name, const cebus_policy **out)
     }
     return cebus_fail(CEBUS_INVALID_ARGUMENT, "policy", "no policy \"%s\"; there are %s",
                       name != NULL ? name : "(null)", names);
+}
+
+static cebus_status no_layout(const char *name)
+{
+    char names[256] = "";
+    for (size_t i = 0; cebus_layout_at(i) != NULL; i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
+                 cebus_layout_at(i)->name);
+    }
+    return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "no layout \"%s\"; there are %s", name,
+                      names);
 }
 
 /** Bytes past what this version knows must be zero: a newer caller asked for nothing new. */
@@ -62,10 +75,8 @@ static cebus_status check(const cebus_runtime_options *options)
     if (options->swap != CEBUS_SWAP_DEFAULT && options->swap != CEBUS_SWAP_OFF &&
         options->swap != CEBUS_SWAP_ON)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "unknown swap %d", (int)options->swap);
-    if (options->layout != NULL && strcmp(options->layout, "zones") != 0 &&
-        strcmp(options->layout, "commodity") != 0)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
-                          "no layout \"%s\"; there are zones, commodity", options->layout);
+    if (cebus_layout_find(options->layout) == NULL)
+        return no_layout(options->layout);
     if (host != NULL && (host->alloc == NULL || host->realloc == NULL || host->free == NULL))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "the host allocator lacks a function");
     return options->policy != NULL ? cebus_options_policy(options->policy, &policy) : CEBUS_OK;

@@ -133,7 +133,7 @@ void cebus_runtime_unlock(cebus_runtime *rt)
 
 static bool is_commodity(const cebus_runtime_options *options)
 {
-    return options->layout != NULL && strcmp(options->layout, "commodity") == 0;
+    return cebus_layout_find(options->layout)->is_number;
 }
 
 /** A device that is built in, or a plug-in's. */
@@ -174,43 +174,50 @@ static cebus_status open_device(cebus_runtime *rt, const cebus_runtime_options *
     return CEBUS_OK;
 }
 
-static cebus_status no_books(void)
+/** A device that forgets bytes must not be at work on them. */
+static void forget_bytes(void *context, uint64_t offset, uint64_t bytes)
 {
-    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "runtime_create",
-                      "no host memory for the arena's books");
+    cebus_runtime *rt = context;
+    (void)rt->device_ops->synchronize(rt->device);
+    rt->device_ops->slab_decommit(rt->device, rt->base, offset, offset + bytes);
 }
 
-/** Addresses so many that a hole for what the budget allows is always found. */
-static cebus_status open_commodity(cebus_runtime *rt, uint64_t budget)
+/** Memory as a number wants so many addresses that a hole for what the budget allows is always
+ * found. */
+static uint64_t most_of(const cebus_runtime *rt, const cebus_layout *layout, uint64_t budget)
 {
-    uint64_t wide = cebus_max_u64(rt->slab_bytes, UINT64_C(1) << 36);
-    wide = wide < UINT64_C(1) << 40 ? 16 * wide : wide;
-    cebus_status status = rt->device_ops->slab_reserve(rt->device, wide, &rt->base);
-    if (status != CEBUS_OK)
-        return status;
-    rt->slab_bytes = wide;
-    if (cebus_arena_init_commodity(&rt->arena, budget, wide, rt->info.alignment, &rt->pool) !=
-        CEBUS_PLACED)
-        return no_books();
-    rt->stats.reserved_bytes_current = rt->arena.limit;
-    return CEBUS_OK;
+    uint64_t most = cebus_max_u64(budget, rt->info.memory_bytes);
+    return layout->is_number ? cebus_max_u64(most, UINT64_C(1) << 36) : most;
 }
 
 /** The slab reserves room for the budget to grow to all the device has; pages cost nothing. */
 static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *options)
 {
     uint64_t budget = options->memory_budget;
+    const cebus_layout *layout = cebus_layout_find(options->layout);
     if (budget == 0)
         budget = rt->info.memory_bytes / 10 * 8;
-    rt->slab_bytes = cebus_max_u64(budget, rt->info.memory_bytes);
-    if (is_commodity(options))
-        return open_commodity(rt, budget);
+    if (layout->extend != NULL && rt->info.commits)
+        return cebus_fail(CEBUS_UNSUPPORTED, "runtime_create",
+                          "layout %s maps pages here and there, which device %s cannot: take cpu, "
+                          "sim:NAME, or another layout",
+                          layout->name, rt->device_name);
+    rt->most_bytes = most_of(rt, layout, budget);
+    cebus_arena_setup setup = {.layout = layout,
+                               .limit = budget,
+                               .most = rt->most_bytes,
+                               .alignment = rt->info.alignment};
+    rt->slab_bytes = cebus_arena_addresses(&setup);
     cebus_status status = rt->device_ops->slab_reserve(rt->device, rt->slab_bytes, &rt->base);
     if (status != CEBUS_OK)
         return status;
-    if (cebus_arena_init(&rt->arena, budget, rt->info.alignment, &rt->pool) != CEBUS_PLACED)
-        return no_books();
-    status = rt->device_ops->slab_commit(rt->device, rt->base, 0, rt->arena.limit);
+    if (cebus_arena_open(&rt->arena, &setup, &rt->pool) != CEBUS_PLACED)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "runtime_create",
+                          "no host memory for the arena's books");
+    rt->arena.on_unmap = forget_bytes;
+    rt->arena.on_unmap_context = rt;
+    if (layout->address_factor == 1)
+        status = rt->device_ops->slab_commit(rt->device, rt->base, 0, rt->arena.limit);
     if (status != CEBUS_OK)
         return status;
     rt->stats.reserved_bytes_current = rt->arena.limit;
@@ -293,14 +300,14 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
 static cebus_status grow(cebus_runtime *rt, uint64_t bytes)
 {
     uint64_t old = rt->arena.limit;
-    if (!rt->arena.commodity) {
+    if (rt->arena.layout->address_factor == 1) {
         cebus_status status = rt->device_ops->slab_commit(rt->device, rt->base, old, bytes);
         if (status != CEBUS_OK)
             return status;
     }
     if (cebus_arena_resize(&rt->arena, bytes) == CEBUS_PLACED)
         return CEBUS_OK;
-    if (!rt->arena.commodity)
+    if (rt->arena.layout->address_factor == 1)
         rt->device_ops->slab_decommit(rt->device, rt->base, old, bytes);
     return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "set_budget",
                       "no host memory for the arena's books");
@@ -309,10 +316,10 @@ static cebus_status grow(cebus_runtime *rt, uint64_t bytes)
 static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
 {
     uint64_t old = rt->arena.limit;
-    if (bytes > rt->slab_bytes)
+    if (bytes > rt->most_bytes)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "set_budget",
                           "%" PRIu64 " bytes are more than the device offers (%" PRIu64 ")", bytes,
-                          rt->slab_bytes);
+                          rt->most_bytes);
     if (bytes < rt->stats.active_bytes_persistent)
         return cebus_fail(CEBUS_OUT_OF_MEMORY, "set_budget",
                           "%" PRIu64 " bytes are less than the persistent tensors hold "
@@ -325,7 +332,7 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
         status = grow(rt, bytes);
     if (status != CEBUS_OK)
         return status;
-    if (bytes < old && !rt->arena.commodity)
+    if (bytes < old && rt->arena.layout->address_factor == 1)
         rt->device_ops->slab_decommit(rt->device, rt->base, rt->arena.limit, old);
     rt->stats.reserved_bytes_current = rt->arena.limit;
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_BUDGET, .bytes = rt->arena.limit});
@@ -376,6 +383,12 @@ const char *cebus_runtime_policy(const cebus_runtime *rt)
     const char *name = rt->policy->name;
     cebus_runtime_unlock(locked);
     return name;
+}
+
+const char *cebus_layout_name(size_t i)
+{
+    const cebus_layout *layout = cebus_layout_at(i);
+    return layout != NULL ? layout->name : NULL;
 }
 
 const char *cebus_policy_name(size_t i)

@@ -23,7 +23,8 @@
 typedef struct cebus_op_entry {
     const cebus_op *op;
     const cebus_kernel *kernel;
-    uint8_t zone; /**< cebus_zone of its outputs, from the cost density of its last run */
+    uint8_t zone; /**< cebus_zone of its outputs, from the cost density of its runs or its name */
+    bool ran;     /**< the zone is more than a guess */
 } cebus_op_entry;
 
 /** Open-addressing map from op to entry; grows by doubling. */
@@ -95,7 +96,8 @@ struct cebus_runtime {
     cebus_device_info info;
     char device_name[64]; /**< as the user wrote it */
     char *base;           /**< address of offset 0 */
-    uint64_t slab_bytes;  /**< reserved address space: the most the budget can grow to */
+    uint64_t slab_bytes;  /**< reserved address space */
+    uint64_t most_bytes;  /**< what the budget can grow to */
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
     cebus_swapper swap;
@@ -134,6 +136,10 @@ void cebus_runtime_lock_always(cebus_runtime *rt);
 
 /** The op's entry, found or made. CEBUS_UNSUPPORTED when the device lacks the kernel. */
 cebus_status cebus_op_entry_find(cebus_runtime *rt, const cebus_op *op, cebus_op_entry **out);
+
+/** An op's outputs keep their zone unless what they cost a byte has moved far. */
+void cebus_op_entry_learn(cebus_runtime *rt, cebus_op_entry *entry, uint64_t cost_ns,
+                          uint64_t bytes);
 
 /** The kernel of a custom op (custom.c). */
 const cebus_kernel *cebus_custom_kernel(const cebus_op *op);

@@ -187,7 +187,7 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes)
 static bool wants_one(const cebus_chooser *chooser)
 {
     if (chooser->policy->unit == CEBUS_UNIT_WINDOW)
-        return chooser->arena->commodity || chooser->rebuild != NULL;
+        return !cebus_arena_has_windows(chooser->arena) || chooser->rebuild != NULL;
     return chooser->policy->unit == CEBUS_UNIT_ONE;
 }
 

@@ -1,9 +1,23 @@
 #include "layout/arena.h"
 
+#include "layout/arena_blocks.h"
 #include "layout/checked.h"
+#include "layout/segments.h"
 #include "layout/zones.h"
 
 #include <assert.h>
+
+/** The run of a zoned arena: a share of the limit, this at most, and none at all below the least;
+ * and the share of it that a small block has at most. */
+#define RUN_PART 1024
+#define RUN_LEAST (UINT64_C(64) << 10)
+#define RUN_MOST (UINT64_C(10) << 20)
+#define SMALL_PART 32
+#define SMALL_MOST (UINT64_C(10) << 10)
+#define NO_BORDER UINT64_MAX
+
+/** So many addresses are enough for memory as a number, whatever the factor. */
+#define MANY_ADDRESSES (UINT64_C(1) << 40)
 
 /** Built with -Dchecks=all, every change is followed by a walk over all invariants. */
 static void check_change(const cebus_arena *arena)
@@ -16,7 +30,7 @@ static void check_change(const cebus_arena *arena)
 
 /* The list of blocks by address. */
 
-static void link_before(cebus_arena *arena, cebus_block *block, cebus_block *next)
+void cebus_arena_link(cebus_arena *arena, cebus_block *block, cebus_block *next)
 {
     cebus_block *prev = next != NULL ? next->prev : arena->last;
     block->prev = prev;
@@ -31,7 +45,7 @@ static void unlink_block(cebus_arena *arena, cebus_block *block)
     *(block->next != NULL ? &block->next->prev : &arena->last) = block->prev;
 }
 
-static cebus_block *new_block(cebus_arena *arena)
+cebus_block *cebus_arena_new_block(cebus_arena *arena)
 {
     cebus_block *block = cebus_pool_alloc(arena->pool, sizeof *block);
     if (block != NULL)
@@ -39,10 +53,16 @@ static cebus_block *new_block(cebus_arena *arena)
     return block;
 }
 
-static void delete_block(cebus_arena *arena, cebus_block *block)
+static void free_record(cebus_arena *arena, cebus_block *block)
+{
+    if (block != NULL)
+        cebus_pool_free_object(arena->pool, block, sizeof *block);
+}
+
+void cebus_arena_delete_block(cebus_arena *arena, cebus_block *block)
 {
     unlink_block(arena, block);
-    cebus_pool_free_object(arena->pool, block, sizeof *block);
+    free_record(arena, block);
 }
 
 static bool is_free(const cebus_block *block)
@@ -52,30 +72,48 @@ static bool is_free(const cebus_block *block)
 
 /* Holes: a free block that is in its bin. */
 
-static void add_hole(cebus_arena *arena, cebus_block *block)
+static bool straddles(const cebus_arena *arena, const cebus_block *hole)
+{
+    return hole->offset < arena->border && arena->border - hole->offset < hole->bytes;
+}
+
+static cebus_bins *bins_of(cebus_arena *arena, const cebus_block *hole)
+{
+    return hole->offset < arena->border ? &arena->bins : &arena->upper;
+}
+
+void cebus_arena_add_hole(cebus_arena *arena, cebus_block *block)
 {
     block->state = CEBUS_BLOCK_FREE;
     block->owner = NULL;
     block->immovable = 0;
     arena->free_blocks++;
-    cebus_bins_insert(&arena->bins, block);
+    cebus_bins_insert(bins_of(arena, block), block);
+    if (straddles(arena, block))
+        arena->straddler = block;
+    if (arena->layout->idle_bytes != NULL)
+        arena->idle_bytes += arena->layout->idle_bytes(arena, block);
 }
 
-static void remove_hole(cebus_arena *arena, cebus_block *hole)
+void cebus_arena_remove_hole(cebus_arena *arena, cebus_block *hole)
 {
-    cebus_bins_remove(&arena->bins, hole);
+    cebus_bins_remove(bins_of(arena, hole), hole);
     arena->free_blocks--;
+    if (arena->straddler == hole)
+        arena->straddler = NULL;
+    if (arena->layout->idle_bytes != NULL)
+        arena->idle_bytes -= arena->layout->idle_bytes(arena, hole);
 }
 
 static void change_hole(cebus_arena *arena, cebus_block *hole, uint64_t offset, uint64_t bytes)
 {
-    cebus_bins_remove(&arena->bins, hole);
+    cebus_arena_remove_hole(arena, hole);
     hole->offset = offset;
     hole->bytes = bytes;
-    cebus_bins_insert(&arena->bins, hole);
+    cebus_arena_add_hole(arena, hole);
 }
 
-static void merge_fences(cebus_block *into, const cebus_block *from)
+void cebus_arena_merge_fences(cebus_block *into, const cebus_block *from)
 {
     for (int i = 0; i < CEBUS_FENCES; i++) {
         if (into->fence[i] < from->fence[i])
@@ -83,17 +121,16 @@ static void merge_fences(cebus_block *into, const cebus_block *from)
     }
 }
 
-/** Makes `block`, which is in no bin, a hole together with the free block after it, if any. */
-static void add_hole_merged(cebus_arena *arena, cebus_block *block)
+void cebus_arena_add_hole_merged(cebus_arena *arena, cebus_block *block)
 {
     cebus_block *next = block->next;
     if (is_free(next)) {
-        remove_hole(arena, next);
-        merge_fences(block, next);
+        cebus_arena_remove_hole(arena, next);
+        cebus_arena_merge_fences(block, next);
         block->bytes += next->bytes;
-        delete_block(arena, next);
+        cebus_arena_delete_block(arena, next);
     }
-    add_hole(arena, block);
+    cebus_arena_add_hole(arena, block);
 }
 
 /* Life and size. */
@@ -111,13 +148,13 @@ static cebus_place_result grow(cebus_arena *arena, uint64_t capacity)
     if (is_free(last)) {
         change_hole(arena, last, last->offset, last->bytes + more);
     } else {
-        cebus_block *block = new_block(arena);
+        cebus_block *block = cebus_arena_new_block(arena);
         if (block == NULL)
             return CEBUS_PLACE_NO_HOST_MEMORY;
         block->offset = arena->capacity;
         block->bytes = more;
-        link_before(arena, block, NULL);
-        add_hole(arena, block);
+        cebus_arena_link(arena, block, NULL);
+        cebus_arena_add_hole(arena, block);
     }
     arena->capacity = capacity;
     return CEBUS_PLACED;
@@ -131,8 +168,8 @@ static cebus_place_result shrink(cebus_arena *arena, uint64_t capacity)
     if (last->offset < capacity) {
         change_hole(arena, last, last->offset, capacity - last->offset);
     } else {
-        remove_hole(arena, last);
-        delete_block(arena, last);
+        cebus_arena_remove_hole(arena, last);
+        cebus_arena_delete_block(arena, last);
     }
     arena->capacity = capacity;
     return CEBUS_PLACED;
@@ -147,26 +184,84 @@ static cebus_place_result resize(cebus_arena *arena, uint64_t capacity)
     return CEBUS_PLACED;
 }
 
+/** Holes change their bins with the border. */
+static void move_border(cebus_arena *arena, uint64_t border)
+{
+    if (border == arena->border)
+        return;
+    for (cebus_block *block = arena->first; block != NULL; block = block->next) {
+        if (is_free(block))
+            cebus_bins_remove(bins_of(arena, block), block);
+    }
+    arena->border = border;
+    arena->straddler = NULL;
+    for (cebus_block *block = arena->first; block != NULL; block = block->next) {
+        if (!is_free(block))
+            continue;
+        cebus_bins_insert(bins_of(arena, block), block);
+        if (straddles(arena, block))
+            arena->straddler = block;
+    }
+}
+
+void cebus_arena_set_run(cebus_arena *arena, uint64_t run_bytes, uint64_t small_most)
+{
+    uint64_t run = round_down(run_bytes, arena->alignment);
+    bool has_run = small_most >= arena->alignment && run > 0 && run < arena->capacity;
+    arena->small_most = has_run ? small_most : 0;
+    move_border(arena, has_run ? arena->capacity - run : NO_BORDER);
+}
+
+static void suit_run(cebus_arena *arena)
+{
+    uint64_t run = arena->capacity / RUN_PART;
+    run = run < RUN_MOST ? run : RUN_MOST;
+    uint64_t small = run / SMALL_PART;
+    cebus_arena_set_run(arena, run >= RUN_LEAST ? run : 0, small < SMALL_MOST ? small : SMALL_MOST);
+}
+
+/** The limit where there are more addresses than bytes. */
+static cebus_place_result relimit(cebus_arena *arena, uint64_t limit)
+{
+    uint64_t held = arena->commodity ? arena->used_bytes : arena->mapped_bytes;
+    uint64_t most = arena->commodity ? arena->capacity : cebus_segments_most(arena);
+    return held > limit || limit > most ? CEBUS_PLACE_FULL : CEBUS_PLACED;
+}
+
 cebus_place_result cebus_arena_resize(cebus_arena *arena, uint64_t capacity)
 {
     uint64_t rounded = round_down(capacity, arena->alignment);
     cebus_place_result result = CEBUS_PLACED;
-    if (!arena->commodity)
+    if (arena->layout->extend != NULL && arena->mapped_bytes > rounded)
+        result = cebus_segments_trim(arena);
+    if (result == CEBUS_PLACED && arena->layout->address_factor > 1)
+        result = relimit(arena, rounded);
+    else if (result == CEBUS_PLACED)
         result = resize(arena, rounded);
-    else if (arena->used_bytes > rounded || rounded > arena->capacity)
-        result = CEBUS_PLACE_FULL;
     if (result == CEBUS_PLACED)
         arena->limit = rounded;
+    if (result == CEBUS_PLACED && arena->runs)
+        suit_run(arena);
+    if (result == CEBUS_PLACED && arena->layout->extend != NULL)
+        cebus_segments_suit(arena, rounded);
     check_change(arena);
     return result;
+}
+
+static void begin(cebus_arena *arena, const cebus_layout *layout, uint64_t alignment,
+                  cebus_pool *pool)
+{
+    assert(alignment != 0 && (alignment & (alignment - 1)) == 0);
+    *arena =
+        (cebus_arena){.layout = layout, .alignment = alignment, .pool = pool, .border = NO_BORDER};
+    cebus_bins_init(&arena->bins);
+    cebus_bins_init(&arena->upper);
 }
 
 cebus_place_result cebus_arena_init(cebus_arena *arena, uint64_t capacity, uint64_t alignment,
                                     cebus_pool *pool)
 {
-    assert(alignment != 0 && (alignment & (alignment - 1)) == 0);
-    *arena = (cebus_arena){.alignment = alignment, .pool = pool};
-    cebus_bins_init(&arena->bins);
+    begin(arena, cebus_layout_find(NULL), alignment, pool);
     return cebus_arena_resize(arena, capacity);
 }
 
@@ -174,59 +269,110 @@ cebus_place_result cebus_arena_init_commodity(cebus_arena *arena, uint64_t limit
                                               uint64_t alignment, cebus_pool *pool)
 {
     cebus_place_result result = cebus_arena_init(arena, capacity, alignment, pool);
+    arena->layout = cebus_layout_find("commodity");
     arena->commodity = true;
     arena->limit = round_down(limit, alignment);
     return result;
 }
 
+uint64_t cebus_arena_addresses(const cebus_arena_setup *setup)
+{
+    const cebus_layout *layout = setup->layout;
+    uint64_t most = setup->most > setup->limit ? setup->most : setup->limit;
+    if (layout == NULL || layout->address_factor == 1)
+        return most;
+    if (layout->extend != NULL)
+        return cebus_segments_addresses(most, setup->alignment);
+    return most < MANY_ADDRESSES ? layout->address_factor * most : most;
+}
+
+cebus_place_result cebus_arena_open(cebus_arena *arena, const cebus_arena_setup *setup,
+                                    cebus_pool *pool)
+{
+    const cebus_layout *layout = setup->layout != NULL ? setup->layout : cebus_layout_find(NULL);
+    if (layout->is_number)
+        return cebus_arena_init_commodity(arena, setup->limit, cebus_arena_addresses(setup),
+                                          setup->alignment, pool);
+    begin(arena, layout, setup->alignment, pool);
+    if (layout->extend != NULL)
+        return cebus_segments_begin(arena, setup->limit, cebus_arena_addresses(setup));
+    arena->runs = layout->has_run;
+    return cebus_arena_resize(arena, setup->limit);
+}
+
 void cebus_arena_deinit(cebus_arena *arena)
 {
     while (arena->first != NULL)
-        delete_block(arena, arena->first);
-    *arena = (cebus_arena){.alignment = arena->alignment, .pool = arena->pool};
+        cebus_arena_delete_block(arena, arena->first);
+    *arena = (cebus_arena){.layout = arena->layout,
+                           .alignment = arena->alignment,
+                           .pool = arena->pool,
+                           .border = NO_BORDER};
 }
 
 /* Placing and releasing. */
 
-/** Cuts `bytes` off one end of a larger hole. NULL when there is no memory for the record. */
-static cebus_block *cut(cebus_arena *arena, cebus_block *hole, uint64_t bytes, bool at_low_end)
+/**
+ * Cuts a spot out of its hole: what is left below it keeps the hole's record, else what is left
+ * above it does; `rest` is a record for the second of two rests. All records are there: it cannot
+ * fail.
+ */
+static void cut(cebus_arena *arena, const cebus_spot *spot, cebus_block *block, cebus_block *rest)
 {
-    cebus_block *block = new_block(arena);
-    if (block == NULL)
-        return NULL;
-    uint64_t rest = hole->bytes - bytes;
-    merge_fences(block, hole);
-    block->bytes = bytes;
-    if (at_low_end) {
-        block->offset = hole->offset;
-        change_hole(arena, hole, hole->offset + bytes, rest);
-        link_before(arena, block, hole);
+    cebus_block *hole = spot->hole;
+    uint64_t low = spot->offset - hole->offset, high = hole->bytes - low - spot->bytes;
+    block->offset = spot->offset;
+    block->bytes = spot->bytes;
+    cebus_arena_merge_fences(block, hole);
+    if (low == 0) {
+        hole->offset += spot->bytes;
+        hole->bytes = high;
+        cebus_arena_link(arena, block, hole);
     } else {
-        block->offset = hole->offset + rest;
-        change_hole(arena, hole, hole->offset, rest);
-        link_before(arena, block, hole->next);
+        hole->bytes = low;
+        cebus_arena_link(arena, block, hole->next);
     }
-    return block;
+    if (rest != NULL) {
+        rest->offset = spot->offset + spot->bytes;
+        rest->bytes = high;
+        cebus_arena_merge_fences(rest, hole);
+        cebus_arena_link(arena, rest, block->next);
+        cebus_arena_add_hole(arena, rest);
+    }
+    cebus_arena_add_hole(arena, hole);
 }
 
-static cebus_place_result take(cebus_arena *arena, cebus_block *hole, uint64_t bytes,
-                               cebus_zone zone, cebus_block **out)
+bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **out)
 {
-    cebus_block *block = hole;
-    if (hole->bytes == bytes)
-        remove_hole(arena, hole);
-    else
-        block = cut(arena, hole, bytes, cebus_zone_grows_up(zone));
-    if (block == NULL)
-        return CEBUS_PLACE_NO_HOST_MEMORY;
-
+    cebus_block *hole = spot->hole, *block = hole, *rest = NULL;
+    bool low = spot->offset > hole->offset;
+    bool high = hole->offset + hole->bytes > spot->offset + spot->bytes;
+    if (low || high)
+        block = cebus_arena_new_block(arena);
+    if (low && high)
+        rest = cebus_arena_new_block(arena);
+    if (block == NULL || (low && high && rest == NULL)) {
+        free_record(arena, block);
+        return false;
+    }
+    cebus_arena_remove_hole(arena, hole);
+    if (block != hole)
+        cut(arena, spot, block, rest);
     block->state = CEBUS_BLOCK_BARRIER;
-    block->zone = (uint8_t)zone;
     block->weight = 0;
     block->tick = 0;
-    arena->used_bytes += bytes;
-    arena->used_blocks++;
     *out = block;
+    return true;
+}
+
+static cebus_place_result take(cebus_arena *arena, const cebus_spot *spot, cebus_zone zone,
+                               cebus_block **out)
+{
+    if (!cebus_arena_take(arena, spot, out))
+        return CEBUS_PLACE_NO_HOST_MEMORY;
+    (*out)->zone = (uint8_t)zone;
+    arena->used_bytes += spot->bytes;
+    arena->used_blocks++;
     check_change(arena);
     return CEBUS_PLACED;
 }
@@ -234,25 +380,34 @@ static cebus_place_result take(cebus_arena *arena, cebus_block *hole, uint64_t b
 cebus_place_result cebus_arena_place(cebus_arena *arena, uint64_t bytes, cebus_zone zone,
                                      cebus_block **out)
 {
+    cebus_spot spot;
+    bool no_memory = false;
+    const cebus_layout *layout = arena->layout;
     *out = NULL;
     uint64_t rounded = cebus_arena_rounded(arena, bytes);
-    if (rounded == 0)
+    if (rounded == 0 || rounded > cebus_arena_free_bytes(arena))
         return CEBUS_PLACE_FULL;
-    cebus_block *hole = cebus_bins_find(&arena->bins, rounded, cebus_zone_grows_up(zone));
-    if (hole == NULL || rounded > cebus_arena_free_bytes(arena))
-        return CEBUS_PLACE_FULL;
-    return take(arena, hole, rounded, zone, out);
+    layout->find(arena, rounded, zone, &spot);
+    if (spot.hole == NULL && layout->extend != NULL && layout->extend(arena, rounded, &no_memory))
+        layout->find(arena, rounded, zone, &spot);
+    if (no_memory)
+        return CEBUS_PLACE_NO_HOST_MEMORY;
+    return spot.hole != NULL ? take(arena, &spot, zone, out) : CEBUS_PLACE_FULL;
 }
 
 cebus_place_result cebus_arena_place_in(cebus_arena *arena, cebus_block *hole, uint64_t bytes,
                                         cebus_zone zone, cebus_block **out)
 {
+    cebus_spot spot;
     *out = NULL;
+    if (arena->layout->within == NULL)
+        return cebus_arena_place(arena, bytes, zone, out);
     uint64_t rounded = cebus_arena_rounded(arena, bytes);
     if (rounded == 0 || !is_free(hole) || hole->bytes < rounded ||
         rounded > cebus_arena_free_bytes(arena))
         return CEBUS_PLACE_FULL;
-    return take(arena, hole, rounded, zone, out);
+    arena->layout->within(arena, hole, rounded, zone, &spot);
+    return take(arena, &spot, zone, out);
 }
 
 cebus_block *cebus_arena_release(cebus_arena *arena, cebus_block *block)
@@ -262,13 +417,13 @@ cebus_block *cebus_arena_release(cebus_arena *arena, cebus_block *block)
     arena->used_blocks--;
     cebus_block *prev = block->prev;
     if (is_free(prev)) {
-        remove_hole(arena, prev);
-        merge_fences(prev, block);
+        cebus_arena_remove_hole(arena, prev);
+        cebus_arena_merge_fences(prev, block);
         prev->bytes += block->bytes;
-        delete_block(arena, block);
+        cebus_arena_delete_block(arena, block);
         block = prev;
     }
-    add_hole_merged(arena, block);
+    cebus_arena_add_hole_merged(arena, block);
     check_change(arena);
     return block;
 }
@@ -285,9 +440,18 @@ uint64_t cebus_arena_rounded(const cebus_arena *arena, uint64_t request)
 
 bool cebus_arena_fits(const cebus_arena *arena, uint64_t bytes)
 {
+    cebus_spot spot;
+    const cebus_layout *layout = arena->layout;
     uint64_t rounded = cebus_arena_rounded(arena, bytes);
-    return rounded != 0 && rounded <= cebus_arena_free_bytes(arena) &&
-           cebus_bins_find(&arena->bins, rounded, true) != NULL;
+    if (rounded == 0 || rounded > cebus_arena_free_bytes(arena))
+        return false;
+    layout->find(arena, rounded, CEBUS_ZONE_CHEAP, &spot);
+    return spot.hole != NULL || (layout->can_extend != NULL && layout->can_extend(arena, rounded));
+}
+
+bool cebus_arena_has_windows(const cebus_arena *arena)
+{
+    return !arena->commodity && arena->layout->extend == NULL;
 }
 
 uint64_t cebus_arena_free_bytes(const cebus_arena *arena)
@@ -295,11 +459,29 @@ uint64_t cebus_arena_free_bytes(const cebus_arena *arena)
     return arena->limit - arena->used_bytes;
 }
 
+static uint64_t bytes_of(const cebus_block *block)
+{
+    return block != NULL ? block->bytes : 0;
+}
+
 uint64_t cebus_arena_largest_hole(const cebus_arena *arena)
 {
-    const cebus_block *largest = cebus_bins_largest(&arena->bins);
-    uint64_t bytes = largest != NULL ? largest->bytes : 0, left = cebus_arena_free_bytes(arena);
-    return bytes < left ? bytes : left;
+    uint64_t left = cebus_arena_free_bytes(arena);
+    uint64_t low = bytes_of(cebus_bins_largest(&arena->bins));
+    uint64_t high = bytes_of(cebus_bins_largest(&arena->upper));
+    uint64_t most = low > high ? low : high;
+    if (arena->layout->extend != NULL) {
+        uint64_t fresh = cebus_segments_mappable(arena);
+        most = most > fresh ? most : fresh;
+    }
+    return most < left ? most : left;
+}
+
+uint64_t cebus_arena_largest_hole_for(const cebus_arena *arena, uint64_t bytes)
+{
+    if (arena->layout->extend == NULL)
+        return cebus_arena_largest_hole(arena);
+    return cebus_segments_largest_hole(arena, bytes);
 }
 
 uint64_t cebus_arena_stranded_bytes(const cebus_arena *arena, uint64_t bytes)
@@ -307,6 +489,8 @@ uint64_t cebus_arena_stranded_bytes(const cebus_arena *arena, uint64_t bytes)
     uint64_t stranded = 0;
     if (arena->commodity)
         return 0;
+    if (arena->layout->extend != NULL)
+        return cebus_segments_stranded(arena, bytes);
     for (const cebus_block *block = arena->first; block != NULL; block = block->next) {
         if (is_free(block) && block->bytes < bytes)
             stranded += block->bytes;
@@ -327,6 +511,8 @@ static cebus_block *next_to_move(cebus_block *block)
 bool cebus_arena_next_move(const cebus_arena *arena, cebus_block *from, cebus_move *out)
 {
     *out = (cebus_move){0};
+    if (!arena->layout->moves)
+        return false;
     cebus_block *block = next_to_move(from != NULL ? from : arena->first);
     if (block == NULL)
         return false;
@@ -337,11 +523,11 @@ bool cebus_arena_next_move(const cebus_arena *arena, cebus_block *from, cebus_mo
 void cebus_arena_move(cebus_arena *arena, const cebus_move *move)
 {
     cebus_block *block = move->block, *hole = block->prev;
-    remove_hole(arena, hole);
+    cebus_arena_remove_hole(arena, hole);
     unlink_block(arena, block);
-    link_before(arena, block, hole);
+    cebus_arena_link(arena, block, hole);
     block->offset = move->to;
     hole->offset = block->offset + block->bytes;
-    add_hole_merged(arena, hole);
+    cebus_arena_add_hole_merged(arena, hole);
     check_change(arena);
 }

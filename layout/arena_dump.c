@@ -32,6 +32,10 @@ static void print_block(writer *out, const cebus_block *block)
         print(out, "free\n");
         return;
     }
+    if (block->unmapped) {
+        print(out, "unmapped\n");
+        return;
+    }
     print(out, "%-9s  %-10s", block->state == CEBUS_BLOCK_BARRIER ? "barrier" : "evictable",
           cebus_zone_name((cebus_zone)block->zone));
     print(out, "  weight %" PRIu64 " tick %" PRIu64 "%s\n", block->weight, block->tick,

@@ -44,6 +44,7 @@ typedef struct cebus_block {
     uint8_t state;     /**< cebus_block_state; the owner may flip BARRIER <-> EVICTABLE */
     uint8_t zone;      /**< cebus_zone it was placed for */
     uint8_t immovable; /**< compaction must leave it in place (its address was handed out) */
+    uint8_t unmapped;  /**< no bytes behind it (segments.h): a BARRIER that nobody owns or uses */
     /** Last uses of these bytes, a number for each of the owner's streams; whoever takes the block
      * waits for them. Merged holes keep the greater numbers; parts of a hole inherit them. */
     uint64_t fence[CEBUS_FENCES];

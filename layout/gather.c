@@ -41,6 +41,8 @@ bool cebus_gather_find(const cebus_arena *arena, uint64_t bytes, cebus_gather *o
 {
     run r = {0}, between = {0}; /* the run so far; what is used since its last hole */
     *out = (cebus_gather){0};
+    if (!arena->layout->moves)
+        return false;
     for (cebus_block *block = arena->first; block != NULL; block = block->next) {
         if (block->immovable && block->state != CEBUS_BLOCK_FREE) {
             r = between = (run){0};

@@ -11,8 +11,8 @@
 #include "layout/arena.h"
 
 typedef struct cebus_gather {
-    cebus_block *first;   /**< free: the blocks above it slide down over it; NULL: no such run */
-    cebus_block *last;    /**< free, above the blocks that move */
+    cebus_block *first;    /**< free: the blocks above it slide down over it; NULL: no such run */
+    cebus_block *last;     /**< free, above the blocks that move */
     uint64_t moved_bytes;  /**< of the used blocks between */
     uint64_t moved_blocks; /**< how many they are */
 } cebus_gather;

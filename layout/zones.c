@@ -42,13 +42,19 @@ static uint64_t moved_toward(uint64_t median, uint64_t sample, uint64_t samples)
     return median - sample > step ? median - step : sample;
 }
 
-cebus_zone cebus_density_classify(cebus_density *density, uint64_t cost_ns, uint64_t bytes)
+cebus_zone cebus_density_classify(cebus_density *density, uint64_t cost_ns, uint64_t bytes,
+                                  cebus_zone before)
 {
     uint64_t sample = density_of(cost_ns, bytes);
     if (density->samples == 0)
         density->median = sample;
-    bool is_dear = sample > density->median;
-    density->median = moved_toward(density->median, sample, density->samples);
+    uint64_t median = density->median, border = median;
+    if (before == CEBUS_ZONE_EXPENSIVE)
+        border = median / CEBUS_DENSITY_STICKS;
+    else if (before == CEBUS_ZONE_CHEAP)
+        border = median <= UINT64_MAX / CEBUS_DENSITY_STICKS ? median * CEBUS_DENSITY_STICKS
+                                                             : UINT64_MAX;
+    density->median = moved_toward(median, sample, density->samples);
     density->samples++;
-    return is_dear ? CEBUS_ZONE_EXPENSIVE : CEBUS_ZONE_CHEAP;
+    return sample > border ? CEBUS_ZONE_EXPENSIVE : CEBUS_ZONE_CHEAP;
 }

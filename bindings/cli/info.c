@@ -161,6 +161,7 @@ static bool print_json(const struct settings *settings, const struct plain *plai
     json_put(json, "devices", names_json(cebus_device_name));
     json_put(json, "machines", machines_json());
     json_put(json, "policies", names_json(cebus_policy_name));
+    json_put(json, "layouts", names_json(cebus_layout_name));
     json_put(json, "libraries", libraries_json());
     json_put(json, "settings", settings_json(settings));
     json_put(json, "runtime", plain_json(plain));
@@ -184,6 +185,7 @@ static void print_parts(void)
     printf("cebus %s\n\n", cebus_version());
     print_names("devices", cebus_device_name);
     print_names("policies", cebus_policy_name);
+    print_names("layouts", cebus_layout_name);
     printf("\nmachines (devices sim:NAME)\n");
     for (size_t i = 0; cebus_machine_name(i) != NULL; i++)
         printf("  %-14s %s\n", cebus_machine_name(i),

@@ -64,6 +64,19 @@ static const char *check_policy(const char *text)
     return strcmp(text, "all") == 0 ? NULL : say("no policy \"%.80s\"; there are %s", text, names);
 }
 
+static const char *check_layout(const char *text)
+{
+    char names[300] = "";
+    const char *known;
+    for (size_t i = 0; (known = cebus_layout_name(i)) != NULL; i++) {
+        size_t used = strlen(names);
+        if (strcmp(known, text) == 0)
+            return NULL;
+        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", known);
+    }
+    return say("no layout \"%.80s\"; there are %s", text, names);
+}
+
 static const char *check_one_of(const char *text, const char *a, const char *b)
 {
     if (strcmp(text, a) == 0 || strcmp(text, b) == 0)
@@ -96,7 +109,7 @@ const char *setting_problem(enum setting_key key, const char *text)
     case SETTING_POLICY:
         return check_policy(text);
     case SETTING_LAYOUT:
-        return check_one_of(text, "zones", "commodity");
+        return check_layout(text);
     case SETTING_SWAP:
         return check_one_of(text, "on", "off");
     case SETTING_ITERATIONS:
@@ -135,7 +148,9 @@ static const struct argp_option machine_options[] = {
      "commas, as in titanv-12g,link=25GB",
      0},
     {"layout", KEY_FIRST + SETTING_LAYOUT, "NAME", 0,
-     "zones (default): every byte has an address; commodity: memory is a number", 0},
+     "where values lie: zones (default) or another that `cebus info' lists; commodity: memory is a "
+     "number",
+     0},
     {"commodity", KEY_COMMODITY, NULL, 0, "the same as --layout commodity", 0},
     {"swap", KEY_FIRST + SETTING_SWAP, "on|off", 0,
      "may values be copied to the host? Default: as the policy was published", 0},

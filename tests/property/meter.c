@@ -94,7 +94,7 @@ static void measure(cebus_meter *meter, const char *op, const cebus_launch *laun
     const cebus_arena *arena = &meter->rt->arena;
     for (const cebus_block *block = arena->first; block != NULL; block = block->next) {
         const cebus_candidate *owner = block->owner;
-        if (block->state == CEBUS_BLOCK_FREE)
+        if (block->state == CEBUS_BLOCK_FREE || block->unmapped)
             continue;
         if (owner != NULL && !must_stay(owner))
             continue;
@@ -110,6 +110,8 @@ static void measure(cebus_meter *meter, const char *op, const cebus_launch *laun
     meter->least = cebus_max_u64(meter->least, stay - cuttable);
     if (arena->used_bytes > arena->limit)
         report(meter, "more bytes in use than the budget", arena->used_bytes, arena->limit);
+    if (arena->mapped_bytes > arena->limit)
+        report(meter, "more bytes mapped than the budget", arena->mapped_bytes, arena->limit);
 }
 
 static void check_addresses(cebus_meter *meter, const cebus_array *arrays, uint32_t n)
@@ -138,7 +140,8 @@ static void on_event(void *context, const cebus_event *event)
     cebus_meter *meter = context;
     if (event->kind == CEBUS_EVENT_BUDGET)
         meter->budget = event->bytes;
-    else if (event->kind == CEBUS_EVENT_PLACED && event->offset + event->bytes > meter->budget)
+    else if (event->kind == CEBUS_EVENT_PLACED && !meter->scattered &&
+             event->offset + event->bytes > meter->budget)
         report(meter, "placed beyond the budget", event->offset + event->bytes, meter->budget);
 }
 
@@ -148,6 +151,7 @@ void cebus_meter_attach(cebus_meter *meter, cebus_runtime *rt, const cebus_subje
     meter->rt = rt;
     meter->subject = subject;
     meter->budget = cebus_runtime_budget(rt);
+    meter->scattered = rt->arena.layout->address_factor > 1;
     meter->inner = rt->device_ops;
     meter->ops = *rt->device_ops;
     meter->ops.launch = launch_measured;

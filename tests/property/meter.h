@@ -20,6 +20,7 @@ typedef struct cebus_meter {
     uint64_t launches;    /**< kernels run, replays included */
     char violation[256];  /**< of the budget; empty: none */
     uint64_t budget;      /**< in force when the last event happened */
+    bool scattered;       /**< the layout has more addresses than bytes */
     cebus_runtime *rt;
     const cebus_subject *subject;
     void *self;           /**< the subject's state; NULL: not yet there */

@@ -216,6 +216,7 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     options.policy = trial->policy;
     options.device = trial->device;
     options.swap = trial->swap;
+    options.layout = trial->layout;
     options.host_budget = trial->host_budget;
     options.threads = 1;
     options.seed = trial->seed;

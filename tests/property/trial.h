@@ -13,6 +13,7 @@ typedef struct cebus_trial {
     size_t steps;
     const char *policy;
     const char *device; /**< NULL: the CPU */
+    const char *layout; /**< NULL: the default */
     cebus_swap swap;
     uint64_t host_budget; /**< 0: the default */
     uint64_t budget; /**< 0: unlimited */

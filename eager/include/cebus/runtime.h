@@ -47,7 +47,7 @@ typedef struct cebus_runtime_options {
     cebus_cost_model cost_model; /**< what evictions are decided by */
     uint32_t debug;              /**< CEBUS_DEBUG_* */
     const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
-    const char *layout;   /**< "zones" (default); "commodity": memory as one number, sim:* only */
+    const char *layout;   /**< where values lie: of cebus_layout_name(); default "zones" */
     cebus_swap swap;      /**< may values leave for the host? */
     uint64_t host_budget; /**< host bytes for them; default half of what the process may use */
     const char *profile;  /**< sim:*: file of measured costs that replace the machine's model */
@@ -79,6 +79,12 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_policy(cebus_runtime *
 CEBUS_API const char *cebus_runtime_policy(const cebus_runtime *rt);
 /** Name of policy number `i`, NULL past the last. */
 CEBUS_API const char *cebus_policy_name(size_t i);
+
+/**
+ * Name of layout number i, NULL past the last: "zones", "coop", "best-fit", "caching",
+ * "caching-expandable", and "commodity", memory as one number, on simulated machines only.
+ */
+CEBUS_API const char *cebus_layout_name(size_t i);
 
 /** Name of simulated machine number `i`, as in "titanv-12g"; NULL past the last. Device "sim:NAME"
  * has its memory size, rates and virtual clock: the same runtime and no kernels. What the host
