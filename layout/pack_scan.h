@@ -11,6 +11,7 @@
 #define CEBUS_LAYOUT_PACK_SCAN_H
 
 #include "layout/pack_state.h"
+#include "layout/pack_stop.h"
 
 /** Sections [lo, hi) that no block still to be put crosses the ends of. */
 typedef struct cebus_pack_component {
@@ -20,7 +21,8 @@ typedef struct cebus_pack_component {
 /** Scratch space and results of a scan. */
 typedef struct cebus_pack_scan {
     cebus_pack_state *state;
-    uint32_t *list; /**< the blocks still to be put, in order */
+    cebus_pack_stop *stop; /**< ends a run in the middle: its result is then nothing */
+    uint32_t *list;        /**< the blocks still to be put, in order */
     uint32_t count;
     uint32_t *niche;   /**< by section: the first section of its niche + 1, or 0 */
     uint32_t *resting; /**< by section: sections before it whose floor is a top */

@@ -338,14 +338,14 @@ static verdict restart(cebus_pack_search *search, uint64_t limit, cebus_pack_sto
     cebus_pack_state_undo(&search->state, 0);
     search->n_frames = search->n_choices = 0;
     search->nodes = 0;
+    search->scan.stop = stop;
     verdict result = enter(search, whole);
     while (search->n_frames > 0 && result != LOST) {
-        uint64_t work = 20 * ((uint64_t)search->scan.count + search->state.n_sections);
-        if (search->nodes >= limit || cebus_pack_stop_now(stop, work))
+        if (search->nodes >= limit || stop->stopped)
             return DEEPER;
         result = resume(search, result);
     }
-    return result;
+    return stop->stopped && result != LOST ? DEEPER : result;
 }
 
 /* --- restarts -------------------------------------------------------------------------------- */

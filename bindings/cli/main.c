@@ -20,6 +20,8 @@ static const struct command {
     {"explain", command_explain, "cebus explain", "each eviction: why, and what it cost"},
     {"report", command_report, "cebus report", "a page that shows a recorded run"},
     {"profile", command_profile, "cebus profile", "turn recorded traces into measured costs"},
+    {"pack", command_pack, "cebus pack",
+     "offsets for blocks of known lifetimes, within a capacity"},
     {"info", command_info, "cebus info", "devices, libraries, versions, settings"},
 };
 

@@ -5,7 +5,7 @@ usage: test_info.py PROGRAM
 """
 from cli import example, main
 
-COMMANDS = ("replay", "sweep", "explain", "profile", "info")
+COMMANDS = ("replay", "sweep", "explain", "profile", "pack", "info")
 
 
 def case_what_there_is(cli):

@@ -1,0 +1,285 @@
+/**
+ * pack.c: offsets for blocks whose lifetimes are known.
+ */
+#include <cebus/pack.h>
+#include <cebus/runtime.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "blocks_file.h"
+#include "command.h"
+#include "message.h"
+#include "result.h"
+#include "text.h"
+
+enum {
+    KEY_MINIMIZE = 0x100,
+    KEY_JSON,
+    KEY_MAX_STEPS,
+    KEY_SEED,
+};
+
+/** Exit statuses beside 0, solved, and EXIT_WRONG. */
+enum {
+    EXIT_INFEASIBLE = 2,
+    EXIT_UNDECIDED = 3,
+};
+
+#define DEFAULT_SECONDS 10.0
+
+struct pack {
+    const char *input, *output;
+    uint64_t capacity, max_steps, seed;
+    double seconds;
+    bool minimize, json;
+    double start;
+};
+
+static const struct argp_option options[] = {
+    {"capacity", 'c', "BYTES", 0, "no block may end above it, as in 1048576 or 6GiB", 0},
+    {"minimize", KEY_MINIMIZE, NULL, 0, "as low as possible, not only within the capacity", 0},
+    {"output", 'o', "OUT.csv", 0, "the blocks with their offsets (-: standard output)", 0},
+    {"time-limit", 't', "S", 0, "end after so many seconds (default: 10)", 1},
+    {"max-steps", KEY_MAX_STEPS, "N", 0,
+     "end after so many nodes of the search, which repeats on any machine", 1},
+    {"seed", KEY_SEED, "N", 0, "other random orders for the search (default: 0)", 1},
+    {"json", KEY_JSON, NULL, 0, "print the result as an object", 2},
+    {0},
+};
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+static uint64_t read_count(const char *name, const char *text, uint64_t least,
+                           struct argp_state *state)
+{
+    char *end;
+    uint64_t count = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || count < least || strlen(text) > 19)
+        argp_error(state, "--%s: \"%s\" is not a whole number from %" PRIu64, name, text, least);
+    return count;
+}
+
+/** Sizes are read as everywhere; plain numbers are not rounded as doubles are. */
+static uint64_t read_capacity(const char *text, struct argp_state *state)
+{
+    uint64_t bytes;
+    if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
+        return read_count("capacity", text, 1, state);
+    if (strchr(text, '%') != NULL)
+        argp_error(state, "--capacity: \"%s\": percent of what?", text);
+    if (cebus_size_parse(text, 0, &bytes) != CEBUS_OK)
+        argp_error(state, "--capacity: %s", cebus_last_error()->message);
+    if (bytes == 0)
+        argp_error(state, "--capacity: \"%s\" is nothing", text);
+    return bytes;
+}
+
+static double read_seconds(const char *text, struct argp_state *state)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds > 0 && seconds <= 1e9))
+        argp_error(state, "--time-limit: \"%s\" is not a number of seconds above 0", text);
+    return seconds;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct pack *pack = state->input;
+    switch (key) {
+    case 'c':
+        pack->capacity = read_capacity(argument, state);
+        return 0;
+    case 'o':
+        pack->output = argument;
+        return 0;
+    case 't':
+        pack->seconds = read_seconds(argument, state);
+        return 0;
+    case KEY_MINIMIZE:
+        pack->minimize = true;
+        return 0;
+    case KEY_JSON:
+        pack->json = true;
+        return 0;
+    case KEY_MAX_STEPS:
+        pack->max_steps = read_count("max-steps", argument, 0, state);
+        return 0;
+    case KEY_SEED:
+        pack->seed = read_count("seed", argument, 0, state);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (pack->input != NULL)
+            argp_error(state, "one file at a time: \"%s\" is too much", argument);
+        pack->input = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (pack->input == NULL)
+            argp_error(state, "which file of blocks?");
+        if (pack->capacity == 0 && !pack->minimize)
+            argp_error(state, "--capacity or --minimize is needed");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "IN.csv",
+    .doc = "Gives offsets to blocks of known lifetimes so that those that live at the same time do "
+           "not overlap. IN.csv has a block a line, `id,lower,upper,size[,alignment][,offset]', "
+           "upper exclusive; a first line may name the columns. A block that has an offset stays "
+           "there.\vExit status: 0 when packed; 2 when it is proved that nothing fits; 3 when time "
+           "or steps ended first; 1 after an error; 64 when the command line makes no sense.",
+};
+
+/* --- what was found -------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool go_on(void *context)
+{
+    const struct pack *pack = context;
+    return now() - pack->start < pack->seconds;
+}
+
+static const char *const verdicts[] = {
+    [CEBUS_PACK_SOLVED] = "solved",
+    [CEBUS_PACK_INFEASIBLE] = "infeasible",
+    [CEBUS_PACK_UNDECIDED] = "undecided",
+};
+
+static void put_number(json_t *json, const char *name, uint64_t number)
+{
+    json_put(json, name, json_integer((json_int_t)number));
+}
+
+static bool print_json(const struct pack *pack, const struct blocks *blocks,
+                       const cebus_pack_result *result)
+{
+    json_t *json = json_object();
+    json_put(json, "verdict", json_string(verdicts[result->verdict]));
+    if (result->verdict == CEBUS_PACK_INFEASIBLE) {
+        json_t *reason = json_string(cebus_pack_reason_text(result->reason));
+        json_put(json, "reason", reason);
+    }
+    put_number(json, "blocks", blocks->n);
+    if (pack->capacity > 0)
+        put_number(json, "capacity", pack->capacity);
+    put_number(json, "height", result->height);
+    put_number(json, "bound", result->bound);
+    put_number(json, "max_load", result->max_load);
+    put_number(json, "steps", result->steps);
+    json_put(json, "seconds", json_real(now() - pack->start));
+    return json_print_line(json);
+}
+
+static void print_bytes(FILE *to, const char *name, uint64_t bytes)
+{
+    char text[TEXT_BYTES];
+    fprintf(to, "%-12s %" PRIu64 " (%s)\n", name, bytes, text_bytes(bytes, text));
+}
+
+static void print_text(const struct pack *pack, const struct blocks *blocks,
+                       const cebus_pack_result *result, FILE *to)
+{
+    fprintf(to, "%-12s %s\n", "verdict", verdicts[result->verdict]);
+    fprintf(to, "%-12s %zu\n", "blocks", blocks->n);
+    if (pack->capacity > 0)
+        print_bytes(to, "capacity", pack->capacity);
+    if (result->height > 0)
+        print_bytes(to, "height", result->height);
+    print_bytes(to, "bound", result->bound);
+    print_bytes(to, "max load", result->max_load);
+    fprintf(to, "%-12s %" PRIu64 "\n", "steps", result->steps);
+    fprintf(to, "%-12s %.3f\n", "seconds", now() - pack->start);
+}
+
+/** What stands in the way, with its line. */
+static void say_why(const struct blocks *blocks, const cebus_pack_result *result)
+{
+    char text[400];
+    const char *why = cebus_pack_reason_text(result->reason);
+    if (result->reason == CEBUS_PACK_SEARCHED) {
+        complain_file(blocks->path, "%s", why);
+        return;
+    }
+    if (result->reason == CEBUS_PACK_COLLIDING_PRESETS) {
+        snprintf(text, sizeof text, "%s: \"%.100s\" of line %zu", why, blocks->ids[result->second],
+                 blocks->lines[result->second]);
+        why = text;
+    }
+    blocks_complain(blocks, result->first, why);
+}
+
+static int finish(const struct pack *pack, const struct blocks *blocks, const uint64_t *offsets,
+                  const cebus_pack_result *result)
+{
+    bool to_stdout = pack->output != NULL && strcmp(pack->output, "-") == 0;
+    if (result->verdict == CEBUS_PACK_SOLVED && pack->output != NULL &&
+        !blocks_write(blocks, offsets, pack->output))
+        return EXIT_WRONG;
+    if (pack->json && !to_stdout) {
+        if (!print_json(pack, blocks, result))
+            return EXIT_WRONG;
+    } else if (!to_stdout) {
+        print_text(pack, blocks, result, stdout);
+    }
+    if (result->verdict == CEBUS_PACK_INFEASIBLE) {
+        say_why(blocks, result);
+        return EXIT_INFEASIBLE;
+    }
+    if (result->verdict == CEBUS_PACK_UNDECIDED)
+        complain_file(blocks->path, "undecided: allow more time (--time-limit) or steps "
+                                    "(--max-steps), or a larger capacity");
+    return result->verdict == CEBUS_PACK_SOLVED ? 0 : EXIT_UNDECIDED;
+}
+
+static int pack_blocks(struct pack *pack, const struct blocks *blocks)
+{
+    cebus_pack_options how = CEBUS_PACK_OPTIONS_INIT;
+    cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
+    uint64_t *offsets = take(NULL, blocks->n, sizeof *offsets);
+    how.capacity = pack->capacity;
+    how.minimise = pack->minimize;
+    how.presets = blocks->presets;
+    how.max_steps = pack->max_steps;
+    how.seed = pack->seed;
+    how.go_on = go_on;
+    how.context = pack;
+    int status = EXIT_WRONG;
+    switch (cebus_pack(blocks->list, blocks->n, &how, offsets, &result)) {
+    case CEBUS_OK:
+        status = finish(pack, blocks, offsets, &result);
+        break;
+    case CEBUS_INVALID_ARGUMENT:
+        say_why(blocks, &result);
+        break;
+    default:
+        complain_file(blocks->path, "no host memory for %zu blocks", blocks->n);
+    }
+    free(offsets);
+    return status;
+}
+
+int command_pack(int argc, char **argv)
+{
+    struct blocks blocks = {0};
+    struct pack pack = {.max_steps = UINT64_MAX, .seconds = DEFAULT_SECONDS, .start = now()};
+    argp_parse(&argp, argc, argv, 0, NULL, &pack);
+    int status = EXIT_WRONG;
+    if (blocks_read(&blocks, pack.input))
+        status = pack_blocks(&pack, &blocks);
+    blocks_free(&blocks);
+    return status;
+}
