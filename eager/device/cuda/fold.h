@@ -33,6 +33,7 @@ typedef struct cebus_fold_job {
     cebus_walk reduced; /**< of x, y */
     cebus_cells x, y, center;
     cebus_cells out, second; /**< data NULL: not wanted */
+    int64_t number;          /**< the center where there is no array of them */
     double divisor;
     const double *divisor_at; /**< on the device; NULL: `divisor` */
     int64_t outputs, count, slices;
@@ -85,7 +86,8 @@ CEBUS_DEVICE void cebus_fold_locate(const cebus_fold_job *job, int64_t i, int64_
 template <class F>
 CEBUS_DEVICE typename F::lane cebus_fold_center(const cebus_fold_job *job, const int64_t *at)
 {
-    return F::centered ? cebus_lane<typename F::lane>::get(job->center, at[3]) : 0;
+    return F::centered ? cebus_lane<typename F::lane>::get(job->center, at[3])
+                       : (typename F::lane)job->number;
 }
 
 /** Adds the positions [i, i + n) of the output at `at`, n <= CEBUS_PACK. */
