@@ -29,16 +29,26 @@ static const cebus_kernel *host_kernel_find(cebus_device *device, const char *op
     return own != NULL ? own : cebus_device_cpu.kernel_find(device, op);
 }
 
+/* What kernels see: no stream, no libraries; nothing is kept between calls. */
+static cebus_cuda_fault fault;
+static cebus_cuda cuda = {.fault = &fault, .capability = 90, .processors = 1};
+
+static void *host_context(cebus_device *device)
+{
+    (void)device;
+    return &cuda;
+}
+
 static cebus_status host_launch(cebus_device *device, const cebus_kernel *kernel,
                                 const cebus_launch *launch, uint64_t *out_ns)
 {
-    if (cebus_cuda_kernel_find(kernel->op) != kernel)
-        return cebus_device_cpu.launch(device, kernel, launch, out_ns);
-    cebus_cuda_fault fault = {0};
-    cebus_cuda cuda = {.fault = &fault};
     cebus_launch own = *launch;
     uint64_t start = cebus_device_cpu.clock(device, CEBUS_STREAM_COMPUTE);
-    own.device = &cuda;
+    if (cebus_cuda_kernel_find(kernel->op) != kernel) {
+        own.device = NULL; /* what the CPU's kernels keep is oneDNN's, of convolutions */
+        return cebus_device_cpu.launch(device, kernel, &own, out_ns);
+    }
+    fault = (cebus_cuda_fault){0};
     if (own.workspace_bytes > 0)
         memset(own.workspace, POISON, own.workspace_bytes);
     cebus_status status = kernel->run(&own);
@@ -62,5 +72,6 @@ bool cebus_cuda_host_register(void)
     ops.open = host_open;
     ops.kernel_find = host_kernel_find;
     ops.launch = host_launch;
+    ops.context = host_context;
     return cebus_device_register(&ops);
 }
