@@ -250,16 +250,15 @@ static void choose(cebus_pack_scan *scan, cebus_pack_component component)
 
 cebus_pack_found cebus_pack_scan_run(cebus_pack_scan *scan, cebus_pack_component component)
 {
-    uint64_t work;
-    bool changed;
+    bool changed = true;
     cebus_pack_scan_list(scan, component);
     if (scan->count == 0)
         return CEBUS_PACK_FOUND_END;
-    do {
-        if (!settle(scan, component, &changed))
+    uint64_t work = 10 * ((uint64_t)scan->count + component.hi - component.lo);
+    while (changed && !scan->state->no_memory) {
+        if (cebus_pack_stop_now(scan->stop, work) || !settle(scan, component, &changed))
             return CEBUS_PACK_FOUND_CONFLICT;
-        work = 20 * ((uint64_t)scan->count + component.hi - component.lo);
-    } while (changed && !scan->state->no_memory && !cebus_pack_stop_now(scan->stop, work));
+    }
     choose(scan, component);
     return CEBUS_PACK_FOUND_BRANCH;
 }

@@ -247,20 +247,20 @@ static bool few_times(void *context)
 
 Test(pack_search, a_hook_ends_it)
 {
-    uint64_t seed = 11;
-    int left = 3;
-    pack_model *model = pack_model_create(400);
+    uint64_t seed = 2;
+    int left = 20;
+    pack_model *model = pack_model_create(450);
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
-    pack_model_fill_random(model, 400, &seed);
-    /* far from its load, which random blocks reach only by luck */
-    options.capacity = pack_model_load(model);
+    /* so many pieces of so few sizes that the search would go on for millions of nodes */
+    pack_model_fill_cut(model, 450, 100, 100, 1, &seed);
+    options.capacity = 100;
     options.max_steps = UINT64_MAX;
     options.go_on = few_times;
     options.context = &left;
     cr_assert_eq(cebus_pack(model->blocks, model->n, &options, model->offsets, &result), CEBUS_OK);
     cr_expect_eq(result.verdict, CEBUS_PACK_UNDECIDED);
-    cr_expect_gt(result.steps, 0);
+    cr_expect_gt(result.steps, 100);
     cr_expect_eq(left, -1, "it is not asked again");
     pack_model_destroy(model);
 }
