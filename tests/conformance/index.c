@@ -238,13 +238,13 @@ static void embedding_errors(cebus_test *t)
     high = cebus_test_from_doubles(t, CEBUS_I64, (const double[]){0, 3, 4}, 1, (int64_t[]){3});
     low = cebus_test_from_doubles(t, CEBUS_I32, (const double[]){0, -1}, 1, (int64_t[]){2});
     real = cebus_test_from_doubles(t, CEBUS_F32, (const double[]){1}, 1, (int64_t[]){1});
-    FAILS(t, CEBUS_INVALID_ARGUMENT, "index 4 at position 2",
-          cebus_embedding(t->rt, weight.tensor, high, CEBUS_NO_PADDING, &out));
+    FAILS_BY_DATA(t, "index 4 at position 2", &out,
+                  cebus_embedding(t->rt, weight.tensor, high, CEBUS_NO_PADDING, &out));
     EXPECT(t, strcmp(cebus_last_error()->op, "embedding") == 0);
     EXPECT(t, strstr(cebus_last_error()->message, "[0, 4)") != NULL);
     EXPECT(t, out == NULL);
-    FAILS(t, CEBUS_INVALID_ARGUMENT, "index -1 at position 1",
-          cebus_embedding(t->rt, weight.tensor, low, CEBUS_NO_PADDING, &out));
+    FAILS_BY_DATA(t, "index -1 at position 1", &out,
+                  cebus_embedding(t->rt, weight.tensor, low, CEBUS_NO_PADDING, &out));
     FAILS(t, CEBUS_DTYPE_MISMATCH, "cebus_cast",
           cebus_embedding(t->rt, weight.tensor, real, CEBUS_NO_PADDING, &out));
     FAILS(t, CEBUS_SHAPE_MISMATCH, "[4, 3, 2]",
@@ -375,11 +375,9 @@ static void gather_errors(cebus_test *t)
     cebus_tensor *high, *out = NULL, *rt_x = x.tensor;
     cebus_runtime *rt = t->rt;
     high = cebus_test_from_doubles(t, CEBUS_I64, (const double[]){0, 6}, 2, (int64_t[]){1, 2});
-    FAILS(t, CEBUS_INVALID_ARGUMENT, "index 6 at position 1",
-          cebus_gather(rt, rt_x, 1, high, &out));
-    FAILS(t, CEBUS_INVALID_ARGUMENT, "[0, 4)", cebus_gather(rt, rt_x, 0, high, &out));
-    FAILS(t, CEBUS_INVALID_ARGUMENT, "scatter_add",
-          cebus_scatter_add(rt, rt_x, 1, high, rt_x, &out));
+    FAILS_BY_DATA(t, "index 6 at position 1", &out, cebus_gather(rt, rt_x, 1, high, &out));
+    FAILS_BY_DATA(t, "[0, 4)", &out, cebus_gather(rt, rt_x, 0, high, &out));
+    FAILS_BY_DATA(t, "scatter_add", &out, cebus_scatter_add(rt, rt_x, 1, high, rt_x, &out));
     FAILS(t, CEBUS_SHAPE_MISMATCH, "[4, 7]", cebus_gather(rt, rt_x, 0, wide.tensor, &out));
     FAILS(t, CEBUS_SHAPE_MISMATCH, "[4]", cebus_gather(rt, rt_x, 0, flat.tensor, &out));
     FAILS(t, CEBUS_DTYPE_MISMATCH, "f32", cebus_gather(rt, rt_x, 0, rt_x, &out));
@@ -448,8 +446,8 @@ static void index_select_errors(cebus_test *t)
     sample square = make_index(t, CEBUS_TEST_PLAIN, CEBUS_I64, 4, (shape){2, {2, 2}});
     cebus_tensor *high, *out = NULL;
     high = cebus_test_from_doubles(t, CEBUS_I32, (const double[]){5}, 0, NULL);
-    FAILS(t, CEBUS_INVALID_ARGUMENT, "index 5 at position 0",
-          cebus_index_select(t->rt, x.tensor, 0, high, &out));
+    FAILS_BY_DATA(t, "index 5 at position 0", &out,
+                  cebus_index_select(t->rt, x.tensor, 0, high, &out));
     FAILS(t, CEBUS_SHAPE_MISMATCH, "[2, 2]",
           cebus_index_select(t->rt, x.tensor, 0, square.tensor, &out));
     FAILS(t, CEBUS_SHAPE_MISMATCH, "index_select",
@@ -533,8 +531,7 @@ static void bad_index_changes_nothing(cebus_test *t)
     cebus_tensor *bad, *out = NULL;
     bad = cebus_test_from_doubles(t, CEBUS_I64, (const double[]){1, 9}, 1, (int64_t[]){2});
     uint64_t version = cebus_tensor_version(x.tensor);
-    FAILS(t, CEBUS_INVALID_ARGUMENT, "index 9",
-          cebus_scatter_add(t->rt, x.tensor, 0, bad, x.tensor, &out));
+    FAILS_BY_DATA(t, "index 9", &out, cebus_scatter_add(t->rt, x.tensor, 0, bad, x.tensor, &out));
     EXPECT(t, out == NULL);
     EXPECT(t, cebus_tensor_version(x.tensor) == version);
     expect_equal(t, "untouched", cebus_tensor_retain(x.tensor), x.values, (shape){1, {4}});

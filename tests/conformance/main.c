@@ -10,6 +10,7 @@
 
 #include "tests/support/cuda_host.h"
 #include "tests/support/harness.h"
+#include "tests/support/test_device.h"
 
 #define FAMILIES(X)                                                                                \
     X(fill)                                                                                        \
@@ -89,6 +90,7 @@ int main(int argc, char **argv)
     }
     if (cebus_cuda_host_register)
         cebus_cuda_host_register();
+    cebus_test_device_register();
     cebus_case *cases = select_cases(filter);
     if (!cases)
         return fprintf(stderr, "out of memory\n"), 2;

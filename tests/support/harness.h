@@ -16,6 +16,7 @@ typedef struct cebus_test {
     const char *name;
     const char *device; /**< that of rt */
     int failures;
+    bool lacking;      /**< its first problem was that the device lacks an op: it is skipped */
     char message[512]; /**< of the first failure */
 } cebus_test;
 
@@ -24,11 +25,15 @@ typedef struct cebus_case {
     void (*run)(cebus_test *t);
 } cebus_case;
 
-/** Runs all cases of all families on `device`, prints TAP; returns the number that failed. */
+/** Runs all cases of all families on `device`, prints TAP; returns the number that failed. A CUDA
+ * device that is not there is skipped, and why it is not is said. */
 int cebus_harness_run(const char *device, const cebus_case *const *families, size_t n_families);
 
 void cebus_test_fail(cebus_test *t, const char *file, int line, const char *format, ...)
     CEBUS_PRINTF(4, 5);
+
+/** An expression that must succeed did not: a failure, or an op that the device lacks. */
+void cebus_test_not_ok(cebus_test *t, const char *file, int line, const char *expression);
 
 /** Records a failure and goes on. */
 #define EXPECT(t, condition)                                                                       \
@@ -40,8 +45,7 @@ void cebus_test_fail(cebus_test *t, const char *file, int line, const char *form
 #define OK(t, expression)                                                                          \
     do {                                                                                           \
         if ((expression) != CEBUS_OK) {                                                            \
-            cebus_test_fail(t, __FILE__, __LINE__, "%s: %s: %s", #expression,                      \
-                            cebus_last_error()->op, cebus_last_error()->message);                  \
+            cebus_test_not_ok(t, __FILE__, __LINE__, #expression);                                 \
             return;                                                                                \
         }                                                                                          \
     } while (0)
@@ -50,6 +54,13 @@ void cebus_test_fail(cebus_test *t, const char *file, int line, const char *form
     cebus_test_expect_failure(t, __FILE__, __LINE__, status, text, (expression))
 void cebus_test_expect_failure(cebus_test *t, const char *file, int line, cebus_status want,
                                const char *text, cebus_status got);
+
+/** The same for what only the data shows: a device that runs late says it at the next
+ * synchronization. `out` is where the expression puts its output; NULL afterwards. */
+#define FAILS_BY_DATA(t, text, out, expression)                                                    \
+    cebus_test_expect_failure(t, __FILE__, __LINE__, CEBUS_INVALID_ARGUMENT, text,                 \
+                              cebus_test_late_status(t, (expression), out))
+cebus_status cebus_test_late_status(cebus_test *t, cebus_status status, cebus_tensor **out);
 
 /** Runs a case on a runtime of its own with so many threads; its failures count for `t`. */
 void cebus_test_with_threads(cebus_test *t, int threads, void (*run)(cebus_test *t));

@@ -38,7 +38,7 @@ struct cebus_device {
     cebus_device *cpu; /* the device that does the work */
     queue queues[CEBUS_STREAM_COUNT];
     uint64_t random;
-    cebus_status failed;               /* of a kernel that ran late */
+    cebus_error failed;                /* of a kernel that ran late */
     cebus_late_cost costs[COST_LIMIT]; /* a ring */
     uint64_t measured, collected;
     char *base;
@@ -103,7 +103,7 @@ static void run_launch(cebus_device *device, const work *w)
     check_arrays(device, w->launch.out, w->launch.n_out);
     check_committed(device, w->launch.workspace, w->launch.workspace_bytes);
     if (cebus_device_cpu.launch(device->cpu, w->kernel, &w->launch, &ns) != CEBUS_OK) {
-        device->failed = CEBUS_DEVICE_ERROR;
+        device->failed = *cebus_last_error();
         return;
     }
     if (device->measured - device->collected == COST_LIMIT)
@@ -251,10 +251,10 @@ static void test_slab_release(cebus_device *device, char *base, uint64_t bytes)
 
 static cebus_status take_failure(cebus_device *device)
 {
-    cebus_status failed = device->failed;
-    device->failed = CEBUS_OK;
-    return failed == CEBUS_OK ? CEBUS_OK
-                              : cebus_fail(failed, "device test", "a kernel failed earlier");
+    cebus_error failed = device->failed;
+    device->failed = (cebus_error){.status = CEBUS_OK};
+    return failed.status == CEBUS_OK ? CEBUS_OK
+                                     : cebus_fail(failed.status, failed.op, "%s", failed.message);
 }
 
 static cebus_status test_synchronize(cebus_device *device)
