@@ -24,6 +24,34 @@ struct largest {
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
+/* Columns of rows that a block shares; of shorter ones each thread takes its own. */
+#define SHARED_COLUMNS 32
+
+template <bool shared> CEBUS_DEVICE int64_t first_column(void)
+{
+    return shared ? cebus_thread() : 0;
+}
+
+template <bool shared> CEBUS_DEVICE int64_t next_column(void)
+{
+    return shared ? cebus_threads() : 1;
+}
+
+template <bool shared, class F, class T> CEBUS_DEVICE T fold_of(T mine)
+{
+    return shared ? cebus_block_fold<F, T>(mine) : mine;
+}
+
+template <bool shared> CEBUS_DEVICE int64_t first_row(void)
+{
+    return shared ? cebus_block() : cebus_grid_first();
+}
+
+template <bool shared> CEBUS_DEVICE int64_t next_row(void)
+{
+    return shared ? cebus_blocks() : cebus_grid_step();
+}
+
 /* A row of the block, and where it is in the whole. */
 typedef struct score_row {
     int64_t matrix, row; /* of the batch; of the matrix */
@@ -78,23 +106,24 @@ CEBUS_DEVICE bool is_kept(const cebus_cuda_scores *p, const score_row *r, int64_
 
 /* ---- forward ----------------------------------------------------------------------------- */
 
-template <class T> CEBUS_DEVICE void soften_row(const cebus_cuda_scores *p, int64_t number)
+template <class T, bool shared>
+CEBUS_DEVICE void soften_row(const cebus_cuda_scores *p, int64_t number)
 {
     const score_row r = row_find(p, number);
-    const int first = cebus_thread(), step = cebus_threads();
+    const int64_t first = first_column<shared>(), step = next_column<shared>();
     T *row = (T *)p->weights + r.at;
     T top = (T)-INFINITY, sum = 0;
     for (int64_t j = first; j < r.visible; j += step) {
         const T score = score_of(p, &r, row, j);
         top = score > top ? score : top;
     }
-    top = cebus_block_fold<largest, T>(top);
+    top = fold_of<shared, largest, T>(top);
     const T shift = top > (T)-INFINITY ? top : (T)0;
     for (int64_t j = first; j < r.visible; j += step) {
         row[j] = exp_of(score_of(p, &r, row, j) - shift);
         sum += row[j];
     }
-    sum = cebus_block_fold<cebus_adds, T>(sum);
+    sum = fold_of<shared, cebus_adds, T>(sum);
     const T factor = sum == 0 ? (T)0 : (T)p->keep_scale / sum;
     for (int64_t j = first; j < r.visible; j += step)
         row[j] = is_kept(p, &r, j) ? row[j] * factor : (T)0;
@@ -105,34 +134,36 @@ template <class T> CEBUS_DEVICE void soften_row(const cebus_cuda_scores *p, int6
             sum == 0 ? (T)INFINITY : (T)((double)shift + log((double)sum));
 }
 
-template <class T> CEBUS_KERNEL soften_kernel(const cebus_cuda_scores p)
+template <class T, bool shared> CEBUS_KERNEL soften_kernel(const cebus_cuda_scores p)
 {
-    for (int64_t i = cebus_block(); i < p.matrices * p.rows; i += cebus_blocks())
-        soften_row<T>(&p, i);
+    for (int64_t i = first_row<shared>(); i < p.matrices * p.rows; i += next_row<shared>())
+        soften_row<T, shared>(&p, i);
 }
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
 /* The sum of a row's weights times their gradients, which is also that of the result and its
  * gradient (FlashAttention, appendix B.2). */
-template <class T> CEBUS_DEVICE T delta_of(const cebus_cuda_scores *p, const score_row *r)
+template <class T, bool shared>
+CEBUS_DEVICE T delta_of(const cebus_cuda_scores *p, const score_row *r)
 {
     const T *out = (const T *)p->out.data + row_of(p, &p->out, r->matrix, r->row);
     const T *grad = (const T *)p->grad.data + row_of(p, &p->grad, r->matrix, r->row);
     T sum = 0;
-    for (int64_t j = cebus_thread(); j < p->values; j += cebus_threads())
+    for (int64_t j = first_column<shared>(); j < p->values; j += next_column<shared>())
         sum += out[j * p->out.col] * grad[j * p->grad.col];
-    return cebus_block_fold<cebus_adds, T>(sum);
+    return fold_of<shared, cebus_adds, T>(sum);
 }
 
-template <class T> CEBUS_DEVICE void backward_row(const cebus_cuda_scores *p, int64_t number)
+template <class T, bool shared>
+CEBUS_DEVICE void backward_row(const cebus_cuda_scores *p, int64_t number)
 {
     const score_row r = row_find(p, number);
     const int64_t place = r.matrix * p->length + r.row;
-    const T delta = delta_of<T>(p, &r), lse = ((const T *)p->lse)[place];
+    const T delta = delta_of<T, shared>(p, &r), lse = ((const T *)p->lse)[place];
     T *weights = (T *)p->weights + r.at, *grads = (T *)p->grads + r.at;
     T *mask_grad = p->mask_grad ? (T *)p->mask_grad + place * p->columns : NULL;
-    for (int64_t j = cebus_thread(); j < p->columns; j += cebus_threads()) {
+    for (int64_t j = first_column<shared>(); j < p->columns; j += next_column<shared>()) {
         T weight = 0, grad = 0, kept = 0;
         if (j < r.visible) {
             weight = exp_of(score_of(p, &r, weights, j) - lse);
@@ -147,32 +178,44 @@ template <class T> CEBUS_DEVICE void backward_row(const cebus_cuda_scores *p, in
     }
 }
 
-template <class T> CEBUS_KERNEL backward_kernel(const cebus_cuda_scores p)
+template <class T, bool shared> CEBUS_KERNEL backward_kernel(const cebus_cuda_scores p)
 {
-    for (int64_t i = cebus_block(); i < p.matrices * p.rows; i += cebus_blocks())
-        backward_row<T>(&p, i);
+    for (int64_t i = first_row<shared>(); i < p.matrices * p.rows; i += next_row<shared>())
+        backward_row<T, shared>(&p, i);
 }
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
+typedef void (*scores_kernel)(cebus_cuda_scores);
+
+/* The kernels by element type (f32, f64) and by whether blocks share rows. */
 static cebus_status run(const cebus_launch *launch, const char *op, const cebus_cuda_scores *p,
-                        void (*kernel)(cebus_cuda_scores))
+                        const scores_kernel (*kernels)[2])
 {
-    cebus_grid_run(launch, kernel, cebus_grid_teams(p->matrices * p->rows),
-                   cebus_grid_team(p->columns), *p);
+    const bool shared = p->columns >= SHARED_COLUMNS;
+    const int64_t rows = p->matrices * p->rows;
+    cebus_grid_run(launch, kernels[p->dtype == CEBUS_F64][shared],
+                   shared ? cebus_grid_teams(rows) : cebus_grid_blocks(rows),
+                   shared ? cebus_grid_team(p->columns) : CEBUS_GRID_THREADS, *p);
     return cebus_cuda_launched(op);
 }
 
 cebus_status cebus_cuda_scores_soften(const cebus_launch *launch, const char *op,
                                       const cebus_cuda_scores *p)
 {
-    return run(launch, op, p,
-               p->dtype == CEBUS_F64 ? soften_kernel<double> : soften_kernel<float>);
+    static const scores_kernel kernels[2][2] = {
+        {soften_kernel<float, false>, soften_kernel<float, true>},
+        {soften_kernel<double, false>, soften_kernel<double, true>},
+    };
+    return run(launch, op, p, kernels);
 }
 
 cebus_status cebus_cuda_scores_backward(const cebus_launch *launch, const char *op,
                                         const cebus_cuda_scores *p)
 {
-    return run(launch, op, p,
-               p->dtype == CEBUS_F64 ? backward_kernel<double> : backward_kernel<float>);
+    static const scores_kernel kernels[2][2] = {
+        {backward_kernel<float, false>, backward_kernel<float, true>},
+        {backward_kernel<double, false>, backward_kernel<double, true>},
+    };
+    return run(launch, op, p, kernels);
 }

@@ -1,7 +1,7 @@
 /**
  * scores.h: rows of attention scores, the arithmetic between the matrix products: the counterpart
- * of eager/device/cpu/scores.h. A block of threads takes a row; sums run in a tree that the row's
- * length alone sets.
+ * of eager/device/cpu/scores.h. A block of threads takes a row, one thread a short one; sums run
+ * in an order that the row's length alone sets.
  */
 #ifndef CEBUS_EAGER_DEVICE_CUDA_SCORES_H
 #define CEBUS_EAGER_DEVICE_CUDA_SCORES_H
