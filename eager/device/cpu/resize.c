@@ -11,13 +11,8 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
+#include "eager/device/tap.h"
 #include "eager/view.h"
-
-/** Where one row (or column) of the result comes from. */
-typedef struct resize_tap {
-    int64_t source[2]; /**< rows of the image, maybe the same one twice */
-    double weight[2];
-} resize_tap;
 
 /** The rows of the result that a row of the image goes into. */
 typedef struct resize_users {
@@ -29,17 +24,10 @@ typedef struct resize_job {
     bool nearest;
     const void *from;
     void *to;
-    resize_tap *taps[2];    /**< [result] */
+    cebus_tap *taps[2];     /**< [result] */
     resize_users *users[2]; /**< [image], of the backward op */
     void (*rows)(const struct resize_job *job, int64_t begin, int64_t end);
 } resize_job;
-
-/** What row `source` of the image gives to the row of the result. */
-static inline double tap_share(const resize_tap *tap, int64_t source)
-{
-    return (tap->source[0] == source ? tap->weight[0] : 0) +
-           (tap->source[1] == source ? tap->weight[1] : 0);
-}
 
 #define REAL float
 #define NAME(x) x##_f32
@@ -49,34 +37,13 @@ static inline double tap_share(const resize_tap *tap, int64_t source)
 #define NAME(x) x##_f64
 #include "eager/device/cpu/resize_typed.h"
 
-static resize_tap tap_nearest(const cebus_resize_attrs *a, const resize_job *job, int d, int64_t i)
-{
-    int64_t last = job->image[d] - 1;
-    int64_t source =
-        a->step[d] > 0 ? (int64_t)((double)i * a->step[d]) : i * job->image[d] / job->result[d];
-    source = source > last ? last : source;
-    return (resize_tap){.source = {source, source}, .weight = {1, 0}};
-}
-
-static resize_tap tap_bilinear(const cebus_resize_attrs *a, const resize_job *job, int d, int64_t i)
-{
-    double image = (double)job->image[d], result = (double)job->result[d], at;
-    if (a->align_corners)
-        at = result > 1 ? (double)i * ((image - 1) / (result - 1)) : 0;
-    else
-        at = ((double)i + 0.5) * (a->step[d] > 0 ? a->step[d] : image / result) - 0.5;
-    int64_t last = job->image[d] - 1, low = at > 0 ? (int64_t)at : 0;
-    low = low > last ? last : low;
-    double part = at > (double)low ? at - (double)low : 0;
-    part = part > 1 ? 1 : part;
-    return (resize_tap){.source = {low, low < last ? low + 1 : low}, .weight = {1 - part, part}};
-}
-
 static void tables_fill(const cebus_resize_attrs *a, resize_job *job, bool backward)
 {
     for (int d = 0; d < 2; d++) {
+        cebus_tap_axis axis = {job->image[d], job->result[d], a->step[d], a->align_corners};
         for (int64_t i = 0; i < job->result[d]; i++)
-            job->taps[d][i] = job->nearest ? tap_nearest(a, job, d, i) : tap_bilinear(a, job, d, i);
+            job->taps[d][i] =
+                job->nearest ? cebus_tap_nearest(axis, i) : cebus_tap_bilinear(axis, i);
         /* Sources never go back, so the users of a row are neighbours. */
         int64_t begin = 0, end = 0;
         for (int64_t row = 0; backward && row < job->image[d]; row++) {
@@ -96,7 +63,7 @@ static uint64_t tables_place(const cebus_launch *launch, resize_job *job, uint64
 {
     char *base = launch->workspace;
     for (int d = 0; d < 2; d++) {
-        uint64_t taps = (uint64_t)job->result[d] * sizeof(resize_tap);
+        uint64_t taps = (uint64_t)job->result[d] * sizeof(cebus_tap);
         uint64_t users = (uint64_t)job->image[d] * sizeof(resize_users);
         job->taps[d] = base ? (void *)(base + at) : NULL;
         at += cebus_pack_align(taps);

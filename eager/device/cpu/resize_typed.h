@@ -17,9 +17,9 @@ CEBUS_CLONES static void NAME(rows)(const resize_job *job, int64_t begin, int64_
 {
     for (int64_t row = begin; row < end; row++) {
         int64_t n = row / job->result[0];
-        const resize_tap *h = &job->taps[0][row % job->result[0]];
+        const cebus_tap *h = &job->taps[0][row % job->result[0]];
         for (int64_t i = 0; i < job->result[1]; i++) {
-            const resize_tap *w = &job->taps[1][i];
+            const cebus_tap *w = &job->taps[1][i];
             const REAL *x[4];
             for (int k = 0; k < 4; k++)
                 x[k] = (const REAL *)job->from +
@@ -56,7 +56,8 @@ CEBUS_CLONES static void NAME(backward_rows)(const resize_job *job, int64_t begi
             for (int64_t w = job->users[1][x].begin; w < job->users[1][x].end; w++) {
                 const REAL *grad = (const REAL *)job->from +
                                    ((n * job->result[0] + h) * job->result[1] + w) * channels;
-                double share = tap_share(&job->taps[0][h], y) * tap_share(&job->taps[1][w], x);
+                double share =
+                    cebus_tap_share(&job->taps[0][h], y) * cebus_tap_share(&job->taps[1][w], x);
                 NAME(add_scaled)(channels, (REAL)share, grad, dx);
             }
     }

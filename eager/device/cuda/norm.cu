@@ -49,12 +49,10 @@ CEBUS_DEVICE cebus_fold_moment row_moments(const row_job *p, int64_t row)
         T x[CEBUS_PACK] = {}, square = 0;
         int n = row_pack(p->n, k);
         cebus_lane<T>::load(x, p->x, row * p->n + k, 1, n);
-        if (centered) {
+        if (centered)
             cebus_fold_moments<T>::add(&total, x, x, 0, n, k);
-            continue;
-        }
         CEBUS_UNROLL
-        for (int j = 0; j < CEBUS_PACK; j++)
+        for (int j = 0; !centered && j < CEBUS_PACK; j++)
             square += x[j] * x[j];
         squares += (double)square;
     }

@@ -1,0 +1,264 @@
+/* Pooling: a thread for each number that is written, neighbouring channels side by side. Backward
+ * ops gather, in one order, so that nothing is added by two. Images are read in whatever order they
+ * are. */
+#include "eager/device/cuda/families.h"
+#include "eager/device/cuda/walk.h"
+
+CEBUS_BEGIN_DECLS
+#include "eager/ops/pool.h"
+CEBUS_END_DECLS
+
+/** A 4-D array [n, c, h, w]. */
+typedef struct pool_array {
+    cebus_cells cells;
+    int64_t stride[4];
+} pool_array;
+
+/** One call. `from` and `to` are the height and width of what is read and written; forward ops
+ * read the image, backward ops write it. */
+typedef struct pool_job {
+    cebus_pool_attrs how;
+    pool_array x, out; /* x: the image, or the result's gradient */
+    pool_array place;  /* of the largest pixel in its window; data NULL: not wanted */
+    int64_t channels, from[2], to[2], numel;
+} pool_job;
+
+/** Indices [begin, end), and how many values the mean is over. */
+typedef struct pool_range {
+    int64_t begin, end, count;
+} pool_range;
+
+/** A number of what is written. */
+typedef struct pool_at {
+    int64_t n, c, h, w;
+} pool_at;
+
+CEBUS_DEVICE pool_at place_of(const pool_job *p, int64_t i)
+{
+    pool_at at = {};
+    at.c = i % p->channels;
+    i /= p->channels;
+    at.w = i % p->to[1];
+    i /= p->to[1];
+    at.h = i % p->to[0];
+    at.n = i / p->to[0];
+    return at;
+}
+
+CEBUS_DEVICE int64_t offset_of(const pool_array *a, pool_at at)
+{
+    return at.n * a->stride[0] + at.c * a->stride[1] + at.h * a->stride[2] + at.w * a->stride[3];
+}
+
+CEBUS_DEVICE int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+CEBUS_DEVICE int32_t tap_get(cebus_cells place, int64_t at)
+{
+    return place.dtype == CEBUS_U8 ? ((const uint8_t *)place.data)[at]
+                                   : ((const int32_t *)(const void *)place.data)[at];
+}
+
+CEBUS_DEVICE void tap_set(cebus_cells place, int64_t at, int32_t tap)
+{
+    if (place.dtype == CEBUS_U8)
+        ((uint8_t *)place.data)[at] = (uint8_t)tap;
+    else
+        ((int32_t *)(void *)place.data)[at] = tap;
+}
+
+/** The tap through which the window (h, w) reads the pixel `at`, within its span; -1 when the
+ * pixel lies between two taps. */
+CEBUS_DEVICE int32_t tap_between(const pool_job *p, pool_at at, int64_t h, int64_t w)
+{
+    const cebus_pool_attrs *a = &p->how;
+    int64_t i = at.h + a->padding[0] - h * a->stride[0];
+    int64_t j = at.w + a->padding[1] - w * a->stride[1];
+    if (i % a->dilation[0] != 0 || j % a->dilation[1] != 0)
+        return -1;
+    return (int32_t)(i / a->dilation[0] * a->kernel[1] + j / a->dilation[1]);
+}
+
+/** The pixels of an averaging window along dimension d, inside the image. */
+CEBUS_DEVICE pool_range window_range(const pool_job *p, int d, int64_t window, bool backward)
+{
+    const cebus_pool_attrs *a = &p->how;
+    int64_t image = backward ? p->to[d] : p->from[d], windows = backward ? p->from[d] : p->to[d];
+    if (a->adaptive) {
+        int64_t begin = window * image / windows;
+        int64_t end = ((window + 1) * image + windows - 1) / windows;
+        return {begin, end, end - begin};
+    }
+    int64_t begin = window * a->stride[d] - a->padding[d];
+    int64_t end = least(begin + a->kernel[d], image + a->padding[d]);
+    pool_range range = {begin < 0 ? 0 : begin, least(end, image), end - begin};
+    if (a->exclude_padding)
+        range.count = range.end - range.begin;
+    return range;
+}
+
+/** The windows along dimension d whose span covers a pixel. */
+CEBUS_DEVICE pool_range windows_over(const pool_job *p, int d, int64_t pixel)
+{
+    const cebus_pool_attrs *a = &p->how;
+    int64_t windows = p->from[d], image = p->to[d];
+    if (a->adaptive)
+        return {pixel * windows / image, ((pixel + 1) * windows + image - 1) / image, 0};
+    int64_t first = pixel + a->padding[d] - a->dilation[d] * (a->kernel[d] - 1);
+    return {first <= 0 ? 0 : (first + a->stride[d] - 1) / a->stride[d],
+            least((pixel + a->padding[d]) / a->stride[d] + 1, windows), 0};
+}
+
+/* --- kernels ------------------------------------------------------------------------------- */
+
+/** The largest pixel of each window, the first of equals, and its place; a NaN is the largest. */
+template <class T> CEBUS_KERNEL max_kernel(const pool_job p)
+{
+    const cebus_pool_attrs *a = &p.how;
+    for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
+        pool_at at = place_of(&p, i);
+        T best = (T)-INFINITY; /* a dilated window at the edge may lie in the padding */
+        int32_t place = 0, tap = 0;
+        bool first = true;
+        for (int64_t r = 0; r < a->kernel[0]; r++) {
+            for (int64_t s = 0; s < a->kernel[1]; s++, tap++) {
+                pool_at from = {at.n, at.c,
+                                at.h * a->stride[0] - a->padding[0] + r * a->dilation[0],
+                                at.w * a->stride[1] - a->padding[1] + s * a->dilation[1]};
+                if (from.h < 0 || from.h >= p.from[0] || from.w < 0 || from.w >= p.from[1])
+                    continue;
+                T x = cebus_lane<T>::get(p.x.cells, offset_of(&p.x, from));
+                if (first || x > best || x != x) {
+                    best = x;
+                    place = tap;
+                }
+                first = false;
+            }
+        }
+        if (p.out.cells.data != NULL)
+            cebus_lane<T>::set(p.out.cells, offset_of(&p.out, at), best);
+        if (p.place.cells.data != NULL)
+            tap_set(p.place.cells, offset_of(&p.place, at), place);
+    }
+}
+
+/** Each pixel of the image gathers from the windows that took it. */
+template <class T> CEBUS_KERNEL max_backward_kernel(const pool_job p)
+{
+    for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
+        pool_at at = place_of(&p, i);
+        pool_range rows = windows_over(&p, 0, at.h), columns = windows_over(&p, 1, at.w);
+        T sum = 0;
+        for (int64_t h = rows.begin; h < rows.end; h++) {
+            for (int64_t w = columns.begin; w < columns.end; w++) {
+                pool_at window = {at.n, at.c, h, w};
+                int32_t tap = tap_between(&p, at, h, w);
+                if (tap >= 0 && tap_get(p.place.cells, offset_of(&p.place, window)) == tap)
+                    sum += cebus_lane<T>::get(p.x.cells, offset_of(&p.x, window));
+            }
+        }
+        cebus_lane<T>::set(p.out.cells, offset_of(&p.out, at), sum);
+    }
+}
+
+/** The mean of each window. */
+template <class T> CEBUS_KERNEL avg_kernel(const pool_job p)
+{
+    for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
+        pool_at at = place_of(&p, i);
+        pool_range rows = window_range(&p, 0, at.h, false);
+        pool_range columns = window_range(&p, 1, at.w, false);
+        T sum = 0;
+        for (int64_t h = rows.begin; h < rows.end; h++)
+            for (int64_t w = columns.begin; w < columns.end; w++)
+                sum += cebus_lane<T>::get(p.x.cells, offset_of(&p.x, {at.n, at.c, h, w}));
+        cebus_lane<T>::set(p.out.cells, offset_of(&p.out, at),
+                           sum / (T)(rows.count * columns.count));
+    }
+}
+
+/** Each pixel of the image gathers its share from the windows over it. */
+template <class T> CEBUS_KERNEL avg_backward_kernel(const pool_job p)
+{
+    for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
+        pool_at at = place_of(&p, i);
+        pool_range rows = windows_over(&p, 0, at.h), columns = windows_over(&p, 1, at.w);
+        T sum = 0;
+        for (int64_t h = rows.begin; h < rows.end; h++) {
+            int64_t across = window_range(&p, 0, h, true).count;
+            for (int64_t w = columns.begin; w < columns.end; w++) {
+                T count = (T)(across * window_range(&p, 1, w, true).count);
+                sum += cebus_lane<T>::get(p.x.cells, offset_of(&p.x, {at.n, at.c, h, w})) / count;
+            }
+        }
+        cebus_lane<T>::set(p.out.cells, offset_of(&p.out, at), sum);
+    }
+}
+
+/* --- entries ------------------------------------------------------------------------------- */
+
+static pool_array array_of(const cebus_array *array)
+{
+    pool_array a = {cebus_cells_of(array), {}};
+    for (int d = 0; d < 4; d++)
+        a.stride[d] = array->view->strides[d];
+    return a;
+}
+
+static cebus_status run(const cebus_launch *launch, const cebus_array *place,
+                        void (*const kernels[2])(pool_job), const char *op)
+{
+    const cebus_view *from = launch->in[0].view, *to = launch->out[0].view;
+    pool_job p = {};
+    p.how = *(const cebus_pool_attrs *)launch->attrs;
+    p.x = array_of(&launch->in[0]);
+    p.out = array_of(&launch->out[0]);
+    if (place != NULL)
+        p.place = array_of(place);
+    p.channels = from->shape[1];
+    for (int d = 0; d < 2; d++) {
+        p.from[d] = from->shape[2 + d];
+        p.to[d] = to->shape[2 + d];
+    }
+    p.numel = cebus_view_numel(to);
+    cebus_grid_run(launch, kernels[from->dtype == CEBUS_F64], cebus_grid_blocks(p.numel),
+                   CEBUS_GRID_THREADS, p);
+    return cebus_cuda_launched(op);
+}
+
+typedef void (*const pool_kernels[2])(pool_job);
+
+static cebus_status run_max(const cebus_launch *launch)
+{
+    static pool_kernels kernels = {max_kernel<float>, max_kernel<double>};
+    return run(launch, &launch->out[1], kernels, "max_pool2d");
+}
+
+static cebus_status run_max_backward(const cebus_launch *launch)
+{
+    static pool_kernels kernels = {max_backward_kernel<float>, max_backward_kernel<double>};
+    return run(launch, &launch->in[1], kernels, "max_pool2d_backward");
+}
+
+static cebus_status run_avg(const cebus_launch *launch)
+{
+    static pool_kernels kernels = {avg_kernel<float>, avg_kernel<double>};
+    return run(launch, NULL, kernels, "avg_pool2d");
+}
+
+static cebus_status run_avg_backward(const cebus_launch *launch)
+{
+    static pool_kernels kernels = {avg_backward_kernel<float>, avg_backward_kernel<double>};
+    return run(launch, NULL, kernels, "avg_pool2d_backward");
+}
+
+const cebus_kernel cebus_cuda_pool_kernels[] = {
+    {"max_pool2d", run_max, NULL, NULL},
+    {"max_pool2d_backward", run_max_backward, NULL, NULL},
+    {"avg_pool2d", run_avg, NULL, NULL},
+    {"adaptive_avg_pool2d", run_avg, NULL, NULL},
+    {"avg_pool2d_backward", run_avg_backward, NULL, NULL},
+    {},
+};
