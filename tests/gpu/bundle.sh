@@ -1,0 +1,51 @@
+#!/bin/sh
+# bundle.sh: what a machine with a GPU and no packages needs to run the checks of run.sh.
+#
+# usage: bundle.sh BUILD OUT        BUILD: a build folder with the CUDA plug-in; OUT: to be made
+#
+# OUT/bin: programs; OUT/lib: the plug-in, and every shared library they load but those of the C
+# library and the driver; cuDNN's parts, which it loads itself. Links, where the files are large.
+set -eu
+build=$1
+out=$2
+here=$(cd "$(dirname "$0")" && pwd)
+[ -f "$build/libcebus_cuda.so" ] || {
+    printf 'bundle.sh: %s has no CUDA plug-in: it needs nvcc, cuBLASLt and cuDNN\n' "$build" >&2
+    exit 1
+}
+rm -rf "$out"
+mkdir -p "$out/bin" "$out/lib"
+cp "$build/tests/conformance_main_test" "$out/bin/conformance"
+cp "$build/tests/property_replay_equal_test" "$out/bin/replay_equal"
+cp "$build/tests/gpu/gpu_step" "$out/bin/gpu_step"
+cp "$build/bindings/cli/cebus" "$out/bin/cebus"
+cp "$build/libcebus_cuda.so" "$out/lib/"
+cp "$here/run.sh" "$out/"
+
+# needed FILE...: absolute names of what they load.
+needed() {
+    ldd "$@" 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u
+}
+
+# keep FILE: into lib under the name it is loaded by.
+keep() {
+    name=${1##*/}
+    case $name in
+    ld-linux* | libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libcuda.so.*)
+        return 0
+        ;;
+    esac
+    [ -e "$out/lib/$name" ] || cp -L "$1" "$out/lib/$name"
+}
+
+for file in $(needed "$out"/bin/* "$out"/lib/*); do
+    keep "$file"
+done
+dnn=$(needed "$out/lib/libcebus_cuda.so" | grep '/libcudnn\.so' || true)
+for part in "${dnn%/*}"/libcudnn_*.so.9 "${dnn%/*}"/libnvrtc*.so.1[0-9]*; do
+    [ ! -f "$part" ] || keep "$part"
+done
+for file in $(needed "$out"/lib/*); do
+    keep "$file"
+done
+du -sh "$out" | sed 's/^/bundle.sh: /' >&2

@@ -1,0 +1,149 @@
+/**
+ * gpu_step: what one training step of a published network takes on a device, without a limit and
+ * under shares of its peak. One JSON object a line.
+ *
+ * usage: gpu_step DEVICE PRESET [PERCENT...]
+ *
+ * ms_per_step is wall time, the median of STEPS after WARM; host_us_per_op the host's part of it:
+ * from the start of a step to its last call's return, over the kernels run, so it counts what the
+ * host is held up by a full queue, too. outside_bytes is all that the driver counts beside the
+ * budget.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cebus/cebus.h>
+
+#include "tests/support/models.h"
+
+enum {
+    WARM = 2,
+    STEPS = 5
+};
+
+typedef struct figures {
+    double wall_ms, host_us;
+    cebus_memory_stats stats; /**< at the end */
+    uint64_t recomputes, swapped;
+} figures;
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static cebus_status stats_of(cebus_runtime *rt, cebus_memory_stats *out)
+{
+    *out = (cebus_memory_stats)CEBUS_MEMORY_STATS_INIT;
+    return cebus_runtime_memory_stats(rt, out);
+}
+
+/** One step: wall and host time. */
+static cebus_status step(cebus_runtime *rt, cebus_model *model, double *out_wall_ms,
+                         double *out_host_us)
+{
+    cebus_memory_stats before, after;
+    cebus_status status = stats_of(rt, &before);
+    double start = now_ms();
+    if (status == CEBUS_OK)
+        status = cebus_model_step(model, NULL);
+    double asked = now_ms();
+    if (status == CEBUS_OK)
+        status = cebus_iteration_mark(rt);
+    if (status == CEBUS_OK)
+        status = cebus_runtime_synchronize(rt);
+    *out_wall_ms = now_ms() - start;
+    if (status == CEBUS_OK)
+        status = stats_of(rt, &after);
+    if (status != CEBUS_OK)
+        return status;
+    uint64_t ops = after.calls + after.recomputes - before.calls - before.recomputes;
+    *out_host_us = (asked - start) * 1e3 / (double)(ops > 0 ? ops : 1);
+    return CEBUS_OK;
+}
+
+static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, figures *out)
+{
+    double wall[STEPS], host[STEPS], ignored;
+    cebus_memory_stats warm;
+    cebus_model *model = cebus_model_create(rt, preset->model, &preset->config);
+    cebus_status status = model != NULL ? CEBUS_OK : cebus_last_error()->status;
+    for (int i = 0; i < WARM && status == CEBUS_OK; i++)
+        status = step(rt, model, &ignored, &ignored);
+    if (status == CEBUS_OK)
+        status = stats_of(rt, &warm);
+    for (int i = 0; i < STEPS && status == CEBUS_OK; i++)
+        status = step(rt, model, &wall[i], &host[i]);
+    if (status == CEBUS_OK)
+        status = stats_of(rt, &out->stats);
+    cebus_model_destroy(model);
+    if (status != CEBUS_OK)
+        return status;
+    qsort(wall, STEPS, sizeof *wall, by_value);
+    qsort(host, STEPS, sizeof *host, by_value);
+    out->wall_ms = wall[STEPS / 2];
+    out->host_us = host[STEPS / 2];
+    out->recomputes = (out->stats.recomputes - warm.recomputes) / STEPS;
+    out->swapped = (out->stats.swapped_out_bytes + out->stats.swapped_in_bytes -
+                    warm.swapped_out_bytes - warm.swapped_in_bytes) /
+                   STEPS;
+    return CEBUS_OK;
+}
+
+/** Opens, trains, prints. The peak in *peak, 0 when it did not fit. */
+static int measure(const char *device, const cebus_model_preset *preset, const char *policy,
+                   cebus_swap swap, uint64_t budget, uint64_t *peak)
+{
+    figures f;
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = device;
+    options.policy = policy;
+    options.swap = swap;
+    options.memory_budget = budget;
+    cebus_status status = cebus_runtime_create(&options, &rt);
+    if (status == CEBUS_OK) {
+        status = train(rt, preset, &f);
+        cebus_runtime_destroy(rt);
+    }
+    *peak = status == CEBUS_OK ? f.stats.allocated_bytes_peak : 0;
+    printf("{\"model\": \"%s\", \"policy\": \"%s\", \"swap\": %s, \"budget_bytes\": %" PRIu64,
+           preset->name, policy, swap == CEBUS_SWAP_ON ? "true" : "false", budget);
+    if (status != CEBUS_OK)
+        printf(", \"status\": \"%s\"}\n", cebus_status_name(status));
+    else
+        printf(", \"status\": \"ok\", \"ms_per_step\": %.3f, \"host_us_per_op\": %.3f, "
+               "\"peak_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
+               ", \"recomputes_per_step\": %" PRIu64 ", \"copied_bytes_per_step\": %" PRIu64 "}\n",
+               f.wall_ms, f.host_us, *peak, f.stats.outside_bytes, f.recomputes, f.swapped);
+    fflush(stdout);
+    if (status != CEBUS_OK)
+        fprintf(stderr, "%s: %s\n", cebus_last_error()->op, cebus_last_error()->message);
+    return status != CEBUS_OK && status != CEBUS_OUT_OF_MEMORY;
+}
+
+int main(int argc, char **argv)
+{
+    const cebus_model_preset *preset = argc > 2 ? cebus_model_preset_find(argv[2]) : NULL;
+    if (preset == NULL)
+        return fprintf(stderr, "usage: gpu_step DEVICE PRESET [PERCENT...]\n"), 2;
+    uint64_t peak, ignored;
+    int failed = measure(argv[1], preset, "none", CEBUS_SWAP_OFF, 0, &peak);
+    for (int i = 3; i < argc && peak > 0; i++) {
+        uint64_t budget = peak / 100 * strtoull(argv[i], NULL, 10);
+        failed |= measure(argv[1], preset, "coop", CEBUS_SWAP_OFF, budget, &ignored);
+        failed |= measure(argv[1], preset, "coop", CEBUS_SWAP_ON, budget, &ignored);
+    }
+    return failed;
+}

@@ -1,0 +1,115 @@
+#!/bin/sh
+# run.sh: checks and measures cebus on the GPU of this machine, in under 8 minutes.
+#
+# usage: ./run.sh [DEVICE] [RESULT.json]        DEVICE: cuda:0
+#
+# Lies in a bundle that ./dev gpu made: bin/ and lib/ beside it. Needs an NVIDIA driver; uses
+# compute-sanitizer of a CUDA toolkit where there is one. Nothing is installed.
+set -u
+cd "$(dirname "$0")"
+device=${1-cuda:0}
+result=${2-result.json}
+log=${result%.json}.log
+here=$PWD
+export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+export CEBUS_PLUGIN_PATH="${CEBUS_PLUGIN_PATH:-$here/lib}"
+export OMP_NUM_THREADS="${OMP_NUM_THREADS:-4}"
+started=$(date +%s)
+deadline=$((started + 460))
+: >"$log"
+
+say() {
+    printf 'run.sh: %s\n' "$*" >&2
+}
+
+# A text as a JSON string.
+quoted() {
+    printf '"%s"' "$(printf '%s' "$1" | tr '\n\t' '  ' | sed 's/\\/\\\\/g; s/"/\\"/g')"
+}
+
+# within SECONDS COMMAND...: with what is left of the 8 minutes at the most; output to out.tmp.
+within() {
+    seconds=$1
+    shift
+    left=$((deadline - $(date +%s)))
+    [ "$left" -gt 5 ] || left=5
+    [ "$seconds" -lt "$left" ] || seconds=$left
+    begun=$(date +%s)
+    timeout "$seconds" "$@" >out.tmp 2>err.tmp
+    status=$?
+    took=$(($(date +%s) - begun))
+    { printf '== %s (%s s, exit %s)\n' "$*" "$took" "$status"; cat out.tmp err.tmp; } >>"$log"
+    return "$status"
+}
+
+# Counts of a TAP run, from out.tmp.
+tap() {
+    passed=$(grep '^ok ' out.tmp | grep -vc '# SKIP')
+    skipped=$(grep '^ok ' out.tmp | grep -c '# SKIP')
+    failed=$(grep -c '^not ok ' out.tmp)
+    names=$(grep '^not ok ' out.tmp | head -n 20)
+    printf '{"passed": %s, "failed": %s, "skipped": %s, ' "$passed" "$failed" "$skipped"
+    printf '"seconds": %s, "exit": %s, "failures": %s}' "$took" "$status" "$(quoted "$names")"
+}
+
+gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
+driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+within 60 bin/cebus info
+cuda=$(sed -n 's/^ *CUDA  *//p' out.tmp)
+case $cuda in
+'' | -*)
+    say "no GPU is at hand: everything is skipped (${cuda:-no information})"
+    printf '{"date": %s, "device": null, "skipped": %s}\n' \
+        "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")" "$(quoted "${cuda#-}")" >"$result"
+    rm -f out.tmp err.tmp
+    exit 0
+    ;;
+esac
+
+say "conformance on $device"
+within 150 bin/conformance --device "$device"
+conformance=$(tap)
+bad=0
+[ "$status" -eq 0 ] || bad=1
+
+# Each model: its peak, then 8 budgets or more down to what is too little, bit for bit.
+property=
+for model in mlp cnn gpt program; do
+    for policy in coop coop+swap; do
+        say "replays of $model under $policy"
+        within 60 bin/replay_equal --device "$device" --model "$model" --policy "$policy"
+        run="{\"model\": \"$model\", \"policy\": \"$policy\", \"run\": $(tap)}"
+        property="$property${property:+, }$run"
+        [ "$status" -eq 0 ] || bad=$((bad + 1))
+    done
+done
+
+sanitizer='{"skipped": "compute-sanitizer is not there"}'
+for tool in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
+    command -v "$tool" >/dev/null || continue
+    say 'compute-sanitizer on a sample'
+    within 60 "$tool" --tool memcheck --error-exitcode 9 bin/conformance --device "$device" unary
+    sanitizer=$(tap)
+    [ "$status" -eq 0 ] || bad=$((bad + 1))
+    break
+done
+
+bench=
+for preset in coop-resnet50 capuchin-bert-base gpt2-small; do
+    say "steps of $preset"
+    within 60 bin/gpu_step "$device" "$preset" 70 50 30
+    lines=$(grep '^{' out.tmp | tr '\n' ',' | sed 's/,$//')
+    bench="$bench${bench:+${lines:+, }}$lines"
+done
+
+{
+    printf '{"date": %s,\n' "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")"
+    printf ' "device": %s,\n "driver": %s,\n "runs_on": %s,\n' \
+        "$(quoted "$gpu")" "$(quoted "$driver")" "$(quoted "$cuda")"
+    printf ' "conformance": %s,\n "property": [%s],\n' "$conformance" "$property"
+    printf ' "sanitizer": %s,\n "bench": [%s],\n' "$sanitizer" "$bench"
+    printf ' "failed": %s,\n "seconds": %s}\n' "$bad" "$(($(date +%s) - started))"
+} >"$result"
+rm -f out.tmp err.tmp
+say "wrote $result ($bad failed)"
+[ "$bad" -eq 0 ]
