@@ -16,7 +16,11 @@
 
 /* Elements of a buffer of scores: 64 MiB of f32, about what the second-level cache and a wave of
  * blocks are worth. */
+#ifdef CEBUS_CUDA_HOST /* tests see chunks and blocks of small matrices */
+#define BUFFER_SCORES 100
+#else
 #define BUFFER_SCORES (INT64_C(16) << 20)
+#endif
 /* Rows of scores begin at multiples of this, so that products load them at once. */
 #define ROW_ELEMENTS 8
 

@@ -1,0 +1,86 @@
+/* Batches cut into chunks and blocks of rows: all of it once, in order, within the bound. */
+#include "eager/device/cuda/cut.h"
+
+#include <criterion/criterion.h>
+
+typedef struct world {
+    int ndim;
+    int64_t shape[4], length, row, bound;
+} world;
+
+static cebus_cuda_cut cut_of(const world *w)
+{
+    return cebus_cuda_cut_of(w->ndim, w->shape, w->length, w->row, w->bound);
+}
+
+/* The chunk's shape is a range of one dimension and all of those after it. */
+static void check_chunk(const world *w, const cebus_cuda_cut *cut, const cebus_cuda_chunk *chunk)
+{
+    int64_t matrices = 1;
+    for (int i = 0; i < chunk->ndim; i++) {
+        matrices *= chunk->shape[i];
+        cr_assert_leq(chunk->shape[i], w->shape[chunk->from + i]);
+        cr_assert(i == 0 || chunk->shape[i] == w->shape[chunk->from + i]);
+    }
+    cr_assert_eq(chunk->ndim + chunk->from, w->ndim);
+    cr_assert_eq(chunk->matrices, matrices);
+    cr_assert_leq(matrices, cebus_cuda_cut_matrices(cut));
+}
+
+static void check(const world *w)
+{
+    const cebus_cuda_cut cut = cut_of(w);
+    int64_t count = 1, next = 0, rows = 0;
+    for (int i = 0; i < w->ndim; i++)
+        count *= w->shape[i];
+    for (int64_t i = 0; i < cut.chunks; i++) {
+        const cebus_cuda_chunk chunk = cebus_cuda_cut_chunk(&cut, i);
+        cr_assert_eq(chunk.first, next);
+        check_chunk(w, &cut, &chunk);
+        next += chunk.matrices;
+    }
+    cr_assert_eq(next, count);
+    for (int64_t i = 0; i < cut.blocks; i++) {
+        const int64_t part = cebus_cuda_cut_rows(&cut, i);
+        cr_assert(part > 0 && part <= cut.rows);
+        rows += part;
+    }
+    cr_assert_eq(rows, w->length);
+    const int64_t elements = cebus_cuda_cut_matrices(&cut) * cut.rows * w->row;
+    cr_assert(elements <= w->bound || (cut.rows == 1 && cebus_cuda_cut_matrices(&cut) == 1));
+    cr_assert(cut.blocks == 1 || cebus_cuda_cut_matrices(&cut) == 1);
+}
+
+Test(cuda_cut, cuts_everything_once)
+{
+    static const int64_t bounds[] = {1, 7, 8, 63, 64, 100, 500, 1000, 100000};
+    for (int ndim = 0; ndim <= 4; ndim++) {
+        for (size_t b = 0; b < sizeof bounds / sizeof *bounds; b++) {
+            for (int64_t length = 1; length < 12; length += 5) {
+                check(&(world){ndim, {3, 5, 2, 4}, length, 8, bounds[b]});
+                check(&(world){ndim, {1, 7, 1, 3}, length, 16, bounds[b]});
+            }
+        }
+    }
+}
+
+Test(cuda_cut, takes_all_at_once_where_it_fits)
+{
+    const world w = {2, {3, 4}, 5, 8, 3 * 4 * 5 * 8};
+    const cebus_cuda_cut cut = cut_of(&w);
+    cr_assert(cut.chunks == 1 && cut.blocks == 1 && cebus_cuda_cut_matrices(&cut) == 12);
+}
+
+Test(cuda_cut, makes_chunks_even)
+{
+    const world w = {2, {32, 12}, 512, 512, INT64_C(16) << 20};
+    const cebus_cuda_cut cut = cut_of(&w);
+    cr_assert(cut.dim == 0 && cut.inner == 12 && cut.chunks == 7 && cut.step == 5);
+}
+
+Test(cuda_cut, cuts_matrices_that_do_not_fit)
+{
+    const world w = {1, {6}, 100, 104, 512};
+    const cebus_cuda_cut cut = cut_of(&w);
+    cr_assert(cut.chunks == 6 && cut.rows == 4 && cut.blocks == 25);
+}
