@@ -6,7 +6,7 @@
 # Lies in a bundle that ./dev gpu made: bin/ and lib/ beside it. Needs an NVIDIA driver; uses
 # compute-sanitizer of a CUDA toolkit where there is one. Nothing is installed.
 set -u
-cd "$(dirname "$0")"
+cd "$(dirname "$0")" || exit 1
 device=${1-cuda:0}
 result=${2-result.json}
 log=${result%.json}.log
