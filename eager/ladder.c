@@ -304,6 +304,27 @@ void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stre
     }
 }
 
+static uint64_t ppm_of_budget(const cebus_runtime *rt, uint64_t bytes)
+{
+    return (uint64_t)(1e6 * (double)bytes / (double)rt->arena.limit);
+}
+
+/** Fragmentation where something was given up: what was free beyond the request when it came, and
+ * what nobody uses now that it has its place. */
+static void count_forced(cebus_runtime *rt, uint64_t free_before, const cebus_block *block)
+{
+    cebus_memory_stats *stats = &rt->stats;
+    uint64_t unused = cebus_arena_free_bytes(&rt->arena);
+    uint64_t beyond = free_before > block->bytes ? free_before - block->bytes : 0;
+    stats->forced_evictions++;
+    stats->forced_free_ppm_sum += ppm_of_budget(rt, beyond);
+    stats->forced_free_ppm_max =
+        cebus_max_u64(stats->forced_free_ppm_max, ppm_of_budget(rt, beyond));
+    stats->unused_ppm_sum += ppm_of_budget(rt, unused);
+    stats->unused_ppm_max = cebus_max_u64(stats->unused_ppm_max, ppm_of_budget(rt, unused));
+    stats->unused_with_request_ppm_sum += ppm_of_budget(rt, unused + block->bytes);
+}
+
 static void count_placed(cebus_runtime *rt, const cebus_block *block)
 {
     rt->stats.allocated_bytes_allocated += block->bytes;
@@ -324,6 +345,7 @@ static cebus_place_result place_guided(cebus_runtime *rt, uint64_t bytes, cebus_
 cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                   cebus_stream stream, const char *op, cebus_block **out)
 {
+    uint64_t evictions = rt->stats.evictions, idle = cebus_arena_free_bytes(&rt->arena);
     rt->rung = CEBUS_RUNG_FREE;
     rt->swap.blocked = false;
     cebus_status status = status_of(place_guided(rt, bytes, zone, out), op);
@@ -341,6 +363,8 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone 
     (*out)->tick = rt->clock_ns;
     cebus_ladder_claim(rt, *out, stream);
     count_placed(rt, *out);
+    if (rt->stats.evictions != evictions)
+        count_forced(rt, idle, *out);
     return CEBUS_OK;
 }
 

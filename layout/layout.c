@@ -40,14 +40,17 @@ static void place_at_end(const cebus_arena *arena, cebus_block *hole, uint64_t b
     *out = (cebus_spot){hole, low ? hole->offset : end - bytes, bytes};
 }
 
-/** A hole in the run, or the part of a hole that reaches into it. */
-static cebus_block *find_in_run(const cebus_arena *arena, uint64_t bytes)
+/** At the high end of a hole in the run, or of a hole that reaches far enough into it. */
+static void find_in_run(const cebus_arena *arena, uint64_t bytes, cebus_spot *out)
 {
     cebus_block *hole = cebus_bins_find(&arena->upper, bytes, false);
     cebus_block *straddler = arena->straddler;
-    if (hole != NULL || straddler == NULL)
-        return hole;
-    return straddler->offset + straddler->bytes - arena->border >= bytes ? straddler : NULL;
+    if (hole == NULL && straddler != NULL &&
+        straddler->offset + straddler->bytes - arena->border >= bytes)
+        hole = straddler;
+    *out = (cebus_spot){0};
+    if (hole != NULL)
+        *out = (cebus_spot){hole, hole->offset + hole->bytes - bytes, bytes};
 }
 
 /** The best hole below the border, else above it: neither run nor arena is ever full alone. */
@@ -65,12 +68,12 @@ static void place_zoned(const cebus_arena *arena, cebus_block *hole, uint64_t by
 
 static void find_zoned(const cebus_arena *arena, uint64_t bytes, cebus_zone zone, cebus_spot *out)
 {
-    cebus_block *hole = NULL;
-    if (bytes <= arena->small_most && zone != CEBUS_ZONE_PERSISTENT)
-        hole = find_in_run(arena, bytes);
-    if (hole == NULL)
-        hole = find_by_size(arena, bytes, cebus_zone_grows_up(zone));
     *out = (cebus_spot){0};
+    if (bytes <= arena->small_most && zone != CEBUS_ZONE_PERSISTENT)
+        find_in_run(arena, bytes, out);
+    if (out->hole != NULL)
+        return;
+    cebus_block *hole = find_by_size(arena, bytes, cebus_zone_grows_up(zone));
     if (hole != NULL)
         place_zoned(arena, hole, bytes, zone, out);
 }
@@ -86,12 +89,12 @@ static void place_coop(const cebus_arena *arena, cebus_block *hole, uint64_t byt
 
 static void find_coop(const cebus_arena *arena, uint64_t bytes, cebus_zone zone, cebus_spot *out)
 {
-    cebus_block *hole = NULL;
-    if (bytes <= arena->small_most)
-        hole = find_in_run(arena, bytes);
-    if (hole == NULL)
-        hole = find_by_size(arena, bytes, true);
     *out = (cebus_spot){0};
+    if (bytes <= arena->small_most)
+        find_in_run(arena, bytes, out);
+    if (out->hole != NULL)
+        return;
+    cebus_block *hole = find_by_size(arena, bytes, true);
     if (hole != NULL)
         place_coop(arena, hole, bytes, zone, out);
 }
@@ -109,14 +112,12 @@ static const cebus_layout layouts[] = {
     {.name = "coop",
      .summary = "as published: outputs of convolutions and products up, all else down",
      .has_run = true,
-     .moves = true,
      .address_factor = 1,
      .find = find_coop,
      .within = place_coop},
     {.name = "best-fit",
      .summary = "the smallest hole that is large enough, wherever it is",
      .by_density = true,
-     .moves = true,
      .address_factor = 1,
      .find = find_lowest,
      .within = place_low},

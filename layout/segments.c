@@ -70,13 +70,11 @@ cebus_place_result cebus_segments_begin(cebus_arena *arena, uint64_t limit, uint
     arena->rules = cebus_segment_rules_for(limit, arena->alignment);
     arena->limit = round_down(limit, arena->alignment);
     arena->border = addresses / 2;
-    if (!add_unmapped(arena, 0, arena->border))
-        return CEBUS_PLACE_NO_HOST_MEMORY;
-    arena->capacity = arena->border;
-    if (!add_unmapped(arena, arena->border, arena->border))
-        return CEBUS_PLACE_NO_HOST_MEMORY;
     arena->capacity = addresses;
-    return CEBUS_PLACED;
+    if (add_unmapped(arena, 0, arena->border) && add_unmapped(arena, arena->border, arena->border))
+        return CEBUS_PLACED;
+    cebus_arena_deinit(arena);
+    return CEBUS_PLACE_NO_HOST_MEMORY;
 }
 
 /* Bytes behind addresses. */
@@ -132,12 +130,13 @@ static cebus_block *split_unmapped(cebus_arena *arena, cebus_block *block, uint6
     return part;
 }
 
-/** Part of an unmapped block becomes free, and one with what is free beside it. */
-static bool map(cebus_arena *arena, cebus_block *block, uint64_t offset, uint64_t bytes)
+/** Part of an unmapped block becomes free, and one with what is free beside it: that block, or NULL
+ * without host memory. */
+static cebus_block *map(cebus_arena *arena, cebus_block *block, uint64_t offset, uint64_t bytes)
 {
     cebus_block *part = split_unmapped(arena, block, offset, bytes);
     if (part == NULL)
-        return false;
+        return NULL;
     cebus_block *prev = part->prev;
     part->unmapped = 0;
     arena->mapped_bytes += bytes;
@@ -149,7 +148,7 @@ static bool map(cebus_arena *arena, cebus_block *block, uint64_t offset, uint64_
         part = prev;
     }
     cebus_arena_add_hole_merged(arena, part);
-    return true;
+    return part;
 }
 
 /** Two unmapped neighbours of one pool become one. */
@@ -286,7 +285,7 @@ bool cebus_segments_extend(cebus_arena *arena, uint64_t bytes, bool *out_no_memo
     cebus_block *block = find_addresses(arena, segment, is_small(arena, length));
     if (block == NULL)
         return false;
-    *out_no_memory = !map(arena, block, block->offset + arena->rules.page, segment);
+    *out_no_memory = map(arena, block, block->offset + arena->rules.page, segment) == NULL;
     return !*out_no_memory;
 }
 
@@ -342,16 +341,12 @@ static bool map_stretch(cebus_arena *arena, cebus_block *block, uint64_t length)
 {
     uint64_t end = block->offset + length;
     while (block != NULL && block->offset < end) {
-        uint64_t offset = block->offset, bytes = block->bytes;
-        if (block->unmapped) {
-            uint64_t wanted = round_up(end - offset, arena->rules.page);
-            bytes = bytes < wanted ? bytes : wanted;
-            if (!map(arena, block, offset, bytes))
-                return false;
-        }
-        block = arena->first;
-        while (block != NULL && block->offset + block->bytes <= offset + bytes)
-            block = block->next;
+        uint64_t bytes = round_up(end - block->offset, arena->rules.page);
+        if (block->unmapped)
+            block = map(arena, block, block->offset, block->bytes < bytes ? block->bytes : bytes);
+        if (block == NULL)
+            return false;
+        block = block->next;
     }
     return true;
 }

@@ -16,8 +16,9 @@
  *              unmapped addresses that is long enough is mapped. Splits for any rest. When memory
  *              is short every wholly free page is unmapped.
  *
- * Blocks never move. Below a limit of 256 MiB all sizes are halved until 2 MiB has become at most
- * 1/128 of it, so that small programs can be measured as well.
+ * Blocks never move. A request that fails may have changed what is mapped, never what is used.
+ * Below a limit of 256 MiB all sizes are halved until 2 MiB has become at most 1/128 of it, so that
+ * small programs can be measured as well.
  */
 #ifndef CEBUS_LAYOUT_SEGMENTS_H
 #define CEBUS_LAYOUT_SEGMENTS_H
@@ -30,7 +31,8 @@ cebus_segment_rules cebus_segment_rules_for(uint64_t limit, uint64_t alignment);
 /** Addresses for a limit that may rise to `most`; half of them are each pool's. */
 uint64_t cebus_segments_addresses(uint64_t most, uint64_t alignment);
 
-/** Everything unmapped. The arena is bare but for layout, alignment and pool. */
+/** Everything unmapped. The arena is bare but for layout, alignment and pool, and is so again after
+ * a failure. */
 cebus_place_result cebus_segments_begin(cebus_arena *arena, uint64_t limit, uint64_t addresses);
 
 /** The limit changed: pages become smaller for a lower one; larger ones while none is mapped. */

@@ -94,6 +94,12 @@ typedef struct reference {
     uint64_t thin, turn; /**< one of `thin` budgets, and which */
 } reference;
 
+/** Maps pages wherever it likes, as not every device can. */
+static bool is_caching(const char *layout)
+{
+    return layout != NULL && strncmp(layout, "caching", 7) == 0;
+}
+
 /** What is different from run to run besides budget and policy. */
 static void apply_variant(cebus_trial *trial, uint64_t variant)
 {
@@ -101,7 +107,8 @@ static void apply_variant(cebus_trial *trial, uint64_t variant)
                                      CEBUS_DEBUG_HASH | CEBUS_DEBUG_CHAOS};
     trial->debug = debug[variant % 4];
     /* A late kernel's own refusals would be seen late: programs provoke some, models do not. */
-    if (variant % 4 == 1 && trial->subject == &cebus_subject_model && how.device == NULL)
+    if (variant % 4 == 1 && trial->subject == &cebus_subject_model && how.device == NULL &&
+        !is_caching(trial->layout))
         trial->device = "test";
     trial->late = variant / 4 % 2 == 1;
     trial->relapse = variant % 3 == 2;
@@ -118,12 +125,6 @@ static void describe(const cebus_trial *trial, const setting *chosen, uint64_t v
            trial->budget, variant);
 }
 
-/** Blocks that cannot be moved may keep any amount of memory out of use. */
-static bool is_caching(const char *layout)
-{
-    return layout != NULL && strncmp(layout, "caching", 7) == 0;
-}
-
 /** What was wrong with the run, or NULL. */
 static const char *judge(const reference *ref, const cebus_trial *trial, const cebus_outcome *got,
                          char *text, size_t text_bytes)
@@ -138,7 +139,7 @@ static const char *judge(const reference *ref, const cebus_trial *trial, const c
         return text;
     }
     if (!disturbed && got->ooms > 0 && strcmp(trial->policy, "coop") == 0 &&
-        trial->swap == CEBUS_SWAP_OFF && !is_caching(trial->layout) &&
+        trial->swap == CEBUS_SWAP_OFF && trial->layout == NULL &&
         2 * trial->budget >= 3 * ref->outcome.floor) {
         snprintf(text, text_bytes, "out of memory at %.2f of the floor, %" PRIu64 " (%s)",
                  (double)trial->budget / (double)ref->outcome.floor, ref->outcome.floor,

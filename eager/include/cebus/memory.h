@@ -48,6 +48,12 @@ typedef struct cebus_memory_stats {
     uint64_t device_ns; /**< the device's clock when all enqueued so far is done; sim: virtual */
     uint64_t stall_ns;  /**< of it: compute waited for copies */
     uint64_t outside_bytes; /**< device memory outside the arena: library handles, hidden scratch */
+    uint64_t forced_evictions;    /**< requests that something was given up for */
+    uint64_t forced_free_ppm_sum; /**< over these, as they came: max(0, free - request) / budget */
+    uint64_t forced_free_ppm_max; /**< the largest of these */
+    uint64_t unused_ppm_sum;      /**< over these, once they had a place: free / budget */
+    uint64_t unused_ppm_max;      /**< the largest of these */
+    uint64_t unused_with_request_ppm_sum; /**< the same, the request still counted as free */
 } cebus_memory_stats;
 
 /** To be filled. */

@@ -20,8 +20,10 @@
 typedef struct arena_model {
     cebus_pool pool;
     cebus_arena arena;
-    uint64_t units;                   /**< of the alignment, in the arena now */
-    uint16_t map[MODEL_UNITS];        /**< 0 where free, else 1 + the slot of the block there */
+    const char *layout;
+    uint64_t run, small;       /**< units of the run at the top (0: none), and of what it is for */
+    uint64_t units;            /**< of the alignment, in the arena now */
+    uint16_t map[MODEL_UNITS]; /**< 0 where free, else 1 + the slot of the block there */
     cebus_block *blocks[MODEL_UNITS]; /**< by slot; NULL where the slot is not taken */
 } arena_model;
 
@@ -30,12 +32,31 @@ typedef struct model_range {
     uint64_t start, end;
 } model_range;
 
-static inline void model_init(arena_model *model, uint64_t units)
+static inline void model_init_layout(arena_model *model, uint64_t units, const char *layout)
 {
     memset(model, 0, sizeof *model);
     model->units = units;
+    model->layout = layout;
     cebus_pool_init(&model->pool, NULL);
-    cebus_arena_init(&model->arena, units * MODEL_ALIGNMENT, MODEL_ALIGNMENT, &model->pool);
+    cebus_arena_setup setup = {.layout = cebus_layout_find(layout),
+                               .limit = units * MODEL_ALIGNMENT,
+                               .alignment = MODEL_ALIGNMENT};
+    cebus_arena_open(&model->arena, &setup, &model->pool);
+}
+
+static inline void model_init(arena_model *model, uint64_t units)
+{
+    model_init_layout(model, units, "zones");
+}
+
+/** A run of `run` units at the top for blocks up to `small`; a resize takes it away again. */
+static inline const char *model_set_run(arena_model *model, uint64_t run, uint64_t small)
+{
+    bool possible = small > 0 && run > 0 && run < model->units;
+    cebus_arena_set_run(&model->arena, run * MODEL_ALIGNMENT, small * MODEL_ALIGNMENT);
+    model->run = possible ? run : 0;
+    model->small = possible ? small : 0;
+    return NULL;
 }
 
 /** Returns what is left out of the pool, which must be nothing. */
@@ -59,17 +80,63 @@ static inline model_range model_free_run(const arena_model *model, uint64_t from
     return run;
 }
 
-/** Best fit: the smallest run of at least `units`, of equals the lowest or the highest. */
-static inline model_range model_best_fit(const arena_model *model, uint64_t units, bool low)
+/** Best fit among the runs that start in [from, to): the smallest of at least `units`, of equals
+ * the lowest or the highest. */
+static inline model_range model_best_fit(const arena_model *model, uint64_t units, bool low,
+                                         model_range starts)
 {
     model_range best = {0, 0};
     model_range run = model_free_run(model, 0);
     for (; run.start != run.end; run = model_free_run(model, run.end)) {
         uint64_t length = run.end - run.start, least = best.end - best.start;
+        if (run.start < starts.start || run.start >= starts.end)
+            continue;
         if (length >= units && (least == 0 || length < least || (length == least && !low)))
             best = run;
     }
     return best;
+}
+
+/** Where a layout says that a block goes in a hole. */
+static inline uint64_t model_start_in(const arena_model *model, model_range hole, uint64_t units,
+                                      cebus_zone zone)
+{
+    uint64_t border = model->units - model->run;
+    bool low = strcmp(model->layout, "best-fit") == 0 || zone == CEBUS_ZONE_EXPENSIVE ||
+               (zone == CEBUS_ZONE_PERSISTENT && strcmp(model->layout, "zones") == 0);
+    bool spares_run = model->run > 0 && units > model->small && hole.start < border &&
+                      hole.end > border && strcmp(model->layout, "best-fit") != 0;
+    if (low || (spares_run && hole.start + units > border))
+        return hole.start;
+    return (spares_run ? border : hole.end) - units;
+}
+
+/** The hole that a layout takes for a request; empty: none. What it takes in the run is taken from
+ * the high end. */
+static inline model_range model_hole_for(const arena_model *model, uint64_t units, cebus_zone zone,
+                                         bool *out_in_run)
+{
+    *out_in_run = false;
+    bool zones = strcmp(model->layout, "zones") == 0;
+    bool low = !zones || cebus_zone_grows_up(zone);
+    uint64_t border = model->units - model->run;
+    model_range all = {0, model->units}, below = {0, border}, above = {border, model->units};
+    if (model->run == 0)
+        return model_best_fit(model, units, low, all);
+    model_range hole = {0, 0};
+    if (units <= model->small && !(zones && zone == CEBUS_ZONE_PERSISTENT)) {
+        hole = model_best_fit(model, units, false, above);
+        uint64_t start = border;
+        while (start > 0 && model->map[start] == 0 && model->map[start - 1] == 0)
+            start--;
+        model_range over = model_free_run(model, start);
+        if (hole.end == 0 && over.start < border && over.end >= border + units)
+            hole = over;
+        *out_in_run = hole.end > 0;
+    }
+    if (hole.end == 0)
+        hole = model_best_fit(model, units, low, below);
+    return hole.end > 0 ? hole : model_best_fit(model, units, low, above);
 }
 
 static inline uint64_t model_rounded(uint64_t bytes)
@@ -83,14 +150,13 @@ static inline void model_fill(arena_model *model, model_range range, uint16_t en
         model->map[unit] = entry;
 }
 
-/** Enters the block that the arena placed in `hole`, which must be at the zone's end of it. */
-static inline const char *model_enter(arena_model *model, model_range hole, uint64_t bytes,
+/** Enters the block that the arena placed, which must start at unit `start`. */
+static inline const char *model_enter(arena_model *model, uint64_t start, uint64_t bytes,
                                       cebus_zone zone, cebus_block *block)
 {
     uint64_t units = model_rounded(bytes);
-    uint64_t start = cebus_zone_grows_up(zone) ? hole.start : hole.end - units;
     if (block->offset != start * MODEL_ALIGNMENT)
-        return "placed elsewhere than at the zone's end of the best hole";
+        return "placed elsewhere than the layout says";
     if (block->bytes != units * MODEL_ALIGNMENT)
         return "placed with another length";
     if (block->state != CEBUS_BLOCK_BARRIER || block->owner != NULL || block->zone != zone ||
@@ -107,7 +173,8 @@ static inline const char *model_enter(arena_model *model, model_range hole, uint
 
 static inline const char *model_place(arena_model *model, uint64_t bytes, cebus_zone zone)
 {
-    model_range hole = model_best_fit(model, model_rounded(bytes), cebus_zone_grows_up(zone));
+    bool in_run;
+    model_range hole = model_hole_for(model, model_rounded(bytes), zone, &in_run);
     bool fits = hole.start != hole.end;
     if (cebus_arena_fits(&model->arena, bytes) != fits)
         return "fits is wrong";
@@ -115,7 +182,9 @@ static inline const char *model_place(arena_model *model, uint64_t bytes, cebus_
     cebus_place_result result = cebus_arena_place(&model->arena, bytes, zone, &block);
     if (result != (fits ? CEBUS_PLACED : CEBUS_PLACE_FULL))
         return "a fitting hole was missed, or one was made up";
-    return fits ? model_enter(model, hole, bytes, zone, block) : NULL;
+    uint64_t units = model_rounded(bytes);
+    uint64_t start = in_run ? hole.end - units : model_start_in(model, hole, units, zone);
+    return fits ? model_enter(model, start, bytes, zone, block) : NULL;
 }
 
 static inline cebus_block *model_block_at(const arena_model *model, uint64_t unit)
@@ -143,7 +212,8 @@ static inline const char *model_place_in(arena_model *model, uint64_t from, uint
         cebus_arena_place_in(&model->arena, free_block, bytes, zone, &block);
     if (result != (fits ? CEBUS_PLACED : CEBUS_PLACE_FULL))
         return "place_in is wrong about the hole";
-    return fits ? model_enter(model, hole, bytes, zone, block) : NULL;
+    uint64_t start = model_start_in(model, hole, model_rounded(bytes), zone);
+    return fits ? model_enter(model, start, bytes, zone, block) : NULL;
 }
 
 static inline model_range model_range_of(const cebus_block *block)
@@ -177,8 +247,11 @@ static inline const char *model_resize(arena_model *model, uint64_t units)
         &model->arena, units * MODEL_ALIGNMENT + MODEL_ALIGNMENT - 1 /* rounded down */);
     if (result != (possible ? CEBUS_PLACED : CEBUS_PLACE_FULL))
         return "resize is wrong about what is in the way";
-    if (possible)
+    if (possible) {
         model->units = units;
+        if (model->arena.layout->has_run)
+            model->run = model->small = 0; /* too small an arena for a run of its own */
+    }
     return NULL;
 }
 
@@ -206,7 +279,8 @@ static inline bool compact_step(cebus_arena *arena, cebus_block *from, cebus_mov
 static inline const char *model_compact_step(arena_model *model, cebus_block **from)
 {
     uint64_t start = *from != NULL ? (*from)->offset / MODEL_ALIGNMENT : 0;
-    const cebus_block *wanted = model_next_to_move(model, start);
+    const cebus_block *wanted =
+        model->arena.layout->moves ? model_next_to_move(model, start) : NULL;
     cebus_move move;
     bool moved = compact_step(&model->arena, *from, &move);
     *from = move.block;
@@ -230,7 +304,7 @@ static inline const char *model_compact(arena_model *model)
     do {
         fault = model_compact_step(model, &from);
     } while (fault == NULL && from != NULL);
-    if (fault == NULL && model_next_to_move(model, 0) != NULL)
+    if (fault == NULL && model->arena.layout->moves && model_next_to_move(model, 0) != NULL)
         return "a pass of compaction left something to move";
     return fault;
 }
@@ -255,6 +329,8 @@ static inline const char *model_step(arena_model *model, const uint8_t bytes[4])
     uint64_t size = bytes[0] & 16 ? wide % (12 * MODEL_ALIGNMENT) : wide;
     switch (bytes[0] % 16) {
     case 0:
+        if (bytes[3] % 4 == 0 && model->arena.layout->has_run)
+            return model_set_run(model, wide % (MODEL_UNITS / 2), bytes[3] / 16);
         return model_resize(model, wide % (MODEL_UNITS + 1));
     case 1:
         return model_compact(model);
