@@ -228,6 +228,9 @@ static void embedding_gradients(cebus_test *t)
                          7);
     check_embedding_grad(t, CEBUS_F32, CEBUS_TEST_PLAIN, (shape){2, {50, 96}}, (shape){2, {40, 50}},
                          7);
+    /* A long table. */
+    check_embedding_grad(t, CEBUS_F32, CEBUS_TEST_PLAIN, (shape){2, {5000, 3}}, (shape){1, {300}},
+                         7);
 }
 
 static void embedding_errors(cebus_test *t)

@@ -13,6 +13,7 @@
 #include "tests/support/test_device.h"
 
 #define FAMILIES(X)                                                                                \
+    X(bits)                                                                                        \
     X(fill)                                                                                        \
     X(random)                                                                                      \
     X(cast)                                                                                        \

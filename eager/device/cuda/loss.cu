@@ -106,8 +106,9 @@ struct counted {
     }
     CEBUS_DEVICE void add(part *p, const lane *x, const lane *y, lane c, int n, int64_t first)
     {
-        for (int i = 0; i < n; i++)
-            *p += x[i] != c;
+        CEBUS_UNROLL
+        for (int i = 0; i < CEBUS_PACK; i++)
+            *p += i < n && x[i] != c;
         (void)y;
         (void)first;
     }

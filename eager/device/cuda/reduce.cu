@@ -23,8 +23,9 @@ struct sum_i64 {
     }
     CEBUS_DEVICE void add(part *p, const lane *x, const lane *y, lane c, int n, int64_t first)
     {
-        for (int i = 0; i < n; i++)
-            *p += x[i];
+        CEBUS_UNROLL
+        for (int i = 0; i < CEBUS_PACK; i++)
+            *p += i < n ? x[i] : 0;
         (void)y;
         (void)c;
         (void)first;

@@ -55,9 +55,11 @@ template <class T> CEBUS_KERNEL forward_kernel(const resize_job p)
         resize_at at = place_of(&p, i);
         cebus_tap h = tap_of(&p, 0, at.h), w = tap_of(&p, 1, at.w);
         T x[4] = {}, y;
-        for (int k = 0; k < (p.nearest ? 1 : 4); k++) {
+        CEBUS_UNROLL
+        for (int k = 0; k < 4; k++) {
             resize_at from = {at.n, at.c, h.source[k / 2], w.source[k % 2]};
-            x[k] = cebus_lane<T>::get(p.from.cells, offset_of(&p.from, from));
+            if (k == 0 || !p.nearest)
+                x[k] = cebus_lane<T>::get(p.from.cells, offset_of(&p.from, from));
         }
         y = (T)h.weight[0] * ((T)w.weight[0] * x[0] + (T)w.weight[1] * x[1]) +
             (T)h.weight[1] * ((T)w.weight[0] * x[2] + (T)w.weight[1] * x[3]);
@@ -72,7 +74,8 @@ CEBUS_DEVICE int64_t first_from(const resize_job *p, int d, int which, int64_t l
     int64_t low = 0, high = p->axis[d].result;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        if (tap_of(p, d, middle).source[which] < least)
+        cebus_tap tap = tap_of(p, d, middle);
+        if ((which == 0 ? tap.source[0] : tap.source[1]) < least)
             low = middle + 1;
         else
             high = middle;
