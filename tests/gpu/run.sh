@@ -74,7 +74,7 @@ bad=0
 
 # Each model: its peak, then 8 budgets or more down to what is too little, bit for bit.
 property=
-for model in mlp cnn gpt program; do
+for model in mlp cnn gpt lstm; do
     for policy in coop coop+swap; do
         say "replays of $model under $policy"
         within 60 bin/replay_equal --device "$device" --model "$model" --policy "$policy"

@@ -85,6 +85,8 @@ size_t cebus_costs_collect(cebus_cuda_costs *costs, size_t n, cebus_late_cost *o
         float ms = 0;
         const cebus_cuda_timing *timing = &costs->pairs[costs->taken % CEBUS_COST_PAIRS];
         cudaError_t error = cudaEventQuery(timing->stop);
+        if (error != cudaSuccess)
+            (void)cudaGetLastError(); /* not ready is an error that would stay */
         if (error == cudaErrorNotReady)
             break;
         costs->taken++;

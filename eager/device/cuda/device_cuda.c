@@ -59,14 +59,14 @@ static cebus_status cuda_open(const cebus_device_options *options, cebus_device 
     return CEBUS_OK;
 }
 
-/** All that the device lost since before it was opened, but for the slab up to the budget. */
+/** What it took to open the device, and all that went since but for the slab up to the budget. */
 static uint64_t outside_bytes(const cebus_device *device)
 {
     size_t free = 0, total = 0;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess)
         return 0;
-    uint64_t known = device->used_before + device->slab.wanted, used = total - free;
-    return used > known ? used - known : 0;
+    uint64_t known = device->used_at_start + device->slab.wanted, used = total - free;
+    return device->outside_at_start + (used > known ? used - known : 0);
 }
 
 static void cuda_query(cebus_device *device, cebus_device_info *out)
@@ -208,7 +208,7 @@ static void cuda_stream_wait(cebus_device *device, cebus_stream stream, cebus_st
 
 static bool cuda_stream_reached(cebus_device *device, cebus_stream stream, uint64_t mark)
 {
-    return cebus_stream_reached(&device->streams, stream, mark);
+    return enter(device) == CEBUS_OK && cebus_stream_reached(&device->streams, stream, mark);
 }
 
 static cebus_status cuda_stream_await(cebus_device *device, cebus_stream stream, uint64_t mark)

@@ -17,8 +17,8 @@ struct cebus_device {
     cebus_cuda_staging staging;
     cebus_cuda_pinned pinned;
     cebus_cuda_costs costs;
-    bool used_is_known;   /**< used_before is the driver's own count */
-    uint64_t used_before; /**< bytes in use on the device before anything was made */
+    uint64_t outside_at_start; /**< what opening it took (outside.h) */
+    uint64_t used_at_start;    /**< bytes in use on the device then, as the context counts */
     uint64_t memory_bytes;
     uint64_t out_rate, in_rate, copy_rate; /**< measured when it was opened */
 };

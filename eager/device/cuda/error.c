@@ -33,6 +33,7 @@ cebus_status cebus_cuda_check(cudaError_t error, const char *op, const char *wha
 {
     if (error == cudaSuccess)
         return CEBUS_OK;
+    (void)cudaGetLastError(); /* or the next launch would be blamed for it */
     return cebus_fail(CEBUS_DEVICE_ERROR, op, "%s: %s (%s, %d)", what, cudaGetErrorString(error),
                       cudaGetErrorName(error), (int)error);
 }

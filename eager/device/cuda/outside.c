@@ -47,6 +47,8 @@ bool cebus_outside_used(int ordinal, uint64_t *out_bytes)
     }
     if (lib.library != NULL)
         dlclose(lib.library);
+    if (!known)
+        (void)cudaGetLastError();
     *out_bytes = memory.used;
     return known;
 }

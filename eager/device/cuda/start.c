@@ -34,17 +34,36 @@ static cebus_status read_properties(cebus_cuda *cuda)
     return CEBUS_OK;
 }
 
+/** Bytes in use on the device before and after opening it, by two counts of which the first may be
+ * missing: only differences within one mean anything. */
+typedef struct usage {
+    bool driver_known;
+    uint64_t driver, context;
+} usage;
+
 /** The first look into the context makes it. */
-static cebus_status make_context(cebus_device *device)
+static cebus_status look(const cebus_device *device, usage *out, uint64_t *out_free)
 {
     size_t free = 0, total = 0;
-    device->used_is_known = cebus_outside_used(device->cuda.ordinal, &device->used_before);
+    out->driver_known = cebus_outside_used(device->cuda.ordinal, &out->driver);
     cebus_status status =
         cebus_cuda_check(cudaSetDevice(device->cuda.ordinal), op, "cudaSetDevice");
     if (status == CEBUS_OK)
         status = cebus_cuda_check(cudaMemGetInfo(&free, &total), op, "cudaMemGetInfo");
-    if (!device->used_is_known)
-        device->used_before = total - free;
+    out->context = total - free;
+    *out_free = free;
+    return status;
+}
+
+static cebus_status note_usage(cebus_device *device, const usage *before)
+{
+    usage after;
+    cebus_status status = look(device, &after, &device->memory_bytes);
+    bool driver = before->driver_known && after.driver_known;
+    uint64_t from = driver ? before->driver : before->context;
+    uint64_t to = driver ? after.driver : after.context;
+    device->outside_at_start = to > from ? to - from : 0;
+    device->used_at_start = after.context;
     return status;
 }
 
@@ -123,11 +142,11 @@ static void unlock_pages(void *context, void *base)
 
 cebus_status cebus_cuda_start(cebus_device *device)
 {
-    size_t free = 0, total = 0;
+    usage before;
     cebus_cuda *cuda = &device->cuda;
     device->pinned =
         (cebus_cuda_pinned){.host = &cuda->host, .lock = lock_pages, .unlock = unlock_pages};
-    cebus_status status = make_context(device);
+    cebus_status status = look(device, &before, &device->memory_bytes);
     if (status == CEBUS_OK)
         status = read_properties(cuda);
     if (status == CEBUS_OK)
@@ -147,9 +166,7 @@ cebus_status cebus_cuda_start(cebus_device *device)
         return status;
     measure_link(device);
     device->costs.bytes_per_us = device->copy_rate / 500000 + 1; /* each is read and written */
-    status = cebus_cuda_check(cudaMemGetInfo(&free, &total), op, "cudaMemGetInfo");
-    device->memory_bytes = free;
-    return status;
+    return note_usage(device, &before);
 }
 
 void cebus_cuda_stop(cebus_device *device)

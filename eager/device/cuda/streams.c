@@ -2,8 +2,12 @@
 
 static const char op[] = "device cuda";
 
+/** The runtime keeps an error, also that something is not ready yet, until it is asked for it: the
+ * next launch would be blamed for it. */
 static void note(cebus_cuda_streams *streams, cudaError_t error)
 {
+    if (error != cudaSuccess)
+        (void)cudaGetLastError();
     if (streams->failure == cudaSuccess && error != cudaSuccess && error != cudaErrorNotReady)
         streams->failure = error;
 }

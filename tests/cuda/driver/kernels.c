@@ -110,7 +110,7 @@ static cebus_status run_at(size_t i, const cebus_launch *launch)
     p->launch.attrs = memory + attrs_at;
     p->launch.device = cebus_device_cpu.context(cpu);
     cebus_fake_enqueue(cuda->stream, run_late, p);
-    return CEBUS_OK;
+    return cebus_cuda_launched(entries[i].cpu->op);
 }
 
 static uint64_t workspace_at(size_t i, const cebus_launch *launch)
@@ -135,15 +135,16 @@ static uint64_t workspace_at(size_t i, const cebus_launch *launch)
     X(h##0)                                                                                        \
     X(h##1)                                                                                        \
     X(h##2)                                                                                        \
-    X(h##3) X(h##4) X(h##5) X(h##6) X(h##7) X(h##8) X(h##9) X(h##a) X(h##b) X(h##c) X(h##d)        \
-        X(h##e) X(h##f)
+    X(h##3)                                                                                        \
+    X(h##4) X(h##5) X(h##6) X(h##7) X(h##8) X(h##9) X(h##a) X(h##b) X(h##c) X(h##d) X(h##e)        \
+        X(h##f)
 #define ALL(X)                                                                                     \
     SIXTEEN(X, 0)                                                                                  \
     SIXTEEN(X, 1)                                                                                  \
     SIXTEEN(X, 2)                                                                                  \
-    SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8)            \
-        SIXTEEN(X, 9) SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e)        \
-            SIXTEEN(X, f)
+    SIXTEEN(X, 3)                                                                                  \
+    SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8) SIXTEEN(X, 9)            \
+        SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) SIXTEEN(X, f)
 
 ALL(ENTRY)
 

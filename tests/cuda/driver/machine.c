@@ -9,7 +9,7 @@
 #include <cublasLt.h>
 #include <cudnn.h>
 
-#include "driver.h"
+#include "memory.h"
 
 static bool is_set(const char *what)
 {
@@ -64,12 +64,14 @@ cudaError_t cudaDeviceGetPCIBusId(char *out, int bytes, int ordinal)
     (void)out;
     (void)bytes;
     (void)ordinal;
-    return cudaErrorNotSupported;
+    return cebus_fake_last_error = cudaErrorNotSupported;
 }
 
 cudaError_t cudaGetLastError(void)
 {
-    return cudaSuccess;
+    cudaError_t error = cebus_fake_last_error;
+    cebus_fake_last_error = cudaSuccess;
+    return error;
 }
 
 const char *cudaGetErrorString(cudaError_t error)

@@ -95,7 +95,7 @@ static bool take(uint64_t bytes)
 cudaError_t cudaMalloc(void **out, size_t bytes)
 {
     if (!take(bytes))
-        return cudaErrorMemoryAllocation;
+        return cebus_fake_last_error = cudaErrorMemoryAllocation;
     *out = aligned_alloc(512, (bytes + 511) / 512 * 512);
     add(ALLOCATED, *out, bytes);
     return cudaSuccess;

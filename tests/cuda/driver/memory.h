@@ -6,6 +6,9 @@
 
 #include "driver.h"
 
+/** What cudaGetLastError answers next. */
+extern cudaError_t cebus_fake_last_error;
+
 void cebus_fake_die(const char *why);
 
 /** Whether all of the range is page-locked host memory; or device memory that is there. */

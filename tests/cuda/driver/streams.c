@@ -40,6 +40,7 @@ struct CUevent_st {
 static cudaStream_t streams[MAX_STREAMS];
 static uint64_t chance = 88172645463325252U, now;
 static cudaError_t sticky = cudaSuccess;
+cudaError_t cebus_fake_last_error = cudaSuccess;
 
 void cebus_fake_die(const char *why)
 {
@@ -213,8 +214,10 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     if (event->reached < event->recorded)
         (void)step();
-    if (event->reached < event->recorded)
+    if (event->reached < event->recorded) {
+        cebus_fake_last_error = cudaErrorNotReady; /* as a real one keeps it */
         return cudaErrorNotReady;
+    }
     return sticky;
 }
 
