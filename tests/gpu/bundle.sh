@@ -15,12 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 }
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib"
-cp "$build/tests/conformance_main_test" "$out/bin/conformance"
-cp "$build/tests/property_replay_equal_test" "$out/bin/replay_equal"
-cp "$build/tests/gpu/gpu_step" "$out/bin/gpu_step"
-cp "$build/bindings/cli/cebus" "$out/bin/cebus"
-cp "$build/libcebus_cuda.so" "$out/lib/"
 cp "$here/run.sh" "$out/"
+cp "$build/libcebus_cuda.so" "$out/lib/"
 
 # needed FILE...: absolute names of what they load.
 needed() {
@@ -38,11 +34,24 @@ keep() {
     [ -e "$out/lib/$name" ] || cp -L "$1" "$out/lib/$name"
 }
 
-for file in $(needed "$out"/bin/* "$out"/lib/*); do
+# program FILE NAME: what it loads is asked where it was built, for it finds libcebus beside itself.
+program() {
+    cp "$build/$1" "$out/bin/$2"
+    for file in $(needed "$build/$1"); do
+        keep "$file"
+    done
+}
+
+program tests/conformance_main_test conformance
+program tests/property_replay_equal_test replay_equal
+program tests/gpu/gpu_step gpu_step
+program bindings/cli/cebus cebus
+for file in $(needed "$build/libcebus_cuda.so"); do
     keep "$file"
 done
 dnn=$(needed "$out/lib/libcebus_cuda.so" | grep '/libcudnn\.so' || true)
-for part in "${dnn%/*}"/libcudnn_*.so.9 "${dnn%/*}"/libnvrtc*.so.1[0-9]*; do
+for part in "${dnn%/*}"/libcudnn_*.so.9 "${dnn%/*}"/libnvrtc.so.1[0-9] \
+    "${dnn%/*}"/libnvrtc-builtins.so.1[0-9]*; do
     [ ! -f "$part" ] || keep "$part"
 done
 for file in $(needed "$out"/lib/*); do

@@ -55,10 +55,15 @@ tap() {
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
 driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1)
 within 60 bin/cebus info
-cuda=$(sed -n 's/^ *CUDA  *//p' out.tmp)
+cuda=$(sed -n 's/^ *CUDA  *//p' out.tmp | sed 's/^-  */-/')
 case $cuda in
-'' | -*)
-    say "no GPU is at hand: everything is skipped (${cuda:-no information})"
+'')
+    say 'bin/cebus does not run:'
+    cat err.tmp >&2
+    exit 1
+    ;;
+-*)
+    say "no GPU is at hand: everything is skipped (${cuda#-})"
     printf '{"date": %s, "device": null, "skipped": %s}\n' \
         "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")" "$(quoted "${cuda#-}")" >"$result"
     rm -f out.tmp err.tmp
