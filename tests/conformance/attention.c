@@ -210,6 +210,35 @@ static void blind_rows(cebus_test *t)
     drop(&in);
 }
 
+/* All scores so far below zero that e^-score is beyond the type: only their differences count, up
+ * to the rounding of the scores themselves. */
+static void low_scores(cebus_test *t)
+{
+    const problem low[] = {{2, 4, 5, 3, 2, false, 0}, {1, 3, 70, 3, 2, true, 0}};
+    for (size_t i = 0; i < LENGTH(low) * LENGTH(types); i++) {
+        const problem *p = &low[i / LENGTH(types)];
+        const cebus_dtype dtype = types[i % LENGTH(types)];
+        const bool wide = dtype == CEBUS_F64;
+        inputs in = make_inputs(t, p, dtype, CEBUS_TEST_PLAIN);
+        cebus_tensor *out, *lowered;
+        OK(t, cebus_full(t->rt, wide ? -1024 : -128, dtype, 2, (int64_t[]){p->length, p->columns},
+                         &in.mask));
+        cebus_attention_options options = {.is_causal = p->causal};
+        OK(t, cebus_scaled_dot_product_attention(t->rt, in.q, in.k, in.v, &options, &out));
+        options.mask = in.mask;
+        OK(t, cebus_scaled_dot_product_attention(t->rt, in.q, in.k, in.v, &options, &lowered));
+        double *want = cebus_test_doubles(t, out), *got = cebus_test_doubles(t, lowered);
+        if (want && got)
+            cebus_test_near(t, "low scores", got, want, cebus_tensor_numel(out), 0,
+                            wide ? 1e-12 : 1e-4);
+        free(want);
+        free(got);
+        cebus_tensor_release(out);
+        cebus_tensor_release(lowered);
+        drop(&in);
+    }
+}
+
 /* ---- batches and layouts ----------------------------------------------------------------- */
 
 /* Heads split off [B, L, 3 H D] by views: the result lies like q, so it joins without a copy. */
@@ -465,6 +494,7 @@ const cebus_case cebus_cases_attention[] = {
     {"attention/values", values},
     {"attention/masks", masks},
     {"attention/blind_rows", blind_rows},
+    {"attention/low_scores", low_scores},
     {"attention/heads", heads},
     {"attention/gradients", gradients},
     {"attention/bool_mask_gradient", bool_mask_gradient},

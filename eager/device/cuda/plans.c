@@ -32,13 +32,25 @@ static void *plan_of(const cebus_cuda_plans *plans, entry *e)
     return (char *)e->bytes + key_room(plans);
 }
 
-/* FNV-1a, 64 bits. */
+/* Word by word, as keys are mostly int64: xor, multiply by the golden ratio, and fold the high half
+ * down, which a multiplication alone does not. */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 32;
+}
+
 static uint64_t hash_bytes(const void *bytes, size_t n)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-    return hash;
+    uint64_t hash = n, word = 0;
+    size_t at = 0;
+    for (; at + sizeof word <= n; at += sizeof word) {
+        memcpy(&word, (const char *)bytes + at, sizeof word);
+        hash = mix(hash, word);
+    }
+    word = 0;
+    memcpy(&word, (const char *)bytes + at, n - at);
+    return mix(hash, word);
 }
 
 cebus_cuda_plans *cebus_cuda_plans_create(const cebus_cuda_plans_options *options)

@@ -15,10 +15,38 @@ CEBUS_DEVICE double exp_of(double x)
     return cebus_exp_f64(x);
 }
 
-struct largest {
-    template <class T> CEBUS_DEVICE void merge(T *into, T later)
+/* The largest score so far and the sum of e^(score - largest): in one reading of the row. */
+template <class T> struct normalizer {
+    T largest, sum;
+};
+
+template <class T> CEBUS_DEVICE T shift_of(T largest)
+{
+    return largest > (T)-INFINITY ? largest : (T)0;
+}
+
+template <class T> CEBUS_DEVICE void take(normalizer<T> *into, T score)
+{
+    if (score > into->largest) {
+        into->sum = into->sum * exp_of(into->largest - score) + 1;
+        into->largest = score;
+    } else {
+        into->sum += exp_of(score - shift_of(into->largest));
+    }
+}
+
+struct normalizes {
+    template <class T> CEBUS_DEVICE void merge(normalizer<T> *into, normalizer<T> later)
     {
-        *into = later > *into ? later : *into;
+        if (later.largest > into->largest) {
+            const normalizer<T> other = *into;
+            *into = later;
+            later = other;
+        }
+        /* Where nothing was seen the sum is 0, or not a number as some score was. */
+        into->sum += later.largest > (T)-INFINITY
+                         ? later.sum * exp_of(later.largest - into->largest)
+                         : later.sum;
     }
 };
 
@@ -112,26 +140,19 @@ CEBUS_DEVICE void soften_row(const cebus_cuda_scores *p, int64_t number)
     const score_row r = row_find(p, number);
     const int64_t first = first_column<shared>(), step = next_column<shared>();
     T *row = (T *)p->weights + r.at;
-    T top = (T)-INFINITY, sum = 0;
-    for (int64_t j = first; j < r.visible; j += step) {
-        const T score = score_of(p, &r, row, j);
-        top = score > top ? score : top;
-    }
-    top = fold_of<shared, largest, T>(top);
-    const T shift = top > (T)-INFINITY ? top : (T)0;
-    for (int64_t j = first; j < r.visible; j += step) {
-        row[j] = exp_of(score_of(p, &r, row, j) - shift);
-        sum += row[j];
-    }
-    sum = fold_of<shared, cebus_adds, T>(sum);
-    const T factor = sum == 0 ? (T)0 : (T)p->keep_scale / sum;
+    normalizer<T> all = {(T)-INFINITY, 0};
     for (int64_t j = first; j < r.visible; j += step)
-        row[j] = is_kept(p, &r, j) ? row[j] * factor : (T)0;
+        take(&all, score_of(p, &r, row, j));
+    all = fold_of<shared, normalizes, normalizer<T>>(all);
+    const T shift = shift_of(all.largest);
+    const T factor = all.sum == 0 ? (T)0 : (T)p->keep_scale / all.sum;
+    for (int64_t j = first; j < r.visible; j += step)
+        row[j] = is_kept(p, &r, j) ? exp_of(score_of(p, &r, row, j) - shift) * factor : (T)0;
     for (int64_t j = r.visible + first; j < p->columns; j += step)
         row[j] = 0;
     if (p->lse && first == 0)
         ((T *)p->lse)[r.matrix * p->length + r.row] =
-            sum == 0 ? (T)INFINITY : (T)((double)shift + log((double)sum));
+            all.sum == 0 ? (T)INFINITY : (T)((double)shift + log((double)all.sum));
 }
 
 template <class T, bool shared> CEBUS_KERNEL soften_kernel(const cebus_cuda_scores p)
