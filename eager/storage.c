@@ -7,6 +7,7 @@
 #include "eager/ladder.h"
 #include "eager/swap.h"
 #include "eager/trace_record.h"
+#include "layout/window_index.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
 
@@ -239,8 +240,11 @@ cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate)
 
 void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate)
 {
-    if (candidate->block != NULL)
-        candidate->block->tick = rt->clock_ns;
+    if (candidate->block == NULL)
+        return;
+    if (rt->clock_ns < candidate->block->tick) /* a prefetch set it ahead */
+        cebus_window_index_cheaper(rt->arena.index, candidate->block);
+    candidate->block->tick = rt->clock_ns;
 }
 
 void cebus_candidate_used(cebus_runtime *rt, cebus_candidate *candidate)

@@ -1,5 +1,8 @@
 #include "evict/choose.h"
 
+#include <assert.h>
+
+#include "layout/window_index.h"
 #include "lineage/cost.h"
 
 /** So many blocks ahead a sweep asks for what it is going to read. */
@@ -50,6 +53,7 @@ static void price_block(const cebus_chooser *chooser, cebus_block *block)
         block->state = CEBUS_BLOCK_BARRIER;
         return;
     }
+    uint64_t before = block->weight;
     block->state = CEBUS_BLOCK_EVICTABLE;
     block->weight = weigh(chooser, candidate);
     if (chooser->swap.use != CEBUS_SWAP_NEVER)
@@ -58,6 +62,8 @@ static void price_block(const cebus_chooser *chooser, cebus_block *block)
         candidate->method = CEBUS_GO_DROP;
     if (chooser->rebuild != NULL)
         block->weight = add_urgency(chooser, block, &candidate->value);
+    if (block->weight < before)
+        cebus_window_index_cheaper(chooser->arena->index, block);
 }
 
 /**
@@ -169,13 +175,31 @@ static size_t choose_lowest(const cebus_chooser *chooser, bool keep_prices, uint
     return count;
 }
 
+/** Through the index where there are blocks enough, and host memory. */
+static void find_windows(const cebus_chooser *chooser, uint64_t bytes, cebus_window *out,
+                         size_t limit)
+{
+    cebus_arena *arena = chooser->arena;
+    bool many = arena->used_blocks + arena->free_blocks >= CEBUS_WINDOW_INDEX_BLOCKS;
+    if (arena->index == NULL && many)
+        (void)cebus_window_index_create(arena);
+    if (arena->index != NULL && many)
+        cebus_window_index_find(arena->index, bytes, chooser->now, NULL, out, limit);
+    else
+        cebus_window_find_best(arena, bytes, chooser->now, out, limit);
+#if CEBUS_CHECKS >= 2
+    cebus_window swept[2] = {{0}};
+    cebus_window_find_best(arena, bytes, chooser->now, swept, limit);
+    assert(swept[0].first == out[0].first && swept[0].last == out[0].last);
+    assert(swept[1].first == out[1].first && swept[1].price == out[1].price);
+    assert(arena->index == NULL || cebus_window_index_check(arena->index, NULL, 0));
+#endif
+}
+
 static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes)
 {
     cebus_window best[2] = {{0}};
-    if (chooser->compare)
-        cebus_window_find_best(chooser->arena, bytes, chooser->now, best, 2);
-    else
-        cebus_window_find(chooser->arena, bytes, chooser->now, &best[0]);
+    find_windows(chooser, bytes, best, chooser->compare ? 2 : 1);
     return (cebus_victims){.first = best[0].first,
                            .last = best[0].last,
                            .price = best[0].price,

@@ -3,6 +3,7 @@
 #include "layout/arena_blocks.h"
 #include "layout/checked.h"
 #include "layout/segments.h"
+#include "layout/window_index.h"
 #include "layout/zones.h"
 
 #include <assert.h>
@@ -37,10 +38,14 @@ void cebus_arena_link(cebus_arena *arena, cebus_block *block, cebus_block *next)
     block->next = next;
     *(prev != NULL ? &prev->next : &arena->first) = block;
     *(next != NULL ? &next->prev : &arena->last) = block;
+    if (arena->index != NULL)
+        cebus_window_index_insert(arena->index, block);
 }
 
 static void unlink_block(cebus_arena *arena, cebus_block *block)
 {
+    if (arena->index != NULL)
+        cebus_window_index_erase(arena->index, block);
     *(block->prev != NULL ? &block->prev->next : &arena->first) = block->next;
     *(block->next != NULL ? &block->next->prev : &arena->last) = block->prev;
 }
@@ -93,6 +98,7 @@ void cebus_arena_add_hole(cebus_arena *arena, cebus_block *block)
         arena->straddler = block;
     if (arena->layout->idle_bytes != NULL)
         arena->idle_bytes += arena->layout->idle_bytes(arena, block);
+    cebus_window_index_cheaper(arena->index, block);
 }
 
 void cebus_arena_remove_hole(cebus_arena *arena, cebus_block *hole)
@@ -302,6 +308,7 @@ cebus_place_result cebus_arena_open(cebus_arena *arena, const cebus_arena_setup 
 
 void cebus_arena_deinit(cebus_arena *arena)
 {
+    cebus_window_index_destroy(arena->index);
     while (arena->first != NULL)
         cebus_arena_delete_block(arena, arena->first);
     *arena = (cebus_arena){.layout = arena->layout,
@@ -359,7 +366,7 @@ bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **
     if (block != hole)
         cut(arena, spot, block, rest);
     block->state = CEBUS_BLOCK_BARRIER;
-    block->weight = 0;
+    block->weight = CEBUS_WEIGHT_WALL;
     block->tick = 0;
     *out = block;
     return true;

@@ -58,6 +58,9 @@ typedef struct cebus_arena {
     /** Told which addresses lost their bytes, before others get some. NULL: nobody wants to know */
     void (*on_unmap)(void *context, uint64_t offset, uint64_t bytes);
     void *on_unmap_context;
+
+    /** Owned: follows the blocks, answers for windows (window_index.h). NULL: none. */
+    struct cebus_window_index *index;
 } cebus_arena;
 
 /**

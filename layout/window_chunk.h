@@ -1,0 +1,62 @@
+/**
+ * window_chunk.h: the blocks of an arena in address order, in chunks of up to CEBUS_CHUNK_MAX, so
+ * that a search can skip many at once and fetch those of one chunk side by side.
+ *
+ * A chunk keeps its number while it lives; numbers are reused. Order lies in `next` and `prev`. A
+ * block knows its chunk (block->chunk), not its place in it. Which blocks may have become cheaper
+ * since anybody looked is a bit for each place; chunks with such bits wait in a list of their own.
+ */
+#ifndef CEBUS_LAYOUT_WINDOW_CHUNK_H
+#define CEBUS_LAYOUT_WINDOW_CHUNK_H
+
+#include "layout/block.h"
+#include "layout/pool.h"
+
+#define CEBUS_CHUNK_MAX 32
+#define CEBUS_CHUNK_NONE UINT32_MAX
+
+typedef struct cebus_chunk {
+    uint32_t next, prev; /**< in address order; `next` of a dead one: the next dead one */
+    uint32_t count;      /**< blocks; 0: dead */
+    uint32_t noted;      /**< bit i: blocks[i] may have become cheaper */
+    uint32_t next_noted; /**< in the list of those with bits, NONE: the last */
+    bool waiting;        /**< is in that list */
+    uint64_t query;      /**< the last query that looked at its windows */
+    cebus_block *blocks[CEBUS_CHUNK_MAX];
+} cebus_chunk;
+
+typedef struct cebus_chunks {
+    cebus_pool *pool; /**< borrowed */
+    cebus_chunk *at;  /**< by number; those of [0, used) were alive once */
+    size_t capacity;
+    uint32_t used, dead; /**< `dead`: the first of a list of numbers to take again */
+    uint32_t first;      /**< lowest addresses; NONE: no blocks */
+    uint32_t noted;      /**< the first with bits, NONE */
+} cebus_chunks;
+
+/** What a change did beside the block itself; what is known of the chunks has to follow. */
+typedef struct cebus_chunk_change {
+    uint32_t from, to; /**< blocks of one now are the other's; NONE: did not happen */
+    uint32_t dead;     /**< has no blocks any more; NONE: none such */
+} cebus_chunk_change;
+
+void cebus_chunks_init(cebus_chunks *chunks, cebus_pool *pool);
+void cebus_chunks_deinit(cebus_chunks *chunks);
+
+/** The block is linked to its address neighbours. False without host memory for a new chunk: then
+ * nothing changed. O(CEBUS_CHUNK_MAX). */
+bool cebus_chunks_insert(cebus_chunks *chunks, cebus_block *block, cebus_chunk_change *out);
+
+/** The block is about to be unlinked. */
+void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_change *out);
+
+/** Notes that the block may have become cheaper. */
+void cebus_chunks_note(cebus_chunks *chunks, cebus_block *block);
+
+/** Takes a chunk with noted blocks out of their list, its bits as they are; NONE: no more. */
+uint32_t cebus_chunks_next_noted(cebus_chunks *chunks);
+
+/** The place of a block in its chunk. */
+uint32_t cebus_chunk_place(const cebus_chunk *chunk, const cebus_block *block);
+
+#endif

@@ -1,0 +1,252 @@
+#include "layout/window_index.h"
+
+#include "layout/window_look.h"
+
+/** Part of its horizon that a table keeps when an answer suggests another. */
+#define HORIZON_KEPT 0.75
+#define HORIZON_PART 0.25
+
+/* Following the arena. */
+
+static void follow(cebus_window_index *index, const cebus_chunk_change *change)
+{
+    cebus_tables *tables = &index->tables;
+    cebus_tables_reserve(tables, index->chunks.used);
+    if (change->from != CEBUS_CHUNK_NONE)
+        cebus_tables_spread(tables, change->from, change->to, index->now);
+    if (change->dead != CEBUS_CHUNK_NONE)
+        cebus_tables_empty(tables, change->dead);
+}
+
+/** What it knows is not true any more; the next search builds it anew. */
+static void lose(cebus_window_index *index)
+{
+    index->lost = true;
+    cebus_chunks_deinit(&index->chunks);
+    cebus_tables_deinit(&index->tables);
+}
+
+void cebus_window_index_insert(cebus_window_index *index, cebus_block *block)
+{
+    cebus_chunk_change change;
+    if (index->lost)
+        return;
+    if (cebus_chunks_insert(&index->chunks, block, &change))
+        follow(index, &change);
+    else
+        lose(index);
+}
+
+void cebus_window_index_erase(cebus_window_index *index, cebus_block *block)
+{
+    cebus_chunk_change change;
+    if (index->lost)
+        return;
+    cebus_chunks_erase(&index->chunks, block, &change);
+    follow(index, &change);
+}
+
+void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block)
+{
+    if (index != NULL && !index->lost)
+        cebus_chunks_note(&index->chunks, block);
+}
+
+/* Life. */
+
+/** No table knows anything yet, so nothing that was noted matters. */
+static void forget_notes(cebus_chunks *chunks)
+{
+    uint32_t id;
+    while ((id = cebus_chunks_next_noted(chunks)) != CEBUS_CHUNK_NONE)
+        chunks->at[id].noted = 0;
+}
+
+static bool build(cebus_window_index *index)
+{
+    index->lost = false;
+    for (cebus_block *block = index->arena->first; block != NULL; block = block->next) {
+        cebus_window_index_insert(index, block);
+        if (index->lost)
+            return false;
+    }
+    forget_notes(&index->chunks);
+    return true;
+}
+
+bool cebus_window_index_create(cebus_arena *arena)
+{
+    cebus_window_index *index = cebus_pool_alloc(arena->pool, sizeof *index);
+    if (index == NULL)
+        return false;
+    *index = (cebus_window_index){.arena = arena};
+    cebus_chunks_init(&index->chunks, arena->pool);
+    cebus_tables_init(&index->tables, arena->pool);
+    if (!build(index)) {
+        cebus_window_index_destroy(index);
+        return false;
+    }
+    arena->index = index;
+    return true;
+}
+
+void cebus_window_index_destroy(cebus_window_index *index)
+{
+    if (index == NULL)
+        return;
+    index->arena->index = NULL;
+    lose(index);
+    cebus_pool_free_object(index->arena->pool, index, sizeof *index);
+}
+
+/* Searching. */
+
+/** May a window of a chunk or group win, or tie? */
+static bool may_win(const cebus_window_search *search, uint32_t i)
+{
+    const cebus_bound *bound = &search->table->bounds[i];
+    uint64_t price = search->best.first != NULL ? search->best.price : UINT64_MAX;
+    return cebus_bound_allows(bound, cebus_bound_at(bound, search->now), price);
+}
+
+static void look(cebus_window_search *search, uint32_t id)
+{
+    if (search->index->chunks.at[id].query != search->index->query)
+        cebus_window_look(search, id);
+}
+
+/** Looks at the chunks of a group that may win, the likeliest first. */
+static void look_at_group(cebus_window_search *search, uint32_t group)
+{
+    uint32_t start = group * CEBUS_GROUP, end = start + CEBUS_GROUP, best = start;
+    float most = -1;
+    end = end < search->index->chunks.used ? end : search->index->chunks.used;
+    for (uint32_t id = start; id < end; id++) {
+        float bound = cebus_bound_at(&search->table->bounds[id], search->now);
+        if (bound > most) {
+            most = bound;
+            best = id;
+        }
+    }
+    if (may_win(search, best))
+        look(search, best);
+    for (uint32_t id = start; id < end; id++) {
+        if (may_win(search, id))
+            look(search, id);
+    }
+    cebus_tables_tighten(&search->index->tables, search->table, group, search->now);
+}
+
+static uint32_t likeliest_group(const cebus_window_search *search)
+{
+    const cebus_tables *tables = &search->index->tables;
+    uint32_t best = 0;
+    float most = -1;
+    for (uint32_t g = 0; g < tables->groups; g++) {
+        float bound = cebus_bound_at(&search->table->bounds[tables->capacity + g], search->now);
+        if (bound > most) {
+            most = bound;
+            best = g;
+        }
+    }
+    return best;
+}
+
+static void search_groups(cebus_window_search *search)
+{
+    const cebus_tables *tables = &search->index->tables;
+    const cebus_chunks *chunks = &search->index->chunks;
+    uint32_t winner = search->table->winner;
+    search->best = (cebus_window){0};
+    search->index->query++;
+    if (winner < chunks->used && chunks->at[winner].count > 0)
+        look(search, winner);
+    look_at_group(search, likeliest_group(search));
+    for (uint32_t g = 0; g < tables->groups; g++) {
+        if (may_win(search, tables->capacity + g))
+            look_at_group(search, g);
+    }
+}
+
+static void learn(cebus_window_search *search)
+{
+    cebus_table *table = search->table;
+    const cebus_block *block = search->best.first;
+    if (block == NULL)
+        return;
+    table->winner = block->chunk;
+    while (block != search->best.last && block->state == CEBUS_BLOCK_FREE)
+        block = block->next;
+    double age = search->now > block->tick ? (double)(search->now - block->tick) : 1;
+    if (block->state != CEBUS_BLOCK_FREE)
+        table->horizon =
+            1 + HORIZON_KEPT * (table->horizon - 1) + (1 - HORIZON_KEPT) * HORIZON_PART * age;
+}
+
+static size_t search_best(cebus_window_search *search, cebus_window *out, size_t limit)
+{
+    size_t count = 0;
+    search->taken = out;
+    while (count < limit) {
+        search->n_taken = count;
+        search_groups(search);
+        if (search->best.first == NULL)
+            break;
+        if (count == 0)
+            learn(search);
+        out[count++] = search->best;
+    }
+    return count;
+}
+
+/** The plain search, all blocks brought up to date. */
+static size_t sweep(cebus_window_search *search, cebus_window *out, size_t limit)
+{
+    search->index->count.sweeps++;
+    for (cebus_block *block = search->index->arena->first; block != NULL; block = block->next) {
+        if (search->weigher.weigh != NULL && block->state != CEBUS_BLOCK_FREE)
+            search->weigher.weigh(search->weigher.context, block);
+    }
+    return cebus_window_find_best(search->index->arena, search->bytes, search->now, out, limit);
+}
+
+/** The table of a size that was asked for before, not too long ago. */
+static cebus_table *table_of(cebus_window_index *index, uint64_t bytes, uint64_t now)
+{
+    cebus_table *table = cebus_tables_find(&index->tables, bytes);
+    uint64_t *asked = &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+    if (table == NULL && *asked == bytes)
+        table = cebus_tables_add(&index->tables, bytes, now);
+    *asked = bytes;
+    if (table != NULL)
+        table->used = index->tables.queries;
+    return table;
+}
+
+uint64_t cebus_window_index_hole(const cebus_window_index *index)
+{
+    const cebus_block *low = cebus_bins_largest(&index->arena->bins);
+    const cebus_block *high = cebus_bins_largest(&index->arena->upper);
+    uint64_t bytes = low != NULL ? low->bytes : 0;
+    return high != NULL && high->bytes > bytes ? high->bytes : bytes;
+}
+
+size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
+                               const cebus_weigher *weigher, cebus_window *out, size_t limit)
+{
+    cebus_window_search search = {.index = index,
+                                  .bytes = bytes != 0 ? bytes : 1,
+                                  .now = now,
+                                  .weigher = weigher != NULL ? *weigher : (cebus_weigher){0}};
+    if (now < index->now)
+        cebus_tables_clear(&index->tables);
+    index->now = now;
+    index->count.searches++;
+    if (cebus_window_index_hole(index) >= search.bytes || (index->lost && !build(index)))
+        return sweep(&search, out, limit);
+    cebus_window_settle(&search);
+    search.table = table_of(index, search.bytes, now);
+    if (search.table == NULL)
+        return sweep(&search, out, limit);
+    return search_best(&search, out, limit);
+}

@@ -1,0 +1,87 @@
+/**
+ * window_index.h: cebus_window_find() without looking at every block: the same answer, found best
+ * first among bounds of the windows that start in each chunk of some dozen blocks.
+ *
+ * What holds between searches (numbers as in the tests):
+ * I1. The bound of a chunk is at least 1/price of each of its windows, now and at any later time,
+ * so a chunk is skipped only if none of its windows can win or tie: the answer is exact. I2. Bounds
+ * price a BARRIER as if it were EVICTABLE, so that the owner may flip the two freely. I3. An event
+ * carries the line of its price over time, of no one's horizon. I4. An event bounds the runs around
+ * it of every size asked for. A hole that serves a size alone is no window of that size: while
+ * there is one, the plain sweep answers. I5. A chunk number without blocks bounds nothing, in every
+ * table. I6. A chunk is looked at once in a search, marked by the search's number, not by time. I7.
+ * One clock. If it is set back, all bounds are forgotten.
+ *
+ * What the owner of a block must say: cebus_window_index_cheaper() whenever a block's weight falls
+ * or its tick goes back, before the next search. A weight that rises, a tick that moves on, a state
+ * that flips need no word. A block just placed weighs CEBUS_WEIGHT_WALL; the first weight it is
+ * given is a fall, and so is to become EVICTABLE at that weight. The arena itself says what it
+ * places, releases and moves.
+ *
+ * Without host memory, or for a size that was not asked for lately, the sweep answers, too.
+ */
+#ifndef CEBUS_LAYOUT_WINDOW_INDEX_H
+#define CEBUS_LAYOUT_WINDOW_INDEX_H
+
+#include "layout/window.h"
+#include "layout/window_chunk.h"
+#include "layout/window_table.h"
+
+/** With fewer blocks than this the sweep is as quick (tests/bench/README.md). */
+#if CEBUS_CHECKS >= 2
+#define CEBUS_WINDOW_INDEX_BLOCKS 4
+#else
+#define CEBUS_WINDOW_INDEX_BLOCKS 4096
+#endif
+
+/** Sizes that were asked for once, by hash. */
+#define CEBUS_WINDOW_ASKED 64
+
+/**
+ * Brings weight and state of a used block up to date: called on each block whose price a search
+ * reads, before it does, so that an owner whose prices only rise unseen need not walk them all.
+ */
+typedef struct cebus_weigher {
+    void (*weigh)(void *context, cebus_block *block); /**< NULL: they are */
+    void *context;
+} cebus_weigher;
+
+typedef struct cebus_window_index {
+    cebus_arena *arena; /**< borrowed */
+    cebus_chunks chunks;
+    cebus_tables tables;
+    uint64_t now;   /**< of the last search */
+    uint64_t query; /**< its number */
+    bool lost;      /**< it could not follow a change: to be built anew */
+    uint64_t asked[CEBUS_WINDOW_ASKED];
+    struct {
+        uint64_t searches, sweeps, looks, events; /**< `looks`: chunks looked at */
+    } count;
+} cebus_window_index;
+
+/** Gives the arena an index; false without host memory. O(blocks). */
+bool cebus_window_index_create(cebus_arena *arena);
+/** NULL is allowed. The arena's own end does this, too. */
+void cebus_window_index_destroy(cebus_window_index *index);
+
+/** Of the arena: `block` was linked in, is about to be unlinked, became a hole or a larger one. */
+void cebus_window_index_insert(cebus_window_index *index, cebus_block *block);
+void cebus_window_index_erase(cebus_window_index *index, cebus_block *block);
+/** Its price may have fallen. NULL index: nothing to do. O(1). */
+void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block);
+
+/**
+ * As cebus_window_find_best(): the same windows, bit for bit. Typically O(chunks / CEBUS_GROUP +
+ * chunks looked at x blocks in them); at worst twice the sweep.
+ */
+size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
+                               const cebus_weigher *weigher, cebus_window *out, size_t limit);
+
+/** Bytes of the largest hole: sizes up to it have windows that the index does not look for (I4). */
+uint64_t cebus_window_index_hole(const cebus_window_index *index);
+
+/** Verifies I1, I2 at the time of the last search (prices being up to date), I5, and that chunks
+ * hold the arena's blocks. Only where nothing was noted since. O(tables x blocks x window). */
+bool cebus_window_index_check(const cebus_window_index *index, char *why, size_t why_bytes);
+
+#endif

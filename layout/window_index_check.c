@@ -1,0 +1,106 @@
+#include "layout/window_index.h"
+
+#include <stdio.h>
+
+static const char *fault_in_chunk(const cebus_chunks *chunks, uint32_t id, const cebus_block **at)
+{
+    const cebus_chunk *chunk = &chunks->at[id];
+    if (chunk->count == 0 || chunk->count > CEBUS_CHUNK_MAX)
+        return "a chunk in the list with no blocks, or too many";
+    if (chunk->next != CEBUS_CHUNK_NONE && chunks->at[chunk->next].prev != id)
+        return "prev is not the chunk before";
+    if ((uint64_t)chunk->noted >> chunk->count != 0)
+        return "a note beyond the blocks of a chunk";
+    for (uint32_t i = 0; i < chunk->count; i++, *at = (*at)->next) {
+        if (*at == NULL || chunk->blocks[i] != *at)
+            return "a chunk does not hold the blocks that follow each other";
+        if ((*at)->chunk != id)
+            return "a block names another chunk";
+    }
+    return NULL;
+}
+
+static const char *fault_in_chunks(const cebus_window_index *index)
+{
+    const cebus_chunks *chunks = &index->chunks;
+    const cebus_block *at = index->arena->first;
+    const char *fault = NULL;
+    for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE && fault == NULL;
+         id = chunks->at[id].next)
+        fault = fault_in_chunk(chunks, id, &at);
+    if (fault == NULL && at != NULL)
+        fault = "a block is in no chunk";
+    return fault;
+}
+
+static bool is_wall(const cebus_block *block)
+{
+    return block->state == CEBUS_BLOCK_BARRIER && block->weight == CEBUS_WEIGHT_WALL;
+}
+
+/** The price of the shortest run of `bytes` from a block on, a BARRIER as if it were EVICTABLE;
+ * UINT64_MAX: there is none. */
+static uint64_t price_from(const cebus_block *first, uint64_t bytes, uint64_t now)
+{
+    uint64_t price = 0, length = 0;
+    for (const cebus_block *block = first; block != NULL && !is_wall(block); block = block->next) {
+        price += cebus_block_price(block, now);
+        length += block->bytes;
+        if (length >= bytes)
+            return price;
+    }
+    return UINT64_MAX;
+}
+
+static bool holds(const cebus_bound *bound, uint64_t now, uint64_t price)
+{
+    return cebus_bound_allows(bound, cebus_bound_at(bound, now), price);
+}
+
+static const char *fault_in_bound(const cebus_window_index *index, const cebus_table *table,
+                                  uint32_t id)
+{
+    const cebus_bound *group = &table->bounds[cebus_tables_group(&index->tables, id)];
+    const cebus_chunk *chunk = &index->chunks.at[id];
+    if (chunk->count == 0 && table->bounds[id].later > 0 &&
+        table->bounds[id].later < CEBUS_BOUND_OPEN)
+        return "I5: a chunk without blocks has windows";
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        uint64_t price = price_from(chunk->blocks[i], table->bytes, index->now);
+        if (price == UINT64_MAX)
+            continue;
+        if (!holds(&table->bounds[id], index->now, price))
+            return "I1: a window is cheaper than its chunk's bound";
+        if (!holds(group, index->now, price))
+            return "I1: a window is cheaper than its group's bound";
+    }
+    return NULL;
+}
+
+static const char *fault_in_tables(const cebus_window_index *index)
+{
+    const cebus_tables *tables = &index->tables;
+    const char *fault = NULL;
+    if (index->chunks.noted != CEBUS_CHUNK_NONE)
+        return NULL;
+    for (uint32_t k = 0; k < tables->count && fault == NULL; k++) {
+        const cebus_table *table = &tables->table[k];
+        if (cebus_window_index_hole(index) >= table->bytes)
+            continue; /* I4: nobody asks */
+        for (uint32_t id = 0; id < index->chunks.used && fault == NULL; id++)
+            fault = fault_in_bound(index, table, id);
+    }
+    return fault;
+}
+
+bool cebus_window_index_check(const cebus_window_index *index, char *why, size_t why_bytes)
+{
+    const char *fault = NULL;
+    if (!index->lost)
+        fault = fault_in_chunks(index);
+    if (!index->lost && fault == NULL)
+        fault = fault_in_tables(index);
+    if (fault != NULL && why != NULL)
+        snprintf(why, why_bytes, "%s", fault);
+    return fault == NULL;
+}

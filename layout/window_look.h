@@ -1,0 +1,31 @@
+/**
+ * window_look.h: looks at the blocks themselves, for window_index.h: at all windows that start in
+ * one chunk, and at the runs around one block that may have become cheaper.
+ */
+#ifndef CEBUS_LAYOUT_WINDOW_LOOK_H
+#define CEBUS_LAYOUT_WINDOW_LOOK_H
+
+#include "layout/window_index.h"
+
+/** One search, under way. */
+typedef struct cebus_window_search {
+    cebus_window_index *index;
+    cebus_table *table;
+    uint64_t bytes, now;
+    cebus_weigher weigher;
+    const cebus_window *taken; /**< windows no other may share a block with */
+    size_t n_taken;
+    cebus_window best; /**< so far; first NULL: none */
+} cebus_window_search;
+
+/** Looks at the runs of at least `bytes` that start in `chunk`: betters search->best, bounds them
+ * in the table. O(blocks of the chunk + of one window). */
+void cebus_window_look(cebus_window_search *search, uint32_t chunk);
+
+/** Turns what was noted since the last search into events of the tables. */
+void cebus_window_settle(cebus_window_search *search);
+
+/** Of two windows the one the sweep would answer. `b` may be none. */
+bool cebus_window_is_better(const cebus_window *a, const cebus_window *b);
+
+#endif
