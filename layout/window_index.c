@@ -213,13 +213,15 @@ static size_t sweep(cebus_window_search *search, cebus_window *out, size_t limit
 /** The table of a size that was asked for before, not too long ago. */
 static cebus_table *table_of(cebus_window_index *index, uint64_t bytes, uint64_t now)
 {
-    cebus_table *table = cebus_tables_find(&index->tables, bytes);
-    uint64_t *asked = &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
-    if (table == NULL && *asked == bytes)
-        table = cebus_tables_add(&index->tables, bytes, now);
-    *asked = bytes;
+    cebus_tables *tables = &index->tables;
+    cebus_table *table = cebus_tables_find(tables, bytes);
+    cebus_window_asked *asked = &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+    bool again = asked->bytes == bytes && tables->queries - asked->query <= CEBUS_WINDOW_ASKED;
+    if (table == NULL && again)
+        table = cebus_tables_add(tables, bytes, now);
+    *asked = (cebus_window_asked){bytes, tables->queries};
     if (table != NULL)
-        table->used = index->tables.queries;
+        table->used = tables->queries;
     return table;
 }
 

@@ -31,11 +31,16 @@
 #if CEBUS_CHECKS >= 2
 #define CEBUS_WINDOW_INDEX_BLOCKS 4
 #else
-#define CEBUS_WINDOW_INDEX_BLOCKS 4096
+#define CEBUS_WINDOW_INDEX_BLOCKS 3000
 #endif
 
-/** Sizes that were asked for once, by hash. */
+/** A size gets a table when it is asked for again within so many searches; the last of them, by
+ * hash. Each table costs something at each change, so it must be of use soon. */
 #define CEBUS_WINDOW_ASKED 64
+
+typedef struct cebus_window_asked {
+    uint64_t bytes, query;
+} cebus_window_asked;
 
 /**
  * Brings weight and state of a used block up to date: called on each block whose price a search
@@ -53,7 +58,7 @@ typedef struct cebus_window_index {
     uint64_t now;   /**< of the last search */
     uint64_t query; /**< its number */
     bool lost;      /**< it could not follow a change: to be built anew */
-    uint64_t asked[CEBUS_WINDOW_ASKED];
+    cebus_window_asked asked[CEBUS_WINDOW_ASKED];
     struct {
         uint64_t searches, sweeps, looks, events; /**< `looks`: chunks looked at */
     } count;

@@ -5,7 +5,7 @@
 #include "layout/window_chunk.h"
 
 /** A table that so many queries did not ask for goes: events would be written to it in vain. */
-#define IDLE_QUERIES 1024
+#define IDLE_QUERIES 128
 
 void cebus_tables_init(cebus_tables *tables, cebus_pool *pool)
 {

@@ -331,11 +331,12 @@ static void measure(const setting *how)
 int main(int argc, char **argv)
 {
     const setting settings[] = {
-        {"random", 1000, 11, 1, 20000, false},   {"random", 10000, 11, 1, 5000, false},
-        {"random", 10000, 11, 4, 20000, false},  {"random", 10000, 24, 1, 20000, false},
-        {"random", 10000, 0, 1, 5000, false},    {"random", 100000, 11, 1, 3000, false},
-        {"training", 1000, 24, 1, 20000, true},  {"training", 10000, 24, 1, 20000, true},
-        {"training", 10000, 11, 4, 20000, true}, {"training", 100000, 24, 1, 3000, true},
+        {"random", 100, 11, 1, 20000, false},   {"random", 300, 11, 1, 20000, false},
+        {"random", 1000, 11, 1, 10000, false},  {"random", 6000, 11, 1, 5000, false},
+        {"random", 1000, 11, 4, 10000, false},  {"random", 3000, 24, 1, 5000, false},
+        {"random", 4000, 0, 1, 2000, false},    {"random", 60000, 11, 1, 1000, false},
+        {"training", 1000, 12, 1, 10000, true}, {"training", 10000, 12, 1, 5000, true},
+        {"training", 10000, 24, 1, 5000, true}, {"training", 100000, 12, 1, 1000, true},
     };
     puts("| trace | blocks | sizes x factor | evicted | events | median us | mean | + following | "
          "p99 | chunks looked at | sweep: median us | mean |");
