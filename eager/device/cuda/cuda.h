@@ -77,7 +77,7 @@ typedef enum cebus_cuda_cache_kind {
 } cebus_cuda_cache_kind;
 
 /** One device instance (one per runtime), under the runtime's lock. It is current
- * (cudaSetDevice) whenever a kernel's functions are called. */
+ * (cudaSetDevice) whenever `run` is called; `workspace` must not depend on it. */
 typedef struct cebus_cuda {
     cudaStream_t stream;          /**< the compute stream */
     struct cublasLtContext *blas; /**< cublasLtHandle_t */

@@ -22,7 +22,8 @@ def case_what_there_is(cli):
         assert library["present"] == (library["version"] != ""), library
         assert library["what"] != "", library
     assert libraries["jansson"]["present"], "it wrote this"
-    assert not libraries["CUDA"]["present"]
+    cuda = libraries["CUDA"]
+    assert cuda["present"] == (cuda["version"] != "") and cuda["what"] != ""
     assert cli.run("--version").stdout == f"cebus {info['version']}\n"
 
 
