@@ -10,7 +10,7 @@ enum {
 typedef struct run {
     uint32_t first, end;
     uint32_t count;
-    uint32_t firsts[RUN], ends[RUN];
+    int32_t firsts[RUN], ends[RUN]; /**< signed, as vectors compare them; unused: meets nothing */
     uint64_t offsets[RUN], tops[RUN];
     struct run *next;
 } run;
@@ -35,6 +35,14 @@ cebus_pack_list *cebus_pack_list_create(const cebus_pack_problem *problem,
     return list->by_rank != NULL && list->runs != NULL ? list : NULL;
 }
 
+static void clear(run *r, size_t from)
+{
+    for (size_t i = from; i < RUN; i++) {
+        r->firsts[i] = INT32_MAX;
+        r->ends[i] = 0;
+    }
+}
+
 static run *add_run(cebus_pack_list *list)
 {
     run *added = &list->runs[list->n_runs++];
@@ -42,15 +50,16 @@ static run *add_run(cebus_pack_list *list)
     added->end = 0;
     added->count = 0;
     added->next = NULL;
+    clear(added, 0);
     return added;
 }
 
 static void widen(run *r, size_t i)
 {
-    if (r->firsts[i] < r->first)
-        r->first = r->firsts[i];
-    if (r->ends[i] > r->end)
-        r->end = r->ends[i];
+    if ((uint32_t)r->firsts[i] < r->first)
+        r->first = (uint32_t)r->firsts[i];
+    if ((uint32_t)r->ends[i] > r->end)
+        r->end = (uint32_t)r->ends[i];
 }
 
 /** Moves the upper half of a full run to a new one after it. */
@@ -67,6 +76,7 @@ static void split(cebus_pack_list *list, run *full)
     full->next = upper;
     full->first = UINT32_MAX;
     full->end = 0;
+    clear(full, half);
     for (size_t i = 0; i < half; i++) {
         widen(full, i);
         widen(upper, i);
@@ -91,12 +101,30 @@ static void insert(cebus_pack_list *list, uint32_t block, uint64_t offset)
     memmove(r->ends + at + 1, r->ends + at, after * sizeof *r->ends);
     memmove(r->offsets + at + 1, r->offsets + at, after * sizeof *r->offsets);
     memmove(r->tops + at + 1, r->tops + at, after * sizeof *r->tops);
-    r->firsts[at] = list->problem->first[block];
-    r->ends[at] = list->problem->end[block];
+    r->firsts[at] = (int32_t)list->problem->first[block];
+    r->ends[at] = (int32_t)list->problem->end[block];
     r->offsets[at] = offset;
     r->tops[at] = offset + list->problem->size[block];
     r->count++;
     widen(r, at);
+}
+
+/** Which of a run's blocks live at some time in [first, end): a bit each. */
+static uint64_t meets(const run *r, int32_t first, int32_t end)
+{
+    unsigned char hits[RUN];
+    uint64_t bits = 0;
+    for (int i = 0; i < RUN; i++)
+        hits[i] = (unsigned char)((r->firsts[i] < end) & (r->ends[i] > first));
+    for (int word = 0; word < RUN; word += 8) {
+        uint64_t eight;
+        memcpy(&eight, hits + word, sizeof eight);
+        if (eight == 0)
+            continue;
+        for (int i = word; i < word + 8; i++)
+            bits |= (uint64_t)hits[i] << i;
+    }
+    return bits;
 }
 
 /** The start of the smallest gap among the blocks of this lifetime that the block fits into. */
@@ -109,9 +137,9 @@ static uint64_t best_fit(const cebus_pack_list *list, uint32_t block)
     for (const run *r = &list->runs[0]; r != NULL; r = r->next) {
         if (r->first >= end || r->end <= first)
             continue;
-        for (size_t i = 0; i < r->count; i++) {
-            if (r->firsts[i] >= end || r->ends[i] <= first)
-                continue;
+        uint64_t bits = meets(r, (int32_t)first, (int32_t)end);
+        for (; bits != 0; bits &= bits - 1) {
+            int i = __builtin_ctzll(bits);
             if (r->offsets[i] >= floor + size && r->offsets[i] - floor < least) {
                 least = r->offsets[i] - floor;
                 best = floor;

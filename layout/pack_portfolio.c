@@ -12,16 +12,20 @@ typedef struct attempt {
     uint32_t most;
 } attempt;
 
+enum {
+    MANY = 4000
+};
+
 static const attempt anywhere[] = {
     {"TWA", false, UINT32_MAX}, {"TZ", false, UINT32_MAX}, {"TAW", false, UINT32_MAX},
-    {"AW", false, UINT32_MAX},  {"ZW", false, UINT32_MAX}, {"WZ", false, UINT32_MAX},
-    {"L", false, UINT32_MAX},   {"TWA", true, 4000},       {"TZ", true, 4000},
+    {"WZ", false, UINT32_MAX},  {"AW", false, MANY},       {"ZW", false, MANY},
+    {"L", false, MANY},         {"TWA", true, MANY},       {"TZ", true, MANY},
 };
 
 /** Only best fit goes around presets. The first is for any number of blocks. */
 static const attempt around_presets[] = {
-    {"TWA", true, UINT32_MAX}, {"TZ", true, 20000}, {"WZ", true, 5000},
-    {"AW", true, 5000},        {"L", true, 5000},
+    {"TWA", true, UINT32_MAX}, {"TZ", true, MANY}, {"WZ", true, MANY},
+    {"AW", true, MANY},        {"L", true, MANY},
 };
 
 bool cebus_pack_portfolio_init(cebus_pack_portfolio *portfolio, const cebus_pack_problem *problem,

@@ -226,7 +226,7 @@ static bool settle(cebus_pack_scan *scan, cebus_pack_component component, bool *
     return raise_floors(scan, component, changed);
 }
 
-/** The fewest options, nothing being one of them; then the least room to spare. */
+/** The fewest options, nothing being one of them; then the lowest floor or the least to spare. */
 static void choose(cebus_pack_scan *scan, cebus_pack_component component)
 {
     const cebus_pack_state *state = scan->state;
@@ -238,10 +238,12 @@ static void choose(cebus_pack_scan *scan, cebus_pack_component component)
         bool may_be_empty =
             scan->next[s] <= state->capacity && scan->next[s] + state->rest[s] <= state->capacity;
         int32_t options = scan->options[s] + may_be_empty;
-        uint64_t spare = state->capacity - state->floor[s] - state->rest[s];
-        if (options < fewest || (options == fewest && spare < least)) {
+        uint64_t second = state->floor[s];
+        if (!scan->lowest_first)
+            second = state->capacity - state->floor[s] - state->rest[s];
+        if (options < fewest || (options == fewest && second < least)) {
             fewest = options;
-            least = spare;
+            least = second;
             scan->section = s;
             scan->may_be_empty = may_be_empty;
         }

@@ -31,6 +31,7 @@ typedef struct cebus_pack_scan {
     uint64_t *levels; /**< of the table that next is made from */
     uint32_t n_levels;
     uint64_t least;    /**< the smallest size in the list */
+    bool lowest_first; /**< of sections with equally few options; else the tightest first */
     uint32_t section;  /**< where to branch */
     bool may_be_empty; /**< nothing need lie on the floor there */
 } cebus_pack_scan;

@@ -350,23 +350,28 @@ static verdict restart(cebus_pack_search *search, uint64_t limit, cebus_pack_sto
 
 /* --- restarts -------------------------------------------------------------------------------- */
 
-/** Orders take turns; from the third round on each also shaken, the more the later. */
+/**
+ * Orders take turns, first as they are, then shaken, by reaches from two places to all. Times to a
+ * packing are heavy-tailed, so many short and different attempts beat a few long ones.
+ */
 static uint64_t prepare(cebus_pack_search *search)
 {
     static const char *const keys[] = {"WAT", "TAW", "TWA", "TZ", "AW", "ZW", "WZ"};
     enum {
         ORDERS = sizeof keys / sizeof *keys,
-        FIXED_ROUNDS = 2
+        REACHES = 5
     };
     uint64_t round = search->restarts / ORDERS, n = search->state.n;
     cebus_pack_order_sort(search->order, search->part, keys[search->restarts % ORDERS]);
-    if (round >= FIXED_ROUNDS && round % 2 == 1)
-        cebus_pack_order_shake(search->order, search->part, 2 + n / 4, &search->seed);
+    if (round > 0)
+        cebus_pack_order_shake(search->order, search->part, 2 + (n >> search->restarts % REACHES),
+                               &search->seed);
     cebus_pack_order_rank(search->order, search->part, search->rank);
+    search->scan.lowest_first = (search->restarts + round) % 2 == 0;
     search->restarts++;
     uint64_t limit = 2 * n + 64;
     for (uint64_t i = 0; i < round && limit < UINT64_C(1) << 40; i++)
-        limit += limit / 4;
+        limit += limit / 8;
     return limit;
 }
 

@@ -16,7 +16,8 @@
  * come before "nothing lies here". So there would be an earliest loss, which cannot be.
  *
  * Restarts: an order of blocks decides which option is tried first. Orders take turns, with growing
- * bounds on their nodes, first fixed ones, then shaken ones; all share what is known to fail.
+ * bounds on their nodes, first fixed ones, then shaken ones, and two ways to choose among sections;
+ * all share what is known to fail.
  */
 #ifndef CEBUS_LAYOUT_PACK_SEARCH_H
 #define CEBUS_LAYOUT_PACK_SEARCH_H
