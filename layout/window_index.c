@@ -5,6 +5,13 @@
 /** Part of its horizon that a table keeps when an answer suggests another. */
 #define HORIZON_KEPT 0.75
 #define HORIZON_PART 0.25
+/** Every so many searches it is asked whether tables pay; if not, there are none for so many. */
+#define REVIEW 128
+#define REST 2048
+/** What takes as long as a sweep needs for a block: a part of a look, of a table's share in a
+ * change. Measured roughly; what is answered does not depend on it. */
+#define LOOK_BLOCKS 60
+#define RAISE_BLOCKS 10
 
 /* Following the arena. */
 
@@ -199,15 +206,40 @@ static size_t search_best(cebus_window_search *search, cebus_window *out, size_t
     return count;
 }
 
-/** The plain search, all blocks brought up to date. */
+static void weigh_all(const cebus_window_search *search)
+{
+    for (cebus_block *block = search->index->arena->first; block != NULL; block = block->next) {
+        if (block->state != CEBUS_BLOCK_FREE)
+            search->weigher.weigh(search->weigher.context, block);
+    }
+}
+
+/** The plain search. */
 static size_t sweep(cebus_window_search *search, cebus_window *out, size_t limit)
 {
     search->index->count.sweeps++;
-    for (cebus_block *block = search->index->arena->first; block != NULL; block = block->next) {
-        if (search->weigher.weigh != NULL && block->state != CEBUS_BLOCK_FREE)
-            search->weigher.weigh(search->weigher.context, block);
-    }
+    if (search->weigher.weigh != NULL)
+        weigh_all(search);
     return cebus_window_find_best(search->index->arena, search->bytes, search->now, out, limit);
+}
+
+/** Counts the searches until the next review, and reviews. */
+static void review(cebus_window_index *index)
+{
+    const cebus_window_count *then = &index->reviewed, *now = &index->count;
+    uint64_t blocks = index->arena->used_blocks + index->arena->free_blocks;
+    if (index->resting > 0)
+        index->resting--;
+    if (now->searches - then->searches < REVIEW)
+        return;
+    uint64_t answers = now->searches - then->searches - (now->sweeps - then->sweeps);
+    uint64_t spent =
+        (now->looks - then->looks) * LOOK_BLOCKS + (now->raises - then->raises) * RAISE_BLOCKS;
+    if (spent > answers * blocks && index->tables.count > 0) {
+        cebus_tables_clear(&index->tables);
+        index->resting = REST;
+    }
+    index->reviewed = index->count;
 }
 
 /** The table of a size that was asked for before, not too long ago. */
@@ -217,7 +249,7 @@ static cebus_table *table_of(cebus_window_index *index, uint64_t bytes, uint64_t
     cebus_table *table = cebus_tables_find(tables, bytes);
     cebus_window_asked *asked = &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
     bool again = asked->bytes == bytes && tables->queries - asked->query <= CEBUS_WINDOW_ASKED;
-    if (table == NULL && again)
+    if (table == NULL && again && index->resting == 0)
         table = cebus_tables_add(tables, bytes, now);
     *asked = (cebus_window_asked){bytes, tables->queries};
     if (table != NULL)
@@ -244,6 +276,7 @@ size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64
         cebus_tables_clear(&index->tables);
     index->now = now;
     index->count.searches++;
+    review(index);
     if (cebus_window_index_hole(index) >= search.bytes || (index->lost && !build(index)))
         return sweep(&search, out, limit);
     cebus_window_settle(&search);

@@ -18,7 +18,9 @@
  * given is a fall, and so is to become EVICTABLE at that weight. The arena itself says what it
  * places, releases and moves.
  *
- * Without host memory, or for a size that was not asked for lately, the sweep answers, too.
+ * Without host memory, or for a size that was not asked for lately, the sweep answers, too. Where
+ * all that following and looking comes near to what sweeps would have been, it forgets its tables
+ * and leaves the sweep alone for a while.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_INDEX_H
 #define CEBUS_LAYOUT_WINDOW_INDEX_H
@@ -51,6 +53,14 @@ typedef struct cebus_weigher {
     void *context;
 } cebus_weigher;
 
+/** What it did. */
+typedef struct cebus_window_count {
+    uint64_t searches, sweeps;
+    uint64_t looks;  /**< at chunks */
+    uint64_t events; /**< changes worked out */
+    uint64_t raises; /**< the same, for each table */
+} cebus_window_count;
+
 typedef struct cebus_window_index {
     cebus_arena *arena; /**< borrowed */
     cebus_chunks chunks;
@@ -59,9 +69,8 @@ typedef struct cebus_window_index {
     uint64_t query; /**< its number */
     bool lost;      /**< it could not follow a change: to be built anew */
     cebus_window_asked asked[CEBUS_WINDOW_ASKED];
-    struct {
-        uint64_t searches, sweeps, looks, events; /**< `looks`: chunks looked at */
-    } count;
+    uint64_t resting; /**< searches for which no size gets a table: they did not pay */
+    cebus_window_count count, reviewed; /**< since it was made; by the last review */
 } cebus_window_index;
 
 /** Gives the arena an index; false without host memory. O(blocks). */

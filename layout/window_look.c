@@ -310,6 +310,7 @@ static void settle_block(cebus_window_search *search, cebus_block *block)
     if (middle.wall)
         return;
     search->index->count.events++;
+    search->index->count.raises += tables->count;
     look_aside(search, block, false, &low);
     look_aside(search, block, true, &high);
     for (uint32_t i = 0; i < tables->count; i++) {
