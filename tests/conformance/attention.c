@@ -498,7 +498,7 @@ const cebus_case cebus_cases_attention[] = {
     {"attention/heads", heads},
     {"attention/gradients", gradients},
     {"attention/bool_mask_gradient", bool_mask_gradient},
-    {"attention/dropout", dropout},
+    {"attention/dropout", dropout, CEBUS_READS_VALUES},
     {"attention/determinism", determinism},
     {"attention/threads", threads},
     {"attention/shape_errors", shape_errors},

@@ -198,9 +198,9 @@ static void steps(cebus_test *t)
 }
 
 const cebus_case cebus_cases_bits[] = {
-    {"bits: random numbers", random_numbers},
-    {"bits: functions", functions},
-    {"bits: elementwise", elementwise},
-    {"bits: optimizer steps", steps},
+    {"bits: random numbers", random_numbers, CEBUS_READS_VALUES},
+    {"bits: functions", functions, CEBUS_READS_VALUES},
+    {"bits: elementwise", elementwise, CEBUS_READS_VALUES},
+    {"bits: optimizer steps", steps, CEBUS_READS_VALUES},
     {NULL, NULL},
 };

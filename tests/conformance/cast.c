@@ -267,11 +267,11 @@ static void errors(cebus_test *t)
 const cebus_case cebus_cases_cast[] = {
     {"cast: values", values},
     {"cast: special values", special_values},
-    {"cast: narrow floats", narrow_floats},
+    {"cast: narrow floats", narrow_floats, CEBUS_READS_VALUES},
     {"cast: clone and contiguous", copies},
     {"cast: transposes", transposes},
-    {"cast: steps and repetitions", strides},
-    {"cast: gradients", gradients},
+    {"cast: steps and repetitions", strides, CEBUS_READS_VALUES},
+    {"cast: gradients", gradients, CEBUS_READS_VALUES},
     {"cast: errors", errors},
     {NULL, NULL},
 };

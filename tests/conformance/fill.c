@@ -146,6 +146,6 @@ static void errors(cebus_test *t)
 
 const cebus_case cebus_cases_fill[] = {
     {"fill: constants", constants}, {"fill: conversions", conversions},
-    {"fill: like another", like},   {"fill: ranges", ranges},
+    {"fill: like another", like},   {"fill: ranges", ranges, CEBUS_READS_VALUES},
     {"fill: errors", errors},       {NULL, NULL},
 };

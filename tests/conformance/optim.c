@@ -557,9 +557,9 @@ const cebus_case cebus_cases_optim[] = {
     {"optim/optimizer_rate", optimizer_rate},
     {"optim/optimizer_save_and_load", optimizer_save_and_load},
     {"optim/optimizer_errors", optimizer_errors},
-    {"optim/step_out_of_memory", step_out_of_memory},
+    {"optim/step_out_of_memory", step_out_of_memory, CEBUS_READS_VALUES},
     {"optim/threads_do_not_matter", threads_do_not_matter},
     {"optim/clip_values", clip_values},
-    {"optim/clip_unusual", clip_unusual},
+    {"optim/clip_unusual", clip_unusual, CEBUS_READS_VALUES},
     {NULL, NULL},
 };

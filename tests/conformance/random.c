@@ -236,11 +236,11 @@ static void errors(cebus_test *t)
 
 const cebus_case cebus_cases_random[] = {
     {"random: philox", philox},
-    {"random: normal", normal},
-    {"random: uniform", uniform},
-    {"random: bernoulli", bernoulli},
+    {"random: normal", normal, CEBUS_READS_VALUES},
+    {"random: uniform", uniform, CEBUS_READS_VALUES},
+    {"random: bernoulli", bernoulli, CEBUS_READS_VALUES},
     {"random: stream", stream},
-    {"random: dropout", dropout_values},
+    {"random: dropout", dropout_values, CEBUS_READS_VALUES},
     {"random: gradient of dropout", dropout_gradient},
     {"random: errors", errors},
     {NULL, NULL},

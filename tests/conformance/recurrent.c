@@ -590,7 +590,7 @@ const cebus_case cebus_cases_recurrent[] = {
     {"recurrent/cell_values", cell_values},
     {"recurrent/gradients", gradients},
     {"recurrent/deep_gradients", deep_gradients},
-    {"recurrent/dropout", dropout},
+    {"recurrent/dropout", dropout, CEBUS_READS_VALUES},
     {"recurrent/determinism", determinism},
     {"recurrent/threads", threads},
     {"recurrent/layer_errors", layer_errors},
