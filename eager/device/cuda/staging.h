@@ -1,6 +1,6 @@
 /**
  * staging.h: copies between the device and memory of the program that is not page-locked. They go
- * through a few page-locked pieces, taken once: uploads return as soon as the bytes are in them
+ * through page-locked pieces, taken once: uploads return as soon as the bytes are in them
  * (the host waits only when all pieces are on their way), host reads wait for each piece.
  *
  * And copies on the device whose ranges overlap: through a piece of device memory, taken once.
@@ -10,8 +10,8 @@
 
 #include "eager/device/cuda/streams.h"
 
-#define CEBUS_STAGING_PIECES 4
-#define CEBUS_STAGING_BYTES (UINT64_C(4) << 20)
+#define CEBUS_STAGING_PIECES 64
+#define CEBUS_STAGING_BYTES (UINT64_C(256) << 10)
 #define CEBUS_BOUNCE_BYTES (UINT64_C(16) << 20)
 
 typedef struct cebus_cuda_staging {
