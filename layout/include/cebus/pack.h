@@ -101,12 +101,14 @@ typedef struct cebus_pack_result {
  * CEBUS_OK: see out_result->verdict. SOLVED: out_offsets has an offset for each block, multiples of
  * their alignments; presets are kept. Of UNDECIDED, out_offsets holds the lowest packing found if
  * out_result->height is not 0; it ends above the capacity. Otherwise out_offsets is untouched.
- * Minimising without a capacity always solves; it is optimal where height equals bound.
+ * Minimising without a capacity solves, unless go_on ends it before the first heuristic order has;
+ * it is optimal where height equals bound.
  *
  * CEBUS_INVALID_ARGUMENT: see out_result->reason. CEBUS_OUT_OF_HOST_MEMORY: nothing was written
  * but out_result. `options` NULL means all defaults.
  *
- * Cost: O(n log n) typically for each of at most nine heuristic orders; O(n) a step.
+ * Cost: O(n log n) typically for each of at most nine heuristic orders, O(n^2) around presets; O(n)
+ * a step.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_pack(const cebus_pack_block *blocks, size_t n,
                                                    const cebus_pack_options *options,
