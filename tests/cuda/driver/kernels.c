@@ -131,20 +131,15 @@ static uint64_t workspace_at(size_t i, const cebus_launch *launch)
         return workspace_at(0x##i, launch);                                                        \
     }
 #define NAME(i) {run_##i, workspace_##i},
+/* clang-format off */
 #define SIXTEEN(X, h)                                                                              \
-    X(h##0)                                                                                        \
-    X(h##1)                                                                                        \
-    X(h##2)                                                                                        \
-    X(h##3)                                                                                        \
-    X(h##4) X(h##5) X(h##6) X(h##7) X(h##8) X(h##9) X(h##a) X(h##b) X(h##c) X(h##d) X(h##e)        \
-        X(h##f)
+    X(h##0) X(h##1) X(h##2) X(h##3) X(h##4) X(h##5) X(h##6) X(h##7)                                \
+    X(h##8) X(h##9) X(h##a) X(h##b) X(h##c) X(h##d) X(h##e) X(h##f)
 #define ALL(X)                                                                                     \
-    SIXTEEN(X, 0)                                                                                  \
-    SIXTEEN(X, 1)                                                                                  \
-    SIXTEEN(X, 2)                                                                                  \
-    SIXTEEN(X, 3)                                                                                  \
-    SIXTEEN(X, 4) SIXTEEN(X, 5) SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8) SIXTEEN(X, 9)            \
-        SIXTEEN(X, a) SIXTEEN(X, b) SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) SIXTEEN(X, f)
+    SIXTEEN(X, 0) SIXTEEN(X, 1) SIXTEEN(X, 2) SIXTEEN(X, 3) SIXTEEN(X, 4) SIXTEEN(X, 5)            \
+    SIXTEEN(X, 6) SIXTEEN(X, 7) SIXTEEN(X, 8) SIXTEEN(X, 9) SIXTEEN(X, a) SIXTEEN(X, b)            \
+    SIXTEEN(X, c) SIXTEEN(X, d) SIXTEEN(X, e) SIXTEEN(X, f)
+/* clang-format on */
 
 ALL(ENTRY)
 
