@@ -375,17 +375,36 @@ static cebus_status finish_leaves(engine *e)
     return status;
 }
 
+/**
+ * The sum goes to where the gradient lies, so that it keeps its address; one that lies elsewhere
+ * takes its place only where that cannot be. Nothing is lost either way, and nothing can fail.
+ */
+static void replace_grad(cebus_runtime *rt, cebus_tensor *leaf)
+{
+    cebus_tensor *former = leaf->grad;
+    const cebus_candidate *now = former != NULL ? former->storage->now : NULL;
+    rt->trial++;
+    bool stays = now != NULL && is_own(former) && now->value.resident && now->exports == 0 &&
+                 now->value.producer == NULL &&
+                 cebus_view_same_layout(&former->view, &leaf->incoming->view) &&
+                 former->view.dtype == leaf->incoming->view.dtype &&
+                 cebus_copy_(rt, former, leaf->incoming) == CEBUS_OK;
+    rt->trial--;
+    if (stays)
+        return;
+    leaf->grad = leaf->incoming;
+    leaf->incoming = former;
+}
+
 static void settle(engine *e, bool success)
 {
     cebus_runtime *rt = e->rt;
     for (size_t i = 0; i < e->leaves.count; i++) {
-        cebus_tensor *leaf = e->leaves.items[i], *former = leaf->incoming;
-        if (success) {
-            former = leaf->grad;
-            leaf->grad = leaf->incoming;
-        }
+        cebus_tensor *leaf = e->leaves.items[i];
+        if (success)
+            replace_grad(rt, leaf);
+        cebus_tensor_release(leaf->incoming);
         leaf->incoming = NULL;
-        cebus_tensor_release(former);
         cebus_tensor_release(leaf);
     }
     for (size_t i = 0; i < e->visited.count; i++) {

@@ -1,0 +1,138 @@
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+#define N 1024
+#define BLOCK (N * sizeof(float))
+
+TestSuite(compaction);
+
+/** What events say about it. */
+typedef struct told {
+    uint64_t moves, moved_bytes, compactions, compacted_bytes;
+} told;
+
+static void listen(void *context, const cebus_event *event)
+{
+    told *t = context;
+    if (event->kind == CEBUS_EVENT_MOVED) {
+        t->moves++;
+        t->moved_bytes += event->bytes;
+        cr_expect_lt(event->offset, event->from, "blocks slide down");
+    } else if (event->kind == CEBUS_EVENT_COMPACTED) {
+        t->compactions++;
+        t->compacted_bytes += event->bytes;
+    }
+}
+
+static cebus_runtime *open_layout(const char *layout, cebus_tensor **x, told *t)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.memory_budget = 8 * BLOCK;
+    options.layout = layout;
+    options.debug = CEBUS_DEBUG_WALK;
+    options.threads = 1;
+    OK(cebus_runtime_create(&options, &rt));
+    for (int i = 0; i < 8; i++)
+        x[i] = leaf(rt, N, (float)i);
+    *t = (told){0};
+    cebus_runtime_set_event_hook(rt, listen, t);
+    return rt;
+}
+
+static void close_layout(cebus_runtime *rt, cebus_tensor **x)
+{
+    for (int i = 0; i < 8; i++)
+        cebus_tensor_release(x[i]);
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    cebus_runtime_destroy(rt);
+}
+
+static void drop(cebus_tensor **x)
+{
+    cebus_tensor_release(*x);
+    *x = NULL;
+}
+
+Test(compaction, is_counted_and_moves_no_more_than_it_must)
+{
+    cebus_tensor *x[8], *big;
+    told t;
+    cebus_runtime *rt = open_layout("zones", x, &t);
+    drop(&x[1]);
+    drop(&x[3]);
+    drop(&x[6]);
+    OK(cebus_full(rt, 5, CEBUS_F32, 1, &(int64_t){2 * N}, &big));
+    cebus_memory_stats stats = stats_of(rt);
+    cr_expect_eq(stats.compactions, 1);
+    cr_expect_eq(stats.moved_bytes, BLOCK, "one block lies between two of the holes");
+    cr_expect_eq(stats.evictions, 0);
+    cr_expect_eq(stats.forced_evictions, 0);
+    cr_expect_eq(stats.num_alloc_retries, 1);
+    cr_expect_eq(t.moves, 1);
+    cr_expect_eq(t.moved_bytes, stats.moved_bytes);
+    cr_expect_eq(t.compactions, 1);
+    cr_expect_eq(t.compacted_bytes, stats.moved_bytes);
+    for (int i = 0; i < 8; i++)
+        cr_expect(x[i] == NULL || at(x[i], N - 1) == (float)i, "moved bytes are the same");
+    cebus_tensor_release(big);
+    close_layout(rt, x);
+}
+
+Test(compaction, goes_round_what_was_handed_out)
+{
+    cebus_tensor *x[8], *big;
+    const void *address;
+    told t;
+    cebus_runtime *rt = open_layout("zones", x, &t);
+    OK(cebus_tensor_map(x[2], &address));
+    drop(&x[1]);
+    drop(&x[3]);
+    drop(&x[6]);
+    OK(cebus_full(rt, 5, CEBUS_F32, 1, &(int64_t){2 * N}, &big));
+    cr_expect_eq(*(const float *)address, 2);
+    cr_expect_eq(stats_of(rt).moved_bytes, 2 * BLOCK, "the dearer way, past blocks 4 and 5");
+    cebus_tensor_release(big);
+    cebus_tensor_unmap(x[2]);
+    close_layout(rt, x);
+}
+
+Test(compaction, is_not_for_layouts_as_published)
+{
+    static const char *const layouts[] = {"best-fit", "coop"};
+    for (int i = 0; i < 2; i++) {
+        cebus_tensor *x[8], *big;
+        told t;
+        cebus_runtime *rt = open_layout(layouts[i], x, &t);
+        drop(&x[1]);
+        drop(&x[3]);
+        FAILS(CEBUS_OUT_OF_MEMORY, "needs",
+              cebus_full(rt, 5, CEBUS_F32, 1, &(int64_t){2 * N}, &big));
+        cr_expect_eq(stats_of(rt).compactions, 0);
+        cr_expect_eq(stats_of(rt).moved_bytes, 0);
+        cr_expect_eq(t.moves + t.compactions, 0);
+        close_layout(rt, x);
+    }
+}
+
+Test(compaction, says_what_was_free_where_something_went)
+{
+    cebus_tensor *x[8], *dropped, *big;
+    told t;
+    cebus_runtime *rt = open_layout("best-fit", x, &t);
+    drop(&x[3]);
+    OK(cebus_add(rt, x[0], x[0], &dropped));
+    drop(&x[4]);
+    drop(&x[7]);
+    OK(cebus_full(rt, 5, CEBUS_F32, 1, &(int64_t){2 * N}, &big));
+    cebus_memory_stats stats = stats_of(rt);
+    cr_expect_eq(stats.forced_evictions, 1);
+    cr_expect_eq(stats.forced_free_ppm_sum, 0, "as much was free as was wanted");
+    cr_expect_eq(stats.unused_ppm_sum, 125000, "one block of eight is left");
+    cr_expect_eq(stats.unused_ppm_max, 125000);
+    cr_expect_eq(stats.unused_with_request_ppm_sum, 375000);
+    cebus_tensor_release(big);
+    cebus_tensor_release(dropped);
+    close_layout(rt, x);
+}
