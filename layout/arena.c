@@ -87,7 +87,9 @@ static cebus_bins *bins_of(cebus_arena *arena, const cebus_block *hole)
     return hole->offset < arena->border ? &arena->bins : &arena->upper;
 }
 
-void cebus_arena_add_hole(cebus_arena *arena, cebus_block *block)
+/* Inline: a call that places a value does it twice. */
+
+static inline void add_hole(cebus_arena *arena, cebus_block *block)
 {
     block->state = CEBUS_BLOCK_FREE;
     block->owner = NULL;
@@ -96,27 +98,37 @@ void cebus_arena_add_hole(cebus_arena *arena, cebus_block *block)
     cebus_bins_insert(bins_of(arena, block), block);
     if (straddles(arena, block))
         arena->straddler = block;
-    if (arena->layout->idle_bytes != NULL)
+    if (arena->maps)
         arena->idle_bytes += arena->layout->idle_bytes(arena, block);
     cebus_window_index_cheaper(arena->index, block);
 }
 
-void cebus_arena_remove_hole(cebus_arena *arena, cebus_block *hole)
+static inline void remove_hole(cebus_arena *arena, cebus_block *hole)
 {
     cebus_bins_remove(bins_of(arena, hole), hole);
     arena->free_blocks--;
     if (arena->straddler == hole)
         arena->straddler = NULL;
-    if (arena->layout->idle_bytes != NULL)
+    if (arena->maps)
         arena->idle_bytes -= arena->layout->idle_bytes(arena, hole);
+}
+
+void cebus_arena_add_hole(cebus_arena *arena, cebus_block *block)
+{
+    add_hole(arena, block);
+}
+
+void cebus_arena_remove_hole(cebus_arena *arena, cebus_block *hole)
+{
+    remove_hole(arena, hole);
 }
 
 static void change_hole(cebus_arena *arena, cebus_block *hole, uint64_t offset, uint64_t bytes)
 {
-    cebus_arena_remove_hole(arena, hole);
+    remove_hole(arena, hole);
     hole->offset = offset;
     hole->bytes = bytes;
-    cebus_arena_add_hole(arena, hole);
+    add_hole(arena, hole);
 }
 
 void cebus_arena_merge_fences(cebus_block *into, const cebus_block *from)
@@ -131,12 +143,12 @@ void cebus_arena_add_hole_merged(cebus_arena *arena, cebus_block *block)
 {
     cebus_block *next = block->next;
     if (is_free(next)) {
-        cebus_arena_remove_hole(arena, next);
+        remove_hole(arena, next);
         cebus_arena_merge_fences(block, next);
         block->bytes += next->bytes;
         cebus_arena_delete_block(arena, next);
     }
-    cebus_arena_add_hole(arena, block);
+    add_hole(arena, block);
 }
 
 /* Life and size. */
@@ -160,7 +172,7 @@ static cebus_place_result grow(cebus_arena *arena, uint64_t capacity)
         block->offset = arena->capacity;
         block->bytes = more;
         cebus_arena_link(arena, block, NULL);
-        cebus_arena_add_hole(arena, block);
+        add_hole(arena, block);
     }
     arena->capacity = capacity;
     return CEBUS_PLACED;
@@ -174,7 +186,7 @@ static cebus_place_result shrink(cebus_arena *arena, uint64_t capacity)
     if (last->offset < capacity) {
         change_hole(arena, last, last->offset, capacity - last->offset);
     } else {
-        cebus_arena_remove_hole(arena, last);
+        remove_hole(arena, last);
         cebus_arena_delete_block(arena, last);
     }
     arena->capacity = capacity;
@@ -258,8 +270,11 @@ static void begin(cebus_arena *arena, const cebus_layout *layout, uint64_t align
                   cebus_pool *pool)
 {
     assert(alignment != 0 && (alignment & (alignment - 1)) == 0);
-    *arena =
-        (cebus_arena){.layout = layout, .alignment = alignment, .pool = pool, .border = NO_BORDER};
+    *arena = (cebus_arena){.layout = layout,
+                           .maps = layout->extend != NULL,
+                           .alignment = alignment,
+                           .pool = pool,
+                           .border = NO_BORDER};
     cebus_bins_init(&arena->bins);
     cebus_bins_init(&arena->upper);
 }
@@ -312,6 +327,7 @@ void cebus_arena_deinit(cebus_arena *arena)
     while (arena->first != NULL)
         cebus_arena_delete_block(arena, arena->first);
     *arena = (cebus_arena){.layout = arena->layout,
+                           .maps = arena->maps,
                            .alignment = arena->alignment,
                            .pool = arena->pool,
                            .border = NO_BORDER};
@@ -344,9 +360,9 @@ static void cut(cebus_arena *arena, const cebus_spot *spot, cebus_block *block, 
         rest->bytes = high;
         cebus_arena_merge_fences(rest, hole);
         cebus_arena_link(arena, rest, block->next);
-        cebus_arena_add_hole(arena, rest);
+        add_hole(arena, rest);
     }
-    cebus_arena_add_hole(arena, hole);
+    add_hole(arena, hole);
 }
 
 bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **out)
@@ -362,7 +378,7 @@ bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **
         free_record(arena, block);
         return false;
     }
-    cebus_arena_remove_hole(arena, hole);
+    remove_hole(arena, hole);
     if (block != hole)
         cut(arena, spot, block, rest);
     block->state = CEBUS_BLOCK_BARRIER;
@@ -424,7 +440,7 @@ cebus_block *cebus_arena_release(cebus_arena *arena, cebus_block *block)
     arena->used_blocks--;
     cebus_block *prev = block->prev;
     if (is_free(prev)) {
-        cebus_arena_remove_hole(arena, prev);
+        remove_hole(arena, prev);
         cebus_arena_merge_fences(prev, block);
         prev->bytes += block->bytes;
         cebus_arena_delete_block(arena, block);
@@ -530,7 +546,7 @@ bool cebus_arena_next_move(const cebus_arena *arena, cebus_block *from, cebus_mo
 void cebus_arena_move(cebus_arena *arena, const cebus_move *move)
 {
     cebus_block *block = move->block, *hole = block->prev;
-    cebus_arena_remove_hole(arena, hole);
+    remove_hole(arena, hole);
     unlink_block(arena, block);
     cebus_arena_link(arena, block, hole);
     block->offset = move->to;

@@ -39,6 +39,7 @@ typedef struct cebus_arena {
     uint64_t capacity;   /**< addresses are below it */
     uint64_t limit;      /**< used bytes never exceed it: the capacity, unless addresses abound */
     bool commodity;      /**< memory is a number: there are more addresses than bytes */
+    bool maps;           /**< the layout extends: there are segments, and idle bytes to count */
     uint64_t alignment;  /**< power of two */
     uint64_t used_bytes; /**< sum of used block lengths */
     uint64_t used_blocks;

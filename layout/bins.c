@@ -174,6 +174,8 @@ cebus_block *cebus_bins_find(const cebus_bins *bins, uint64_t bytes, bool prefer
 {
     uint64_t wanted = bytes != 0 ? bytes : 1;
     bin_index at = index_of(wanted);
+    if (bins->levels == 0)
+        return NULL;
     cebus_block *fit = tree_best_fit(bins->root[at.level][at.split], wanted, prefer_low);
     if (fit != NULL)
         return fit;

@@ -27,8 +27,8 @@ static void find_lowest(const cebus_arena *arena, uint64_t bytes, cebus_zone zon
 /* Two ends, and a run for small blocks at the top. */
 
 /** At one end of a hole; what grows down leaves the run alone where it can. */
-static void place_at_end(const cebus_arena *arena, cebus_block *hole, uint64_t bytes, bool low,
-                         cebus_spot *out)
+static inline void place_at_end(const cebus_arena *arena, cebus_block *hole, uint64_t bytes,
+                                bool low, cebus_spot *out)
 {
     uint64_t end = hole->offset + hole->bytes;
     if (hole == arena->straddler && bytes > arena->small_most) {
@@ -41,7 +41,7 @@ static void place_at_end(const cebus_arena *arena, cebus_block *hole, uint64_t b
 }
 
 /** At the high end of a hole in the run, or of a hole that reaches far enough into it. */
-static void find_in_run(const cebus_arena *arena, uint64_t bytes, cebus_spot *out)
+static inline void find_in_run(const cebus_arena *arena, uint64_t bytes, cebus_spot *out)
 {
     cebus_block *hole = cebus_bins_find(&arena->upper, bytes, false);
     cebus_block *straddler = arena->straddler;
@@ -54,7 +54,7 @@ static void find_in_run(const cebus_arena *arena, uint64_t bytes, cebus_spot *ou
 }
 
 /** The best hole below the border, else above it: neither run nor arena is ever full alone. */
-static cebus_block *find_by_size(const cebus_arena *arena, uint64_t bytes, bool low)
+static inline cebus_block *find_by_size(const cebus_arena *arena, uint64_t bytes, bool low)
 {
     cebus_block *hole = cebus_bins_find(&arena->bins, bytes, low);
     return hole != NULL ? hole : cebus_bins_find(&arena->upper, bytes, low);

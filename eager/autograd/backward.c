@@ -390,8 +390,10 @@ static void replace_grad(cebus_runtime *rt, cebus_tensor *leaf)
                  former->view.dtype == leaf->incoming->view.dtype &&
                  cebus_copy_(rt, former, leaf->incoming) == CEBUS_OK;
     rt->trial--;
-    if (stays)
+    if (stays) {
+        former->storage->now->gradient = true;
         return;
+    }
     leaf->grad = leaf->incoming;
     leaf->incoming = former;
 }
