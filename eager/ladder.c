@@ -94,6 +94,7 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
                            .rebuild = rt->deep ? &rt->cursor : NULL,
+                           .dearest = rt->frugal.limit,
                            .compare = rt->events.hook != NULL};
 }
 
@@ -159,11 +160,12 @@ static uint64_t regeneration_cost(cebus_runtime *rt, const cebus_victims *victim
     for (const cebus_block *block = victims->first;; block = block->next) {
         const cebus_candidate *candidate = block->owner;
         if (block->state == CEBUS_BLOCK_EVICTABLE)
-            ns +=
-                candidate->method == CEBUS_GO_SWAP
-                    ? block->weight
-                    : cebus_max_u64(cebus_cost_own(&candidate->value),
-                                    cebus_replay_cost(&rt->lineage, &candidate->value, LOOK_BACK));
+            ns += candidate->method == CEBUS_GO_SWAP
+                      ? block->weight
+                      : cebus_max_u64(cebus_cost_own(&candidate->value),
+                                      cebus_replay_behind(&rt->lineage, &candidate->value,
+                                                          LOOK_BACK, UINT64_MAX)
+                                          .ns);
         if (block == victims->last)
             return ns;
     }
@@ -270,24 +272,45 @@ static cebus_status rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone z
     }
 }
 
+/** Nothing is given up for a request that would fail even if everything were. */
+static bool suffices(cebus_runtime *rt, uint64_t bytes, unsigned how)
+{
+    cebus_chooser chooser = chooser_of(rt, how);
+    uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
+    if (cebus_choose_suffices(&chooser, rounded))
+        return true;
+    chooser.dearest = 0;
+    rt->frugal.kept |= rt->frugal.limit > 0 && cebus_choose_suffices(&chooser, rounded);
+    return false;
+}
+
+/** Evicts, and cuts what only records keep where that is not enough. */
+static cebus_place_result evict_and_cut(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
+                                        cebus_block **out)
+{
+    cebus_place_result placed = CEBUS_PLACE_FULL;
+    rt->rung = CEBUS_RUNG_EVICT;
+    if (suffices(rt, bytes, 0))
+        placed = rung_evict(rt, bytes, zone, out);
+    if (placed != CEBUS_PLACE_FULL || rt->policy->unit == CEBUS_UNIT_NONE || !rung_cut(rt))
+        return placed;
+    rt->rung = CEBUS_RUNG_CUT;
+    placed = cebus_arena_place(&rt->arena, bytes, zone, out);
+    if (placed == CEBUS_PLACE_FULL && suffices(rt, bytes, 0))
+        placed = rung_evict(rt, bytes, zone, out);
+    return placed;
+}
+
 static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, const char *op,
                           cebus_block **out)
 {
-    rt->rung = CEBUS_RUNG_EVICT;
-    cebus_place_result placed = rung_evict(rt, bytes, zone, out);
-    if (placed == CEBUS_PLACE_FULL && rt->policy->unit != CEBUS_UNIT_NONE && rung_cut(rt)) {
-        rt->rung = CEBUS_RUNG_CUT;
-        placed = rung_evict(rt, bytes, zone, out);
-        if (placed == CEBUS_PLACE_FULL)
-            placed = cebus_arena_place(&rt->arena, bytes, zone, out);
-    }
-    cebus_status status = status_of(placed, op);
-    if (status == CEBUS_OUT_OF_MEMORY) {
-        /* The search for victims has just priced every block, and found nothing to evict. */
+    cebus_status status = status_of(evict_and_cut(rt, bytes, zone, out), op);
+    if (status == CEBUS_OUT_OF_MEMORY && suffices(rt, bytes, 0)) {
         rt->rung = CEBUS_RUNG_COMPACT;
-        status = rung_compact(rt, bytes, zone, CHOOSE_KEEP_PRICES, out);
+        status = rung_compact(rt, bytes, zone, 0, out);
     }
-    if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0) {
+    if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0 &&
+        suffices(rt, bytes, CHOOSE_LAST_RESORT)) {
         rt->rung = CEBUS_RUNG_LAST_RESORT;
         status = rung_compact(rt, bytes, zone, CHOOSE_LAST_RESORT, out);
     }

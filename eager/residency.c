@@ -10,8 +10,12 @@
 #include "lineage/cost.h"
 #include "lineage/version.h"
 
-/** A replay that finds no room for one pass may run this many calls per listed one, and no more. */
-#define REPLAY_PATIENCE 1000
+/** A rebuild that finds no room for one pass may run so many calls per listed one: at first, and
+ * in the last of several tries. */
+#define PATIENCE 8
+#define LAST_PATIENCE 512
+/** Each try may cost so many times what the one before it might. */
+#define EASE 4
 
 /** Outputs of a replayed call: the missing ones the list wants, and held siblings that fit. */
 static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate)
@@ -225,14 +229,6 @@ static cebus_status run_list(cebus_runtime *rt, const cebus_replay *list)
     return status;
 }
 
-/** Makes the target resident by one list, every call run once, its values protected until read. */
-static cebus_status rebuild_by_list(cebus_runtime *rt, cebus_candidate *target, cebus_replay *list,
-                                    const char *op)
-{
-    cebus_status status = build_list(rt, &target->value, list, op);
-    return status == CEBUS_OK ? run_list(rt, list) : status;
-}
-
 static bool push_frame(cebus_runtime *rt, cebus_call *call)
 {
     cebus_replay_stack *stack = &rt->stack;
@@ -325,8 +321,9 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
                 status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to replay");
             continue;
         }
-        status = ++ran > patience ? cebus_oom_fail(rt, target->value.bytes, op)
-                                  : replay_call(rt, top->call);
+        rt->frugal.kept |= ++ran > patience;
+        status = ran > patience ? cebus_oom_fail(rt, target->value.bytes, op)
+                                : replay_call(rt, top->call);
         if (status == CEBUS_OK)
             pop_frame(rt);
     }
@@ -357,23 +354,54 @@ static void report_rebuilt(cebus_runtime *rt, const cebus_candidate *target, uin
                                        .ns = rt->stats.recompute_ns - before});
 }
 
-/** Makes one pinned version resident. */
+/** Makes the target resident by one pass over the list, or else depth first. */
+static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size_t patience,
+                                const char *op)
+{
+    cebus_replay list = {0};
+    cebus_status status = build_list(rt, &target->value, &list, op);
+    if (status != CEBUS_OK)
+        return status;
+    if (rt->frugal.on)
+        rt->frugal.limit = cebus_max_u64(rt->frugal.limit, cebus_replay_sum(&list));
+    rt->trial++;
+    status = run_list(rt, &list);
+    rt->trial--;
+    if (status == CEBUS_OUT_OF_MEMORY) {
+        cebus_replay_number(&list);
+        status = rebuild_by_stack(rt, target, patience * (list.count + 8), op);
+        cebus_replay_unnumber(&list);
+        settle_all(rt);
+    }
+    return status;
+}
+
+/**
+ * Makes one pinned version resident. What goes for it must be made again, too: so at first nothing
+ * may go that takes longer than the list itself, and few calls may run twice; then more and
+ * more. In short memory the one value that much hangs on (a gradient on its way through a backward)
+ * is the last to go.
+ */
 static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *target, const char *op)
 {
     if (target->value.swapped)
         return cebus_swap_in(rt, target, op);
     uint64_t before = rt->stats.recompute_ns;
+    size_t patience = PATIENCE;
+    cebus_status status;
     rt->replay.busy = true;
     rt->trial++;
-    cebus_replay list = {0};
-    cebus_status status = rebuild_by_list(rt, target, &list, op);
+    rt->frugal = (cebus_frugality){.on = true};
+    do {
+        rt->frugal.kept = false;
+        status = try_rebuild(rt, target, patience, op);
+        rt->frugal.limit *= EASE;
+        patience *= EASE;
+    } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept && patience <= LAST_PATIENCE);
+    rt->frugal = (cebus_frugality){0};
     rt->trial--;
-    if (status == CEBUS_OUT_OF_MEMORY) {
-        cebus_replay_number(&list);
-        status = rebuild_by_stack(rt, target, REPLAY_PATIENCE * (rt->replay.capacity + 16), op);
-        cebus_replay_unnumber(&list);
-        settle_all(rt);
-    }
+    if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0)
+        status = try_rebuild(rt, target, LAST_PATIENCE, op);
     rt->replay.busy = false;
     if (status == CEBUS_OK)
         report_rebuilt(rt, target, before);
@@ -442,17 +470,15 @@ cebus_status cebus_residency_begin(cebus_runtime *rt, cebus_candidate *const *va
     }
     rt->trial++;
     cebus_status status = pin_and_rebuild(rt, values, n, op);
-    /* The last rung: start from an empty arena, and let each input's chain run before the other
-     * inputs take their room, in either order. */
-    if (status == CEBUS_OUT_OF_MEMORY) {
-        cebus_ladder_evict_all(rt);
-        status = pin_in_turn(rt, values, n, true, op);
+    /* Each input's chain may run before the other inputs take their room, in either order. */
+    for (int rung = 0; rung < 4 && status == CEBUS_OUT_OF_MEMORY; rung++) {
+        if (rung == 2)
+            cebus_ladder_evict_all(rt); /* start from an empty arena */
+        rt->trial -= rung == 3;
+        status = pin_in_turn(rt, values, n, rung % 2 == 0, op);
+        rt->trial += rung == 3;
     }
     rt->trial--;
-    if (status == CEBUS_OUT_OF_MEMORY) {
-        cebus_ladder_evict_all(rt);
-        status = pin_in_turn(rt, values, n, false, op);
-    }
     return status;
 }
 

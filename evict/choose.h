@@ -29,6 +29,9 @@ typedef struct cebus_chooser {
     /** A rebuild in short memory: what it reads soon goes last, single victims whatever the policy.
      * NULL: none. */
     const cebus_replay_cursor *rebuild;
+    /** What takes longer than this to rebuild stays: a rebuild must not cost more than it gives.
+     * 0: no limit. */
+    uint64_t dearest;
     bool compare; /**< fill in next_price: somebody wants to know what lost */
 } cebus_chooser;
 
@@ -38,6 +41,13 @@ typedef struct cebus_victims {
     uint64_t price;            /**< what was paid, in window prices (layout/window.h) */
     uint64_t next_price;       /**< of the cheapest that lost; 0: nothing else could go */
 } cebus_victims;
+
+/**
+ * Whether `bytes` would be free if everything went that may go. A request for more gives up
+ * nothing: it would fail all the same, with much to rebuild. O(blocks) at worst; stops when it is
+ * enough.
+ */
+bool cebus_choose_suffices(const cebus_chooser *chooser, uint64_t bytes);
 
 /**
  * What the policy gives up toward a request of `bytes`. UNIT_WINDOW answers everything at once,

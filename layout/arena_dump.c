@@ -38,8 +38,9 @@ static void print_block(writer *out, const cebus_block *block)
     }
     print(out, "%-9s  %-10s", block->state == CEBUS_BLOCK_BARRIER ? "barrier" : "evictable",
           cebus_zone_name((cebus_zone)block->zone));
-    print(out, "  weight %" PRIu64 " tick %" PRIu64 "%s\n", block->weight, block->tick,
-          block->immovable ? " immovable" : "");
+    if (block->weight != CEBUS_WEIGHT_WALL)
+        print(out, "  weight %" PRIu64 " tick %" PRIu64, block->weight, block->tick);
+    print(out, "%s\n", block->immovable ? " immovable" : "");
 }
 
 size_t cebus_arena_dump(const cebus_arena *arena, char *text, size_t text_bytes)

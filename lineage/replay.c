@@ -139,34 +139,105 @@ uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_va
     return nearest;
 }
 
-/** Pushes what makes the missing inputs of a call, each call once an epoch. */
+static uint64_t call_cost(const cebus_call *call)
+{
+    return call->cost_ns > 0 ? call->cost_ns : 1;
+}
+
+uint64_t cebus_replay_sum(const cebus_replay *replay)
+{
+    uint64_t ns = 0;
+    for (size_t at = 0; at < replay->count; at++)
+        ns += call_cost(replay->calls[at]);
+    return ns;
+}
+
+static void add_call(cebus_effort *sum, const cebus_call *call)
+{
+    sum->ns += call_cost(call);
+    for (uint32_t j = 0; j < call->n_out; j++)
+        sum->bytes += call->out[j] != NULL ? call->out[j]->bytes : 0;
+}
+
+/** Takes the next call off the walk's stack; NULL: none is left. */
+static const cebus_call *pop_call(cebus_lineage *lineage)
+{
+    struct cebus_scratch *stack = &lineage->stack;
+    return stack->count > 0 ? stack->items[--stack->count] : NULL;
+}
+
+/** Once an epoch; false without host memory. */
+static bool push_call(cebus_lineage *lineage, cebus_call *call)
+{
+    if (call->mark == lineage->epoch)
+        return true;
+    call->mark = lineage->epoch;
+    return cebus_scratch_push(lineage, &lineage->stack, call);
+}
+
+/** What makes the missing inputs of a call. */
 static void push_missing(cebus_lineage *lineage, const cebus_call *call)
 {
     for (uint32_t i = 0; i < call->n_in; i++) {
         const cebus_value *input = call->in[i].value;
-        if (input == NULL || cebus_value_is_present(input) || input->producer == NULL ||
-            input->producer->mark == lineage->epoch)
-            continue;
-        input->producer->mark = lineage->epoch;
-        if (!cebus_scratch_push(lineage, &lineage->stack, input->producer))
+        if (input != NULL && !cebus_value_is_present(input) && input->producer != NULL &&
+            !push_call(lineage, input->producer))
             return;
     }
 }
 
-uint64_t cebus_replay_cost(cebus_lineage *lineage, const cebus_value *value, size_t limit)
+cebus_effort cebus_replay_behind(cebus_lineage *lineage, const cebus_value *value, size_t calls,
+                                 uint64_t ns)
 {
-    struct cebus_scratch *stack = &lineage->stack;
-    uint64_t cost = 0;
+    cebus_effort sum = {0};
     if (value->producer == NULL)
-        return 0;
+        return sum;
     lineage->epoch++;
-    stack->count = 0;
+    lineage->stack.count = 0;
     value->producer->mark = lineage->epoch;
     const cebus_call *call = value->producer;
-    for (size_t met = 0; call != NULL && met < limit; met++) {
-        cost += call->cost_ns > 0 ? call->cost_ns : 1;
+    for (size_t met = 0; call != NULL && met < calls && sum.ns <= ns; met++) {
+        add_call(&sum, call);
         push_missing(lineage, call);
-        call = stack->count > 0 ? stack->items[--stack->count] : NULL;
+        call = pop_call(lineage);
     }
-    return cost;
+    return sum;
+}
+
+static bool makes_wanted(const cebus_call *call)
+{
+    for (uint32_t j = 0; j < call->n_out; j++) {
+        const cebus_value *made = call->out[j];
+        if (made != NULL && !cebus_value_is_present(made) && cebus_value_is_wanted(made))
+            return true;
+    }
+    return false;
+}
+
+/** The readers of a value that make something absent and wanted of it. */
+static void push_readers(cebus_lineage *lineage, const cebus_value *value)
+{
+    for (const cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
+        if (edge->call->mark != lineage->epoch && makes_wanted(edge->call) &&
+            !push_call(lineage, edge->call))
+            return;
+    }
+}
+
+cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls)
+{
+    cebus_effort sum = {0};
+    lineage->epoch++;
+    lineage->stack.count = 0;
+    push_readers(lineage, value);
+    const cebus_call *call = pop_call(lineage);
+    for (size_t met = 0; call != NULL && met < calls; met++) {
+        add_call(&sum, call);
+        for (uint32_t j = 0; j < call->n_out; j++) {
+            if (call->out[j] != NULL && !cebus_value_is_present(call->out[j]))
+                push_readers(lineage, call->out[j]);
+        }
+        call = pop_call(lineage);
+    }
+    return sum;
 }

@@ -24,12 +24,28 @@ typedef struct cebus_replay {
  */
 cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out);
 
+/** What it takes to run some calls, each once. */
+typedef struct cebus_effort {
+    uint64_t ns;
+    uint64_t bytes; /**< of all that they make */
+} cebus_effort;
+
 /**
  * What it would take to rebuild a value if it were absent now: its own run and those of the absent
- * values behind it, each call once; the sum of the first `limit` calls met. Own run alone without
- * host memory for the walk. O(limit x inputs).
+ * values behind it, until `calls` were met or they take more than `ns`. Less without host memory
+ * for the walk. O(calls x inputs).
  */
-uint64_t cebus_replay_cost(cebus_lineage *lineage, const cebus_value *value, size_t limit);
+cebus_effort cebus_replay_behind(cebus_lineage *lineage, const cebus_value *value, size_t calls,
+                                 uint64_t ns);
+
+/**
+ * What lies between a value and the missed ones that are made of it: all of them would have to wait
+ * for it if it went. The first `calls` met. O(calls x readers).
+ */
+cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls);
+
+/** What the calls of a list take. */
+uint64_t cebus_replay_sum(const cebus_replay *replay);
 
 /** How far a rebuild is: what it will read is known, and should be the last to go. */
 typedef struct cebus_replay_cursor {

@@ -54,6 +54,23 @@ Test(budget, none_reports_instead)
     cebus_runtime_destroy(rt);
 }
 
+/** Four inputs and as large an output do not fit beside the leaf; the three others would not do. */
+Test(budget, a_call_that_cannot_fit_gives_nothing_up)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", CEBUS_DEBUG_WALK);
+    cebus_tensor *x = leaf(rt, N, 1), *y[7], *all;
+    make_held(rt, x, y, 7);
+    uint64_t before = stats_of(rt).evictions;
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs 16384 bytes", cebus_cat(rt, y, 4, 0, &all));
+    cr_expect_eq(stats_of(rt).evictions, before);
+    for (int i = 0; i < 7; i++)
+        cr_expect(cebus_tensor_is_resident(y[i]));
+    for (int i = 0; i < 7; i++)
+        cebus_tensor_release(y[i]);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
 Test(budget, restores_all_at_once)
 {
     cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);

@@ -109,6 +109,87 @@ Test(choose, dtr_counts_the_absent_neighbourhood_and_dtr_local_does_not)
     cr_expect_eq(choose(&cebus_policy_dtr, 1).first, other->block);
 }
 
+/** A value made of `parent` alone. */
+static cebus_candidate *place_child(cebus_candidate *parent, uint64_t cost, uint64_t tick)
+{
+    cebus_candidate *child = &candidates[count++];
+    cebus_call *call = cebus_call_create(&lineage, "op", 1, 1, 0);
+    cebus_value_init(&child->value, UNIT);
+    child->value.resident = true;
+    call->cost_ns = cost;
+    cebus_call_read(call, 0, &parent->value);
+    cebus_call_make(call, 0, &child->value);
+    cebus_arena_place(&arena, UNIT, CEBUS_ZONE_EXPENSIVE, &child->block);
+    child->block->owner = child;
+    child->block->tick = tick;
+    return child;
+}
+
+static void give_up(cebus_candidate *candidate)
+{
+    cebus_arena_release(&arena, candidate->block);
+    candidate->block = NULL;
+    candidate->value.resident = false;
+    cebus_cost_leave(&lineage, &candidate->value);
+}
+
+/** One class ties the two chains together through what was made of both and is dead by now; only
+ * what lies behind a value must be made again for it. */
+Test(choose, tells_chains_apart_that_one_class_ties_together)
+{
+    cebus_candidate *dear = place(1, 100000, 0), *cheap = place(1, 10, 0);
+    cebus_candidate *of_dear = place_child(dear, 10, 100), *of_cheap = place_child(cheap, 10, 900);
+    cebus_candidate *both = &candidates[count++];
+    cebus_call *call = cebus_call_create(&lineage, "op", 2, 1, 0);
+    cebus_value_init(&both->value, UNIT);
+    call->cost_ns = 10;
+    cebus_call_read(call, 0, &dear->value);
+    cebus_call_read(call, 1, &cheap->value);
+    cebus_call_make(call, 0, &both->value);
+    cebus_cost_leave(&lineage, &both->value);
+    give_up(dear);
+    give_up(cheap);
+    both->value.holders = 0;
+    fill_the_rest();
+    cr_expect_gt(cebus_cost_price(&lineage, &of_cheap->value), 100000);
+    cr_expect_neq(choose(&cebus_policy_dtr, 1).first, of_dear->block);
+    cr_expect_neq(choose(&cebus_policy_coop, 1).first, of_dear->block);
+}
+
+Test(choose, keeps_what_is_dearer_than_a_rebuild_may_cost)
+{
+    cebus_candidate *old = place(1, 5000, 0), *young = place(1, 400, 999);
+    cebus_chooser chooser = {
+        .policy = &cebus_policy_lru, .arena = &arena, .lineage = &lineage, .now = 1000};
+    fill_the_rest();
+    cr_expect_eq(cebus_choose_victims(&chooser, UNIT).first, old->block);
+    chooser.dearest = 4999;
+    cr_expect_eq(cebus_choose_victims(&chooser, UNIT).first, young->block);
+    chooser.dearest = 399;
+    cr_expect_null(cebus_choose_victims(&chooser, UNIT).first);
+}
+
+Test(choose, tells_beforehand_whether_giving_up_is_enough)
+{
+    cebus_candidate *one = place(2, 100, 0), *two = place(3, 5000, 0);
+    cebus_chooser chooser = {
+        .policy = &cebus_policy_coop, .arena = &arena, .lineage = &lineage, .now = 1000};
+    fill_the_rest();
+    cr_expect(cebus_choose_suffices(&chooser, 5 * UNIT));
+    cr_expect_not(cebus_choose_suffices(&chooser, 5 * UNIT + 1));
+    chooser.dearest = 200;
+    cr_expect(cebus_choose_suffices(&chooser, 2 * UNIT));
+    cr_expect_not(cebus_choose_suffices(&chooser, 3 * UNIT));
+    chooser.dearest = 0;
+    one->value.pins = 1;
+    cr_expect_not(cebus_choose_suffices(&chooser, 4 * UNIT));
+    one->value.pins = 0;
+    chooser.policy = &cebus_policy_none;
+    cr_expect_not(cebus_choose_suffices(&chooser, UNIT));
+    cebus_arena_release(&arena, two->block);
+    cr_expect(cebus_choose_suffices(&chooser, 3 * UNIT), "what is free counts");
+}
+
 Test(choose, dte_favours_the_neighbour_of_a_hole)
 {
     cebus_block *hole;

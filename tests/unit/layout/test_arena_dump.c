@@ -9,7 +9,7 @@ static cebus_pool pool;
 static cebus_arena arena;
 
 static const char expected[] =
-    "             0             64  barrier    persistent  weight 0 tick 0 immovable\n"
+    "             0             64  barrier    persistent immovable\n"
     "            64            128  free\n"
     "           192             64  evictable  cheap       weight 7 tick 9\n"
     "capacity 256, used 128 in 2 blocks, free 128 in 1 holes, largest 128\n";

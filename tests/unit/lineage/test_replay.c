@@ -99,6 +99,33 @@ Test(replay, stops_at_what_is_there)
     program_release(&p, leaf);
 }
 
+Test(replay, sums_what_lies_behind_and_ahead)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *chain[5] = {leaf};
+    for (int i = 1; i < 5; i++)
+        chain[i] = program_call(&p, 1, chain[i - 1], NULL);
+    for (int i = 1; i < 5; i++)
+        chain[i]->producer->cost_ns = (uint64_t)1 << (4 * i);
+    program_evict(&p, chain[1]);
+    program_evict(&p, chain[3]);
+    program_evict(&p, chain[4]);
+    cebus_effort behind = cebus_replay_behind(&p.lineage, chain[4], SIZE_MAX, UINT64_MAX);
+    cr_expect_eq(behind.ns, 0x11000, "down to what is there");
+    cr_expect_eq(behind.bytes, chain[3]->bytes + chain[4]->bytes);
+    cr_expect_eq(cebus_replay_behind(&p.lineage, chain[4], 1, UINT64_MAX).ns, 0x10000);
+    cr_expect_eq(cebus_replay_behind(&p.lineage, chain[4], SIZE_MAX, 0x8000).ns, 0x10000);
+    cr_expect_eq(cebus_replay_behind(&p.lineage, leaf, SIZE_MAX, UINT64_MAX).ns, 0);
+    cr_expect_eq(cebus_replay_behind(&p.lineage, chain[2], SIZE_MAX, UINT64_MAX).ns, 0x110);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], SIZE_MAX).ns, 0x11000);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], 1).ns, 0x1000);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, leaf, SIZE_MAX).ns, 0x10, "chain[2] is there");
+    program_release(&p, chain[4]);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], SIZE_MAX).ns, 0x1000,
+                 "nobody misses chain[4]");
+    for (int i = 0; i < 4; i++)
+        program_release(&p, chain[i]);
+}
+
 Test(replay, refuses_what_has_neither_bytes_nor_a_record)
 {
     cebus_replay list;
