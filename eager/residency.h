@@ -1,11 +1,8 @@
 /**
  * residency.h: brings back what a call reads, and keeps it until the call is done.
- *
- * Missing versions are rebuilt by running a list of recorded calls (lineage/replay.h) without
- * recursion; nothing is recorded twice, siblings that are still there are not overwritten, no
- * random number is drawn anew. What the list still needs is protected from eviction; when that
- * leaves too little room the protection is lifted (ladder.h) and the list is made again for what
- * went missing, a bounded number of times.
+ * Missing versions are rebuilt (rebuild.h), each pinned before the next. When that leaves too
+ * little room they are made one after the other, so that each one's chain runs before the others
+ * take their room; at last from an empty arena.
  */
 #ifndef CEBUS_EAGER_RESIDENCY_H
 #define CEBUS_EAGER_RESIDENCY_H

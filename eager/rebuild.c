@@ -1,0 +1,244 @@
+#include "eager/rebuild.h"
+
+#include <string.h>
+
+#include "eager/call.h"
+#include "eager/ladder.h"
+#include "eager/replay_call.h"
+#include "eager/swap.h"
+
+/** A rebuild that finds no room for one pass may run so many calls per listed one: at first, and
+ * in the last of several tries. */
+#define PATIENCE 8
+#define LAST_PATIENCE 512
+/** Each try may cost so many times what the one before it might. */
+#define EASE 4
+
+/** Versions the call read, that nobody wants and nothing later in the list reads, go at once. What
+ * another absent value will be made of stays while there is room. */
+static void settle_inputs(cebus_runtime *rt, const cebus_call *call)
+{
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value != NULL && !cebus_value_is_wanted(call->in[i].value))
+            cebus_candidate_settle(rt, cebus_candidate_of(call->in[i].value));
+    }
+}
+
+static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_replay *out,
+                               const char *op)
+{
+    cebus_replay_buffer *buffer = &rt->replay;
+    cebus_status status = cebus_replay_build(&rt->lineage, target, out);
+    if (status == CEBUS_NOT_REPLAYABLE)
+        return cebus_fail(status, op,
+                          "an input was given up and cannot be rebuilt: a defect of "
+                          "cebus");
+    if (status == CEBUS_OK && out->count > buffer->capacity) {
+        size_t capacity = 2 * out->count;
+        cebus_call **calls = cebus_pool_alloc(&rt->pool, capacity * sizeof *calls);
+        if (calls == NULL)
+            status = CEBUS_OUT_OF_HOST_MEMORY;
+        else {
+            cebus_pool_free_object(&rt->pool, buffer->calls,
+                                   buffer->capacity * sizeof *buffer->calls);
+            buffer->calls = calls;
+            buffer->capacity = capacity;
+        }
+    }
+    if (status != CEBUS_OK)
+        return cebus_fail(status, op, "no host memory to plan a replay");
+    if (out->count > 0)
+        memcpy(buffer->calls, out->calls, out->count * sizeof *buffer->calls);
+    out->calls = buffer->calls;
+    cebus_replay_rank(out);
+    return CEBUS_OK;
+}
+
+static cebus_status run_list(cebus_runtime *rt, const cebus_replay *list)
+{
+    cebus_status status = CEBUS_OK;
+    size_t at = 0;
+    cebus_replay_claim(list, 0);
+    for (; at < list->count && status == CEBUS_OK; at++) {
+        status = cebus_replay_call(rt, list->calls[at]);
+        cebus_replay_unclaim(&(cebus_replay){list->calls, at + 1}, at);
+        settle_inputs(rt, list->calls[at]);
+    }
+    cebus_replay_unclaim(list, at);
+    for (size_t i = at; i < list->count; i++)
+        settle_inputs(rt, list->calls[i]);
+    return status;
+}
+
+static bool push_frame(cebus_runtime *rt, cebus_call *call)
+{
+    cebus_replay_stack *stack = &rt->stack;
+    void *frames = stack->frames;
+    if (!cebus_pool_grow(&rt->pool, &frames, &stack->capacity, stack->count, sizeof *stack->frames))
+        return false;
+    stack->frames = frames;
+    stack->frames[stack->count++] = (cebus_replay_frame){.call = call};
+    call->waiting = rt->cursor.waiting = stack->count;
+    return true;
+}
+
+static void pin_edge(cebus_edge *edge)
+{
+    edge->pinned = true;
+    edge->value->pins++;
+}
+
+/** The missing input whose making takes the most room at once, or NULL. */
+static cebus_edge *neediest(const cebus_call *call)
+{
+    cebus_edge *chosen = NULL;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        cebus_edge *edge = &call->in[i];
+        if (edge->value == NULL || cebus_value_is_present(edge->value))
+            continue;
+        if (chosen == NULL || edge->value->producer->need > chosen->value->producer->need)
+            chosen = edge;
+    }
+    return chosen;
+}
+
+/**
+ * The call that makes the next missing input, pinned from now on: the pin says that its bytes are
+ * wanted, and keeps them once they are there. Inputs that are there stay free to go until the last
+ * missing one is made, so that a chain of waiting calls locks only what was made for it; then all
+ * are pinned, and NULL answered. What is on the host comes back when the call runs.
+ */
+static cebus_call *pin_next_missing(const cebus_replay_frame *frame)
+{
+    const cebus_call *call = frame->call;
+    cebus_edge *missing = neediest(call);
+    if (missing != NULL) {
+        if (!missing->pinned)
+            pin_edge(missing);
+        return missing->value->producer;
+    }
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value != NULL && !call->in[i].pinned)
+            pin_edge(&call->in[i]);
+    }
+    return NULL;
+}
+
+static void pop_frame(cebus_runtime *rt)
+{
+    const cebus_replay_frame *frame = &rt->stack.frames[--rt->stack.count];
+    frame->call->waiting = 0;
+    rt->cursor.waiting = rt->stack.count;
+    rt->cursor.at = cebus_max_u64(rt->cursor.at, frame->call->listed);
+    for (uint32_t i = 0; i < frame->call->n_in; i++) {
+        cebus_edge *edge = &frame->call->in[i];
+        if (edge->pinned)
+            edge->value->pins--;
+        edge->pinned = false;
+    }
+}
+
+/**
+ * Makes the target resident depth first with an explicit stack: a call waits on it with those
+ * inputs pinned that were made for it. It needs the least room, may run a call several times, and
+ * always gets on: whatever a call waits for is pinned before it is made.
+ */
+static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target, size_t patience,
+                                     const char *op)
+{
+    cebus_replay_stack *stack = &rt->stack;
+    cebus_status status = CEBUS_OK;
+    size_t ran = 0;
+    stack->count = 0;
+    rt->cursor = (cebus_replay_cursor){0};
+    if (!push_frame(rt, target->value.producer))
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to plan a replay");
+    rt->deep = true;
+    while (stack->count > 0 && status == CEBUS_OK) {
+        cebus_replay_frame *top = &stack->frames[stack->count - 1];
+        cebus_call *missing = pin_next_missing(top);
+        if (missing != NULL) {
+            if (!push_frame(rt, missing))
+                status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to replay");
+            continue;
+        }
+        rt->frugal.kept |= ++ran > patience;
+        status = ran > patience ? cebus_oom_fail(rt, target->value.bytes, op)
+                                : cebus_replay_call(rt, top->call);
+        if (status == CEBUS_OK)
+            pop_frame(rt);
+    }
+    while (stack->count > 0)
+        pop_frame(rt);
+    rt->deep = false;
+    return status;
+}
+
+/** Drops what a rebuild left behind that nobody holds. */
+static void settle_all(cebus_runtime *rt)
+{
+    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        cebus_candidate *candidate = block->owner;
+        if (candidate != NULL && candidate->value.holders == 0 &&
+            cebus_candidate_is_evictable(candidate))
+            block = cebus_candidate_drop(rt, candidate);
+    }
+}
+
+static void report_rebuilt(cebus_runtime *rt, const cebus_candidate *target, uint64_t before)
+{
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_RETURNED,
+                                       .method = CEBUS_METHOD_RECOMPUTE,
+                                       .op = ((const cebus_op *)target->value.producer->op)->name,
+                                       .value = target->serial,
+                                       .bytes = target->value.bytes,
+                                       .ns = rt->stats.recompute_ns - before});
+}
+
+/** Makes the target resident by one pass over the list, or else depth first. */
+static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size_t patience,
+                                const char *op)
+{
+    cebus_replay list = {0};
+    cebus_status status = build_list(rt, &target->value, &list, op);
+    if (status != CEBUS_OK)
+        return status;
+    if (rt->frugal.on)
+        rt->frugal.limit = cebus_max_u64(rt->frugal.limit, cebus_replay_sum(&list));
+    rt->trial++;
+    status = run_list(rt, &list);
+    rt->trial--;
+    if (status == CEBUS_OUT_OF_MEMORY) {
+        cebus_replay_number(&list);
+        status = rebuild_by_stack(rt, target, patience * (list.count + 8), op);
+        cebus_replay_unnumber(&list);
+        settle_all(rt);
+    }
+    return status;
+}
+
+cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    if (target->value.swapped)
+        return cebus_swap_in(rt, target, op);
+    uint64_t before = rt->stats.recompute_ns;
+    size_t patience = PATIENCE;
+    cebus_status status;
+    rt->replay.busy = true;
+    rt->trial++;
+    rt->frugal = (cebus_frugality){.on = true};
+    do {
+        rt->frugal.kept = false;
+        status = try_rebuild(rt, target, patience, op);
+        rt->frugal.limit *= EASE;
+        patience *= EASE;
+    } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept && patience <= LAST_PATIENCE);
+    rt->frugal = (cebus_frugality){0};
+    rt->trial--;
+    if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0)
+        status = try_rebuild(rt, target, LAST_PATIENCE, op);
+    rt->replay.busy = false;
+    if (status == CEBUS_OK)
+        report_rebuilt(rt, target, before);
+    return status;
+}
