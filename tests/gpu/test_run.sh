@@ -4,10 +4,11 @@
 # usage: test_run.sh BUILD CEBUS
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+cebus=$(realpath "$2")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/bin"
-ln -s "$2" "$folder/bin/cebus"
+ln -s "$cebus" "$folder/bin/cebus"
 cp "$here/run.sh" "$folder/"
 CUDA_VISIBLE_DEVICES='' CEBUS_PLUGIN_PATH="$1" "$folder/run.sh" cuda:0 "$folder/result.json" \
     2>"$folder/said"
