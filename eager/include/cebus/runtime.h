@@ -38,14 +38,14 @@ enum {
 
 /** Zero means default everywhere. Initialize with CEBUS_RUNTIME_OPTIONS_INIT. */
 typedef struct cebus_runtime_options {
-    size_t struct_size;          /**< sizeof this struct, as the caller was compiled */
-    const char *device;          /**< "cpu" (default), "sim:MACHINE" (cebus_machine_name()) */
-    uint64_t memory_budget;      /**< bytes; default 80% of what the process may use */
-    const char *policy;          /**< of cebus_policy_name(); default "coop" */
-    int threads;                 /**< for kernels, default all cores; part of what decides bits */
-    uint64_t seed;               /**< of the random number generator */
-    cebus_cost_model cost_model; /**< what evictions are decided by */
-    uint32_t debug;              /**< CEBUS_DEBUG_* */
+    size_t struct_size;     /**< sizeof this struct, as the caller was compiled */
+    const char *device;     /**< "cpu" (default), "cuda:N", "sim:MACHINE" (cebus_machine_name()) */
+    uint64_t memory_budget; /**< bytes; default 80% of what the process may use */
+    const char *policy;     /**< of cebus_policy_name(); default "coop" */
+    int threads;            /**< for kernels, default all cores; part of what decides bits */
+    uint64_t seed;          /**< of the random number generator */
+    cebus_cost_model cost_model;      /**< what evictions are decided by */
+    uint32_t debug;                   /**< CEBUS_DEBUG_* */
     const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
     const char *layout;   /**< where values lie: of cebus_layout_name(); default "zones" */
     cebus_swap swap;      /**< may values leave for the host? */
