@@ -203,7 +203,7 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
     cebus_status status = build_list(rt, &target->value, &list, op);
     if (status != CEBUS_OK)
         return status;
-    if (rt->frugal.on)
+    if (rt->frugal.limit > 0)
         rt->frugal.limit = cebus_max_u64(rt->frugal.limit, cebus_replay_sum(&list));
     rt->trial++;
     status = run_list(rt, &list);
@@ -226,7 +226,7 @@ cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const cha
     cebus_status status;
     rt->replay.busy = true;
     rt->trial++;
-    rt->frugal = (cebus_frugality){.on = true};
+    rt->frugal = (cebus_frugality){.limit = 1};
     do {
         rt->frugal.kept = false;
         status = try_rebuild(rt, target, patience, op);

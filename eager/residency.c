@@ -67,15 +67,19 @@ cebus_status cebus_residency_begin(cebus_runtime *rt, cebus_candidate *const *va
     }
     rt->trial++;
     cebus_status status = pin_and_rebuild(rt, values, n, op);
-    /* Each input's chain may run before the other inputs take their room, in either order. */
-    for (int rung = 0; rung < 4 && status == CEBUS_OUT_OF_MEMORY; rung++) {
-        if (rung == 2)
-            cebus_ladder_evict_all(rt); /* start from an empty arena */
-        rt->trial -= rung == 3;
-        status = pin_in_turn(rt, values, n, rung % 2 == 0, op);
-        rt->trial += rung == 3;
+    /* Each input's chain may run before the other inputs take their room, in either order; at last
+     * from an empty arena. */
+    if (status == CEBUS_OUT_OF_MEMORY)
+        status = pin_in_turn(rt, values, n, true, op);
+    if (status == CEBUS_OUT_OF_MEMORY)
+        status = pin_in_turn(rt, values, n, false, op);
+    if (status == CEBUS_OUT_OF_MEMORY) {
+        cebus_ladder_evict_all(rt);
+        status = pin_in_turn(rt, values, n, true, op);
     }
     rt->trial--;
+    if (status == CEBUS_OUT_OF_MEMORY)
+        status = pin_in_turn(rt, values, n, false, op);
     return status;
 }
 

@@ -51,7 +51,6 @@ typedef struct cebus_replay_buffer {
 /** A call that waits for its inputs (cebus_edge.pinned: those it has). */
 /** How sparing a rebuild is with what would have to be rebuilt for it in turn. */
 typedef struct cebus_frugality {
-    bool on;
     uint64_t limit; /**< ns: what takes longer to rebuild does not go; 0: no limit */
     bool kept;      /**< something did not, and with it the rebuild might have got on */
 } cebus_frugality;
@@ -113,7 +112,7 @@ struct cebus_runtime {
     cebus_replay_stack stack;
     cebus_replay_cursor cursor; /**< of a rebuild by the stack */
     bool deep;                  /**< one runs */
-    cebus_frugality frugal; /**< of the running rebuild */
+    cebus_frugality frugal;     /**< of the running rebuild */
 
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;

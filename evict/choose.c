@@ -15,9 +15,9 @@
 #define REFINED 8
 /** looking at so many absent calls on each side of a value. */
 #define LOOK 1024
-/** A rebuild that makes 1/CROWDING of the memory's bytes counts twice. Measured: with 1 two of the
- * logs in tests/bench/README.md thrash at 18% of their peak, with 3 none, with more nothing
- * changes. */
+/** A rebuild that makes 1/CROWDING of the memory's bytes counts twice. About the size matters
+ * little: a factor of 1 + bytes / memory, without the square, left InceptionV4 thrashing under coop
+ * at 18% of its peak (tests/bench/README.md). */
 #define CROWDING 3.0
 
 /** The price of the neighbourhood is at hand, and mostly more than what lies behind the value. */

@@ -146,9 +146,7 @@ static const char *judge(const reference *ref, const cebus_trial *trial, const c
                  ref->outcome.floor_op);
         return text;
     }
-    /* Which records are cut depends on the budget, and with them what can be made again: what the
-     * unlimited run needs at least may be a little too much (program 9 does with 99.2% of it). */
-    if (got->ooms == 0 && got->swap_ins == 0 && trial->budget < ref->outcome.least / 100 * 99) {
+    if (got->ooms == 0 && got->swap_ins == 0 && trial->budget < ref->outcome.least) {
         snprintf(text, text_bytes, "it did with less than any runtime needs, %" PRIu64,
                  ref->outcome.least);
         return text;

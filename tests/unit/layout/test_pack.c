@@ -328,35 +328,6 @@ Test(pack, a_hook_ends_it)
     pack_model_destroy(model);
 }
 
-/** Gives so many allocations and no more. */
-typedef struct short_host {
-    uint64_t left;
-    int64_t outstanding;
-} short_host;
-
-static void *short_alloc(void *context, size_t bytes)
-{
-    short_host *host = context;
-    if (host->left == 0)
-        return NULL;
-    host->left--;
-    host->outstanding++;
-    return malloc(bytes);
-}
-
-static void *short_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return realloc(pointer, bytes);
-}
-
-static void short_free(void *context, void *pointer)
-{
-    short_host *host = context;
-    host->outstanding--;
-    free(pointer);
-}
-
 Test(pack, every_allocation_can_fail)
 {
     pack_model *model = pack_model_create(300);
@@ -366,8 +337,8 @@ Test(pack, every_allocation_can_fail)
         model->presets[i] = i == 0 ? 512 : CEBUS_PACK_ANYWHERE;
     cebus_status status = CEBUS_OUT_OF_HOST_MEMORY;
     for (uint64_t calls = 0; status != CEBUS_OK; calls++) {
-        short_host host = {.left = calls};
-        cebus_host_allocator hooks = {short_alloc, short_realloc, short_free, &host};
+        pack_short_host host = {.left = calls};
+        cebus_host_allocator hooks = pack_short_host_hooks(&host);
         cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
         cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
         options.host = &hooks;
