@@ -41,6 +41,8 @@ void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const ceb
                             cebus_tensor *const *in, cebus_candidate *const *out, bool recordable);
 /** The last holder of a version lets go. */
 void cebus_guidance_release(cebus_runtime *rt, const cebus_candidate *candidate);
+/** The host reads the bytes of a version; also where rt->guidance is NULL. */
+void cebus_guidance_read(cebus_runtime *rt, const cebus_candidate *candidate);
 /** A version dies. */
 void cebus_guidance_forget(cebus_runtime *rt, const cebus_candidate *candidate);
 /** An iteration ended. */

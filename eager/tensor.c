@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "eager/autograd/node.h"
+#include "eager/guidance.h"
 #include "eager/residency.h"
 #include "eager/view.h"
 
@@ -210,8 +211,10 @@ static cebus_status restore(cebus_runtime *rt, cebus_tensor *const *tensors, siz
         versions[i] = tensors[i] != NULL ? tensors[i]->storage->now : NULL;
     cebus_status status = cebus_residency_begin(rt, versions, n, op);
     for (size_t i = 0; i < n && status == CEBUS_OK; i++) {
-        if (versions[i] != NULL)
-            cebus_candidate_touch(rt, versions[i]);
+        if (versions[i] == NULL)
+            continue;
+        cebus_guidance_read(rt, versions[i]);
+        cebus_candidate_touch(rt, versions[i]);
     }
     if (status == CEBUS_OK)
         cebus_residency_end(rt, versions, n);

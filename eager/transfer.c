@@ -5,6 +5,7 @@
 
 #include <cebus/ops.h>
 
+#include "eager/guidance.h"
 #include "eager/residency.h"
 #include "eager/swap.h"
 #include "eager/tensor.h"
@@ -72,6 +73,7 @@ static cebus_status read_contiguous(cebus_tensor *tensor, void *data, size_t byt
     cebus_status status = cebus_residency_begin(rt, &now, 1, op);
     if (status != CEBUS_OK)
         return status;
+    cebus_guidance_read(rt, now);
     if (bytes > 0) {
         const char *from = cebus_candidate_address(rt, now) +
                            tensor->view.offset * (int64_t)cebus_dtype_size(tensor->view.dtype);
@@ -154,6 +156,7 @@ cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out)
     cebus_candidate *now = tensor->storage->now;
     status = cebus_residency_begin(rt, &now, 1, op);
     if (status == CEBUS_OK) {
+        cebus_guidance_read(rt, now);
         cebus_swap_settle(rt, now);
         status = rt->device_ops->synchronize(rt->device);
         if (status == CEBUS_OK && now->block != NULL) {

@@ -6,19 +6,32 @@
  * one. It names a value by its ordinal. Actions are wishes: one whose value is in use, or gone, or
  * whose bytes find no room, is left out, and what the plan did not foresee is left to the reactive
  * policy. No result depends on them.
+ *
+ * A plan may say all that goes and comes, replays included: then it is the program with further
+ * runs of its calls between, in the order in which they stand (Beyond Capuchin, planner `cebus`):
+ *
+ *     calls    conv  relu  conv2 ......... relu2'      conv'
+ *     actions             drop x1             |  replay x1
+ *
+ * Consecutive replays of outputs of one call are one run of it. What a replay reads is resident
+ * then: replays of absent inputs come before it. A value that nobody holds any more goes by itself,
+ * unless the plan drops it later on without having made it again in between: then it stays
+ * until that, for the replays that read it.
  */
 #ifndef CEBUS_EVICT_PLAN_H
 #define CEBUS_EVICT_PLAN_H
 
 #include "lineage/iteration.h"
 
-/** Those due at the same time are done in this order: what goes makes room for what comes. */
+/** cebus_plan_sort() puts those due at the same time in this order: what goes makes room for what
+ * comes. */
 typedef enum cebus_action_kind {
     CEBUS_ACTION_COPY_OUT, /**< start the copy to the host; the bytes stay on the device, too */
     CEBUS_ACTION_SWAP_OUT, /**< from now on the bytes may go to the host, whenever room is needed;
                                 the copy starts now if it did not before */
     CEBUS_ACTION_DROP,     /**< give the bytes up, to be made again by a replay */
     CEBUS_ACTION_SWAP_IN,  /**< start the copy back, as soon as there is a place for it */
+    CEBUS_ACTION_REPLAY,   /**< make the bytes again, by the call that made them first */
     CEBUS_ACTION_KINDS,
 } cebus_action_kind;
 
@@ -34,6 +47,7 @@ typedef struct cebus_plan_terms {
     uint64_t holes;  /**< of these: to be left free, since bytes have addresses and leave holes */
     uint64_t host;   /**< bytes on the host; 0: nothing can be swapped */
     uint64_t out_rate, in_rate; /**< bytes/s of the link, each above 0 */
+    uint64_t effort; /**< steps a planner that searches may take; 0: only its first plan, at once */
 } cebus_plan_terms;
 
 /** What a plan should bring an iteration down to that does not fit the budget. */
@@ -53,7 +67,8 @@ void cebus_plan_clear(cebus_plan *plan);
 
 /** Adds an action, in any order; false without host memory. */
 bool cebus_plan_add(cebus_plan *plan, cebus_action_kind kind, uint32_t at, uint32_t value);
-/** Puts the actions in the order they are due, those of one time and kind as they were added.
+/** Puts the actions in the order they are due, those of one time and kind as they were added: for
+ * planners to which the order within one time does not matter, others add them as they are due.
  * False without host memory. O(actions + calls). */
 bool cebus_plan_sort(cebus_plan *plan, const cebus_iteration *iteration);
 

@@ -62,6 +62,8 @@ void cebus_access_deinit(cebus_access_log *log);
 void cebus_access_call(cebus_access_log *log, const cebus_access *access);
 /** Nobody holds the value any more: only replays will read it. */
 void cebus_access_release(cebus_access_log *log, const cebus_value *value);
+/** The host reads its bytes. */
+void cebus_access_read(cebus_access_log *log, const cebus_value *value);
 /** The value dies. */
 void cebus_access_forget(cebus_access_log *log, const cebus_value *value);
 

@@ -71,6 +71,8 @@ static cebus_iteration_value as_of(const cebus_iteration_value *value, size_t n_
         then.freed = CEBUS_ITERATION_NONE;
     if (then.moved != CEBUS_ITERATION_NONE && then.moved >= n_calls)
         then.moved = CEBUS_ITERATION_NONE;
+    if (then.read > n_calls)
+        then.read = 0;
     return then;
 }
 
@@ -114,6 +116,20 @@ static void visit(cebus_iteration *iteration, size_t k, bool write)
     }
 }
 
+/** The host's last look at a value is a use by the call before it. There is room for one more. */
+static void add_read(cebus_iteration *iteration, cebus_iteration_value *value)
+{
+    uint32_t *uses = &iteration->uses[value->first];
+    uint32_t k = value->read - 1, at = value->n_uses;
+    while (at > 0 && uses[at - 1] > k)
+        at--;
+    if (at > 0 && uses[at - 1] == k)
+        return;
+    memmove(&uses[at + 1], &uses[at], (value->n_uses - at) * sizeof *uses);
+    uses[at] = k;
+    value->n_uses++;
+}
+
 /** Bytes that an in-place call took over were not there twice. */
 static void settle_moved(cebus_iteration *iteration, cebus_iteration_value *value)
 {
@@ -129,18 +145,24 @@ bool cebus_iteration_seal(cebus_iteration *iteration)
     iteration->n_uses = 0;
     for (size_t k = 0; k < iteration->n_calls; k++)
         visit(iteration, k, false);
+    for (size_t i = 0; i < iteration->n_values; i++)
+        iteration->n_uses += iteration->values[i].read > 0;
     iteration->uses = cebus_pool_alloc(iteration->pool, iteration->n_uses * sizeof(uint32_t));
     if (iteration->uses == NULL)
         return false;
     uint32_t first = 0;
     for (size_t i = 0; i < iteration->n_values; i++) {
         iteration->values[i].first = first;
-        first += iteration->values[i].n_uses;
+        first += iteration->values[i].n_uses + (iteration->values[i].read > 0);
         iteration->values[i].n_uses = 0;
     }
     for (size_t k = 0; k < iteration->n_calls; k++)
         visit(iteration, k, true);
-    for (size_t i = 0; i < iteration->n_values; i++)
-        settle_moved(iteration, &iteration->values[i]);
+    for (size_t i = 0; i < iteration->n_values; i++) {
+        cebus_iteration_value *value = &iteration->values[i];
+        if (value->read > 0)
+            add_read(iteration, value);
+        settle_moved(iteration, value);
+    }
     return true;
 }

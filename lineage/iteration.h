@@ -30,6 +30,8 @@ typedef struct cebus_iteration_value {
     uint32_t born;  /**< the call that made it; NONE: it was there before its first reader ran */
     uint32_t freed; /**< calls done when nobody held it any more; NONE: it outlives the iteration */
     uint32_t moved; /**< the in-place call that took its bytes over; NONE: none did */
+    uint32_t read;  /**< calls done when the host read it last; 0: it did not. To read it there it
+                         must stay resident until then: once sealed, a use by the call before */
     uint32_t first; /**< of its uses, once sealed */
     uint32_t n_uses; /**< calls that read or write it, each once */
     bool persistent; /**< parameters, optimizer state: stays on the device */

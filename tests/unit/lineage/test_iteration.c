@@ -70,6 +70,19 @@ Test(iteration, knows_how_long_bytes_live)
     cr_expect_eq(cebus_iteration_to(&iteration, &iteration.values[2]), 2);
 }
 
+Test(iteration, what_the_host_reads_is_used_by_the_call_before)
+{
+    record();
+    iteration.values[0].read = 2; /* call 1 does not name it */
+    iteration.values[1].read = 2; /* call 1 does */
+    cr_assert(cebus_iteration_seal(&iteration));
+    cr_assert_eq(iteration.values[0].n_uses, 2);
+    cr_expect_eq(cebus_iteration_use(&iteration, 0, 0), 0);
+    cr_expect_eq(cebus_iteration_use(&iteration, 0, 1), 1);
+    cr_assert_eq(iteration.values[1].n_uses, 3);
+    cr_expect_eq(cebus_iteration_use(&iteration, 1, 2), 2);
+}
+
 Test(iteration, bytes_taken_over_in_place_are_not_there_twice)
 {
     record();
