@@ -1,27 +1,14 @@
 #include "eager/guidance.h"
 
 #include "eager/call.h"
-#include "eager/ladder.h"
+#include "eager/carry_out.h"
+#include "eager/guidance_state.h"
 #include "eager/swap.h"
 #include "eager/tensor.h"
-#include "evict/guide.h"
-
-/** Values that are to come back and found no room yet, in the order they are needed. A ring: what
- * is pushed out of it comes back when it is read. */
-#define PENDING 64
 
 /** Of the budget: what plans leave free where bytes have addresses. Holes of a sixteenth are usual
  * when values of a few sizes come and go; less makes the policy evict what no plan foresaw. */
 #define HOLES_PART 16
-
-typedef struct cebus_guidance {
-    cebus_access_log log;
-    cebus_plan plan;        /**< for the log's reference */
-    cebus_plan_terms terms; /**< it was made for */
-    uint64_t iteration_ns;  /**< the reference's calls together */
-    uint64_t silent;        /**< bytes in the arena that the reference does not name */
-    cebus_guide guide;
-} cebus_guidance;
 
 void cebus_guidance_start(cebus_runtime *rt)
 {
@@ -34,6 +21,7 @@ void cebus_guidance_start(cebus_runtime *rt)
     *guidance = (cebus_guidance){.silent = 0};
     cebus_access_init(&guidance->log, &rt->pool, rt->names);
     cebus_plan_init(&guidance->plan, &rt->pool);
+    cebus_guide_init(&guidance->guide, &rt->pool);
     cebus_guide_start(&guidance->guide, &guidance->plan);
     rt->guidance = guidance;
 }
@@ -43,99 +31,22 @@ void cebus_guidance_stop(cebus_runtime *rt)
     cebus_guidance *guidance = rt->guidance;
     if (guidance == NULL)
         return;
-    rt->guidance = NULL;
-    rt->names = guidance->log.named;
+    cebus_carry_out_left(rt);
+    cebus_guide_deinit(&guidance->guide);
     cebus_plan_clear(&guidance->plan);
+    rt->names = guidance->log.named;
     cebus_access_deinit(&guidance->log);
     cebus_pool_free_object(&rt->pool, guidance, sizeof *guidance);
-}
-
-static cebus_candidate *bearer(const cebus_guidance *guidance, uint32_t ordinal)
-{
-    cebus_value *value = cebus_access_bearer(&guidance->log, ordinal);
-    return value != NULL ? cebus_candidate_of(value) : NULL;
-}
-
-static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go method)
-{
-    candidate->method = (uint8_t)method;
-    cebus_ladder_give_up(rt, candidate);
-}
-
-/** The bytes stay until their room is needed. */
-static void copy_out(cebus_runtime *rt, cebus_candidate *candidate)
-{
-    cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    if (candidate->host == NULL && cebus_candidate_is_idle(candidate) &&
-        cebus_regen_may_swap(&terms, candidate))
-        (void)cebus_swap_copy_out(rt, candidate);
-}
-
-static bool may_drop(const cebus_candidate *candidate)
-{
-    return cebus_candidate_is_evictable(candidate) && !candidate->gradient;
-}
-
-/** True when it need not be tried again. */
-static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate)
-{
-    if (candidate == NULL || !candidate->value.swapped || candidate->value.holders == 0)
-        return true;
-    while (!cebus_arena_fits(&rt->arena, candidate->value.bytes)) {
-        if (!cebus_guidance_yield(rt))
-            return false;
-    }
-    if (cebus_swap_in(rt, candidate, "prefetch") == CEBUS_OK) {
-        rt->stats.prefetches++;
-        candidate->block->tick = rt->clock_ns + rt->guidance->iteration_ns;
-    }
-    return true;
-}
-
-/** In order: what is needed first must not lose its room to what comes later. */
-static void swap_in_waiting(cebus_runtime *rt, cebus_guidance *guidance)
-{
-    const cebus_action *action;
-    while ((action = cebus_guide_waiting(&guidance->guide, CEBUS_ACTION_SWAP_IN)) != NULL &&
-           swap_in(rt, bearer(guidance, action->value)))
-        cebus_guide_done(&guidance->guide, CEBUS_ACTION_SWAP_IN);
-}
-
-static void carry_out(cebus_runtime *rt, cebus_guidance *guidance, const cebus_action *action)
-{
-    cebus_candidate *candidate = bearer(guidance, action->value);
-    if (candidate == NULL)
-        return;
-    if (action->kind == CEBUS_ACTION_DROP && may_drop(candidate))
-        give_up(rt, candidate, CEBUS_GO_DROP);
-    else if (action->kind == CEBUS_ACTION_COPY_OUT || action->kind == CEBUS_ACTION_SWAP_OUT)
-        copy_out(rt, candidate);
+    rt->guidance = NULL;
 }
 
 void cebus_guidance_act(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
-    const cebus_action *action;
-    if (!guidance->log.following)
-        return;
-    while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL)
-        carry_out(rt, guidance, action);
-    swap_in_waiting(rt, guidance);
-}
-
-bool cebus_guidance_yield(cebus_runtime *rt)
-{
-    cebus_guide *guide = &rt->guidance->guide;
-    const cebus_action *action;
-    while ((action = cebus_guide_waiting(guide, CEBUS_ACTION_SWAP_OUT)) != NULL) {
-        cebus_candidate *candidate = bearer(rt->guidance, action->value);
-        cebus_guide_done(guide, CEBUS_ACTION_SWAP_OUT);
-        if (candidate == NULL || candidate->host == NULL || !cebus_candidate_is_idle(candidate))
-            continue;
-        give_up(rt, candidate, CEBUS_GO_SWAP);
-        return true;
-    }
-    return false;
+    if (guidance->log.following)
+        cebus_carry_out_due(rt);
+    else if (guidance->left)
+        cebus_carry_out_left(rt);
 }
 
 static bool is_persistent(const cebus_storage *storage)
@@ -196,7 +107,9 @@ void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const ceb
     }
     for (uint32_t j = 0; j < call->n_out; j++)
         made[j] = &out[j]->value;
+    bool followed = guidance->log.following;
     cebus_access_call(&guidance->log, &access);
+    guidance->left |= followed && !guidance->log.following;
 }
 
 void cebus_guidance_release(cebus_runtime *rt, const cebus_candidate *candidate)
@@ -250,7 +163,8 @@ static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
 static void plan(cebus_runtime *rt, cebus_guidance *guidance)
 {
     cebus_plan_clear(&guidance->plan);
-    if (!rt->policy->plan(&guidance->log.reference, &guidance->terms, &guidance->plan))
+    if (!rt->policy->plan(&guidance->log.reference, &guidance->terms, &guidance->plan) ||
+        !cebus_plan_link(&guidance->plan, &guidance->log.reference))
         cebus_plan_clear(&guidance->plan);
 }
 
@@ -265,6 +179,8 @@ static uint64_t summed_cost(const cebus_iteration *iteration)
 void cebus_guidance_mark(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
+    cebus_guidance_act(rt);
+    cebus_carry_out_left(rt);
     uint64_t silent = guidance->log.recording ? silent_bytes(rt, &guidance->log) : 0;
     bool learned = cebus_access_mark(&guidance->log);
     if (learned) {

@@ -5,7 +5,7 @@
  * back before they are read.
  *
  *     iteration_mark   learned: plan             cebus_policy.plan
- *     before a call    what is due               evict/guide.h -> ladder, swap
+ *     before a call    what is due               carry_out.h -> ladder, swap, replay_call
  *     after a call     does it still repeat?     lineage/access.h
  *
  * Copies to the host are decoupled from the calls (Capuchin, ASPLOS'20, section 4.4): bytes that
@@ -39,6 +39,9 @@ bool cebus_guidance_yield(cebus_runtime *rt);
  * `recordable`: a replay can make its outputs again. */
 void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const cebus_kernel *kernel,
                             cebus_tensor *const *in, cebus_candidate *const *out, bool recordable);
+/** Whether the plan wants the bytes of a version to stay although nobody holds it; also where
+ * rt->guidance is NULL. */
+bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candidate);
 /** The last holder of a version lets go. */
 void cebus_guidance_release(cebus_runtime *rt, const cebus_candidate *candidate);
 /** The host reads the bytes of a version; also where rt->guidance is NULL. */

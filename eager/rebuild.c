@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/call.h"
+#include "eager/guidance.h"
 #include "eager/ladder.h"
 #include "eager/replay_call.h"
 #include "eager/swap.h"
@@ -60,7 +61,7 @@ static cebus_status run_list(cebus_runtime *rt, const cebus_replay *list)
     size_t at = 0;
     cebus_replay_claim(list, 0);
     for (; at < list->count && status == CEBUS_OK; at++) {
-        status = cebus_replay_call(rt, list->calls[at]);
+        status = cebus_replay_call(rt, list->calls[at], CEBUS_REPLAY_HELD);
         cebus_replay_unclaim(&(cebus_replay){list->calls, at + 1}, at);
         settle_inputs(rt, list->calls[at]);
     }
@@ -164,7 +165,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
         }
         rt->frugal.kept |= ++ran > patience;
         status = ran > patience ? cebus_oom_fail(rt, target->value.bytes, op)
-                                : cebus_replay_call(rt, top->call);
+                                : cebus_replay_call(rt, top->call, CEBUS_REPLAY_HELD);
         if (status == CEBUS_OK)
             pop_frame(rt);
     }
@@ -180,7 +181,7 @@ static void settle_all(cebus_runtime *rt)
     for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
         cebus_candidate *candidate = block->owner;
         if (candidate != NULL && candidate->value.holders == 0 &&
-            cebus_candidate_is_evictable(candidate))
+            cebus_candidate_is_evictable(candidate) && !cebus_guidance_keeps(rt, candidate))
             block = cebus_candidate_drop(rt, candidate);
     }
 }

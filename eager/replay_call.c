@@ -6,15 +6,16 @@
 #include "eager/swap.h"
 #include "lineage/cost.h"
 
-/** Outputs of a replayed call: the missing ones the list wants, and held siblings that fit. */
-static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate)
+static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate,
+                         cebus_replay_extent extent)
 {
     const cebus_value *value = &candidate->value;
     if (cebus_value_is_present(value))
         return false;
     if (value->plan_uses > 0 || value->pins > 0)
         return true;
-    return value->holders > 0 && cebus_arena_fits(&rt->arena, value->bytes);
+    return extent == CEBUS_REPLAY_HELD && value->holders > 0 &&
+           cebus_arena_fits(&rt->arena, value->bytes);
 }
 
 static bool is_throw_away(const cebus_candidate *candidate)
@@ -66,13 +67,14 @@ static cebus_candidate *throw_away(cebus_runtime *rt, const cebus_candidate *old
 
 /** Places the outputs a replay makes; out[j] is NULL where output j is not wanted. */
 static cebus_status place_outputs(cebus_runtime *rt, cebus_call *call, cebus_zone zone,
-                                  cebus_candidate **in, cebus_candidate **out)
+                                  cebus_replay_extent extent, cebus_candidate **in,
+                                  cebus_candidate **out)
 {
     const cebus_op *op = call->op;
     for (uint32_t j = 0; j < call->n_out; j++) {
         cebus_candidate *fresh = call->out[j] != NULL ? cebus_candidate_of(call->out[j]) : NULL;
         uint32_t i = op->mutates != 0 ? mutated_input(op, j) : 0;
-        if (fresh == NULL || !wants_output(rt, fresh)) {
+        if (fresh == NULL || !wants_output(rt, fresh, extent)) {
             if (op->mutates == 0)
                 continue;
             fresh = throw_away(rt, in[i]);
@@ -127,7 +129,7 @@ static cebus_status fetch_inputs(cebus_runtime *rt, cebus_candidate *const *in, 
     return CEBUS_OK;
 }
 
-cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call)
+cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call, cebus_replay_extent extent)
 {
     const cebus_op *op = call->op;
     cebus_op_entry *entry;
@@ -143,7 +145,7 @@ cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call)
     }
     status = fetch_inputs(rt, read, call->n_in, op->name);
     if (status == CEBUS_OK)
-        status = place_outputs(rt, call, entry->zone, in, out);
+        status = place_outputs(rt, call, entry->zone, extent, in, out);
     if (status == CEBUS_OK)
         status = cebus_call_launch(rt, call, entry, in, out, &ns);
     for (uint32_t i = 0; i < call->n_in; i++) {

@@ -7,11 +7,16 @@
 
 #include "eager/storage.h"
 
+/** Which outputs are made. */
+typedef enum cebus_replay_extent {
+    CEBUS_REPLAY_WANTED, /**< what the running list or a pin says is wanted */
+    CEBUS_REPLAY_HELD,   /**< and what somebody holds, where it fits without evicting */
+} cebus_replay_extent;
+
 /**
- * The inputs are resident, or on the host and come back. Makes the outputs that the running list
- * or somebody else wants, and siblings that somebody holds where they fit without evicting.
+ * The inputs are resident, or on the host and come back.
  * CEBUS_OUT_OF_MEMORY, CEBUS_OUT_OF_HOST_MEMORY, CEBUS_DEVICE_ERROR: no output was made.
  */
-cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call);
+cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call, cebus_replay_extent extent);
 
 #endif

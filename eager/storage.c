@@ -120,7 +120,8 @@ void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
 void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate)
 {
     const cebus_value *value = &candidate->value;
-    if (value->holders > 0 || !cebus_candidate_is_evictable(candidate))
+    if (value->holders > 0 || !cebus_candidate_is_evictable(candidate) ||
+        cebus_guidance_keeps(rt, candidate))
         return;
     rt->stats.eager_drops++;
     cebus_candidate_drop(rt, candidate);

@@ -5,6 +5,8 @@
  * Values whose bytes may leave (SWAP_OUT) and values that are to come back (SWAP_IN) wait for the
  * moment: the first until their room is needed, the second until there is room. Both in the plan's
  * order, so that a cursor for each, behind the one for what is due, is all there is to remember.
+ * For each value the guide knows what the plan has in mind for it next: what it will drop stays
+ * until then, held or not.
  *
  *     actions   drop  out  in  out  in  in  out | out  in ...
  *                         ^came    ^left        ^next
@@ -18,13 +20,28 @@ typedef struct cebus_guide {
     const cebus_plan *plan;             /**< borrowed; sorted */
     size_t next;                        /**< actions before it were due */
     size_t waiting[CEBUS_ACTION_KINDS]; /**< actions of the kind before it wait no more */
+    uint8_t *coming; /**< by ordinal: the kind of the value's next action; KINDS: there is none */
+    size_t n_values;
+    cebus_pool *pool; /**< borrowed */
 } cebus_guide;
 
-/** At the start of an iteration. */
+void cebus_guide_init(cebus_guide *guide, cebus_pool *pool);
+void cebus_guide_deinit(cebus_guide *guide);
+
+/** At the start of an iteration. Of a plan that is not linked, and without host memory, it does not
+ * know what comes next. O(values). */
 void cebus_guide_start(cebus_guide *guide, const cebus_plan *plan);
 
 /** The next action due after `calls` calls, NULL when none is left. O(1). */
 const cebus_action *cebus_guide_next(cebus_guide *guide, uint32_t calls);
+/** The same without taking it. */
+const cebus_action *cebus_guide_peek(const cebus_guide *guide, uint32_t calls);
+
+/** Whether the next thing that the plan does with a value is to drop it. O(1). */
+static inline bool cebus_guide_keeps(const cebus_guide *guide, uint32_t ordinal)
+{
+    return ordinal < guide->n_values && guide->coming[ordinal] == CEBUS_ACTION_DROP;
+}
 
 /** The first action of a kind that was due and waits; NULL: none does. Amortized O(1). */
 const cebus_action *cebus_guide_waiting(cebus_guide *guide, cebus_action_kind kind);

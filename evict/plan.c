@@ -10,6 +10,7 @@ void cebus_plan_init(cebus_plan *plan, cebus_pool *pool)
 void cebus_plan_clear(cebus_plan *plan)
 {
     cebus_pool_free_object(plan->pool, plan->actions, plan->capacity * sizeof *plan->actions);
+    cebus_pool_free_object(plan->pool, plan->first, plan->n_values);
     cebus_plan_init(plan, plan->pool);
 }
 
@@ -47,6 +48,22 @@ bool cebus_plan_sort(cebus_plan *plan, const cebus_iteration *iteration)
     cebus_pool_free_object(plan->pool, sorted, plan->capacity * sizeof *sorted);
     cebus_pool_free_object(plan->pool, start, (keys + 1) * sizeof *start);
     return ok;
+}
+
+bool cebus_plan_link(cebus_plan *plan, const cebus_iteration *iteration)
+{
+    cebus_pool_free_object(plan->pool, plan->first, plan->n_values);
+    plan->n_values = iteration->n_values;
+    plan->first = cebus_pool_alloc(plan->pool, plan->n_values);
+    if (plan->first == NULL)
+        return false;
+    memset(plan->first, CEBUS_ACTION_KINDS, plan->n_values);
+    for (size_t i = plan->count; i-- > 0;) {
+        cebus_action *action = &plan->actions[i];
+        action->then = plan->first[action->value];
+        plan->first[action->value] = action->kind;
+    }
+    return true;
 }
 
 uint64_t cebus_plan_copy_ns(uint64_t bytes, uint64_t rate)

@@ -39,6 +39,7 @@ typedef struct cebus_action {
     uint32_t at;    /**< calls done */
     uint32_t value; /**< ordinal */
     uint8_t kind;   /**< cebus_action_kind */
+    uint8_t then;   /**< the kind of its value's next action; KINDS: there is none. Once linked */
 } cebus_action;
 
 /** What a planner may count on. */
@@ -60,6 +61,8 @@ typedef struct cebus_plan {
     cebus_pool *pool; /**< borrowed */
     cebus_action *actions;
     size_t count, capacity;
+    uint8_t *first; /**< by ordinal: the kind of the value's first action, KINDS; once linked */
+    size_t n_values;
 } cebus_plan;
 
 void cebus_plan_init(cebus_plan *plan, cebus_pool *pool);
@@ -71,6 +74,10 @@ bool cebus_plan_add(cebus_plan *plan, cebus_action_kind kind, uint32_t at, uint3
  * planners to which the order within one time does not matter, others add them as they are due.
  * False without host memory. O(actions + calls). */
 bool cebus_plan_sort(cebus_plan *plan, const cebus_iteration *iteration);
+
+/** To be done once all actions are there and sorted: fills in `then` and `first`. False without
+ * host memory. O(actions + values). */
+bool cebus_plan_link(cebus_plan *plan, const cebus_iteration *iteration);
 
 /** ns to copy `bytes` at `rate` a second. */
 uint64_t cebus_plan_copy_ns(uint64_t bytes, uint64_t rate);

@@ -114,6 +114,9 @@ static cebus_memory_stats counted_since(const cebus_memory_stats *before, cebus_
     now.swapped_out_bytes -= before->swapped_out_bytes;
     now.swapped_in_bytes -= before->swapped_in_bytes;
     now.prefetches -= before->prefetches;
+    now.planned_replays -= before->planned_replays;
+    now.planned_placements -= before->planned_placements;
+    now.missed_placements -= before->missed_placements;
     now.device_ns -= before->device_ns;
     now.stall_ns -= before->stall_ns;
     return now;

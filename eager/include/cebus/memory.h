@@ -54,6 +54,9 @@ typedef struct cebus_memory_stats {
     uint64_t unused_ppm_sum;      /**< over these, once they had a place: free / budget */
     uint64_t unused_ppm_max;      /**< the largest of these */
     uint64_t unused_with_request_ppm_sum; /**< the same, the request still counted as free */
+    uint64_t planned_replays;    /**< of recomputes: a plan had them run before they were needed */
+    uint64_t planned_placements; /**< values that went where a plan had a place for them */
+    uint64_t missed_placements;  /**< values whose place was taken: they went elsewhere */
 } cebus_memory_stats;
 
 /** To be filled. */

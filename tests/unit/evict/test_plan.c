@@ -4,15 +4,18 @@
 #include "tests/unit/evict/recorded.h"
 
 static recorded r;
+static cebus_guide guide;
 
 static void setup(void)
 {
     recorded_init(&r);
     recorded_network(&r, 2, 100, 10);
+    cebus_guide_init(&guide, r.plan.pool);
 }
 
 static void teardown(void)
 {
+    cebus_guide_deinit(&guide);
     recorded_deinit(&r);
 }
 
@@ -34,7 +37,6 @@ Test(plan, sorts_by_time_then_kind_and_keeps_the_order_of_the_rest)
 Test(plan, sorts_nothing_too)
 {
     cr_expect(cebus_plan_sort(&r.plan, &r.iteration));
-    cebus_guide guide;
     cebus_guide_start(&guide, &r.plan);
     cr_expect_null(cebus_guide_next(&guide, 100));
     cr_expect_null(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_IN));
@@ -42,7 +44,6 @@ Test(plan, sorts_nothing_too)
 
 Test(plan, the_guide_answers_what_is_due)
 {
-    cebus_guide guide;
     cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 2, 1);
     cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 3, 2);
     cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 3, 3);
@@ -58,7 +59,6 @@ Test(plan, the_guide_answers_what_is_due)
 
 Test(plan, the_guide_remembers_what_waits)
 {
-    cebus_guide guide;
     cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 1, 1);
     cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 2, 2);
     cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 3, 3);
@@ -74,4 +74,26 @@ Test(plan, the_guide_remembers_what_waits)
     cr_expect_eq(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_IN)->value, 2);
     cebus_guide_done(&guide, CEBUS_ACTION_SWAP_OUT);
     cr_expect_null(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT));
+}
+
+Test(plan, the_guide_knows_what_is_to_stay_until_it_is_dropped)
+{
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 1, 2);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_REPLAY, 3, 2);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 4, 2);
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    for (int iteration = 0; iteration < 2; iteration++) {
+        cebus_guide_start(&guide, &r.plan);
+        cr_expect(cebus_guide_keeps(&guide, 2), "it is to be dropped");
+        cr_expect_not(cebus_guide_keeps(&guide, 1), "no action names it");
+        cr_expect_not_null(cebus_guide_next(&guide, 1));
+        cr_expect_not(cebus_guide_keeps(&guide, 2), "it is to be made again");
+        cr_expect_not_null(cebus_guide_peek(&guide, 3));
+        cr_expect_not(cebus_guide_keeps(&guide, 2), "looking changes nothing");
+        cr_expect_not_null(cebus_guide_next(&guide, 3));
+        cr_expect(cebus_guide_keeps(&guide, 2));
+        cr_expect_not_null(cebus_guide_next(&guide, 4));
+        cr_expect_not(cebus_guide_keeps(&guide, 2));
+    }
+    cr_expect_not(cebus_guide_keeps(&guide, UINT32_MAX));
 }

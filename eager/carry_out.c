@@ -1,0 +1,164 @@
+#include "eager/carry_out.h"
+
+#include "eager/guidance_state.h"
+#include "eager/ladder.h"
+#include "eager/replay_call.h"
+#include "eager/swap.h"
+
+static cebus_candidate *bearer(const cebus_guidance *guidance, uint32_t ordinal)
+{
+    cebus_value *value = cebus_access_bearer(&guidance->log, ordinal);
+    return value != NULL ? cebus_candidate_of(value) : NULL;
+}
+
+/** The bytes stay until their room is needed. */
+static void copy_out(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_swap_terms terms = cebus_swap_terms_now(rt);
+    if (candidate->host == NULL && cebus_candidate_is_idle(candidate) &&
+        cebus_regen_may_swap(&terms, candidate))
+        (void)cebus_swap_copy_out(rt, candidate);
+}
+
+static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go method)
+{
+    candidate->method = (uint8_t)method;
+    cebus_ladder_give_up(rt, candidate);
+}
+
+/** What nobody holds is no loss to anybody. */
+static void drop(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if (candidate->value.holders == 0)
+        cebus_candidate_settle(rt, candidate);
+    else if (cebus_candidate_is_evictable(candidate))
+        give_up(rt, candidate, CEBUS_GO_DROP);
+}
+
+/** True when it need not be tried again. */
+static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if (candidate == NULL || !candidate->value.swapped || candidate->value.holders == 0)
+        return true;
+    while (!cebus_arena_fits(&rt->arena, candidate->value.bytes)) {
+        if (!cebus_guidance_yield(rt))
+            return false;
+    }
+    if (cebus_swap_in(rt, candidate, "prefetch") == CEBUS_OK) {
+        rt->stats.prefetches++;
+        candidate->block->tick = rt->clock_ns + rt->guidance->iteration_ns;
+    }
+    return true;
+}
+
+/** In order: what is needed first must not lose its room to what comes later. */
+static void swap_in_waiting(cebus_runtime *rt, cebus_guidance *guidance)
+{
+    const cebus_action *action;
+    while ((action = cebus_guide_waiting(&guidance->guide, CEBUS_ACTION_SWAP_IN)) != NULL &&
+           swap_in(rt, bearer(guidance, action->value)))
+        cebus_guide_done(&guidance->guide, CEBUS_ACTION_SWAP_IN);
+}
+
+static bool inputs_are_present(const cebus_call *call)
+{
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value != NULL && !cebus_value_is_present(call->in[i].value))
+            return false;
+    }
+    return true;
+}
+
+/** Runs the call for those of its outputs that are pinned. Without room it is as if it had not been
+ * due. */
+static void replay(cebus_runtime *rt, cebus_call *call)
+{
+    bool busy = rt->replay.busy;
+    rt->replay.busy = true;
+    rt->trial++;
+    if (cebus_replay_call(rt, call, CEBUS_REPLAY_WANTED) == CEBUS_OK)
+        rt->stats.planned_replays++;
+    rt->trial--;
+    rt->replay.busy = busy;
+}
+
+/** This replay, and those after it of outputs of the same call: one run makes all of them. */
+static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, cebus_candidate *candidate)
+{
+    cebus_candidate *wanted[CEBUS_MAX_OUTPUTS];
+    cebus_call *call = candidate->value.producer;
+    uint32_t count = 0, at = guidance->log.at;
+    const cebus_action *next;
+    do {
+        if (!cebus_value_is_present(&candidate->value) && count < CEBUS_MAX_OUTPUTS) {
+            candidate->value.pins++;
+            wanted[count++] = candidate;
+        }
+        next = cebus_guide_peek(&guidance->guide, at);
+        if (next == NULL || next->kind != CEBUS_ACTION_REPLAY)
+            break;
+        candidate = bearer(guidance, next->value);
+        if (candidate == NULL || candidate->value.producer != call)
+            break;
+    } while (cebus_guide_next(&guidance->guide, at) != NULL);
+    if (count > 0 && inputs_are_present(call))
+        replay(rt, call);
+    while (count > 0)
+        wanted[--count]->value.pins--;
+}
+
+static void carry_out(cebus_runtime *rt, cebus_guidance *guidance, const cebus_action *action)
+{
+    cebus_candidate *candidate = bearer(guidance, action->value);
+    if (candidate == NULL)
+        return;
+    if (action->kind == CEBUS_ACTION_DROP)
+        drop(rt, candidate);
+    else if (action->kind == CEBUS_ACTION_COPY_OUT || action->kind == CEBUS_ACTION_SWAP_OUT)
+        copy_out(rt, candidate);
+    else if (action->kind == CEBUS_ACTION_REPLAY && cebus_value_is_replayable(&candidate->value))
+        replay_outputs(rt, guidance, candidate);
+}
+
+void cebus_carry_out_due(cebus_runtime *rt)
+{
+    cebus_guidance *guidance = rt->guidance;
+    const cebus_action *action;
+    while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL)
+        carry_out(rt, guidance, action);
+    swap_in_waiting(rt, guidance);
+}
+
+void cebus_carry_out_left(cebus_runtime *rt)
+{
+    rt->guidance->left = false;
+    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        cebus_candidate *candidate = block->owner;
+        if (candidate != NULL && candidate->value.holders == 0 &&
+            cebus_candidate_is_evictable(candidate) && !cebus_value_is_wanted(&candidate->value))
+            block = cebus_candidate_drop(rt, candidate);
+    }
+}
+
+bool cebus_guidance_yield(cebus_runtime *rt)
+{
+    cebus_guide *guide = &rt->guidance->guide;
+    const cebus_action *action;
+    while ((action = cebus_guide_waiting(guide, CEBUS_ACTION_SWAP_OUT)) != NULL) {
+        cebus_candidate *candidate = bearer(rt->guidance, action->value);
+        cebus_guide_done(guide, CEBUS_ACTION_SWAP_OUT);
+        if (candidate == NULL || candidate->host == NULL || !cebus_candidate_is_idle(candidate))
+            continue;
+        give_up(rt, candidate, CEBUS_GO_SWAP);
+        return true;
+    }
+    return false;
+}
+
+bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    return guidance != NULL && guidance->log.following &&
+           cebus_guide_keeps(&guidance->guide,
+                             cebus_access_ordinal(&guidance->log, &candidate->value));
+}
