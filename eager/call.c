@@ -128,9 +128,11 @@ cebus_status cebus_call_launch(cebus_runtime *rt, cebus_call *call, cebus_op_ent
     if (kernel->workspace != NULL)
         prepared.launch.workspace_bytes = kernel->workspace(&prepared.launch);
     if (prepared.launch.workspace_bytes > 0) {
-        cebus_status status =
-            cebus_ladder_reserve(rt, prepared.launch.workspace_bytes, CEBUS_ZONE_TRANSIENT,
-                                 CEBUS_STREAM_COMPUTE, op->name, &workspace);
+        cebus_request request = {.bytes = prepared.launch.workspace_bytes,
+                                 .spot = cebus_guidance_workspace_spot(rt),
+                                 .zone = CEBUS_ZONE_TRANSIENT,
+                                 .op = op->name};
+        cebus_status status = cebus_ladder_reserve(rt, &request, &workspace);
         if (status != CEBUS_OK)
             return status;
         prepared.launch.workspace = rt->base + workspace->offset;
@@ -296,8 +298,11 @@ static cebus_status preserve(frame *f, uint32_t j, cebus_candidate *old)
     cebus_runtime *rt = f->rt;
     if (old->block == NULL)
         return CEBUS_OK;
-    cebus_status status = cebus_ladder_reserve(rt, old->value.bytes, old->zone,
-                                               CEBUS_STREAM_COMPUTE, f->op->name, &f->copies[j]);
+    cebus_request request = {.bytes = old->value.bytes,
+                             .spot = CEBUS_ANYWHERE,
+                             .zone = (cebus_zone)old->zone,
+                             .op = f->op->name};
+    cebus_status status = cebus_ladder_reserve(rt, &request, &f->copies[j]);
     if (status != CEBUS_OK)
         return status;
     cebus_swap_settle(rt, old);
@@ -352,7 +357,9 @@ static cebus_status place_outputs(frame *f)
         return CEBUS_OK;
     }
     for (uint32_t j = 0; j < f->spec->n_out; j++) {
-        cebus_status status = cebus_candidate_place(f->rt, f->out[j], f->entry->zone, f->op->name);
+        cebus_status status =
+            cebus_candidate_place(f->rt, f->out[j], f->entry->zone,
+                                  cebus_guidance_output_spot(f->rt, j, f->out[j]), f->op->name);
         if (status != CEBUS_OK)
             return status;
         f->out[j]->value.pins++;

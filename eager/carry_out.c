@@ -82,14 +82,30 @@ static void replay(cebus_runtime *rt, cebus_call *call)
     rt->replay.busy = busy;
 }
 
+static size_t index_of(const cebus_guidance *guidance, const cebus_action *action)
+{
+    return (size_t)(action - guidance->plan.actions);
+}
+
+/** What an action brings back goes where it was planned to. */
+static void set_spot(cebus_guidance *guidance, const cebus_action *action)
+{
+    if (guidance->spots != NULL)
+        guidance->spots[action->value] = guidance->placement.actions[index_of(guidance, action)];
+}
+
 /** This replay, and those after it of outputs of the same call: one run makes all of them. */
-static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, cebus_candidate *candidate)
+static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const cebus_action *action,
+                           cebus_candidate *candidate)
 {
     cebus_candidate *wanted[CEBUS_MAX_OUTPUTS];
     cebus_call *call = candidate->value.producer;
     uint32_t count = 0, at = guidance->log.at;
-    const cebus_action *next;
+    const cebus_action *next = action;
+    if (guidance->spots != NULL)
+        guidance->workspace_spot = guidance->placement.scratch[index_of(guidance, action)];
     do {
+        set_spot(guidance, next);
         if (!cebus_value_is_present(&candidate->value) && count < CEBUS_MAX_OUTPUTS) {
             candidate->value.pins++;
             wanted[count++] = candidate;
@@ -117,7 +133,9 @@ static void carry_out(cebus_runtime *rt, cebus_guidance *guidance, const cebus_a
     else if (action->kind == CEBUS_ACTION_COPY_OUT || action->kind == CEBUS_ACTION_SWAP_OUT)
         copy_out(rt, candidate);
     else if (action->kind == CEBUS_ACTION_REPLAY && cebus_value_is_replayable(&candidate->value))
-        replay_outputs(rt, guidance, candidate);
+        replay_outputs(rt, guidance, action, candidate);
+    else if (action->kind == CEBUS_ACTION_SWAP_IN)
+        set_spot(guidance, action);
 }
 
 void cebus_carry_out_due(cebus_runtime *rt)
@@ -127,6 +145,10 @@ void cebus_carry_out_due(cebus_runtime *rt)
     while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL)
         carry_out(rt, guidance, action);
     swap_in_waiting(rt, guidance);
+    guidance->workspace_spot =
+        guidance->spots != NULL && guidance->log.at < guidance->placement.n_calls
+            ? guidance->placement.workspaces[guidance->log.at]
+            : CEBUS_ANYWHERE;
 }
 
 void cebus_carry_out_left(cebus_runtime *rt)

@@ -29,6 +29,18 @@
 void cebus_guidance_start(cebus_runtime *rt);
 void cebus_guidance_stop(cebus_runtime *rt);
 
+/** @name Where a plan has things go: an offset, or CEBUS_ANYWHERE; also where rt->guidance is NULL.
+ */
+/** @{ */
+/** Output j of the call at hand, which has just been described. */
+uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
+                                    const cebus_candidate *output);
+/** The workspace of the run at hand. Answered once. */
+uint64_t cebus_guidance_workspace_spot(cebus_runtime *rt);
+/** What is about to come back. Answered once, where the plan brings it back. */
+uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate);
+/** @} */
+
 /** @name Hooks, called while rt->guidance is not NULL. */
 /** @{ */
 /** A call is about to ask for its inputs and outputs. */

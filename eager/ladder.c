@@ -355,36 +355,58 @@ static void count_placed(cebus_runtime *rt, const cebus_block *block)
         cebus_max_u64(rt->stats.allocated_bytes_peak, rt->arena.used_bytes);
 }
 
-/** Values that wait to leave go before anything is searched for. */
-static cebus_place_result place_guided(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                       cebus_block **out)
+/** Where a plan says. Values that wait to leave may be in the way, and go. */
+static cebus_place_result place_planned(cebus_runtime *rt, const cebus_request *request,
+                                        cebus_block **out)
 {
-    cebus_place_result placed = cebus_arena_place(&rt->arena, bytes, zone, out);
-    while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL && cebus_guidance_yield(rt))
-        placed = cebus_arena_place(&rt->arena, bytes, zone, out);
+    cebus_place_result placed;
+    do
+        placed =
+            cebus_arena_place_at(&rt->arena, request->spot, request->bytes, request->zone, out);
+    while (placed == CEBUS_PLACE_FULL && cebus_guidance_yield(rt));
+    if (placed == CEBUS_PLACED)
+        rt->stats.planned_placements++;
+    else
+        rt->stats.missed_placements++;
     return placed;
 }
 
-cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                  cebus_stream stream, const char *op, cebus_block **out)
+/** Values that wait to leave go before anything is searched for. */
+static cebus_place_result place_guided(cebus_runtime *rt, const cebus_request *request,
+                                       cebus_block **out)
 {
+    cebus_place_result placed = CEBUS_PLACE_FULL;
+    if (request->spot != CEBUS_ANYWHERE && rt->guidance != NULL)
+        placed = place_planned(rt, request, out);
+    if (placed == CEBUS_PLACE_FULL)
+        placed = cebus_arena_place(&rt->arena, request->bytes, request->zone, out);
+    while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL && cebus_guidance_yield(rt))
+        placed = cebus_arena_place(&rt->arena, request->bytes, request->zone, out);
+    return placed;
+}
+
+cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *request,
+                                  cebus_block **out)
+{
+    uint64_t bytes = request->bytes;
+    const char *op = request->op;
     uint64_t evictions = rt->stats.evictions, idle = cebus_arena_free_bytes(&rt->arena);
     rt->rung = CEBUS_RUNG_FREE;
     rt->swap.blocked = false;
-    cebus_status status = status_of(place_guided(rt, bytes, zone, out), op);
+    cebus_status status = status_of(place_guided(rt, request, out), op);
     if (status == CEBUS_OUT_OF_MEMORY) {
         count_retry(rt, bytes);
         cebus_swap_reclaim(rt);
         uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
         if (rounded > 0 && rounded <= rt->arena.limit)
-            status = climb(rt, bytes, zone, op, out);
+            status = climb(rt, bytes, request->zone, op, out);
     }
     if (status == CEBUS_OUT_OF_MEMORY)
         return cebus_oom_fail(rt, bytes, op);
     if (status != CEBUS_OK)
         return status;
     (*out)->tick = rt->clock_ns;
-    cebus_ladder_claim(rt, *out, stream);
+    cebus_ladder_claim(rt, *out, request->stream);
     count_placed(rt, *out);
     if (rt->stats.evictions != evictions)
         count_forced(rt, idle, *out);

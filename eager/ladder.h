@@ -14,11 +14,20 @@
 #define CEBUS_EAGER_LADDER_H
 
 #include "eager/runtime.h"
+#include "evict/placement.h"
 
-/** *out is a used block without an owner, for `stream` to write. On failure nothing is lost: only
- * more values are absent. */
-cebus_status cebus_ladder_reserve(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
-                                  cebus_stream stream, const char *op, cebus_block **out);
+typedef struct cebus_request {
+    uint64_t bytes;
+    uint64_t spot;       /**< the offset a plan has for it; CEBUS_ANYWHERE: none */
+    cebus_stream stream; /**< that will write the bytes */
+    cebus_zone zone;
+    const char *op; /**< for messages */
+} cebus_request;
+
+/** *out is a used block without an owner. On failure nothing is lost: only more values are absent.
+ */
+cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *request,
+                                  cebus_block **out);
 
 /** `stream` waits for what other streams still do with the bytes of a block it takes. */
 void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stream);

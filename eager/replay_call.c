@@ -2,6 +2,7 @@
 
 #include "eager/call.h"
 #include "eager/debug.h"
+#include "eager/guidance.h"
 #include "eager/ladder.h"
 #include "eager/swap.h"
 #include "lineage/cost.h"
@@ -37,7 +38,8 @@ static cebus_status start_from_old(cebus_runtime *rt, cebus_candidate *old, cebu
         cebus_candidate_move(rt, old, fresh);
         return CEBUS_OK;
     }
-    cebus_status status = cebus_candidate_place(rt, fresh, old->zone, op);
+    cebus_status status =
+        cebus_candidate_place(rt, fresh, old->zone, cebus_guidance_spot(rt, fresh), op);
     if (status != CEBUS_OK || fresh->block == NULL)
         return status;
     cebus_swap_settle(rt, old);
@@ -81,8 +83,10 @@ static cebus_status place_outputs(cebus_runtime *rt, cebus_call *call, cebus_zon
             if (fresh == NULL)
                 return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory to replay");
         }
-        cebus_status status = op->mutates != 0 ? start_from_old(rt, in[i], fresh, op->name)
-                                               : cebus_candidate_place(rt, fresh, zone, op->name);
+        cebus_status status =
+            op->mutates != 0
+                ? start_from_old(rt, in[i], fresh, op->name)
+                : cebus_candidate_place(rt, fresh, zone, cebus_guidance_spot(rt, fresh), op->name);
         if (status != CEBUS_OK) {
             if (is_throw_away(fresh))
                 cebus_candidate_unhold(rt, fresh);

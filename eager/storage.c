@@ -139,12 +139,13 @@ static void report_placed(cebus_runtime *rt, const cebus_candidate *candidate, c
 }
 
 cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate, cebus_zone zone,
-                                   const char *op)
+                                   uint64_t spot, const char *op)
 {
     if (candidate->value.bytes > 0) {
         cebus_block *block;
-        cebus_status status = cebus_ladder_reserve(rt, candidate->value.bytes, zone,
-                                                   CEBUS_STREAM_COMPUTE, op, &block);
+        cebus_request request = {
+            .bytes = candidate->value.bytes, .spot = spot, .zone = zone, .op = op};
+        cebus_status status = cebus_ladder_reserve(rt, &request, &block);
         if (status != CEBUS_OK)
             return status;
         block->owner = candidate;

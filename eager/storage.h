@@ -31,9 +31,10 @@ void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate);
 /** Frees every version that nothing refers to any more. */
 void cebus_storage_reap(cebus_runtime *rt);
 
-/** Gives an absent version bytes (contents undefined), climbing the ladder. */
+/** Gives an absent version bytes (contents undefined) for the compute stream to write, at `spot` if
+ * that is free (CEBUS_ANYWHERE: no such wish), climbing the ladder. */
 cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate, cebus_zone zone,
-                                   const char *op);
+                                   uint64_t spot, const char *op);
 /** Moves the bytes of one version to another of the same size (the first becomes absent). */
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to);
 /** An absent version gets a block that already holds its bytes. */

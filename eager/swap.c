@@ -1,6 +1,7 @@
 #include "eager/swap.h"
 
 #include "eager/debug.h"
+#include "eager/guidance.h"
 #include "eager/ladder.h"
 #include "eager/storage.h"
 #include "lineage/cost.h"
@@ -186,8 +187,12 @@ cebus_status cebus_swap_in(cebus_runtime *rt, cebus_candidate *candidate, const 
 {
     cebus_block *block;
     uint64_t before = rt->device_ops->clock(rt->device, CEBUS_STREAM_IN);
-    cebus_status status = cebus_ladder_reserve(rt, candidate->value.bytes, candidate->zone,
-                                               CEBUS_STREAM_IN, op, &block);
+    cebus_request request = {.bytes = candidate->value.bytes,
+                             .spot = cebus_guidance_spot(rt, candidate),
+                             .stream = CEBUS_STREAM_IN,
+                             .zone = (cebus_zone)candidate->zone,
+                             .op = op};
+    cebus_status status = cebus_ladder_reserve(rt, &request, &block);
     if (status != CEBUS_OK)
         return status;
     status = copy_in(rt, candidate, block);

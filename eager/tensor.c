@@ -4,6 +4,7 @@
 
 #include "eager/autograd/node.h"
 #include "eager/guidance.h"
+#include "eager/ladder.h"
 #include "eager/residency.h"
 #include "eager/view.h"
 
@@ -142,7 +143,7 @@ cebus_status cebus_tensor_empty_like(cebus_runtime *rt, const cebus_view *view, 
     cebus_storage_release(rt, storage);
     if (tensor == NULL)
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory for a tensor");
-    cebus_status status = cebus_candidate_place(rt, storage->now, zone, op);
+    cebus_status status = cebus_candidate_place(rt, storage->now, zone, CEBUS_ANYWHERE, op);
     if (status != CEBUS_OK) {
         cebus_tensor_release(tensor);
         return status;

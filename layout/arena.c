@@ -238,6 +238,17 @@ static void suit_run(cebus_arena *arena)
     cebus_arena_set_run(arena, run >= RUN_LEAST ? run : 0, small < SMALL_MOST ? small : SMALL_MOST);
 }
 
+void cebus_arena_plan_below(cebus_arena *arena, uint64_t border)
+{
+    uint64_t rest = border < arena->capacity ? arena->capacity - border : 0;
+    if (border != 0)
+        cebus_arena_set_run(arena, rest, UINT64_MAX);
+    else if (arena->runs)
+        suit_run(arena);
+    else
+        cebus_arena_set_run(arena, 0, 0);
+}
+
 /** The limit where there are more addresses than bytes. */
 static cebus_place_result relimit(cebus_arena *arena, uint64_t limit)
 {
@@ -415,6 +426,20 @@ cebus_place_result cebus_arena_place(cebus_arena *arena, uint64_t bytes, cebus_z
         layout->find(arena, rounded, zone, &spot);
     if (no_memory)
         return CEBUS_PLACE_NO_HOST_MEMORY;
+    return spot.hole != NULL ? take(arena, &spot, zone, out) : CEBUS_PLACE_FULL;
+}
+
+cebus_place_result cebus_arena_place_at(cebus_arena *arena, uint64_t offset, uint64_t bytes,
+                                        cebus_zone zone, cebus_block **out)
+{
+    *out = NULL;
+    uint64_t rounded = cebus_arena_rounded(arena, bytes);
+    assert(offset % arena->alignment == 0);
+    if (rounded == 0 || rounded > cebus_arena_free_bytes(arena) || arena->maps)
+        return CEBUS_PLACE_FULL;
+    cebus_spot spot = {cebus_bins_around(&arena->bins, offset, rounded), offset, rounded};
+    if (spot.hole == NULL)
+        spot.hole = cebus_bins_around(&arena->upper, offset, rounded);
     return spot.hole != NULL ? take(arena, &spot, zone, out) : CEBUS_PLACE_FULL;
 }
 

@@ -89,6 +89,10 @@ cebus_place_result cebus_arena_open(cebus_arena *arena, const cebus_arena_setup 
  * there is none), 10 MiB at most; for blocks up to 1/32 of that, 10 KiB at most. O(blocks). */
 void cebus_arena_set_run(cebus_arena *arena, uint64_t run_bytes, uint64_t small_most);
 
+/** What has no planned place goes at or above `border`, where it fits there: below it others have
+ * theirs. 0: nothing is planned, and the arena has what run suits it. O(blocks). */
+void cebus_arena_plan_below(cebus_arena *arena, uint64_t border);
+
 /** Addresses that an arena of this setup has: as much must be reserved. */
 uint64_t cebus_arena_addresses(const cebus_arena_setup *setup);
 
@@ -110,6 +114,14 @@ void cebus_arena_deinit(cebus_arena *arena);
  */
 cebus_place_result cebus_arena_place(cebus_arena *arena, uint64_t bytes, cebus_zone zone,
                                      cebus_block **out);
+
+/**
+ * The same at `offset`, a multiple of the alignment: FULL when not all bytes there are free, or the
+ * arena has no addresses of its own to choose from (segments, memory as a number). O(holes that are
+ * as large).
+ */
+cebus_place_result cebus_arena_place_at(cebus_arena *arena, uint64_t offset, uint64_t bytes,
+                                        cebus_zone zone, cebus_block **out);
 
 /** The same within one free block, e.g. the hole an evicted window left. With segments the hole is
  * only a hint. */

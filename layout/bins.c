@@ -124,6 +124,24 @@ static cebus_block *tree_best_fit(cebus_block *tree, uint64_t bytes, bool prefer
     return tree_last_up_to(tree, &(cebus_block){.bytes = fit->bytes, .offset = UINT64_MAX});
 }
 
+static bool lies_around(const cebus_block *block, uint64_t offset, uint64_t bytes)
+{
+    return block->offset <= offset && block->bytes >= bytes &&
+           offset - block->offset <= block->bytes - bytes;
+}
+
+/** Depth is logarithmic: priorities are random. */
+static cebus_block *tree_around(cebus_block *tree, uint64_t offset, uint64_t bytes)
+{
+    while (tree != NULL && !lies_around(tree, offset, bytes)) {
+        cebus_block *found = tree_around(tree->bin_high, offset, bytes);
+        if (found != NULL)
+            return found;
+        tree = tree->bytes >= bytes ? tree->bin_low : NULL;
+    }
+    return tree;
+}
+
 static uint64_t tree_count(const cebus_block *tree)
 {
     if (tree == NULL)
@@ -180,6 +198,25 @@ cebus_block *cebus_bins_find(const cebus_bins *bins, uint64_t bytes, bool prefer
     if (fit != NULL)
         return fit;
     return tree_best_fit(next_bin(bins, at), wanted, prefer_low);
+}
+
+cebus_block *cebus_bins_around(const cebus_bins *bins, uint64_t offset, uint64_t bytes)
+{
+    bin_index at = index_of(bytes != 0 ? bytes : 1);
+    uint64_t levels = bins->levels & (~UINT64_C(0) << at.level);
+    for (; levels != 0; levels &= levels - 1) {
+        unsigned level = lowest_bit(levels);
+        uint32_t splits = bins->splits[level];
+        if (level == at.level)
+            splits &= ~UINT32_C(0) << at.split;
+        for (; splits != 0; splits &= splits - 1) {
+            cebus_block *root = bins->root[level][lowest_bit(splits)];
+            cebus_block *found = tree_around(root, offset, bytes);
+            if (found != NULL)
+                return found;
+        }
+    }
+    return NULL;
 }
 
 cebus_block *cebus_bins_largest(const cebus_bins *bins)

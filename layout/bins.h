@@ -39,6 +39,10 @@ void cebus_bins_remove(cebus_bins *bins, cebus_block *block);
  */
 cebus_block *cebus_bins_find(const cebus_bins *bins, uint64_t bytes, bool prefer_low);
 
+/** The free block that all of [offset, offset + bytes) lies in, or NULL. O(blocks at least as
+ * large). */
+cebus_block *cebus_bins_around(const cebus_bins *bins, uint64_t offset, uint64_t bytes);
+
 /** The largest free block, or NULL. */
 cebus_block *cebus_bins_largest(const cebus_bins *bins);
 

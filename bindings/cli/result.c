@@ -132,6 +132,9 @@ static void put_memory(json_t *json, const struct program *program, const struct
     put_number(json, "evictions", last->evictions);
     put_number(json, "recomputes", last->recomputes);
     put_number(json, "recompute_ns", last->recompute_ns);
+    put_number(json, "planned_replays", last->planned_replays);
+    put_number(json, "planned_placements", last->planned_placements);
+    put_number(json, "missed_placements", last->missed_placements);
     put_number(json, "swapped_bytes", last->swapped_out_bytes + last->swapped_in_bytes);
     put_number(json, "stall_ns", last->stall_ns);
     put_real(json, "fragmentation_mean", fragmentation_mean(result));

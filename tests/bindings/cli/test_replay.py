@@ -13,7 +13,8 @@ KEYS = {
     "trace", "machine", "policy", "layout", "swap", "budget", "budget_bytes", "iterations",
     "feasible", "reason", "oom", "overhead", "overhead_per_iteration", "compute_overhead",
     "time_ns", "base_time_ns", "peak_bytes", "base_peak_bytes", "floor_bytes", "calls",
-    "evictions", "recomputes", "recompute_ns", "swapped_bytes", "stall_ns", "fragmentation_mean",
+    "evictions", "recomputes", "recompute_ns", "planned_replays", "planned_placements",
+    "missed_placements", "swapped_bytes", "stall_ns", "fragmentation_mean",
     "fragmentation_max", "stranded_bytes_max", "search_ns_mean", "host_ns_per_call",
 }
 DTR_LOGS = os.path.join(os.path.dirname(__file__), "..", "..", "support", "dtr")

@@ -94,6 +94,65 @@ Test(arena, finds_a_hole_in_the_requests_own_bin)
     close_arena();
 }
 
+Test(arena, places_where_it_is_told_or_not_at_all)
+{
+    cebus_block *block, *other;
+    open_arena(1024, 64);
+    cr_assert_eq(cebus_arena_place_at(&arena, 256, 100, CEBUS_ZONE_CHEAP, &block), CEBUS_PLACED);
+    cr_expect_eq(block->offset, 256);
+    cr_expect_eq(block->bytes, 128);
+    static const uint64_t taken[][2] = {{256, 1}, {320, 64}, {192, 128}, {0, 1024}, {960, 128}};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        cr_expect_eq(
+            cebus_arena_place_at(&arena, taken[i][0], taken[i][1], CEBUS_ZONE_CHEAP, &other),
+            CEBUS_PLACE_FULL);
+    cr_expect_eq(cebus_arena_place_at(&arena, 384, 640, CEBUS_ZONE_CHEAP, &other), CEBUS_PLACED);
+    cr_expect_eq(cebus_arena_place_at(&arena, 0, 256, CEBUS_ZONE_CHEAP, &other), CEBUS_PLACED);
+    cr_expect_eq(cebus_arena_free_bytes(&arena), 0);
+    cebus_arena_release(&arena, block);
+    cr_expect_eq(cebus_arena_place_at(&arena, 320, 64, CEBUS_ZONE_CHEAP, &other), CEBUS_PLACED);
+    close_arena();
+}
+
+Test(arena, finds_every_spot_that_a_walk_finds)
+{
+    uint64_t seed = 11;
+    cebus_block *blocks[64] = {0}, *unused;
+    open_arena(64 * 64, 64);
+    for (int i = 0; i < 4000; i++) {
+        uint64_t drawn = random_next(&seed);
+        uint64_t offset = drawn % 64 * 64, bytes = (1 + (drawn >> 8) % 6) * 64;
+        size_t slot = (drawn >> 16) % 64;
+        bool fits = offset + bytes <= arena.capacity;
+        for (const cebus_block *b = arena.first; b != NULL; b = b->next)
+            fits = fits && (b->state == CEBUS_BLOCK_FREE || b->offset >= offset + bytes ||
+                            b->offset + b->bytes <= offset);
+        if (blocks[slot] != NULL)
+            cebus_arena_release(&arena, blocks[slot]);
+        else
+            cr_expect_eq(cebus_arena_place_at(&arena, offset, bytes, CEBUS_ZONE_CHEAP, &unused) ==
+                             CEBUS_PLACED,
+                         fits);
+        blocks[slot] = blocks[slot] == NULL && fits ? unused : NULL;
+    }
+    close_arena();
+}
+
+Test(arena, unplanned_blocks_go_above_what_is_planned)
+{
+    open_arena(64 * 64, 64);
+    cebus_arena_plan_below(&arena, 48 * 64);
+    cebus_block *low = NULL;
+    for (int i = 0; i < 16; i++)
+        cr_expect_geq(place(64, i % 2 == 0 ? CEBUS_ZONE_EXPENSIVE : CEBUS_ZONE_CHEAP)->offset,
+                      48 * 64);
+    cr_expect_eq(cebus_arena_place_at(&arena, 0, 64, CEBUS_ZONE_CHEAP, &low), CEBUS_PLACED);
+    cr_expect_lt(place(64, CEBUS_ZONE_CHEAP)->offset, 48 * 64, "what does not fit goes anywhere");
+    cebus_arena_plan_below(&arena, 0);
+    cr_expect_eq(arena.small_most, 0);
+    close_arena();
+}
+
 Test(arena, rounds_sizes_without_wrapping)
 {
     open_arena(4096, 512);

@@ -1,0 +1,150 @@
+#include "evict/placement.h"
+
+#include <string.h>
+
+#include <cebus/pack.h>
+
+#include "evict/sojourn.h"
+
+void cebus_placement_init(cebus_placement *placement, cebus_pool *pool)
+{
+    *placement = (cebus_placement){.pool = pool};
+}
+
+static void free_offsets(cebus_pool *pool, uint64_t *offsets, size_t n)
+{
+    cebus_pool_free_object(pool, offsets, n * sizeof *offsets);
+}
+
+void cebus_placement_clear(cebus_placement *placement)
+{
+    free_offsets(placement->pool, placement->values, placement->n_values);
+    free_offsets(placement->pool, placement->actions, placement->n_actions);
+    free_offsets(placement->pool, placement->workspaces, placement->n_calls);
+    free_offsets(placement->pool, placement->scratch, placement->n_actions);
+    cebus_placement_init(placement, placement->pool);
+}
+
+/** n offsets, all anywhere. */
+static uint64_t *new_offsets(cebus_pool *pool, size_t n)
+{
+    uint64_t *offsets = cebus_pool_alloc(pool, n * sizeof *offsets);
+    if (offsets != NULL)
+        memset(offsets, 0xff, n * sizeof *offsets);
+    return offsets;
+}
+
+static bool reserve(cebus_placement *placement, const cebus_iteration *iteration,
+                    const cebus_plan *plan)
+{
+    cebus_pool *pool = placement->pool;
+    placement->n_values = iteration->n_values;
+    placement->n_actions = plan->count;
+    placement->n_calls = iteration->n_calls;
+    placement->values = new_offsets(pool, placement->n_values);
+    placement->actions = new_offsets(pool, placement->n_actions);
+    placement->workspaces = new_offsets(pool, placement->n_calls);
+    placement->scratch = new_offsets(pool, placement->n_actions);
+    return placement->values != NULL && placement->actions != NULL &&
+           placement->workspaces != NULL && placement->scratch != NULL;
+}
+
+static uint64_t round_up(uint64_t bytes, uint64_t alignment)
+{
+    return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+/** What pack is asked: the sojourns, then the fixtures, which are there all the time. */
+typedef struct question {
+    cebus_pack_block *blocks;
+    uint64_t *presets, *offsets;
+    size_t count;
+} question;
+
+static void free_question(cebus_pool *pool, question *q)
+{
+    cebus_pool_free_object(pool, q->blocks, q->count * sizeof *q->blocks);
+    free_offsets(pool, q->presets, q->count);
+    free_offsets(pool, q->offsets, q->count);
+}
+
+static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_site *site,
+                question *q)
+{
+    q->count = sojourns->count + site->n_fixtures;
+    q->blocks = cebus_pool_alloc(pool, q->count * sizeof *q->blocks);
+    q->presets = new_offsets(pool, q->count);
+    q->offsets = new_offsets(pool, q->count);
+    if (q->blocks == NULL || q->presets == NULL || q->offsets == NULL)
+        return false;
+    for (size_t i = 0; i < sojourns->count; i++) {
+        const cebus_sojourn *s = &sojourns->items[i];
+        q->blocks[i] = (cebus_pack_block){.lower = s->from,
+                                          .upper = s->to,
+                                          .bytes = round_up(s->bytes, site->alignment),
+                                          .alignment = site->alignment};
+    }
+    for (size_t i = 0; i < site->n_fixtures; i++) {
+        q->blocks[sojourns->count + i] = (cebus_pack_block){
+            .upper = sojourns->runs + 1, .bytes = site->fixtures[i].bytes, .alignment = 1};
+        q->presets[sojourns->count + i] = site->fixtures[i].offset;
+    }
+    return true;
+}
+
+static cebus_site_verdict answer(const cebus_pool *pool, const question *q, const cebus_site *site,
+                                 uint64_t *out_missing)
+{
+    cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
+    cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
+    options.minimise = true;
+    options.presets = q->presets;
+    options.max_steps = site->max_steps;
+    options.host = &pool->host;
+    cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, &result);
+    if (status == CEBUS_OUT_OF_HOST_MEMORY)
+        return CEBUS_SITE_NO_HOST_MEMORY;
+    if (status != CEBUS_OK || result.height == 0)
+        return CEBUS_SITE_FULL;
+    *out_missing = result.height > site->capacity ? result.height - site->capacity : 0;
+    return *out_missing == 0 ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
+}
+
+static void write_down(const cebus_sojourns *sojourns, const question *q, const cebus_site *site,
+                       cebus_placement *out)
+{
+    uint64_t *const of[] = {[CEBUS_SOJOURN_VALUE] = out->values,
+                            [CEBUS_SOJOURN_ACTION] = out->actions,
+                            [CEBUS_SOJOURN_WORKSPACE] = out->workspaces,
+                            [CEBUS_SOJOURN_SCRATCH] = out->scratch};
+    out->height = site->alignment;
+    for (size_t i = 0; i < sojourns->count; i++) {
+        const cebus_sojourn *s = &sojourns->items[i];
+        uint64_t end = q->offsets[i] + q->blocks[i].bytes;
+        of[s->kind][s->index] = q->offsets[i];
+        out->height = end > out->height ? end : out->height;
+    }
+}
+
+cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const cebus_plan *plan,
+                                        const cebus_site *site, cebus_placement *out,
+                                        uint64_t *out_missing)
+{
+    question q = {0};
+    cebus_sojourns sojourns;
+    cebus_site_verdict verdict = CEBUS_SITE_NO_HOST_MEMORY;
+    *out_missing = 0;
+    if (!cebus_sojourns_init(&sojourns, iteration, plan, out->pool))
+        return verdict;
+    if (ask(out->pool, &sojourns, site, &q))
+        verdict = answer(out->pool, &q, site, out_missing);
+    if (verdict == CEBUS_SITE_PLACED && !reserve(out, iteration, plan)) {
+        cebus_placement_clear(out);
+        verdict = CEBUS_SITE_NO_HOST_MEMORY;
+    }
+    if (verdict == CEBUS_SITE_PLACED)
+        write_down(&sojourns, &q, site, out);
+    free_question(out->pool, &q);
+    cebus_sojourns_deinit(&sojourns);
+    return verdict;
+}

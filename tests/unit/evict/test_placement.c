@@ -1,0 +1,189 @@
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+
+#include "evict/placement.h"
+#include "evict/sojourn.h"
+#include "tests/unit/evict/recorded.h"
+
+static recorded r;
+static cebus_placement placement;
+static uint64_t missing;
+
+static uint64_t fail_at; /**< the n-th host allocation from here fails; 0: none does */
+
+static void *scarce_alloc(void *context, size_t bytes)
+{
+    (void)context;
+    return fail_at > 0 && --fail_at == 0 ? NULL : malloc(bytes);
+}
+
+static void *scarce_realloc(void *context, void *pointer, size_t bytes)
+{
+    (void)context;
+    return fail_at > 0 && --fail_at == 0 ? NULL : realloc(pointer, bytes);
+}
+
+static void scarce_free(void *context, void *pointer)
+{
+    (void)context;
+    free(pointer);
+}
+
+static void setup(void)
+{
+    fail_at = 0;
+    recorded_init(&r);
+    cebus_host_allocator hooks = {scarce_alloc, scarce_realloc, scarce_free, NULL};
+    cebus_pool_deinit(&r.pool);
+    cebus_pool_init(&r.pool, &hooks);
+    r.pool.direct = true;
+    recorded_network(&r, 6, 1000, 10);
+    cebus_placement_init(&placement, &r.pool);
+}
+
+static void teardown(void)
+{
+    cebus_placement_clear(&placement);
+    recorded_deinit(&r);
+}
+
+TestSuite(placement, .init = setup, .fini = teardown);
+
+static uint32_t ordinal(size_t handle)
+{
+    return r.values[handle].ordinal;
+}
+
+/** Each map but the last goes after the forward read it, and comes back for the backward. */
+static void drop_maps(void)
+{
+    for (uint32_t k = 0; k < r.iteration.n_calls; k++) {
+        for (size_t i = 1; i < 6; i++) {
+            uint32_t x = ordinal(r.x[i]), y = ordinal(r.y[i - 1]);
+            if (k == r.forward[i] + 1)
+                cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, k, x));
+            if (k != r.backward[i])
+                continue;
+            cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_REPLAY, k, y));
+            cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_REPLAY, k, x));
+            cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, k, y));
+        }
+    }
+}
+
+static uint64_t offset_of(const cebus_sojourn *s)
+{
+    const uint64_t *of[] = {placement.values, placement.actions, placement.workspaces,
+                            placement.scratch};
+    return of[s->kind][s->index];
+}
+
+static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
+{
+    return a < b + b_bytes && b < a + a_bytes;
+}
+
+/** By looking at each pair. */
+static void expect_apart(const cebus_site *site)
+{
+    cebus_sojourns stays;
+    cr_assert(cebus_sojourns_init(&stays, &r.iteration, &r.plan, &r.pool));
+    cr_assert_gt(stays.count, 10);
+    for (size_t i = 0; i < stays.count; i++) {
+        const cebus_sojourn *a = &stays.items[i];
+        cr_expect_lt(a->from, a->to);
+        cr_expect_leq(offset_of(a) + a->bytes, placement.height);
+        cr_expect_leq(placement.height, site->capacity);
+        cr_expect_eq(offset_of(a) % site->alignment, 0);
+        for (size_t j = 0; j < i; j++) {
+            const cebus_sojourn *b = &stays.items[j];
+            bool together = a->from < b->to && b->from < a->to;
+            cr_expect(!together || !overlap(offset_of(a), a->bytes, offset_of(b), b->bytes));
+        }
+        for (size_t f = 0; f < site->n_fixtures; f++)
+            cr_expect_not(
+                overlap(offset_of(a), a->bytes, site->fixtures[f].offset, site->fixtures[f].bytes));
+    }
+    cebus_sojourns_deinit(&stays);
+}
+
+static const cebus_fixture fixtures[] = {{0, 128}, {1024, 64}};
+
+static cebus_site site_of(uint64_t capacity)
+{
+    return (cebus_site){
+        .capacity = capacity, .alignment = 64, .fixtures = fixtures, .n_fixtures = 2};
+}
+
+static cebus_site_verdict place(const cebus_site *site)
+{
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    return cebus_placement_make(&r.iteration, &r.plan, site, &placement, &missing);
+}
+
+Test(placement, keeps_apart_what_is_there_together)
+{
+    cebus_site site = site_of(1 << 20);
+    cr_assert_eq(place(&site), CEBUS_SITE_PLACED);
+    expect_apart(&site);
+}
+
+Test(placement, of_a_plan_with_replays_too)
+{
+    cebus_site site = site_of(1 << 20);
+    cr_assert_eq(place(&site), CEBUS_SITE_PLACED);
+    uint64_t without = placement.height;
+    cebus_placement_clear(&placement);
+    drop_maps();
+    cr_assert_eq(place(&site), CEBUS_SITE_PLACED);
+    expect_apart(&site);
+    cr_expect_lt(placement.height, without, "maps that go make room");
+}
+
+Test(placement, says_how_much_more_it_would_take)
+{
+    cebus_site site = site_of(4096);
+    drop_maps();
+    cr_assert_eq(place(&site), CEBUS_SITE_FULL);
+    cr_expect_eq(placement.height, 0);
+    cr_assert_gt(missing, 0);
+    site.capacity += missing;
+    cr_expect_eq(place(&site), CEBUS_SITE_PLACED);
+    expect_apart(&site);
+}
+
+Test(placement, keeps_what_the_plan_drops_later_and_lets_the_rest_go)
+{
+    cebus_sojourns stays;
+    uint32_t y = ordinal(r.y[2]), freed = r.iteration.values[y].freed;
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, freed + 3, y));
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    cr_assert(cebus_sojourns_init(&stays, &r.iteration, &r.plan, &r.pool));
+    for (size_t i = 0; i < stays.count; i++) {
+        const cebus_sojourn *s = &stays.items[i];
+        if (s->kind == CEBUS_SOJOURN_VALUE && s->index == y)
+            cr_expect_eq(s->to, freed + 3);
+        if (s->kind == CEBUS_SOJOURN_VALUE && s->index == ordinal(r.y[1]))
+            cr_expect_eq(s->to, r.iteration.values[s->index].freed);
+    }
+    cebus_sojourns_deinit(&stays);
+}
+
+Test(placement, without_host_memory_there_is_none)
+{
+    cebus_site site = site_of(1 << 20);
+    drop_maps();
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    uint64_t n = 1;
+    for (bool failed = true; failed; n++) {
+        fail_at = n;
+        cebus_site_verdict verdict =
+            cebus_placement_make(&r.iteration, &r.plan, &site, &placement, &missing);
+        failed = fail_at == 0;
+        fail_at = 0;
+        cr_expect_eq(verdict, failed ? CEBUS_SITE_NO_HOST_MEMORY : CEBUS_SITE_PLACED);
+        cr_expect_eq(placement.height != 0, !failed);
+    }
+    cr_expect_gt(n, 10);
+}
