@@ -3,11 +3,12 @@
  * they planned for. Prints TAP.
  *
  * Training loops that repeat themselves, and loops that do not quite (subject_loop.c), run
- * unlimited, then under each planning policy and budgets from the peak down to what any runtime
- * needs: with poison, overtaking streams, everything evicted by chance, budgets that change
- * between iterations, and little room on the host. Losses, states and parameters must be those of
- * the unlimited run; nothing may lie beyond the budget; and where the loop repeats itself in less
- * memory than it would like, a policy that swaps must have brought something back ahead of need.
+ * unlimited, then under each planning policy, with planned places and without, and budgets from the
+ * peak down to what any runtime needs: with poison, overtaking streams, everything evicted by
+ * chance, budgets that change between iterations, and little room on the host. Losses, states and
+ * parameters must be those of the unlimited run; nothing may lie beyond the budget; and where the
+ * loop repeats itself in less memory than it would like, a policy that swaps must have brought
+ * something back ahead of need.
  *
  * usage: plan_equal [--all] [--loop NAME] [--policy NAME] [--seed N] [--variant N] [--budget BYTES]
  */
@@ -61,6 +62,7 @@ static void apply_variant(cebus_trial *trial, uint64_t variant, uint64_t peak)
         0, CEBUS_DEBUG_HASH | CEBUS_DEBUG_WALK, 0, CEBUS_DEBUG_CHAOS, 0, CEBUS_DEBUG_HASH};
     trial->debug = debug[variant];
     trial->device = variant % 2 == 0 ? "test" : NULL;
+    trial->layout = variant >= 2 && variant != 4 ? "planned" : NULL;
     trial->wiggle = variant == 2 || variant == 5;
     trial->relapse = variant % 3 == 1;
     trial->host_budget = variant == 4 ? peak / 4 : 0;

@@ -97,13 +97,19 @@ static inline model_range model_best_fit(const arena_model *model, uint64_t unit
     return best;
 }
 
+/** Without a plan, `planned` is `zones`. */
+static inline bool model_is_zoned(const arena_model *model)
+{
+    return strcmp(model->layout, "zones") == 0 || strcmp(model->layout, "planned") == 0;
+}
+
 /** Where a layout says that a block goes in a hole. */
 static inline uint64_t model_start_in(const arena_model *model, model_range hole, uint64_t units,
                                       cebus_zone zone)
 {
     uint64_t border = model->units - model->run;
     bool low = strcmp(model->layout, "best-fit") == 0 || zone == CEBUS_ZONE_EXPENSIVE ||
-               (zone == CEBUS_ZONE_PERSISTENT && strcmp(model->layout, "zones") == 0);
+               (zone == CEBUS_ZONE_PERSISTENT && model_is_zoned(model));
     bool spares_run = model->run > 0 && units > model->small && hole.start < border &&
                       hole.end > border && strcmp(model->layout, "best-fit") != 0;
     if (low || (spares_run && hole.start + units > border))
@@ -117,7 +123,7 @@ static inline model_range model_hole_for(const arena_model *model, uint64_t unit
                                          bool *out_in_run)
 {
     *out_in_run = false;
-    bool zones = strcmp(model->layout, "zones") == 0;
+    bool zones = model_is_zoned(model);
     bool low = !zones || cebus_zone_grows_up(zone);
     uint64_t border = model->units - model->run;
     model_range all = {0, model->units}, below = {0, border}, above = {border, model->units};
