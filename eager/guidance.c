@@ -19,6 +19,7 @@ void cebus_guidance_start(cebus_runtime *rt)
     cebus_access_init(&guidance->log, &rt->pool, rt->names);
     cebus_plan_init(&guidance->plan, &rt->pool);
     cebus_placement_init(&guidance->placement, &rt->pool);
+    cebus_draft_init(&guidance->draft);
     cebus_guide_init(&guidance->guide, &rt->pool);
     cebus_guide_start(&guidance->guide, &guidance->plan);
     rt->guidance = guidance;

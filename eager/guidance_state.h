@@ -5,6 +5,7 @@
 #ifndef CEBUS_EAGER_GUIDANCE_STATE_H
 #define CEBUS_EAGER_GUIDANCE_STATE_H
 
+#include "eager/draft.h"
 #include "eager/guidance.h"
 #include "evict/guide.h"
 #include "evict/placement.h"
@@ -23,6 +24,7 @@ typedef struct cebus_guidance {
     cebus_plan_terms terms;    /**< it was made for */
     cebus_placement placement; /**< of the plan; empty: none, or the layout does not follow any */
     cebus_fixtures fixtures;
+    cebus_draft draft; /**< a better plan on its way */
     cebus_guide guide;
     uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
     uint64_t workspace_spot; /**< the same of the run at hand */

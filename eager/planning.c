@@ -15,6 +15,8 @@
 #define MOST_MOVES 4
 /** Nodes the exact packer may visit. */
 #define PACK_STEPS 2000
+/** Steps of a planner that searches: about a second for a thousand calls. */
+#define EFFORT 20000
 
 static void clear_placement(cebus_runtime *rt)
 {
@@ -30,6 +32,7 @@ static void clear_placement(cebus_runtime *rt)
 void cebus_planning_clear(cebus_runtime *rt)
 {
     cebus_fixtures *fixtures = &rt->guidance->fixtures;
+    cebus_draft_cancel(&rt->guidance->draft);
     clear_placement(rt);
     cebus_plan_clear(&rt->guidance->plan);
     cebus_pool_free_object(&rt->pool, fixtures->items,
@@ -103,13 +106,20 @@ static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
            a->out_rate != b->out_rate || a->in_rate != b->in_rate;
 }
 
+/** Whether plans must be the same in every run: then they are waited for. */
+static bool must_repeat(const cebus_runtime *rt)
+{
+    return rt->info.simulated || rt->cost_model == CEBUS_COST_ESTIMATED;
+}
+
 /** False when there is no plan: the policy has none, or host memory is short. */
-static bool plan(cebus_runtime *rt, const cebus_plan_terms *terms)
+static bool plan(cebus_runtime *rt, cebus_plan_terms terms)
 {
     cebus_guidance *guidance = rt->guidance;
     const cebus_iteration *reference = &guidance->log.reference;
     cebus_plan_clear(&guidance->plan);
-    if (rt->policy->plan(reference, terms, &guidance->plan) &&
+    terms.effort = rt->policy->searches && must_repeat(rt) ? EFFORT : 0;
+    if (rt->policy->plan(reference, &terms, &guidance->plan) &&
         cebus_plan_link(&guidance->plan, reference))
         return true;
     cebus_plan_clear(&guidance->plan);
@@ -153,21 +163,52 @@ static cebus_site_verdict place(cebus_runtime *rt, uint64_t *out_missing)
     return verdict;
 }
 
-/** Plans for less until the values of the plan find places. */
-static bool plan_and_place(cebus_runtime *rt)
+/** Plans for less until the values of the plan find places; terms->budget is what did. */
+static bool plan_and_place(cebus_runtime *rt, cebus_plan_terms *terms)
 {
-    cebus_plan_terms terms = terms_of(rt, true);
-    for (int i = 0; i < TRIES && plan(rt, &terms); i++) {
+    for (int i = 0; i < TRIES && plan(rt, *terms); i++) {
         uint64_t missing = 0;
         cebus_site_verdict verdict = place(rt, &missing);
         if (verdict == CEBUS_SITE_PLACED)
             return true;
-        if (verdict == CEBUS_SITE_NO_HOST_MEMORY || missing == 0 || missing >= terms.budget)
+        if (verdict == CEBUS_SITE_NO_HOST_MEMORY || missing == 0 || missing >= terms->budget)
             break;
-        terms.budget -= missing;
+        terms->budget -= missing;
     }
     clear_placement(rt);
     return false;
+}
+
+/** Has a better plan made while the program goes on. */
+static void start_draft(cebus_runtime *rt, cebus_plan_terms terms)
+{
+    if (!rt->policy->searches || must_repeat(rt) || rt->guidance->plan.count == 0)
+        return;
+    terms.effort = EFFORT;
+    cebus_draft_start(&rt->guidance->draft, rt->policy, &rt->guidance->log.reference, &terms);
+}
+
+/** The plan that is ready takes the place of the first one, if its values find places, too. */
+static void adopt_draft(cebus_runtime *rt)
+{
+    uint64_t missing;
+    cebus_plan better;
+    cebus_guidance *guidance = rt->guidance;
+    cebus_plan_init(&better, &rt->pool);
+    if (!cebus_draft_take(&guidance->draft, &better))
+        return;
+    cebus_plan first = guidance->plan;
+    bool placed = guidance->spots != NULL;
+    guidance->plan = better;
+    if (cebus_plan_link(&guidance->plan, &guidance->log.reference) &&
+        (!placed || place(rt, &missing) == CEBUS_SITE_PLACED)) {
+        cebus_plan_clear(&first);
+        return;
+    }
+    cebus_plan_clear(&guidance->plan);
+    guidance->plan = first;
+    if (placed)
+        (void)place(rt, &missing);
 }
 
 static uint64_t summed_cost(const cebus_iteration *iteration)
@@ -198,11 +239,17 @@ void cebus_planning_renew(cebus_runtime *rt, bool learned)
         guidance->iteration_ns = summed_cost(&guidance->log.reference);
         guidance->moves = 0;
     }
-    if (!learned && !differ(&terms, &guidance->terms) && !(places && move))
+    if (!learned && !differ(&terms, &guidance->terms) && !(places && move)) {
+        adopt_draft(rt);
         return;
+    }
+    cebus_draft_cancel(&guidance->draft);
     guidance->terms = terms;
-    if (!places || !plan_and_place(rt))
-        (void)plan(rt, &terms);
+    cebus_plan_terms placed = terms_of(rt, true);
+    if (places && plan_and_place(rt, &placed))
+        start_draft(rt, placed);
+    else if (plan(rt, terms))
+        start_draft(rt, terms);
 }
 
 void cebus_planning_expect(cebus_guidance *guidance)

@@ -49,6 +49,9 @@ typedef struct cebus_plan_terms {
     uint64_t host;   /**< bytes on the host; 0: nothing can be swapped */
     uint64_t out_rate, in_rate; /**< bytes/s of the link, each above 0 */
     uint64_t effort; /**< steps a planner that searches may take; 0: only its first plan, at once */
+    /** Asked now and then while it searches; false: nobody wants the plan any more. NULL: go on. */
+    bool (*go_on)(void *context);
+    void *context;
 } cebus_plan_terms;
 
 /** What a plan should bring an iteration down to that does not fit the budget. */

@@ -39,6 +39,7 @@ typedef struct cebus_policy {
      * where the terms rule the policy out: `out` is not used, then. NULL: it does not plan.
      */
     bool (*plan)(const cebus_iteration *iteration, const cebus_plan_terms *terms, cebus_plan *out);
+    bool searches; /**< more effort makes better plans */
 } cebus_policy;
 
 extern const cebus_policy cebus_policy_none;

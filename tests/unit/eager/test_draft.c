@@ -1,0 +1,108 @@
+#include <criterion/criterion.h>
+
+#include <sched.h>
+
+#include "eager/draft.h"
+
+static cebus_pool pool;
+static cebus_iteration iteration;
+static cebus_draft draft;
+static cebus_plan plan;
+
+static void setup(void)
+{
+    cebus_pool_init(&pool, NULL);
+    cebus_plan_init(&plan, &pool);
+    cebus_iteration_init(&iteration, &pool);
+    cebus_iteration_value value = {
+        .bytes = 8, .born = 0, .freed = CEBUS_ITERATION_NONE, .moved = CEBUS_ITERATION_NONE};
+    cebus_iteration_call call = {.op = "f", .cost_ns = 5, .n_out = 1};
+    cr_assert(cebus_iteration_add_value(&iteration, &value));
+    cr_assert(cebus_iteration_add_ref(&iteration, 0));
+    cr_assert(cebus_iteration_add_call(&iteration, &call));
+    cr_assert(cebus_iteration_seal(&iteration));
+    cebus_draft_init(&draft);
+}
+
+static void teardown(void)
+{
+    cebus_draft_cancel(&draft);
+    cebus_plan_clear(&plan);
+    cebus_iteration_clear(&iteration);
+    cr_expect_eq(pool.live_objects, 0);
+    cebus_pool_deinit(&pool);
+}
+
+TestSuite(draft, .init = setup, .fini = teardown);
+
+/** As many drops as the effort says. */
+static bool plan_drops(const cebus_iteration *of, const cebus_plan_terms *terms, cebus_plan *out)
+{
+    for (uint64_t i = 0; i < terms->effort; i++) {
+        if (!cebus_plan_add(out, CEBUS_ACTION_DROP, 1, (uint32_t)of->n_values - 1))
+            return false;
+    }
+    return true;
+}
+
+static bool plan_for_ever(const cebus_iteration *of, const cebus_plan_terms *terms, cebus_plan *out)
+{
+    while (terms->go_on(terms->context))
+        sched_yield();
+    return plan_drops(of, terms, out);
+}
+
+static bool plan_nothing(const cebus_iteration *of, const cebus_plan_terms *terms, cebus_plan *out)
+{
+    (void)of;
+    (void)terms;
+    (void)out;
+    return false;
+}
+
+static void start(bool (*how)(const cebus_iteration *, const cebus_plan_terms *, cebus_plan *))
+{
+    static cebus_policy policy;
+    policy = (cebus_policy){.name = "under test", .plan = how};
+    cebus_draft_start(&draft, &policy, &iteration, &(cebus_plan_terms){.effort = 40});
+    cr_assert(draft.started);
+}
+
+static void await(void)
+{
+    while (!atomic_load(&draft.done))
+        sched_yield();
+}
+
+Test(draft, hands_the_plan_over_once)
+{
+    start(plan_drops);
+    await();
+    cr_assert(cebus_draft_take(&draft, &plan));
+    cr_expect_eq(plan.count, 40);
+    cr_expect_eq(plan.actions[39].value, 0);
+    cebus_plan_clear(&plan);
+    cr_expect_not(cebus_draft_take(&draft, &plan));
+}
+
+Test(draft, does_not_wait_for_a_planner_that_goes_on)
+{
+    start(plan_for_ever);
+    for (int i = 0; i < 1000; i++)
+        cr_assert_not(cebus_draft_take(&draft, &plan));
+    start(plan_drops); /* gives the first one up */
+    await();
+    cr_expect(cebus_draft_take(&draft, &plan));
+    start(plan_for_ever);
+    cebus_draft_cancel(&draft);
+    cebus_draft_cancel(&draft);
+    cr_expect_not(cebus_draft_take(&draft, &plan));
+}
+
+Test(draft, without_a_plan_there_is_none)
+{
+    start(plan_nothing);
+    await();
+    cr_expect_not(cebus_draft_take(&draft, &plan));
+    cr_expect_not(draft.started);
+}
