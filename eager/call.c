@@ -480,8 +480,9 @@ static cebus_status run(frame *f)
     draw_random(f, &blocks);
     if (rt->info.late_costs)
         cebus_measure_collect(rt);
+    f->needs = cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in);
     if (rt->guidance != NULL)
-        cebus_guidance_act(rt);
+        cebus_guidance_act(rt, f->call, f->spec->in, f->needs != 0);
     if (rt->debug & CEBUS_DEBUG_CHAOS)
         cebus_debug_chaos(rt);
     for (uint32_t i = 0; i < f->spec->n_in; i++)
@@ -490,7 +491,6 @@ static cebus_status run(frame *f)
     if (status != CEBUS_OK)
         return status;
     f->pinned = true;
-    f->needs = cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in);
     status = create_outputs(f);
     if (status == CEBUS_OK && f->needs != 0 &&
         (f->node = cebus_node_create(rt, f->call, f->spec->in, f->needs)) == NULL)

@@ -46,7 +46,7 @@ static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate)
     }
     if (cebus_swap_in(rt, candidate, "prefetch") == CEBUS_OK) {
         rt->stats.prefetches++;
-        candidate->block->tick = rt->clock_ns + rt->guidance->iteration_ns;
+        candidate->block->tick = rt->clock_ns + rt->guidance->scheme->iteration_ns;
     }
     return true;
 }
@@ -84,14 +84,15 @@ static void replay(cebus_runtime *rt, cebus_call *call)
 
 static size_t index_of(const cebus_guidance *guidance, const cebus_action *action)
 {
-    return (size_t)(action - guidance->plan.actions);
+    return (size_t)(action - guidance->scheme->plan.actions);
 }
 
 /** What an action brings back goes where it was planned to. */
 static void set_spot(cebus_guidance *guidance, const cebus_action *action)
 {
-    if (guidance->spots != NULL)
-        guidance->spots[action->value] = guidance->placement.actions[index_of(guidance, action)];
+    if (guidance->scheme->spots != NULL)
+        guidance->scheme->spots[action->value] =
+            guidance->scheme->placement.actions[index_of(guidance, action)];
 }
 
 /** This replay, and those after it of outputs of the same call: one run makes all of them. */
@@ -102,8 +103,8 @@ static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const ce
     cebus_call *call = candidate->value.producer;
     uint32_t count = 0, at = guidance->log.at;
     const cebus_action *next = action;
-    if (guidance->spots != NULL)
-        guidance->workspace_spot = guidance->placement.scratch[index_of(guidance, action)];
+    if (guidance->scheme->spots != NULL)
+        guidance->workspace_spot = guidance->scheme->placement.scratch[index_of(guidance, action)];
     do {
         set_spot(guidance, next);
         if (!cebus_value_is_present(&candidate->value) && count < CEBUS_MAX_OUTPUTS) {
@@ -146,8 +147,8 @@ void cebus_carry_out_due(cebus_runtime *rt)
         carry_out(rt, guidance, action);
     swap_in_waiting(rt, guidance);
     guidance->workspace_spot =
-        guidance->spots != NULL && guidance->log.at < guidance->placement.n_calls
-            ? guidance->placement.workspaces[guidance->log.at]
+        guidance->scheme->spots != NULL && guidance->log.at < guidance->scheme->placement.n_calls
+            ? guidance->scheme->placement.workspaces[guidance->log.at]
             : CEBUS_ANYWHERE;
 }
 
@@ -157,7 +158,8 @@ void cebus_carry_out_left(cebus_runtime *rt)
     for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
         cebus_candidate *candidate = block->owner;
         if (candidate != NULL && candidate->value.holders == 0 &&
-            cebus_candidate_is_evictable(candidate) && !cebus_value_is_wanted(&candidate->value))
+            cebus_candidate_is_evictable(candidate) && !cebus_guidance_keeps(rt, candidate) &&
+            !cebus_value_is_wanted(&candidate->value))
             block = cebus_candidate_drop(rt, candidate);
     }
 }

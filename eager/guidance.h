@@ -4,8 +4,9 @@
  * itself carries out what is due before each call: values go before room is asked for, and come
  * back before they are read.
  *
- *     iteration_mark   learned: plan             cebus_policy.plan
- *     before a call    what is due               carry_out.h -> ladder, swap, replay_call
+ *     before a call    does a new one begin?     detect.h
+ *                      it is known: plan         cebus_policy.plan
+ *                      what is due               carry_out.h -> ladder, swap, replay_call
  *     after a call     does it still repeat?     lineage/access.h
  *
  * Copies to the host are decoupled from the calls (Capuchin, ASPLOS'20, section 4.4): bytes that
@@ -43,8 +44,10 @@ uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate
 
 /** @name Hooks, called while rt->guidance is not NULL. */
 /** @{ */
-/** A call is about to ask for its inputs and outputs. */
-void cebus_guidance_act(cebus_runtime *rt);
+/** A call is about to ask for its inputs and outputs. `in`: as given to it (NULL: absent);
+ * `in_graph`: a backward will want it. */
+void cebus_guidance_act(cebus_runtime *rt, const cebus_call *call, cebus_tensor *const *in,
+                        bool in_graph);
 /** A request does not fit: gives up one value that may leave; false when none is left. */
 bool cebus_guidance_yield(cebus_runtime *rt);
 /** It ran, and is about to be committed: storages still name what it read. As cebus_record_call().
@@ -60,7 +63,7 @@ void cebus_guidance_release(cebus_runtime *rt, const cebus_candidate *candidate)
 void cebus_guidance_read(cebus_runtime *rt, const cebus_candidate *candidate);
 /** A version dies. */
 void cebus_guidance_forget(cebus_runtime *rt, const cebus_candidate *candidate);
-/** An iteration ended. */
+/** The program says that an iteration ended. */
 void cebus_guidance_mark(cebus_runtime *rt);
 /** @} */
 

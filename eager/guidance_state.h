@@ -5,6 +5,7 @@
 #ifndef CEBUS_EAGER_GUIDANCE_STATE_H
 #define CEBUS_EAGER_GUIDANCE_STATE_H
 
+#include "eager/detect.h"
 #include "eager/draft.h"
 #include "eager/guidance.h"
 #include "evict/guide.h"
@@ -18,20 +19,34 @@ typedef struct cebus_fixtures {
     bool complete;   /**< there was host memory to write them all down */
 } cebus_fixtures;
 
+/** What goes with one of the iterations that the log knows. */
+typedef struct cebus_scheme {
+    cebus_plan plan;
+    cebus_plan_terms terms;    /**< it was made for; no rates: there is none yet */
+    cebus_placement placement; /**< of the plan; empty: none, or the layout does not follow any */
+    cebus_fixtures fixtures;   /**< when such an iteration ended last */
+    uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
+    uint64_t iteration_ns;   /**< its calls together */
+    uint32_t moves;          /**< times in a row that places were chosen anew */
+    bool missed;             /**< some places were taken the last time */
+    bool waits;              /**< for a better plan, while one is made for another */
+    cebus_plan_terms better; /**< that it is to be made for */
+} cebus_scheme;
+
 typedef struct cebus_guidance {
     cebus_access_log log;
-    cebus_plan plan;           /**< for the log's reference */
-    cebus_plan_terms terms;    /**< it was made for */
-    cebus_placement placement; /**< of the plan; empty: none, or the layout does not follow any */
-    cebus_fixtures fixtures;
-    cebus_draft draft; /**< a better plan on its way */
-    cebus_guide guide;
-    uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
-    uint64_t workspace_spot; /**< the same of the run at hand */
-    uint64_t iteration_ns;   /**< the reference's calls together */
-    uint64_t missed;         /**< missed placements until this iteration began */
-    uint32_t moves;          /**< times in a row that places were chosen anew */
-    bool left;               /**< the reference was left: what only the plan kept is still there */
+    cebus_detector detector;
+    cebus_scheme schemes[CEBUS_REFERENCES]; /**< by the log's places */
+    cebus_scheme idle;                      /**< of what is not known: nothing is due */
+    cebus_scheme *scheme;                   /**< of what is followed, or idle */
+    cebus_fixtures fixtures;                /**< as they are now (planning.h: look) */
+    cebus_draft draft;                      /**< a better plan on its way */
+    cebus_scheme *drafted;                  /**< the scheme it is for; NULL: none is on its way */
+    cebus_guide guide;                      /**< of the scheme's plan */
+    uint64_t workspace_spot;                /**< where that of the run at hand is to go */
+    uint64_t below;  /**< what the arena was told about the placement's height */
+    uint64_t missed; /**< missed placements until this iteration began */
+    bool left;       /**< a plan was left: what only it kept is still there */
 } cebus_guidance;
 
 #endif

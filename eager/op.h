@@ -95,6 +95,10 @@ enum {
     CEBUS_OP_RNG = 1 << 0,           /**< draws random numbers: rng_blocks says how many */
     CEBUS_OP_NONREPLAYABLE = 1 << 1, /**< its outputs are kept, never recomputed */
     CEBUS_OP_CUSTOM = 1 << 2,        /**< a user's op: see cebus_call_custom() */
+    CEBUS_OP_NUMBERS = 1 << 3, /**< its attributes beside the outputs' views are numbers that a
+                                    program may change from step to step (rates, factors, bounds,
+                                    counters): calls that differ in them alone are of a kind */
+    CEBUS_OP_UPDATE = 1 << 4,  /**< an optimizer's step: writes a parameter and its state */
 };
 
 struct cebus_op {

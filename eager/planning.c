@@ -15,29 +15,72 @@
 #define MOST_MOVES 4
 /** Nodes the exact packer may visit. */
 #define PACK_STEPS 2000
+/** So many new iterations in a row that did not come again, and new ones are not planned before
+ * they do: a program that never repeats itself shall not pay for plans. */
+#define MOST_UNPROVEN 4
 /** Steps of a planner that searches: about a second for a thousand calls. */
 #define EFFORT 20000
 
-static void clear_placement(cebus_runtime *rt)
+void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
 {
-    cebus_guidance *guidance = rt->guidance;
-    cebus_pool_free_object(&rt->pool, guidance->spots,
-                           guidance->placement.n_values * sizeof *guidance->spots);
-    guidance->spots = NULL;
-    cebus_placement_clear(&guidance->placement);
-    if (rt->arena.layout->planned)
-        cebus_arena_plan_below(&rt->arena, 0);
+    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+        cebus_plan_init(&guidance->schemes[i].plan, &rt->pool);
+        cebus_placement_init(&guidance->schemes[i].placement, &rt->pool);
+    }
+    cebus_plan_init(&guidance->idle.plan, &rt->pool);
+    cebus_placement_init(&guidance->idle.placement, &rt->pool);
+    cebus_draft_init(&guidance->draft);
+    guidance->scheme = &guidance->idle;
+    cebus_guide_start(&guidance->guide, &guidance->idle.plan);
+}
+
+static const cebus_iteration *iteration_of(const cebus_guidance *guidance,
+                                           const cebus_scheme *scheme)
+{
+    return &guidance->log.known.at[scheme - guidance->schemes].iteration;
+}
+
+static void clear_placement(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    cebus_pool_free_object(&rt->pool, scheme->spots,
+                           scheme->placement.n_values * sizeof *scheme->spots);
+    scheme->spots = NULL;
+    cebus_placement_clear(&scheme->placement);
+}
+
+static void clear_fixtures(cebus_runtime *rt, cebus_fixtures *fixtures)
+{
+    cebus_pool_free_object(&rt->pool, fixtures->items,
+                           fixtures->capacity * sizeof *fixtures->items);
+    *fixtures = (cebus_fixtures){0};
+}
+
+static void cancel_draft(cebus_guidance *guidance)
+{
+    cebus_draft_cancel(&guidance->draft);
+    guidance->drafted = NULL;
+}
+
+static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (rt->guidance->drafted == scheme)
+        cancel_draft(rt->guidance);
+    clear_placement(rt, scheme);
+    cebus_plan_clear(&scheme->plan);
+    clear_fixtures(rt, &scheme->fixtures);
+    *scheme = (cebus_scheme){.plan = scheme->plan, .placement = scheme->placement};
 }
 
 void cebus_planning_clear(cebus_runtime *rt)
 {
-    cebus_fixtures *fixtures = &rt->guidance->fixtures;
-    cebus_draft_cancel(&rt->guidance->draft);
-    clear_placement(rt);
-    cebus_plan_clear(&rt->guidance->plan);
-    cebus_pool_free_object(&rt->pool, fixtures->items,
-                           fixtures->capacity * sizeof *fixtures->items);
-    *fixtures = (cebus_fixtures){0};
+    cebus_guidance *guidance = rt->guidance;
+    cancel_draft(guidance);
+    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
+        clear_scheme(rt, &guidance->schemes[i]);
+    clear_fixtures(rt, &guidance->fixtures);
+    guidance->scheme = &guidance->idle;
+    if (rt->arena.layout->planned)
+        cebus_arena_plan_below(&rt->arena, 0);
 }
 
 static void add_fixture(cebus_pool *pool, cebus_fixtures *fixtures, const cebus_block *block)
@@ -66,9 +109,12 @@ static bool is_passing(const cebus_iteration *iteration, uint32_t ordinal)
 
 void cebus_planning_look(cebus_runtime *rt)
 {
-    const cebus_access_log *log = &rt->guidance->log;
-    cebus_fixtures *fixtures = &rt->guidance->fixtures;
-    const cebus_iteration *iteration = log->following ? &log->reference : &log->learning;
+    cebus_guidance *guidance = rt->guidance;
+    const cebus_access_log *log = &guidance->log;
+    cebus_fixtures *fixtures = &guidance->fixtures;
+    const cebus_iteration *iteration = log->following ? log->reference : &log->learning;
+    guidance->scheme->missed = rt->stats.missed_placements > guidance->missed;
+    guidance->missed = rt->stats.missed_placements;
     if (!log->following && !log->recording)
         return;
     fixtures->count = 0;
@@ -86,9 +132,30 @@ void cebus_planning_look(cebus_runtime *rt)
     }
 }
 
+static uint64_t summed_cost(const cebus_iteration *iteration)
+{
+    uint64_t ns = 0;
+    for (size_t k = 0; k < iteration->n_calls; k++)
+        ns += iteration->calls[k].cost_ns;
+    return ns;
+}
+
+void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
+{
+    cebus_guidance *guidance = rt->guidance;
+    cebus_scheme *scheme = &guidance->schemes[place];
+    if (learned) {
+        clear_scheme(rt, scheme);
+        scheme->iteration_ns = summed_cost(iteration_of(guidance, scheme));
+    }
+    cebus_fixtures former = scheme->fixtures;
+    scheme->fixtures = guidance->fixtures;
+    guidance->fixtures = former;
+}
+
 static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
 {
-    uint64_t silent = rt->guidance->fixtures.silent;
+    uint64_t silent = rt->guidance->scheme->fixtures.silent;
     rt->swap.blocked = false;
     cebus_swap_terms swap = cebus_swap_terms_now(rt);
     return (cebus_plan_terms){
@@ -113,16 +180,15 @@ static bool must_repeat(const cebus_runtime *rt)
 }
 
 /** False when there is no plan: the policy has none, or host memory is short. */
-static bool plan(cebus_runtime *rt, cebus_plan_terms terms)
+static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
-    cebus_guidance *guidance = rt->guidance;
-    const cebus_iteration *reference = &guidance->log.reference;
-    cebus_plan_clear(&guidance->plan);
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    cebus_plan_clear(&scheme->plan);
     terms.effort = rt->policy->searches && must_repeat(rt) ? EFFORT : 0;
-    if (rt->policy->plan(reference, &terms, &guidance->plan) &&
-        cebus_plan_link(&guidance->plan, reference))
+    if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
+        cebus_plan_link(&scheme->plan, iteration))
         return true;
-    cebus_plan_clear(&guidance->plan);
+    cebus_plan_clear(&scheme->plan);
     return false;
 }
 
@@ -139,134 +205,152 @@ static uint64_t bytes_from_outside(const cebus_iteration *iteration)
     return bytes;
 }
 
-static cebus_site_verdict place(cebus_runtime *rt, uint64_t *out_missing)
+static cebus_site_verdict place(cebus_runtime *rt, cebus_scheme *scheme, uint64_t *out_missing)
 {
-    cebus_guidance *guidance = rt->guidance;
-    const cebus_iteration *reference = &guidance->log.reference;
-    uint64_t outside = bytes_from_outside(reference);
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    uint64_t outside = bytes_from_outside(iteration);
     cebus_site site = {.capacity = rt->arena.limit > outside ? rt->arena.limit - outside : 0,
                        .alignment = rt->arena.alignment,
-                       .fixtures = guidance->fixtures.items,
-                       .n_fixtures = guidance->fixtures.count,
+                       .fixtures = scheme->fixtures.items,
+                       .n_fixtures = scheme->fixtures.count,
                        .max_steps = PACK_STEPS};
-    clear_placement(rt);
+    clear_placement(rt, scheme);
     cebus_site_verdict verdict =
-        cebus_placement_make(reference, &guidance->plan, &site, &guidance->placement, out_missing);
+        cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, out_missing);
     if (verdict != CEBUS_SITE_PLACED)
         return verdict;
-    guidance->spots = cebus_pool_alloc(&rt->pool, reference->n_values * sizeof *guidance->spots);
-    if (guidance->spots == NULL) {
-        clear_placement(rt);
-        return CEBUS_SITE_NO_HOST_MEMORY;
-    }
-    cebus_arena_plan_below(&rt->arena, guidance->placement.height);
-    return verdict;
+    scheme->spots = cebus_pool_alloc(&rt->pool, iteration->n_values * sizeof *scheme->spots);
+    if (scheme->spots != NULL)
+        return verdict;
+    clear_placement(rt, scheme);
+    return CEBUS_SITE_NO_HOST_MEMORY;
 }
 
 /** Plans for less until the values of the plan find places; terms->budget is what did. */
-static bool plan_and_place(cebus_runtime *rt, cebus_plan_terms *terms)
+static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms *terms)
 {
-    for (int i = 0; i < TRIES && plan(rt, *terms); i++) {
+    for (int i = 0; i < TRIES && plan(rt, scheme, *terms); i++) {
         uint64_t missing = 0;
-        cebus_site_verdict verdict = place(rt, &missing);
+        cebus_site_verdict verdict = place(rt, scheme, &missing);
         if (verdict == CEBUS_SITE_PLACED)
             return true;
         if (verdict == CEBUS_SITE_NO_HOST_MEMORY || missing == 0 || missing >= terms->budget)
             break;
         terms->budget -= missing;
     }
-    clear_placement(rt);
+    clear_placement(rt, scheme);
     return false;
 }
 
-/** Has a better plan made while the program goes on. */
-static void start_draft(cebus_runtime *rt, cebus_plan_terms terms)
+/** Has a better plan made while the program goes on; one at a time. */
+static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
-    if (!rt->policy->searches || must_repeat(rt) || rt->guidance->plan.count == 0)
+    cebus_guidance *guidance = rt->guidance;
+    scheme->waits = rt->policy->searches && !must_repeat(rt) && scheme->plan.count > 0;
+    scheme->better = terms;
+    scheme->better.effort = EFFORT;
+    if (!scheme->waits || guidance->drafted != NULL)
         return;
-    terms.effort = EFFORT;
-    cebus_draft_start(&rt->guidance->draft, rt->policy, &rt->guidance->log.reference, &terms);
+    scheme->waits = false;
+    cebus_draft_start(&guidance->draft, rt->policy, iteration_of(guidance, scheme),
+                      &scheme->better);
+    guidance->drafted = guidance->draft.started ? scheme : NULL;
 }
 
-/** The plan that is ready takes the place of the first one, if its values find places, too. */
-static void adopt_draft(cebus_runtime *rt)
+/** A plan takes the place of the first one, if its values find places, too. */
+static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better)
 {
     uint64_t missing;
-    cebus_plan better;
-    cebus_guidance *guidance = rt->guidance;
-    cebus_plan_init(&better, &rt->pool);
-    if (!cebus_draft_take(&guidance->draft, &better))
-        return;
-    cebus_plan first = guidance->plan;
-    bool placed = guidance->spots != NULL;
-    guidance->plan = better;
-    if (cebus_plan_link(&guidance->plan, &guidance->log.reference) &&
-        (!placed || place(rt, &missing) == CEBUS_SITE_PLACED)) {
+    cebus_plan first = scheme->plan;
+    bool placed = scheme->spots != NULL;
+    scheme->plan = better;
+    if (cebus_plan_link(&scheme->plan, iteration_of(rt->guidance, scheme)) &&
+        (!placed || place(rt, scheme, &missing) == CEBUS_SITE_PLACED)) {
         cebus_plan_clear(&first);
         return;
     }
-    cebus_plan_clear(&guidance->plan);
-    guidance->plan = first;
+    cebus_plan_clear(&scheme->plan);
+    scheme->plan = first;
     if (placed)
-        (void)place(rt, &missing);
+        (void)place(rt, scheme, &missing);
 }
 
-static uint64_t summed_cost(const cebus_iteration *iteration)
+/** A plan that is ready is taken over, and the next one that is waited for begun. */
+static void adopt_draft(cebus_runtime *rt)
 {
-    uint64_t ns = 0;
-    for (size_t k = 0; k < iteration->n_calls; k++)
-        ns += iteration->calls[k].cost_ns;
-    return ns;
+    cebus_plan better;
+    cebus_guidance *guidance = rt->guidance;
+    cebus_scheme *scheme = guidance->drafted;
+    cebus_plan_init(&better, &rt->pool);
+    if (scheme != NULL && iteration_of(guidance, scheme)->n_calls == 0)
+        cancel_draft(guidance); /* forgotten meanwhile */
+    else if (scheme != NULL && cebus_draft_take(&guidance->draft, &better))
+        replace_plan(rt, scheme, better);
+    if (!guidance->draft.started)
+        guidance->drafted = NULL;
+    if (guidance->drafted == NULL && guidance->scheme->waits)
+        start_draft(rt, guidance->scheme, guidance->scheme->better);
 }
 
 /** Some places were taken by what nobody foresaw, or what stays moved. */
-static bool should_move(cebus_runtime *rt)
+static bool should_move(cebus_guidance *guidance)
 {
-    cebus_guidance *guidance = rt->guidance;
-    bool missed = rt->stats.missed_placements > guidance->missed;
-    guidance->missed = rt->stats.missed_placements;
-    guidance->moves = missed ? guidance->moves + 1 : 0;
-    return missed && guidance->moves <= MOST_MOVES;
+    cebus_scheme *scheme = guidance->scheme;
+    bool missed = scheme->missed;
+    if (guidance->log.at > 0)
+        return false;
+    scheme->missed = false;
+    scheme->moves = missed ? scheme->moves + 1 : 0;
+    return missed && scheme->moves <= MOST_MOVES;
 }
 
-void cebus_planning_renew(cebus_runtime *rt, bool learned)
+/** Whether it is worth a plan: what never came again may not come again. */
+static bool is_proven(const cebus_access_log *log)
 {
-    cebus_guidance *guidance = rt->guidance;
-    bool places = rt->arena.layout->planned && guidance->fixtures.complete;
-    bool move = should_move(rt);
+    return log->known.at[log->place].confirmed || log->unproven <= MOST_UNPROVEN;
+}
+
+/** Plans for the scheme if it is new, or what it was made for has changed. */
+static void renew(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    bool places = rt->arena.layout->planned && scheme->fixtures.complete;
+    bool move = should_move(rt->guidance);
     cebus_plan_terms terms = terms_of(rt, false);
-    if (learned) {
-        guidance->iteration_ns = summed_cost(&guidance->log.reference);
-        guidance->moves = 0;
-    }
-    if (!learned && !differ(&terms, &guidance->terms) && !(places && move)) {
-        adopt_draft(rt);
+    if (!differ(&terms, &scheme->terms) && !(places && move))
         return;
-    }
-    cebus_draft_cancel(&guidance->draft);
-    guidance->terms = terms;
+    if (rt->guidance->drafted == scheme)
+        cancel_draft(rt->guidance);
+    scheme->terms = terms;
     cebus_plan_terms placed = terms_of(rt, true);
-    if (places && plan_and_place(rt, &placed))
-        start_draft(rt, placed);
-    else if (plan(rt, terms))
-        start_draft(rt, terms);
+    if (places && plan_and_place(rt, scheme, &placed))
+        start_draft(rt, scheme, placed);
+    else if (plan(rt, scheme, terms))
+        start_draft(rt, scheme, terms);
 }
 
-void cebus_planning_expect(cebus_guidance *guidance)
+void cebus_planning_renew(cebus_runtime *rt)
 {
-    const cebus_placement *placement = &guidance->placement;
+    cebus_guidance *guidance = rt->guidance;
+    cebus_scheme *scheme = guidance->scheme;
+    if (scheme != &guidance->idle && is_proven(&guidance->log))
+        renew(rt, scheme);
+    if (guidance->log.at == 0)
+        adopt_draft(rt);
     guidance->workspace_spot = CEBUS_ANYWHERE;
-    if (guidance->spots != NULL) /* what calls make first is looked up there, not here */
-        memset(guidance->spots, 0xff, placement->n_values * sizeof *guidance->spots);
+    if (scheme->spots != NULL) /* what calls make first is looked up there, not here */
+        memset(scheme->spots, 0xff, scheme->placement.n_values * sizeof *scheme->spots);
+    if (rt->arena.layout->planned && guidance->below != scheme->placement.height)
+        cebus_arena_plan_below(&rt->arena, scheme->placement.height);
+    guidance->below = scheme->placement.height;
 }
 
 uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
                                     const cebus_candidate *output)
 {
     const cebus_guidance *guidance = rt->guidance;
-    if (guidance == NULL || guidance->spots == NULL || !guidance->log.following)
+    if (guidance == NULL || guidance->scheme->spots == NULL || !guidance->log.following)
         return CEBUS_ANYWHERE;
-    const cebus_iteration *reference = &guidance->log.reference;
+    const cebus_iteration *reference = guidance->log.reference;
     if (guidance->log.at >= reference->n_calls)
         return CEBUS_ANYWHERE;
     const cebus_iteration_call *call = &reference->calls[guidance->log.at];
@@ -274,7 +358,7 @@ uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
         return CEBUS_ANYWHERE;
     uint32_t ordinal = reference->refs[call->refs + call->n_in + j];
     return reference->values[ordinal].bytes == output->value.bytes
-               ? guidance->placement.values[ordinal]
+               ? guidance->scheme->placement.values[ordinal]
                : CEBUS_ANYWHERE;
 }
 
@@ -290,12 +374,12 @@ uint64_t cebus_guidance_workspace_spot(cebus_runtime *rt)
 uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     const cebus_guidance *guidance = rt->guidance;
-    if (guidance == NULL || guidance->spots == NULL || !guidance->log.following)
+    if (guidance == NULL || guidance->scheme->spots == NULL || !guidance->log.following)
         return CEBUS_ANYWHERE;
     uint32_t ordinal = cebus_access_ordinal(&guidance->log, &candidate->value);
-    if (ordinal >= guidance->placement.n_values)
+    if (ordinal >= guidance->scheme->placement.n_values)
         return CEBUS_ANYWHERE;
-    uint64_t spot = guidance->spots[ordinal];
-    guidance->spots[ordinal] = CEBUS_ANYWHERE;
+    uint64_t spot = guidance->scheme->spots[ordinal];
+    guidance->scheme->spots[ordinal] = CEBUS_ANYWHERE;
     return spot;
 }

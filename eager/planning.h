@@ -7,15 +7,19 @@
 
 #include "eager/guidance_state.h"
 
+/** Nothing is planned yet. */
+void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance);
+
 /** At the end of an iteration, before the log forgets its names: what will stay where it is. */
 void cebus_planning_look(cebus_runtime *rt);
+/** What was looked at belongs to the iteration at this place of the log. `learned`: it is new
+ * there; all that went with what was there before is forgotten. */
+void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned);
 
-/** Plans for the reference if it is new, or what the plan was made for has changed; chooses places
- * anew if too many were taken. */
-void cebus_planning_renew(cebus_runtime *rt, bool learned);
-
-/** At the start of an iteration: values have their first places before them. */
-void cebus_planning_expect(cebus_guidance *guidance);
+/** The program has begun to follow guidance->scheme: plans for it if there is no plan yet, or what
+ * the plan was made for has changed; chooses places anew if too many were taken. Values have their
+ * first places before them. */
+void cebus_planning_renew(cebus_runtime *rt);
 
 /** No plan, no places. */
 void cebus_planning_clear(cebus_runtime *rt);

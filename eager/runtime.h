@@ -118,6 +118,8 @@ struct cebus_runtime {
     uint64_t seed, rng_offset;
     uint64_t serial;                    /**< versions made so far */
     uint64_t node_sequence, node_epoch; /**< graph nodes made; backward visits */
+    uint64_t nodes;                     /**< graph nodes alive */
+    uint64_t backwards;                 /**< backwards that gave leaves their gradients */
     cebus_cost_model cost_model;
     uint32_t debug;
     uint64_t chaos;  /**< state of the chaos mode's generator */

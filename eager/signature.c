@@ -46,3 +46,54 @@ uint64_t cebus_launch_signature(const cebus_launch *launch)
     hash = mix_bytes(hash, launch->attrs, launch->attr_bytes);
     return hash != 0 ? hash : 1;
 }
+
+/** Two chains that do not wait for each other: half the time of one. */
+typedef struct lanes {
+    uint64_t a, b;
+} lanes;
+
+static inline void feed(lanes *hash, uint64_t a, uint64_t b)
+{
+    hash->a = (hash->a ^ a) * UINT64_C(0x9e3779b97f4a7c15);
+    hash->b = (hash->b ^ b) * UINT64_C(0xd6e8feb86659fd93);
+    hash->a ^= hash->a >> 32;
+    hash->b ^= hash->b >> 32;
+}
+
+static inline void feed_view(lanes *hash, const cebus_view *view)
+{
+    feed(hash, (uint64_t)view->dtype << 32 | (uint32_t)view->ndim, (uint64_t)view->offset);
+    for (int d = 0; d < view->ndim; d++)
+        feed(hash, (uint64_t)view->shape[d], (uint64_t)view->strides[d]);
+}
+
+/** The rest of the last two words counts as zeros. */
+static void feed_bytes(lanes *hash, const void *bytes, size_t count)
+{
+    const char *at = bytes;
+    for (size_t left = count; left > 0;) {
+        uint64_t words[2] = {0, 0};
+        size_t part = left < sizeof words ? left : sizeof words;
+        memcpy(words, at, part);
+        feed(hash, words[0], words[1]);
+        at += part;
+        left -= part;
+    }
+}
+
+uint64_t cebus_call_signature(const cebus_call *call, bool in_graph)
+{
+    const cebus_op *op = call->op;
+    const cebus_view *views = cebus_call_views(call);
+    uint32_t n_views = call->n_in;
+    lanes hash = {(uint64_t)call->n_in << 32 | call->n_out, in_graph};
+    feed_bytes(&hash, op->name, strlen(op->name));
+    if (op->flags & CEBUS_OP_NUMBERS)
+        n_views += call->n_out;
+    else
+        feed_bytes(&hash, cebus_call_attrs(call), cebus_call_attr_bytes(call));
+    for (uint32_t i = 0; i < n_views; i++)
+        feed_view(&hash, &views[i]);
+    uint64_t signature = mix(hash.a, hash.b);
+    return signature != 0 ? signature : 1;
+}

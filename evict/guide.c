@@ -54,6 +54,13 @@ const cebus_action *cebus_guide_next(cebus_guide *guide, uint32_t calls)
     return action;
 }
 
+void cebus_guide_join(cebus_guide *guide, const cebus_plan *plan, uint32_t calls)
+{
+    cebus_guide_start(guide, plan);
+    while (calls > 0 && cebus_guide_next(guide, calls - 1) != NULL)
+        continue;
+}
+
 const cebus_action *cebus_guide_waiting(cebus_guide *guide, cebus_action_kind kind)
 {
     size_t *at = &guide->waiting[kind];

@@ -32,6 +32,10 @@ void cebus_guide_deinit(cebus_guide *guide);
  * know what comes next. O(values). */
 void cebus_guide_start(cebus_guide *guide, const cebus_plan *plan);
 
+/** The same in the middle of one, `calls` calls of which were made under another plan: what would
+ * have gone may go, what would have come may come, whenever there is an occasion. O(actions). */
+void cebus_guide_join(cebus_guide *guide, const cebus_plan *plan, uint32_t calls);
+
 /** The next action due after `calls` calls, NULL when none is left. O(1). */
 const cebus_action *cebus_guide_next(cebus_guide *guide, uint32_t calls);
 /** The same without taking it. */

@@ -2,45 +2,69 @@
 
 #include <string.h>
 
-/** Iterations in a row that must leave a confirmed reference before it is replaced. */
-#define STRIKES 2
+/** Where nothing is known. */
+static const cebus_iteration nothing;
+
+static bool is_known(const cebus_access_log *log, uint32_t place)
+{
+    return place != CEBUS_REFERENCE_NONE && log->known.at[place].iteration.n_calls > 0;
+}
+
+/** What came after the last whole iteration before; else that again; else what was used last. */
+static uint32_t predict(const cebus_access_log *log)
+{
+    const cebus_reference *all = log->known.at;
+    uint32_t best = log->last;
+    if (is_known(log, log->last) && is_known(log, all[log->last].next))
+        return all[log->last].next;
+    for (uint32_t i = 0; !is_known(log, log->last) && i < CEBUS_REFERENCES; i++) {
+        if (is_known(log, i) && (!is_known(log, best) || all[i].used > all[best].used))
+            best = i;
+    }
+    return is_known(log, best) ? best : CEBUS_REFERENCE_NONE;
+}
+
+/** An iteration begins. */
+static void begin(cebus_access_log *log)
+{
+    log->place = predict(log);
+    log->following = log->place != CEBUS_REFERENCE_NONE;
+    log->recording = !log->following;
+    log->reference = log->following ? &log->known.at[log->place].iteration : &nothing;
+    log->before = log->named;
+    log->at = 0;
+    log->prefix = 0;
+    if (log->live != NULL)
+        memset(log->live, 0, log->n_live * sizeof *log->live);
+}
 
 void cebus_access_init(cebus_access_log *log, cebus_pool *pool, uint64_t named)
 {
-    *log = (cebus_access_log){.pool = pool, .named = named, .before = named, .recording = true};
-    cebus_iteration_init(&log->reference, pool);
+    *log = (cebus_access_log){.pool = pool, .named = named, .last = CEBUS_REFERENCE_NONE};
+    cebus_reference_init(&log->known, pool);
     cebus_iteration_init(&log->learning, pool);
+    begin(log);
 }
 
 static void free_live(cebus_access_log *log)
 {
-    cebus_pool_free_object(log->pool, log->live, log->reference.n_values * sizeof *log->live);
+    cebus_pool_free_object(log->pool, log->live, log->n_live * sizeof *log->live);
     log->live = NULL;
+    log->n_live = 0;
 }
 
 void cebus_access_deinit(cebus_access_log *log)
 {
     free_live(log);
-    cebus_iteration_clear(&log->reference);
+    cebus_reference_deinit(&log->known);
     cebus_iteration_clear(&log->learning);
-}
-
-uint32_t cebus_access_ordinal(const cebus_access_log *log, const cebus_value *value)
-{
-    return value->name > log->before ? (uint32_t)(value->name - log->before - 1)
-                                     : CEBUS_ITERATION_NONE;
-}
-
-/** Names count from 1 in each iteration: the next one to be given. */
-static uint32_t next_ordinal(const cebus_access_log *log)
-{
-    return (uint32_t)(log->named - log->before);
+    log->reference = &nothing;
 }
 
 static void drop_bearer(cebus_access_log *log, const cebus_value *value)
 {
     uint32_t ordinal = cebus_access_ordinal(log, value);
-    if (log->live != NULL && ordinal < log->reference.n_values && log->live[ordinal] == value)
+    if (ordinal < log->n_live && log->live[ordinal] == value)
         log->live[ordinal] = NULL;
 }
 
@@ -49,7 +73,7 @@ static void give_name(cebus_access_log *log, cebus_value *value)
     drop_bearer(log, value);
     value->name = ++log->named;
     uint32_t ordinal = cebus_access_ordinal(log, value);
-    if (log->following && ordinal < log->reference.n_values)
+    if (log->following && ordinal < log->n_live)
         log->live[ordinal] = value;
 }
 
@@ -62,41 +86,96 @@ static uint32_t name_input(cebus_access_log *log, cebus_value *value)
     return cebus_access_ordinal(log, value);
 }
 
+uint32_t cebus_access_born(const cebus_access_log *log, const cebus_value *value)
+{
+    const cebus_iteration *now = log->following ? log->reference : &log->learning;
+    uint32_t ordinal = cebus_access_ordinal(log, value);
+    return ordinal < now->n_values ? now->values[ordinal].born : CEBUS_ITERATION_NONE;
+}
+
 static bool is_kept(const cebus_access *access, uint32_t j)
 {
     return (access->kept >> j) & 1;
 }
 
-static bool same_op(const char *a, const char *b)
+static bool is_alike(const cebus_iteration_call *call, const cebus_access *access)
 {
-    return a == b || strcmp(a, b) == 0;
+    return call->signature == access->signature && call->n_in == access->n_in &&
+           call->n_out == access->n_out &&
+           (call->op == access->op || strcmp(call->op, access->op) == 0);
 }
 
-/** Whether the call is the reference's next. Inputs that are new get their names. */
-static bool agrees(cebus_access_log *log, const cebus_access *access)
+/** Whether the call may be the record's next, by what is known before it is made. */
+static bool may_agree(const cebus_access_log *log, const cebus_iteration *record,
+                      const cebus_access *access)
 {
-    const cebus_iteration *reference = &log->reference;
-    if (log->at >= reference->n_calls)
+    if (log->at >= record->n_calls || !is_alike(&record->calls[log->at], access))
         return false;
-    const cebus_iteration_call *call = &reference->calls[log->at];
-    const uint32_t *refs = &reference->refs[call->refs];
-    if (call->n_in != access->n_in || call->n_out != access->n_out ||
-        !same_op(call->op, access->op))
-        return false;
+    const uint32_t *refs = &record->refs[record->calls[log->at].refs];
+    uint32_t fresh = cebus_access_next_ordinal(log);
     for (uint32_t i = 0; i < access->n_in; i++) {
-        uint32_t ordinal = name_input(log, access->in[i]);
-        if (ordinal != refs[i] || (ordinal != CEBUS_ITERATION_NONE &&
-                                   access->in[i]->bytes != reference->values[ordinal].bytes))
+        const cebus_value *value = access->in[i];
+        uint32_t ordinal = value != NULL ? cebus_access_ordinal(log, value) : CEBUS_ITERATION_NONE;
+        bool is_new = value != NULL && ordinal == CEBUS_ITERATION_NONE;
+        if (is_new ? refs[i] < fresh || refs[i] == CEBUS_ITERATION_NONE : refs[i] != ordinal)
             return false;
-    }
-    uint32_t fresh = next_ordinal(log);
-    for (uint32_t j = 0; j < access->n_out; j++) {
-        uint32_t ordinal = is_kept(access, j) ? cebus_access_ordinal(log, access->out[j]) : fresh++;
-        if (ordinal != refs[call->n_in + j] ||
-            access->out[j]->bytes != reference->values[ordinal].bytes)
+        if (value != NULL && value->bytes != record->values[refs[i]].bytes)
             return false;
     }
     return true;
+}
+
+/** Whether the call is the record's next. Inputs that are new get their names. */
+static bool agrees(cebus_access_log *log, const cebus_iteration *record, const cebus_access *access)
+{
+    if (log->at >= record->n_calls || !is_alike(&record->calls[log->at], access))
+        return false;
+    const uint32_t *refs = &record->refs[record->calls[log->at].refs];
+    for (uint32_t i = 0; i < access->n_in; i++) {
+        uint32_t ordinal = name_input(log, access->in[i]);
+        if (ordinal != refs[i] || (ordinal != CEBUS_ITERATION_NONE &&
+                                   access->in[i]->bytes != record->values[ordinal].bytes))
+            return false;
+    }
+    uint32_t fresh = cebus_access_next_ordinal(log);
+    for (uint32_t j = 0; j < access->n_out; j++) {
+        uint32_t ordinal = is_kept(access, j) ? cebus_access_ordinal(log, access->out[j]) : fresh++;
+        if (ordinal != refs[access->n_in + j] ||
+            access->out[j]->bytes != record->values[ordinal].bytes)
+            return false;
+    }
+    return true;
+}
+
+/** Whether the record begins with the first n calls of the reference. */
+static bool begins_alike(const cebus_access_log *log, const cebus_iteration *record, uint32_t n)
+{
+    return record->n_calls >= n &&
+           (n == 0 || record->calls[n - 1].prefix == log->reference->calls[n - 1].prefix);
+}
+
+/** The record, of those that began as the reference did, that goes on with the call: of several the
+ * one that was used last. NONE: none does. Inputs that are new get their names if it was made. */
+static uint32_t find_branch(cebus_access_log *log, const cebus_access *access, bool made)
+{
+    uint32_t best = CEBUS_REFERENCE_NONE;
+    const cebus_reference *all = log->known.at;
+    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+        const cebus_iteration *record = &all[i].iteration;
+        if (i == log->place || record->n_calls <= log->at ||
+            (best != CEBUS_REFERENCE_NONE && all[i].used < all[best].used))
+            continue;
+        if (begins_alike(log, record, log->at) && may_agree(log, record, access) &&
+            (!made || agrees(log, record, access)))
+            best = i;
+    }
+    return best;
+}
+
+static void follow(cebus_access_log *log, uint32_t place)
+{
+    log->place = place;
+    log->reference = &log->known.at[place].iteration;
 }
 
 static void stop_recording(cebus_access_log *log)
@@ -109,9 +188,75 @@ static void stop_recording(cebus_access_log *log)
 static void diverge(cebus_access_log *log)
 {
     log->following = false;
-    log->recording = cebus_iteration_copy(&log->reference, log->at, &log->learning);
+    log->prefix = log->at > 0 ? log->reference->calls[log->at - 1].prefix : 0;
+    log->recording = cebus_iteration_copy(log->reference, log->at, &log->learning);
     if (!log->recording)
         cebus_iteration_clear(&log->learning);
+}
+
+/** The reference does not go on with this call: another one does, or none. */
+static void leave(cebus_access_log *log, const cebus_access *access, bool made)
+{
+    uint32_t branch = find_branch(log, access, made);
+    if (branch == CEBUS_REFERENCE_NONE) {
+        diverge(log);
+        return;
+    }
+    follow(log, branch);
+}
+
+void cebus_access_expect(cebus_access_log *log, const cebus_access *access)
+{
+    if (log->following && !may_agree(log, log->reference, access))
+        leave(log, access, false);
+}
+
+static bool reads_nothing_made(const cebus_access_log *log, const cebus_access *access)
+{
+    for (uint32_t i = 0; i < access->n_in; i++) {
+        if (access->in[i] != NULL && cebus_access_born(log, access->in[i]) != CEBUS_ITERATION_NONE)
+            return false;
+    }
+    return log->following || log->recording;
+}
+
+/** Whether the record begins with a call like this. */
+static bool may_begin(const cebus_iteration *record, const cebus_access *access)
+{
+    if (record->n_calls == 0 || !is_alike(&record->calls[0], access))
+        return false;
+    const uint32_t *refs = &record->refs[record->calls[0].refs];
+    for (uint32_t i = 0; i < access->n_in; i++) {
+        const cebus_value *value = access->in[i];
+        if ((value == NULL) != (refs[i] == CEBUS_ITERATION_NONE) ||
+            (value != NULL && value->bytes != record->values[refs[i]].bytes))
+            return false;
+    }
+    return true;
+}
+
+bool cebus_access_begins(cebus_access_log *log, const cebus_access *access)
+{
+    if (log->at == 0 || !reads_nothing_made(log, access))
+        return false;
+    if (log->following && (may_agree(log, log->reference, access) ||
+                           find_branch(log, access, false) != CEBUS_REFERENCE_NONE))
+        return false;
+    if (log->following && may_begin(log->reference, access))
+        return true;
+    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+        const cebus_reference *reference = &log->known.at[i];
+        const cebus_iteration *record = &reference->iteration;
+        if (record->n_calls == 0 || reference->writes)
+            continue;
+        if (!log->following && reference->confirmed && may_begin(record, access))
+            return true;
+        if (log->following && record->n_calls == log->at && begins_alike(log, record, log->at)) {
+            follow(log, i);
+            return true;
+        }
+    }
+    return false;
 }
 
 /** Adds what is not yet in the record, then the reference to it. */
@@ -167,21 +312,55 @@ static bool record_outputs(cebus_access_log *log, const cebus_access *access)
     return ok;
 }
 
+/** A multiply and a shift a word: good enough to tell iterations apart. */
+static uint64_t fold(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 32);
+}
+
+static uint64_t fold_name(uint64_t hash, const char *name)
+{
+    while (*name != '\0')
+        hash = fold(hash, (unsigned char)*name++);
+    return fold(hash, 0);
+}
+
+/** The prefix with the call just recorded. */
+static uint64_t extend_prefix(const cebus_access_log *log, const cebus_access *access)
+{
+    uint32_t n_refs = access->n_in + access->n_out;
+    const cebus_iteration *learning = &log->learning;
+    const uint32_t *refs = &learning->refs[learning->n_refs - n_refs];
+    uint64_t hash = fold_name(fold(log->prefix, access->signature), access->op);
+    hash = fold(hash, (uint64_t)access->n_in << 32 | access->n_out);
+    for (uint32_t i = 0; i < n_refs; i++) {
+        hash = fold(hash, refs[i]);
+        if (refs[i] != CEBUS_ITERATION_NONE)
+            hash = fold(hash, learning->values[refs[i]].bytes);
+    }
+    return hash;
+}
+
 static bool record(cebus_access_log *log, const cebus_access *access)
 {
+    if (!record_inputs(log, access) || !record_outputs(log, access))
+        return false;
+    log->prefix = extend_prefix(log, access);
     cebus_iteration_call call = {.op = access->op,
                                  .cost_ns = access->cost_ns,
                                  .workspace = access->workspace,
+                                 .signature = access->signature,
+                                 .prefix = log->prefix,
                                  .n_in = (uint16_t)access->n_in,
                                  .n_out = (uint16_t)access->n_out};
-    return record_inputs(log, access) && record_outputs(log, access) &&
-           cebus_iteration_add_call(&log->learning, &call);
+    return cebus_iteration_add_call(&log->learning, &call);
 }
 
 void cebus_access_call(cebus_access_log *log, const cebus_access *access)
 {
-    if (log->following && !agrees(log, access))
-        diverge(log);
+    if (log->following && !agrees(log, log->reference, access))
+        leave(log, access, true);
     if (log->following) {
         for (uint32_t j = 0; j < access->n_out; j++) {
             if (!is_kept(access, j))
@@ -213,40 +392,53 @@ void cebus_access_forget(cebus_access_log *log, const cebus_value *value)
     drop_bearer(log, value);
 }
 
-/** What was recorded becomes the reference. */
-static bool adopt(cebus_access_log *log)
+/** Every ordinal of every record has its bearer. */
+static bool make_live(cebus_access_log *log, size_t n_values)
 {
-    cebus_iteration *learning = &log->learning;
-    if (!cebus_iteration_seal(learning))
-        return false;
-    cebus_value **live = cebus_pool_alloc(log->pool, learning->n_values * sizeof *live);
+    if (n_values <= log->n_live)
+        return true;
+    cebus_value **live = cebus_pool_alloc(log->pool, n_values * sizeof *live);
     if (live == NULL)
         return false;
     free_live(log);
-    cebus_iteration_clear(&log->reference);
-    log->reference = *learning;
     log->live = live;
-    cebus_iteration_init(learning, log->pool);
-    log->confirmed = false;
-    log->strikes = 0;
+    log->n_live = n_values;
     return true;
 }
 
-bool cebus_access_mark(cebus_access_log *log)
+/** What was recorded becomes a reference; its place, or NONE. */
+static uint32_t adopt(cebus_access_log *log, cebus_ending ending)
 {
-    bool learned = false;
-    if (log->following && log->at == log->reference.n_calls && log->at > 0) {
-        log->confirmed = true;
-        log->strikes = 0;
-    }
-    if (log->recording && log->at > 0)
-        learned = (!log->confirmed || ++log->strikes >= STRIKES) && adopt(log);
+    cebus_iteration *learning = &log->learning;
+    if (!cebus_iteration_seal(learning) || !make_live(log, learning->n_values))
+        return CEBUS_REFERENCE_NONE;
+    log->unproven++;
+    return cebus_reference_admit(&log->known, learning, ending == CEBUS_ENDING_WRITES);
+}
+
+/** What was followed was the whole iteration: its place, or NONE. */
+static uint32_t confirm(cebus_access_log *log)
+{
+    if (!cebus_access_is_whole(log))
+        return CEBUS_REFERENCE_NONE;
+    log->unproven = 0;
+    log->known.at[log->place].confirmed = true;
+    cebus_reference_touch(&log->known, log->place);
+    return log->place;
+}
+
+bool cebus_access_end(cebus_access_log *log, cebus_ending ending)
+{
+    uint32_t ended = confirm(log);
+    bool learns = log->recording && log->at > 0 && ending != CEBUS_ENDING_BROKEN;
+    if (learns)
+        ended = adopt(log, ending);
     cebus_iteration_clear(&log->learning);
-    log->before = log->named;
-    log->at = 0;
-    log->following = log->reference.n_calls > 0;
-    log->recording = !log->following;
-    if (log->live != NULL)
-        memset(log->live, 0, log->reference.n_values * sizeof *log->live);
-    return learned;
+    if (ended != CEBUS_REFERENCE_NONE) {
+        if (log->last != CEBUS_REFERENCE_NONE)
+            log->known.at[log->last].next = ended;
+        log->last = ended;
+    }
+    begin(log);
+    return learns && ended != CEBUS_REFERENCE_NONE;
 }

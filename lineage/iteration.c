@@ -23,6 +23,14 @@ void cebus_iteration_clear(cebus_iteration *iteration)
     cebus_iteration_init(iteration, pool);
 }
 
+size_t cebus_iteration_bytes(const cebus_iteration *iteration)
+{
+    return iteration->calls_capacity * sizeof *iteration->calls +
+           iteration->values_capacity * sizeof *iteration->values +
+           iteration->refs_capacity * sizeof *iteration->refs +
+           iteration->n_uses * sizeof *iteration->uses;
+}
+
 bool cebus_iteration_add_value(cebus_iteration *iteration, const cebus_iteration_value *value)
 {
     void *values = iteration->values;

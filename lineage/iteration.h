@@ -41,6 +41,8 @@ typedef struct cebus_iteration_value {
 typedef struct cebus_iteration_call {
     const char *op; /**< borrowed: must outlive the record */
     uint64_t cost_ns, workspace;
+    uint64_t signature; /**< of what it is, not of what it reads (access.h); 0: it has none */
+    uint64_t prefix;    /**< hash of this call and all before it: signatures and ordinals */
     uint32_t refs;     /**< of its inputs, then its outputs, in cebus_iteration.refs */
     uint32_t n_values; /**< values named once it was made */
     uint16_t n_in, n_out;
@@ -73,6 +75,9 @@ bool cebus_iteration_copy(const cebus_iteration *from, size_t n_calls, cebus_ite
 /** Collects the uses. O(refs). */
 bool cebus_iteration_seal(cebus_iteration *iteration);
 /** @} */
+
+/** Host bytes that it holds. */
+size_t cebus_iteration_bytes(const cebus_iteration *iteration);
 
 /** Use number i of a value of a sealed record: a call. */
 static inline uint32_t cebus_iteration_use(const cebus_iteration *iteration, uint32_t ordinal,

@@ -401,6 +401,7 @@ static void replace_grad(cebus_runtime *rt, cebus_tensor *leaf)
 static void settle(engine *e, bool success)
 {
     cebus_runtime *rt = e->rt;
+    rt->backwards += success && e->leaves.count > 0;
     for (size_t i = 0; i < e->leaves.count; i++) {
         cebus_tensor *leaf = e->leaves.items[i];
         if (success)

@@ -62,6 +62,7 @@ cebus_node *cebus_node_create_bare(cebus_runtime *rt, cebus_call *call)
     node->call = call;
     node->bytes = bytes;
     node->sequence = ++rt->node_sequence;
+    rt->nodes++;
     node->edges = (cebus_graph_edge *)(node + 1);
     node->saved = (cebus_saved *)(node->edges + call->n_in);
     cebus_call_retain(call);
@@ -170,6 +171,7 @@ void cebus_node_release(cebus_runtime *rt, cebus_node *node)
         drop_node(gone->slices, &dead);
         cebus_call_release(&rt->lineage, gone->call);
         cebus_pool_free_object(&rt->pool, gone, gone->bytes);
+        rt->nodes--;
     }
     cebus_storage_reap(rt);
 }

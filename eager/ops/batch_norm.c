@@ -113,6 +113,7 @@ const cebus_op cebus_op_batch_norm_backward = {
 
 static const cebus_op op_running = {
     .name = "batch_norm_running",
+    .flags = CEBUS_OP_NUMBERS,
     .mutates = 1U << 0 | 1U << 1,
     .infer = infer_running,
 };

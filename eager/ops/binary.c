@@ -186,8 +186,10 @@ DEFINE_PAIR(maximum, infer_any, cebus_both_saves)
 DEFINE_PAIR(minimum, infer_any, cebus_both_saves)
 
 #define DEFINE_SCALAR(name_, infer_)                                                               \
-    static const cebus_op op_##name_ = {                                                           \
-        .name = #name_, .infer = infer_, .gradient = cebus_##name_##_gradient};                    \
+    static const cebus_op op_##name_ = {.name = #name_,                                            \
+                                        .flags = CEBUS_OP_NUMBERS,                                 \
+                                        .infer = infer_,                                           \
+                                        .gradient = cebus_##name_##_gradient};                     \
     cebus_status cebus_##name_(cebus_runtime *rt, cebus_tensor *x, double value,                   \
                                cebus_tensor **out)                                                 \
     {                                                                                              \
@@ -200,8 +202,8 @@ DEFINE_SCALAR(rsub_scalar, infer_number_scalar)
 
 #define DEFINE_COMPARISON(name_, operator)                                                         \
     static const cebus_op op_##name_ = {.name = #name_, .infer = infer_comparison};                \
-    static const cebus_op op_##name_##_scalar = {.name = #name_ "_scalar",                         \
-                                                 .infer = infer_comparison_scalar};                \
+    static const cebus_op op_##name_##_scalar = {                                                  \
+        .name = #name_ "_scalar", .flags = CEBUS_OP_NUMBERS, .infer = infer_comparison_scalar};    \
     cebus_status cebus_##name_(cebus_runtime *rt, cebus_tensor *a, cebus_tensor *b,                \
                                cebus_tensor **out)                                                 \
     {                                                                                              \
@@ -216,6 +218,7 @@ CEBUS_COMPARISON_LIST(DEFINE_COMPARISON)
 
 static const cebus_op op_pow_scalar = {
     .name = "pow_scalar",
+    .flags = CEBUS_OP_NUMBERS,
     .infer = infer_number_scalar,
     .saves = cebus_pow_scalar_saves,
     .gradient = cebus_pow_scalar_gradient,
@@ -253,6 +256,7 @@ cebus_status cebus_where(cebus_runtime *rt, cebus_tensor *condition, cebus_tenso
 
 static const cebus_op op_mask_scale = {
     .name = "mask_scale",
+    .flags = CEBUS_OP_NUMBERS,
     .infer = infer_mask_scale,
     .saves = cebus_mask_scale_saves,
     .gradient = cebus_mask_scale_gradient,
@@ -277,5 +281,5 @@ const cebus_op cebus_op_pow_base_backward = {.name = "pow_base_backward", .infer
 const cebus_op cebus_op_pow_exponent_backward = {.name = "pow_exponent_backward",
                                                  .infer = infer_backward};
 const cebus_op cebus_op_larger_share = {.name = "larger_share", .infer = infer_backward};
-const cebus_op cebus_op_pow_scalar_backward = {.name = "pow_scalar_backward",
-                                               .infer = infer_backward};
+const cebus_op cebus_op_pow_scalar_backward = {
+    .name = "pow_scalar_backward", .flags = CEBUS_OP_NUMBERS, .infer = infer_backward};

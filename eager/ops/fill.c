@@ -14,8 +14,9 @@ static cebus_status fill_infer(cebus_infer *io)
     return CEBUS_OK;
 }
 
-static const cebus_op op_full = {.name = "full", .infer = fill_infer};
-static const cebus_op op_arange = {.name = "arange", .infer = fill_infer};
+static const cebus_op op_full = {.name = "full", .flags = CEBUS_OP_NUMBERS, .infer = fill_infer};
+static const cebus_op op_arange = {
+    .name = "arange", .flags = CEBUS_OP_NUMBERS, .infer = fill_infer};
 
 /* --- checks -------------------------------------------------------------------------------- */
 

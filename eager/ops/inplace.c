@@ -62,8 +62,11 @@ static cebus_status infer_fill(cebus_infer *io)
 
 /* --- ops ----------------------------------------------------------------------------------- */
 
-static const cebus_op op_add = {
-    .name = "add_", .mutates = 1, .infer = infer_number, .gradient = cebus_add_inplace_gradient};
+static const cebus_op op_add = {.name = "add_",
+                                .flags = CEBUS_OP_NUMBERS,
+                                .mutates = 1,
+                                .infer = infer_number,
+                                .gradient = cebus_add_inplace_gradient};
 static const cebus_op op_mul = {.name = "mul_",
                                 .mutates = 1,
                                 .infer = infer_any,
@@ -74,20 +77,28 @@ static const cebus_op op_div = {.name = "div_",
                                 .infer = infer_float,
                                 .saves = cebus_div_saves,
                                 .gradient = cebus_div_gradient};
-static const cebus_op op_lerp = {
-    .name = "lerp_", .mutates = 1, .infer = infer_float, .gradient = cebus_lerp_inplace_gradient};
+static const cebus_op op_lerp = {.name = "lerp_",
+                                 .flags = CEBUS_OP_NUMBERS,
+                                 .mutates = 1,
+                                 .infer = infer_float,
+                                 .gradient = cebus_lerp_inplace_gradient};
 static const cebus_op op_copy = {
     .name = "copy_", .mutates = 1, .infer = infer_copy, .gradient = cebus_copy_inplace_gradient};
 static const cebus_op op_add_scalar = {.name = "add_scalar_",
+                                       .flags = CEBUS_OP_NUMBERS,
                                        .mutates = 1,
                                        .infer = infer_number,
                                        .gradient = cebus_add_scalar_gradient};
 static const cebus_op op_mul_scalar = {.name = "mul_scalar_",
+                                       .flags = CEBUS_OP_NUMBERS,
                                        .mutates = 1,
                                        .infer = infer_number,
                                        .gradient = cebus_mul_scalar_gradient};
-static const cebus_op op_fill = {
-    .name = "fill_", .mutates = 1, .infer = infer_fill, .gradient = cebus_fill_inplace_gradient};
+static const cebus_op op_fill = {.name = "fill_",
+                                 .flags = CEBUS_OP_NUMBERS,
+                                 .mutates = 1,
+                                 .infer = infer_fill,
+                                 .gradient = cebus_fill_inplace_gradient};
 
 /* --- entries ------------------------------------------------------------------------------- */
 

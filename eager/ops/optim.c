@@ -54,6 +54,7 @@ static cebus_status infer_scale(cebus_infer *io)
 /* (param, grad) */
 static const cebus_op op_sgd_step = {
     .name = "sgd_step",
+    .flags = CEBUS_OP_NUMBERS | CEBUS_OP_UPDATE,
     .mutates = 1U << 0,
     .infer = infer_step,
 };
@@ -61,6 +62,7 @@ static const cebus_op op_sgd_step = {
 /* (param, grad, momentum) */
 static const cebus_op op_sgd_momentum_step = {
     .name = "sgd_momentum_step",
+    .flags = CEBUS_OP_NUMBERS | CEBUS_OP_UPDATE,
     .mutates = 1U << 0 | 1U << 2,
     .infer = infer_step,
 };
@@ -68,6 +70,7 @@ static const cebus_op op_sgd_momentum_step = {
 /* (param, grad, exp_avg, exp_avg_sq) */
 static const cebus_op op_adam_step = {
     .name = "adam_step",
+    .flags = CEBUS_OP_NUMBERS | CEBUS_OP_UPDATE,
     .mutates = 1U << 0 | 1U << 2 | 1U << 3,
     .infer = infer_step,
 };
@@ -80,6 +83,7 @@ static const cebus_op op_sum_squares = {
 
 static const cebus_op op_scale_grad = {
     .name = "scale_grad",
+    .flags = CEBUS_OP_NUMBERS,
     .mutates = 1U << 0,
     .infer = infer_scale,
 };

@@ -24,12 +24,16 @@ static uint64_t real_blocks(const cebus_launch *launch)
     return (uint64_t)((cebus_view_numel(out) + per_block - 1) / per_block);
 }
 
-static const cebus_op op_randn = {
-    .name = "randn", .flags = CEBUS_OP_RNG, .infer = random_infer, .rng_blocks = real_blocks};
-static const cebus_op op_uniform = {
-    .name = "uniform", .flags = CEBUS_OP_RNG, .infer = random_infer, .rng_blocks = real_blocks};
+static const cebus_op op_randn = {.name = "randn",
+                                  .flags = CEBUS_OP_RNG | CEBUS_OP_NUMBERS,
+                                  .infer = random_infer,
+                                  .rng_blocks = real_blocks};
+static const cebus_op op_uniform = {.name = "uniform",
+                                    .flags = CEBUS_OP_RNG | CEBUS_OP_NUMBERS,
+                                    .infer = random_infer,
+                                    .rng_blocks = real_blocks};
 static const cebus_op op_bernoulli = {
-    .name = "bernoulli", .flags = CEBUS_OP_RNG, .infer = random_infer};
+    .name = "bernoulli", .flags = CEBUS_OP_RNG | CEBUS_OP_NUMBERS, .infer = random_infer};
 
 static cebus_status run_random(cebus_runtime *rt, const cebus_op *op,
                                const cebus_random_attrs *attrs, cebus_tensor **out)

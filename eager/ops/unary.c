@@ -82,10 +82,11 @@ cebus_status cebus_sign(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
 
 static const cebus_unary_op op_clamp = {
     .op = {.name = "clamp",
+           .flags = CEBUS_OP_NUMBERS,
            .infer = infer_number,
            .saves = cebus_unary_saves_in,
            .gradient = cebus_unary_gradient},
-    .backward = {.name = "clamp_backward", .infer = infer_backward},
+    .backward = {.name = "clamp_backward", .flags = CEBUS_OP_NUMBERS, .infer = infer_backward},
     .attr_bytes = sizeof(cebus_clamp_attrs),
 };
 

@@ -1,6 +1,7 @@
 /**
  * Training loops whose iterations repeat, nearly repeat and do not: what policies that plan ahead
- * must tell apart. A small network of convolutions; a mark after each iteration. By name:
+ * must tell apart. A small network of convolutions; a mark after each iteration, or, where
+ * "+unmarked" follows the name, no mark at all. By name:
  *
  *   steady       the same in every iteration
  *   evaluate     each third iteration is a forward without gradients
@@ -14,6 +15,8 @@
  *   mapped       a map's address is handed out until the backward is through
  *   carried      a state goes on from iteration to iteration, and old losses are kept
  *   switched     the policy changes, also in the middle of an iteration
+ *   turns        training and evaluation, five iterations of each in turns
+ *   lengths      accumulate with 1 to 4 micro-batches, in random order, of two sizes
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +49,9 @@ typedef struct loop {
 
 static bool is(const loop *l, const char *name)
 {
-    return strcmp(l->name, name) == 0;
+    size_t length = strlen(name);
+    return strncmp(l->name, name, length) == 0 &&
+           (l->name[length] == '\0' || l->name[length] == '+');
 }
 
 /** Remembers the first failure, and every tensor that was made. */
@@ -166,6 +171,8 @@ static cebus_tensor *start(loop *l, size_t i)
 {
     const int64_t sides[3] = {8, 6, 10};
     int64_t side = is(l, "buckets") ? sides[draw(l, i, 3)] : 8;
+    if (is(l, "lengths"))
+        side = sides[draw(l, i + 100, 2)];
     cebus_tensor *x = NULL, *sum = NULL;
     hold(l,
          cebus_uniform(l->rt, (cebus_uniform_range){-1, 1}, CEBUS_F32, 4,
@@ -200,7 +207,7 @@ static cebus_tensor *forward(loop *l, size_t i)
 
 static bool evaluates(const loop *l, size_t i)
 {
-    return is(l, "evaluate") && i % 3 == 2;
+    return (is(l, "evaluate") && i % 3 == 2) || (is(l, "turns") && (i / 5) % 2 == 1);
 }
 
 static void let_go(loop *l)
@@ -245,6 +252,8 @@ static void run_batch(loop *l, size_t i)
 
 static size_t batches(const loop *l, size_t i)
 {
+    if (is(l, "lengths"))
+        return 1 + draw(l, i, 4);
     return is(l, "accumulate") ? (i < 5 ? 2 : 3) : 1;
 }
 
@@ -269,7 +278,8 @@ static cebus_status step(void *self, size_t i, cebus_record *record)
     replace(&l->loss, NULL);
     replace(&l->map, NULL);
     cebus_status status = updates ? cebus_optimizer_zero_grad(l->optimizer) : CEBUS_OK;
-    return status == CEBUS_OK ? cebus_iteration_mark(l->rt) : status;
+    bool marks = strstr(l->name, "+unmarked") == NULL;
+    return status == CEBUS_OK && marks ? cebus_iteration_mark(l->rt) : status;
 }
 
 static cebus_status finish(void *self, cebus_record *record)

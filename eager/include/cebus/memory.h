@@ -57,6 +57,14 @@ typedef struct cebus_memory_stats {
     uint64_t planned_replays;    /**< of recomputes: a plan had them run before they were needed */
     uint64_t planned_placements; /**< values that went where a plan had a place for them */
     uint64_t missed_placements;  /**< values whose place was taken: they went elsewhere */
+    /** @name Under a policy that plans: what its plans are for. */
+    /** @{ */
+    uint64_t iterations_found; /**< told apart by what they do, or by marks */
+    uint64_t
+        iterations_repeated;   /**< of these: one that was known, from its first call to its last */
+    uint64_t iterations_known; /**< remembered now: each of another kind, each has its plan */
+    uint64_t iteration_signature; /**< of the one that is followed now; 0: none */
+    /** @} */
 } cebus_memory_stats;
 
 /** To be filled. */

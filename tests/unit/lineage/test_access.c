@@ -1,6 +1,7 @@
 #include "lineage/access.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -105,7 +106,7 @@ Test(access, numbers_values_in_the_order_of_their_naming)
     cr_expect_eq(cebus_access_ordinal(&log_, w), 0);
     cr_expect_eq(cebus_access_ordinal(&log_, c), 4);
     cr_expect_eq(cebus_access_ordinal(&log_, value(1)), CEBUS_ITERATION_NONE);
-    cr_assert(cebus_access_mark(&log_));
+    cr_assert(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     cr_expect_eq(cebus_access_ordinal(&log_, w), CEBUS_ITERATION_NONE, "a new iteration");
 }
 
@@ -113,8 +114,8 @@ Test(access, records_what_calls_do)
 {
     cebus_value *w = value(64), *c = step(w, "h");
     cebus_access_release(&log_, c);
-    cr_assert(cebus_access_mark(&log_));
-    const cebus_iteration *reference = &log_.reference;
+    cr_assert(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
+    const cebus_iteration *reference = log_.reference;
     cr_assert_eq(reference->n_calls, 3);
     cr_expect_str_eq(reference->calls[1].op, "g");
     cr_expect_eq(reference->refs[reference->calls[1].refs + 1], CEBUS_ITERATION_NONE);
@@ -129,14 +130,14 @@ Test(access, follows_an_iteration_that_repeats_itself)
 {
     cebus_value *w = value(64);
     step(w, "h");
-    cr_assert(cebus_access_mark(&log_));
+    cr_assert(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     cebus_value *c = step(w, "h");
     cr_expect(log_.following);
     cr_expect_eq(cebus_access_bearer(&log_, 0), w);
     cr_expect_eq(cebus_access_bearer(&log_, 4), c);
     cebus_access_forget(&log_, c);
     cr_expect_null(cebus_access_bearer(&log_, 4));
-    cr_expect_not(cebus_access_mark(&log_), "nothing new was learned");
+    cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES), "nothing new was learned");
     cr_expect_null(cebus_access_bearer(&log_, 0));
 }
 
@@ -144,10 +145,10 @@ static void expect_divergence(cebus_value *(*other)(cebus_value *w))
 {
     cebus_value *w = value(64);
     step(w, "h");
-    cr_assert(cebus_access_mark(&log_));
+    cr_assert(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     other(w);
     cr_expect_not(log_.following);
-    cr_expect(cebus_access_mark(&log_), "what came instead was recorded");
+    cr_expect(cebus_access_end(&log_, CEBUS_ENDING_WRITES), "what came instead was recorded");
     other(w);
     cr_expect(log_.following);
 }
@@ -200,32 +201,184 @@ Test(access, an_iteration_that_stops_early_changes_nothing)
 {
     cebus_value *w = value(64);
     step(w, "h");
-    cr_assert(cebus_access_mark(&log_));
+    cr_assert(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     call("f", w, value(8), 16);
-    cr_expect_not(cebus_access_mark(&log_));
-    cr_expect_not(cebus_access_mark(&log_), "nor does an empty one");
+    cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
+    cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES), "nor does an empty one");
     step(w, "h");
     cr_expect(log_.following);
 }
 
-Test(access, one_stray_iteration_does_not_make_a_confirmed_record_forgotten)
+static void end(void)
+{
+    cebus_access_end(&log_, CEBUS_ENDING_WRITES);
+}
+
+Test(access, a_stray_iteration_is_remembered_beside_the_usual_one)
 {
     cebus_value *w = value(64);
     for (int i = 0; i < 2; i++) {
         step(w, "h");
-        cebus_access_mark(&log_);
+        end();
     }
     step(w, "i");
-    cr_expect_not(cebus_access_mark(&log_));
+    cr_expect(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     step(w, "h");
     cr_expect(log_.following);
-    cebus_access_mark(&log_);
-    for (int i = 0; i < 2; i++) {
-        step(w, "i");
-        cr_expect_eq(cebus_access_mark(&log_), i == 1);
-    }
+    cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     step(w, "i");
     cr_expect(log_.following);
+    cr_expect_eq(log_.known.count, 2);
+}
+
+Test(access, goes_on_in_a_record_that_began_alike_and_keeps_all_numbers)
+{
+    cebus_value *w = value(64);
+    step(w, "h");
+    end();
+    step(w, "i");
+    end();
+    step(w, "i");
+    end();
+    cebus_value *a = call("f", w, value(8), 16);
+    const cebus_iteration *first = log_.reference;
+    cebus_value *b = call("g", a, NULL, 32);
+    cr_expect_eq(log_.reference, first);
+    call("h", b, a, 8);
+    cr_assert(log_.following);
+    cr_expect_neq(log_.reference, first, "it changed to the other one");
+    cr_expect_eq(cebus_access_bearer(&log_, 0), w);
+    cr_expect_eq(cebus_access_bearer(&log_, 2), a);
+    cr_expect_eq(cebus_access_bearer(&log_, 3), b);
+}
+
+Test(access, expects_what_came_next_the_last_time)
+{
+    static const char *const order[] = {"h", "i", "j"};
+    cebus_value *w = value(64);
+    for (int i = 0; i < 6; i++) {
+        step(w, order[i % 3]);
+        end();
+    }
+    for (int i = 0; i < 6; i++) {
+        cr_expect_str_eq(log_.reference->calls[2].op, order[i % 3]);
+        step(w, order[i % 3]);
+        end();
+    }
+}
+
+static cebus_access announced(const char *op, cebus_value **in, uint32_t n_in)
+{
+    static const bool persistent[2] = {false, false};
+    return (cebus_access){.op = op, .in = in, .n_in = n_in, .n_out = 1, .persistent = persistent};
+}
+
+Test(access, what_is_announced_leaves_the_record_before_it_is_made)
+{
+    cebus_value *w = value(64);
+    step(w, "h");
+    end();
+    cebus_value *in[2] = {w, value(8)};
+    uint64_t named = log_.named;
+    cebus_access fits = announced("f", in, 2), strays = announced("e", in, 2);
+    cebus_access_expect(&log_, &fits);
+    cr_expect(log_.following);
+    cebus_access_expect(&log_, &strays);
+    cr_expect_not(log_.following);
+    cr_expect(log_.recording);
+    cr_expect_eq(log_.named, named, "nothing is named before it is made");
+}
+
+Test(access, another_signature_is_another_call)
+{
+    cebus_value *in[2] = {value(64), value(8)}, *out = value(16);
+    for (uint64_t i = 0; i < 4; i++) {
+        cebus_access access = announced("f", in, 2);
+        access.signature = 1 + i % 2;
+        access.out = &out;
+        cebus_access_expect(&log_, &access);
+        cr_expect_eq(log_.following, i > 1);
+        cebus_access_call(&log_, &access);
+        end();
+    }
+    cr_expect_eq(log_.known.count, 2);
+}
+
+/** Of the calls of step(), so many, then the first again. */
+static bool begins_after(cebus_value *w, int calls, const char *last)
+{
+    cebus_value *a = NULL, *b = NULL, *in[2] = {w, value(8)};
+    if (calls > 0)
+        a = call("f", w, value(8), 16);
+    if (calls > 1)
+        b = call("g", a, NULL, 32);
+    if (calls > 2)
+        call(last, b, a, 8);
+    cebus_access access = announced("f", in, 2);
+    return cebus_access_begins(&log_, &access);
+}
+
+Test(access, what_began_without_writes_begins_again)
+{
+    cebus_value *w = value(64);
+    step(w, "h");
+    cebus_access_end(&log_, CEBUS_ENDING_REPEATS);
+    cr_expect_not(begins_after(w, 0, "h"), "it has only begun");
+    for (int calls = 1; calls <= 3; calls++) {
+        cr_expect(begins_after(w, calls, "h"), "after %d", calls);
+        cebus_access_end(&log_, CEBUS_ENDING_BEGINS);
+    }
+    cr_expect(log_.known.at[log_.place].confirmed);
+    step(w, "i");
+    cr_expect(begins_after(w, 0, "h"), "after another one");
+}
+
+Test(access, what_reads_a_value_of_the_iteration_does_not_begin_one)
+{
+    cebus_value *w = value(64);
+    step(w, "h");
+    cebus_access_end(&log_, CEBUS_ENDING_REPEATS);
+    cebus_value *c = step(w, "h");
+    cebus_value *in[2] = {w, c};
+    c->bytes = 8;
+    cebus_access access = announced("f", in, 2);
+    cr_expect_not(cebus_access_begins(&log_, &access));
+    in[1] = value(8);
+    cr_expect(cebus_access_begins(&log_, &access));
+}
+
+Test(access, what_is_known_to_go_on_does_not_begin)
+{
+    cebus_value *w = value(64);
+    step(w, "h");
+    cebus_access_end(&log_, CEBUS_ENDING_REPEATS);
+    step(w, "h");
+    step(w, "i");
+    end();
+    cr_expect_eq(log_.known.count, 2);
+    cr_expect_not(begins_after(w, 3, "h"), "it may be the second");
+}
+
+Test(access, of_many_iterations_those_that_came_again_are_remembered)
+{
+    static char ops[3 * CEBUS_REFERENCES][8];
+    cebus_value *w = value(64);
+    for (int i = 0; i < 2; i++) {
+        step(w, "h");
+        end();
+    }
+    for (int i = 0; i < 2 * CEBUS_REFERENCES; i++) {
+        count = 1;
+        snprintf(ops[i], sizeof ops[i], "op%d", i);
+        step(w, ops[i]);
+        cr_expect(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
+        cr_expect_leq(log_.known.count, CEBUS_REFERENCES);
+    }
+    cr_expect_eq(log_.unproven, 2 * CEBUS_REFERENCES);
+    step(w, "h");
+    cr_expect(log_.following);
+    end();
+    cr_expect_eq(log_.unproven, 0);
 }
 
 Test(access, what_is_written_in_place_is_a_new_value_unless_it_is_a_leaf)
@@ -238,10 +391,10 @@ Test(access, what_is_written_in_place_is_a_new_value_unless_it_is_a_leaf)
         call_in_place("sgd", w, true);
         cr_expect_eq(cebus_access_ordinal(&log_, w), 0);
         cr_expect_eq(log_.following, i == 1);
-        cebus_access_mark(&log_);
+        cebus_access_end(&log_, CEBUS_ENDING_WRITES);
     }
-    cr_expect_eq(log_.reference.values[1].moved, 1);
-    cr_expect_eq(log_.reference.values[0].n_uses, 2);
+    cr_expect_eq(log_.reference->values[1].moved, 1);
+    cr_expect_eq(log_.reference->values[0].n_uses, 2);
 }
 
 Test(access, names_go_on_from_an_earlier_log)
@@ -259,16 +412,16 @@ Test(access, without_host_memory_nothing_is_learned_and_nothing_breaks)
     cebus_value *w = value(64);
     host_fails = true;
     step(w, "h");
-    cr_expect_not(cebus_access_mark(&log_));
+    cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     step(w, "h");
     cr_expect_not(log_.following);
     host_fails = false;
-    cr_expect_not(cebus_access_mark(&log_), "recording had stopped");
+    cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES), "recording had stopped");
     step(w, "h");
-    cr_expect(cebus_access_mark(&log_));
+    cr_expect(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     host_fails = true;
     step(w, "i");
-    cr_expect_not(cebus_access_mark(&log_));
+    cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     host_fails = false;
     step(w, "h");
     cr_expect(log_.following, "the old record stands");
