@@ -47,6 +47,7 @@ static const struct published {
      27161264,
      {.width = 32, .depth = ALL, .classes = 1000, .auxiliary = true}},
     {"InceptionV4", "inceptionv4", 42.7, 42679816, {.width = 32, .depth = ALL, .classes = 1000}},
+    {"NASNet-A (6 @ 4032)", "nasnet", 88.75, 88753150, {.width = 168, .depth = 6, .classes = 1000}},
     {"U-Net", "unet-bn", 13.4, 13391361, {.width = 64, .depth = 4, .classes = 1}},
     {"BERT-base",
      "bert",
@@ -162,6 +163,27 @@ static long resident_kib(void)
     return usage.ru_maxrss;
 }
 
+/** SwapAdvisor, table 1: what training needs, GB; of the recurrent networks the table holds more
+ * than lives at once (tests/bench/README.md). */
+static const struct need {
+    const char *preset;
+    double gb;
+} needs[] = {
+    {"swap-wresnet152", 180},
+    {"swap-inception4", 71},
+    {"swap-nasnet25", 193},
+};
+
+static void expect_need(cebus_test *t, const char *preset, uint64_t peak)
+{
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        double ratio = (double)peak * 1e-9 / needs[i].gb;
+        if (strcmp(needs[i].preset, preset) == 0 && fabs(ratio - 1) > 0.15)
+            cebus_test_fail(t, __FILE__, __LINE__, "%s needs %.2f times what was published", preset,
+                            ratio);
+    }
+}
+
 /** Two steps at the paper's size on a simulated machine with memory for all of it. */
 static void train_preset(cebus_test *t, const cebus_model_preset *preset)
 {
@@ -182,6 +204,7 @@ static void train_preset(cebus_test *t, const cebus_model_preset *preset)
         uint64_t held = 3 * sizeof(float) * (uint64_t)size; /* values, gradients, momentum */
         EXPECT(t, count_elements(model) == size);
         EXPECT(t, cebus_max_memory_allocated(rt) > held);
+        expect_need(t, preset->name, cebus_max_memory_allocated(rt));
         printf("# %s: %.1f million parameters, peak %.2f GiB\n", preset->name, (double)size * 1e-6,
                (double)cebus_max_memory_allocated(rt) / (double)(1 << 30));
     }

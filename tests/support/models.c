@@ -13,6 +13,7 @@ static const cebus_model_kind *const kinds[] = {
     &cebus_model_densenet121, &cebus_model_inceptionv3, &cebus_model_inceptionv4,
     &cebus_model_unet_bn,     &cebus_model_bert,        &cebus_model_bilstm,
     &cebus_model_lstm_cells,  &cebus_model_treelstm,    &cebus_model_gan,
+    &cebus_model_nasnet,      &cebus_model_rnn,         &cebus_model_brnn,
 };
 
 enum {

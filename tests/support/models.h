@@ -20,6 +20,8 @@
  *   bilstm        lstm in both directions over features
  *   lstm-cells    lstm step by step, its inputs not multiplied at once
  *   treelstm      a TreeLSTM over complete trees, in batches
+ *   nasnet        NASNet-A, images
+ *   rnn, brnn     LSTM cells in single ops, one direction and two; SGD with momentum
  *   gan           two networks against each other, the second one unrolled; two optimizers
  *
  * A model makes its own data: batch number n is a pure function of (seed, n). All that changes

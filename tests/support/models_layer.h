@@ -38,7 +38,7 @@ extern const cebus_model_kind cebus_model_mlp, cebus_model_cnn, cebus_model_gpt,
     cebus_model_resnet50, cebus_model_resnet152, cebus_model_wresnet152, cebus_model_resnet_cifar,
     cebus_model_densenet121, cebus_model_inceptionv3, cebus_model_inceptionv4, cebus_model_unet_bn,
     cebus_model_bert, cebus_model_bilstm, cebus_model_lstm_cells, cebus_model_treelstm,
-    cebus_model_gan;
+    cebus_model_gan, cebus_model_nasnet, cebus_model_rnn, cebus_model_brnn;
 
 /** Tensors, as many as come. */
 typedef struct cebus_model_tensors {

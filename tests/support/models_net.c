@@ -39,10 +39,11 @@ static cebus_net_image convolve(cebus_model *model, cebus_net_image image, cebus
                                 bool with_bias)
 {
     const int64_t high = or_one(filter.kernel[0]), wide = or_one(filter.kernel[1]);
-    const int64_t shape[] = {filter.channels, image.channels, high, wide};
+    const int64_t groups = or_one(filter.groups), in = image.channels / groups;
+    const int64_t shape[] = {filter.channels, in, high, wide};
     const int64_t stride = or_one(filter.stride);
-    const double scale = sqrt(6.0 / (double)(image.channels * high * wide));
-    cebus_conv_options options = {.stride = {stride, stride}};
+    const double scale = sqrt(6.0 / (double)(in * high * wide));
+    cebus_conv_options options = {.stride = {stride, stride}, .groups = groups};
     cebus_tensor *weight = cebus_net_parameter(model, scale, 0, 4, shape), *bias = NULL;
     cebus_net_image out = {NULL, filter.channels};
     if (with_bias)

@@ -22,7 +22,8 @@ typedef struct cebus_net_filter {
     int64_t channels;  /**< of the result */
     int64_t kernel[2]; /**< {H, W} */
     int64_t stride;
-    bool valid; /**< no padding */
+    int64_t groups; /**< of channels that do not mix */
+    bool valid;     /**< no padding */
 } cebus_net_filter;
 
 /** A new parameter while building (then NULL is answered), else the next one; borrowed. Uniform in

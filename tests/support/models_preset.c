@@ -11,7 +11,10 @@
  *   dtr       Kirisame et al., ICLR 2021, Titan V 12 GB: the settings of the published prototype.
  *             Its LSTM has 256 steps of 512 samples; its TreeLSTM's depth of 9 is 10 levels here,
  *             1023 nodes for each of 640 trees
- *   swap      SwapAdvisor: Huang, Jin and Li, ASPLOS 2020, V100 16 GB
+ *   swap      SwapAdvisor: Huang, Jin and Li, ASPLOS 2020, V100 16 GB: batches, units and layers as
+ *             in its table 1. How much wider its Inception and its NASNet (of 25 cells, as the
+ *             7 @ 1920) are and how far its networks are unrolled is not told: so much, and so far,
+ *             that memory and ops come close to the table (tests/bench/README.md)
  *   gpt2      Radford et al. 2019, table 2, the smallest
  */
 enum {
@@ -20,6 +23,8 @@ enum {
 
 #define IMAGES(side, samples, first)                                                               \
     .length = (side), .batch = (samples), .width = (first), .depth = ALL, .classes = 1000
+
+#define NASNET(samples) .length = 299, .batch = (samples), .width = 640, .depth = 7, .classes = 1000
 
 static const cebus_model_preset presets[] = {
     {"capuchin-vgg16", "vgg16", "VGG16, batch 228", {IMAGES(224, 228, 64)}},
@@ -81,6 +86,24 @@ static const cebus_model_preset presets[] = {
      "unrolled GAN, batch 512, width 2048, 60 steps",
      {.batch = 512, .width = 2048, .depth = 60, .input = 4096}},
     {"swap-wresnet152", "wresnet152", "WResNet-152-10, batch 64", {IMAGES(224, 64, 640)}},
+    {"swap-inception4",
+     "inceptionv4",
+     "Inception-4 (6 times wider), batch 64",
+     {IMAGES(299, 64, 192)}},
+    {"swap-inception4-16",
+     "inceptionv4",
+     "Inception-4 (6 times wider), batch 16",
+     {IMAGES(299, 16, 192)}},
+    {"swap-nasnet25", "nasnet", "NASNet-25 (8 times wider), batch 64", {NASNET(64)}},
+    {"swap-nasnet25-16", "nasnet", "NASNet-25 (8 times wider), batch 16", {NASNET(16)}},
+    {"swap-rnn8",
+     "rnn",
+     "RNN-8-8K, batch 256, 28 steps",
+     {.batch = 256, .width = 8192, .depth = 8, .length = 28, .classes = 10}},
+    {"swap-brnn4",
+     "brnn",
+     "BRNN-4-8K, batch 128, 28 steps",
+     {.batch = 128, .width = 8192, .depth = 4, .length = 28, .classes = 10}},
     {"gpt2-small",
      "gpt",
      "GPT-2 small, batch 4, length 1024",
