@@ -1,0 +1,59 @@
+"""cebus: tensors under a hard memory budget, with PyTorch's names.
+
+    import cebus
+
+    cebus.set_budget("2GiB")
+    x = cebus.randn(64, 1024, requires_grad=True)
+    (x @ x.T).relu().sum().backward()
+    print(x.grad.shape, cebus.memory_allocated())
+
+What does not fit is given up and rebuilt, bit for bit, before it is read. See README.md.
+"""
+from math import e, inf, nan, pi  # noqa: F401
+
+from . import _core, autograd, memory, methods, missing, printing, serialization
+from ._core import (  # noqa: F401
+    DtypeError, Error, Event, HostMemoryError, InvalidArgumentError, OutOfMemoryError,
+    OutOfRangeError, Runtime, ShapeError, Size, Tensor, UnsupportedError, arange, as_tensor,
+    bfloat16, cat, configure, device, devices, dtype, empty, exports, features, float16, float32,
+    float64, from_dlpack, from_numpy, full, get_default_dtype, int32, int64, is_grad_enabled,
+    layouts, machines, manual_seed, ones, policies, promote_types, randn, result_type, runtime,
+    set_default_device, set_default_dtype, stack, tensor, uint8, where, zeros)
+from ._core import bool_ as bool  # noqa: A004, F401
+from .grad_mode import (  # noqa: F401
+    enable_grad, inference_mode, no_grad, set_grad_enabled)
+from .memory import *  # noqa: F401, F403
+from .printing import set_printoptions  # noqa: F401
+from .serialization import load, save  # noqa: F401
+
+__version__ = _core.version()
+
+_core.install(printer=printing.printer, missing=missing.of_tensor,
+              pickler=serialization.reduce_tensor)
+globals().update(methods.attach())
+autograd.attach()
+
+float, double, half = float32, float64, float16  # noqa: A001
+long, int, uint = int64, int32, uint8  # noqa: A001
+contiguous_format, channels_last, preserve_format = "contiguous", "channels_last", "preserve"
+strided = "strided"
+
+
+def is_tensor(x):
+    """Whether x is a tensor."""
+    return isinstance(x, Tensor)
+
+
+def typename(x):
+    return x.type() if isinstance(x, Tensor) else type(x).__name__
+
+
+def numel(x):
+    return x.numel()
+
+
+def __dir__():
+    return sorted(set(globals()))
+
+
+__getattr__ = missing.of_module("cebus", __dir__)

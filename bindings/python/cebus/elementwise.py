@@ -1,0 +1,230 @@
+"""Functions of each element that the C library leaves to composition."""
+import math
+
+from . import _core
+from ._core import Tensor, floor, trunc, where
+
+METHODS = (
+    "ceil round frac log2 log10 log1p expm1 exp2 tan sinh cosh isnan isinf isfinite isneginf "
+    "isposinf nan_to_num clamp_min clamp_max clip lerp addcmul addcdiv fmod remainder "
+    "floor_divide true_divide divide multiply subtract negative absolute hypot xlogy "
+    "logical_and logical_or logical_not logical_xor masked_fill not_equal greater less "
+    "greater_equal less_equal logit softplus sgn").split()
+
+
+def ceil(x):
+    """The smallest whole number that is not below x."""
+    return -floor(-x)
+
+
+def round(x, *, decimals=0):  # noqa: A001 (PyTorch's name)
+    """The nearest whole number, halves to even."""
+    if not x.is_floating_point():
+        return x
+    scale = 10.0 ** decimals
+    scaled = x if decimals == 0 else x * scale
+    low = floor(scaled)
+    up = (scaled - low > 0.5) | ((scaled - low == 0.5) & (low - 2 * floor(low / 2) == 1))
+    whole = low + up.to(low.dtype)
+    return whole if decimals == 0 else whole / scale
+
+
+def frac(x):
+    """What stands behind the point."""
+    return x - trunc(x)
+
+
+def log2(x):
+    return x.log() * (1 / math.log(2))
+
+
+def log10(x):
+    return x.log() * (1 / math.log(10))
+
+
+def log1p(x):
+    """log(1 + x), also for tiny x: there log(u) x / (u - 1), u = 1 + x, loses no digits."""
+    u = 1 + x
+    d = (u - 1).detach()
+    exact = u.log() * (x / where(d == 0, 1.0, d))
+    return where(d == 0, x, where(isinf(u), u.log(), exact))
+
+
+def expm1(x):
+    """e^x - 1, by 2 tanh(x / 2) / (1 - tanh(x / 2)) near zero."""
+    t = (x * 0.5).tanh()
+    return where(x.abs() < 1, 2 * t / (1 - t), x.exp() - 1)
+
+
+def exp2(x):
+    return (x * math.log(2)).exp()
+
+
+def tan(x):
+    return x.sin() / x.cos()
+
+
+def sinh(x):
+    return (expm1(x) - expm1(-x)) * 0.5
+
+
+def cosh(x):
+    return (x.exp() + (-x).exp()) * 0.5
+
+
+def isnan(x):
+    return x != x
+
+
+def isinf(x):
+    return x.detach().abs() == math.inf if x.is_floating_point() else _core.zeros(
+        x.shape, dtype=_core.bool_, device=x.device)
+
+
+def isfinite(x):
+    return x.detach().abs() < math.inf if x.is_floating_point() else _core.ones(
+        x.shape, dtype=_core.bool_, device=x.device)
+
+
+def isposinf(x):
+    return x.detach() == math.inf
+
+
+def isneginf(x):
+    return x.detach() == -math.inf
+
+
+LARGEST = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308,
+           "float16": 65504.0, "bfloat16": 3.3895313892515355e38}
+
+
+def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
+    """NaN and the infinities replaced by numbers."""
+    largest = LARGEST[x.dtype.name]
+    x = where(isnan(x), float(nan), x)
+    x = where(isposinf(x), float(largest if posinf is None else posinf), x)
+    return where(isneginf(x), float(-largest if neginf is None else neginf), x)
+
+
+def clamp_min(x, min):  # noqa: A002
+    return x.clamp(min=min)
+
+
+def clamp_max(x, max):  # noqa: A002
+    return x.clamp(max=max)
+
+
+def clip(x, min=None, max=None):  # noqa: A002
+    return x.clamp(min, max)
+
+
+def lerp(x, end, weight):
+    """x + weight (end - x)"""
+    return x + weight * (end - x)
+
+
+def addcmul(x, a, b, *, value=1):
+    """x + value a b"""
+    return x + value * a * b
+
+
+def addcdiv(x, a, b, *, value=1):
+    """x + value a / b"""
+    return x + value * (a / b)
+
+
+def remainder(x, other):
+    """What is left of a division rounded down: of the sign of the divisor."""
+    return x % other
+
+
+def fmod(x, other):
+    """What is left of a division rounded towards zero: of the sign of x."""
+    return x - x.div(other, rounding_mode="trunc") * other
+
+
+def floor_divide(x, other):
+    return x // other
+
+
+def true_divide(x, other):
+    return x / other
+
+
+def divide(x, other, *, rounding_mode=None):
+    return x.div(other, rounding_mode=rounding_mode)
+
+
+def multiply(x, other):
+    return x * other
+
+
+def subtract(x, other, *, alpha=1):
+    return x.sub(other, alpha=alpha)
+
+
+def negative(x):
+    return -x
+
+
+def absolute(x):
+    return x.abs()
+
+
+def sgn(x):
+    return x.sign()
+
+
+def hypot(x, other):
+    return (x * x + other * other).sqrt()
+
+
+def xlogy(x, other):
+    """x log(other), 0 where x is 0."""
+    return where(x == 0, 0.0, x * where(x == 0, 1.0, other).log())
+
+
+def logit(x, eps=None):
+    """log(x / (1 - x))"""
+    x = x if eps is None else x.clamp(eps, 1 - eps)
+    return (x / (1 - x)).log()
+
+
+def softplus(x, beta=1, threshold=20):
+    """log(1 + e^(beta x)) / beta; x itself where beta x is above the threshold."""
+    scaled = x * beta
+    return where(scaled > threshold, x,
+                 (scaled.clamp(min=0) + log1p((-scaled.abs()).exp())) / beta)
+
+
+def _truth(x):
+    return x if x.dtype is _core.bool_ else x != 0
+
+
+def logical_and(x, other):
+    return _truth(x) & _truth(other)
+
+
+def logical_or(x, other):
+    return _truth(x) | _truth(other)
+
+
+def logical_xor(x, other):
+    return _truth(x) ^ _truth(other)
+
+
+def logical_not(x):
+    return ~_truth(x)
+
+
+def masked_fill(x, mask, value):
+    """x with `value` where `mask` holds."""
+    if isinstance(value, Tensor):
+        value = value.to(x.dtype)
+    elif isinstance(value, float) and not x.is_floating_point():
+        value = int(value)
+    return where(mask, value, x)
+
+
+not_equal, greater, less = Tensor.ne, Tensor.gt, Tensor.lt
+greater_equal, less_equal = Tensor.ge, Tensor.le

@@ -1,0 +1,113 @@
+"""What Python adds to Tensor, and the functions of the module that are its methods."""
+import copy as _copy
+
+from . import _core, creation, elementwise, positions, products, reductions, shaping
+from ._core import Tensor, extend
+
+FAMILIES = (elementwise, reductions, shaping, positions, products, creation)
+
+# Methods of the extension that are functions of the module, too.
+AS_FUNCTIONS = (
+    "add sub mul div pow matmul mm bmm maximum minimum eq ne lt le gt ge neg abs sign square "
+    "exp log sqrt rsqrt reciprocal sin cos erf tanh sigmoid relu clamp clone softmax "
+    "log_softmax sum mean amax amin argmax argmin logsumexp max min var gather index_select "
+    "scatter_add roll reshape permute transpose t squeeze unsqueeze select narrow unbind "
+    "flatten numel is_floating_point is_complex detach").split()
+
+# Methods that have a form which writes: x.name_() is x.copy_(x.name()).
+IN_PLACE = (
+    "neg abs sign square exp log sqrt rsqrt reciprocal sin cos erf tanh sigmoid relu clamp "
+    "pow floor ceil round trunc frac log2 log10 log1p expm1 exp2 tan clamp_min clamp_max clip "
+    "masked_fill addcmul addcdiv fmod remainder floor_divide true_divide divide multiply "
+    "subtract negative scatter scatter_add index_add index_fill index_copy index_put tril "
+    "triu cumsum cumprod logical_not logical_and logical_or addmm baddbmm nan_to_num eq ne lt "
+    "le gt ge").split()
+
+
+def _in_place(name):
+    def method(self, *arguments, **keywords):
+        return self.copy_(getattr(self, name)(*arguments, **keywords))
+    method.__name__ = name + "_"
+    method.__doc__ = f"Writes {name}() into the tensor."
+    return method
+
+
+def _cpu(self):
+    """On the CPU."""
+    return self.to("cpu")
+
+
+def _cuda(self, device=None, non_blocking=False):
+    """On a CUDA device."""
+    return self.to("cuda:0" if device is None else device)
+
+
+def _same(self, *arguments, **keywords):
+    """Itself."""
+    return self
+
+
+def _reshape_in_place(name):
+    def method(self, *arguments):
+        return _core._adopt(self, getattr(self, name)(*arguments))
+    method.__name__ = name + "_"
+    return method
+
+
+def _deepcopy(self, memo):
+    if not self.is_leaf:
+        raise _core.Error("Only Tensors created explicitly by the user (graph leaves) support the "
+                          "deepcopy protocol at the moment")
+    if id(self) not in memo:
+        out = Tensor.__new__(type(self))
+        _core._adopt(out, self.detach().clone())
+        if self.is_persistent:
+            out.persist_()
+        out.requires_grad_(self.requires_grad)
+        out.__dict__.update(_copy.deepcopy(self.__dict__, memo))
+        memo[id(self)] = out
+    return memo[id(self)]
+
+
+def _apply(self, function):
+    raise _core.UnsupportedError("apply_() would call Python for every element")
+
+
+def _bound(function):
+    """Functions of the extension do not bind to a tensor by themselves."""
+    def method(self, *arguments, **keywords):
+        return function(self, *arguments, **keywords)
+    method.__name__, method.__doc__ = function.__name__, function.__doc__
+    return method
+
+
+EXTRA = {
+    "cpu": _cpu, "cuda": _cuda, "pin_memory": _same, "share_memory_": _same, "apply_": _apply,
+    "__deepcopy__": _deepcopy, "nonzero": _bound(_core.nonzero), "floor": _bound(_core.floor),
+    "trunc": _bound(_core.trunc), "fix": _bound(_core.trunc), "bernoulli": _bound(_core.bernoulli),
+    "where": lambda self, condition, other: _core.where(condition, self, other),
+    "get_device": lambda self: -1 if self.device.index is None else self.device.index,
+    "dense_dim": Tensor.dim, "to_dense": _same, "conj": _same, "resolve_conj": _same,
+    "real": property(_same), "is_quantized": False, "layout": "strided", "is_meta": False,
+    "H": property(lambda self: self.t()), "mH": property(lambda self: self.mT),
+    "squeeze_": _reshape_in_place("squeeze"), "unsqueeze_": _reshape_in_place("unsqueeze"),
+    "t_": _reshape_in_place("t"), "transpose_": _reshape_in_place("transpose"),
+}
+
+
+def attach():
+    """Completes Tensor; returns the functions of the module."""
+    functions = {name: getattr(Tensor, name) for name in AS_FUNCTIONS}
+    functions.update(floor=_core.floor, trunc=_core.trunc, where=_core.where,
+                     nonzero=_core.nonzero, bernoulli=_core.bernoulli)
+    for name, function in EXTRA.items():
+        extend(name, function)
+    for family in FAMILIES:
+        for name in family.METHODS:
+            extend(name, getattr(family, name))
+            functions[name] = getattr(family, name)
+        for name in getattr(family, "FUNCTIONS", ()):
+            functions[name] = getattr(family, name)
+    for name in IN_PLACE:
+        extend(name + "_", _in_place(name))
+    return {name: function for name, function in functions.items() if not name.endswith("_")}

@@ -1,0 +1,198 @@
+"""Sorting and positions. Orders are found on the host; values are gathered on the device, so that
+gradients flow."""
+from . import _core
+from ._core import ValuesAndIndices, where
+from .shaping import broadcast_shapes
+
+METHODS = ("sort argsort topk kthvalue unique bincount masked_select take take_along_dim scatter "
+           "index_add index_fill index_copy index_put histc").split()
+
+
+def _order(x, dim, descending):
+    """Indices that sort along `dim`: stable; NaN is largest."""
+    moved = x.detach().movedim(dim, -1)
+    if moved.dtype in (_core.float16, _core.bfloat16):
+        moved = moved.float()
+    length = moved.size(-1)
+    host = moved.reshape(-1, length).tolist() if moved.numel() else []
+    order = []
+    for row in host:
+        key = lambda i: (row[i] != row[i], row[i])  # noqa: E731
+        order.extend(_stable(range(length), key, descending))
+    index = _core.tensor(order, dtype=_core.int64, device=x.device)
+    return index.reshape(moved.shape).movedim(-1, dim)
+
+
+def _stable(indices, key, descending):
+    return sorted(indices, key=key, reverse=descending)
+
+
+def _order_by_numpy(x, dim, descending):
+    import numpy
+    host = x.detach()
+    if host.dtype in (_core.float16, _core.bfloat16):
+        host = host.float()
+    array = numpy.frombuffer(_bytes(host), dtype=host.dtype.name).reshape(tuple(host.shape))
+    if descending:
+        flipped = numpy.flip(array, dim)
+        found = numpy.argsort(flipped, axis=dim, kind="stable")
+        found = numpy.flip(array.shape[dim] - 1 - found, dim)
+    else:
+        found = numpy.argsort(array, axis=dim, kind="stable")
+    return _core.tensor(numpy.ascontiguousarray(found, dtype="int64"), device=x.device)
+
+
+def _bytes(x):
+    return memoryview(x.contiguous().cpu()).tobytes()
+
+
+def argsort(x, dim=-1, descending=False, stable=False):
+    """Indices that put `dim` in order."""
+    if x.ndim == 0 or x.numel() == 0:
+        return _core.zeros(x.shape, dtype=_core.int64, device=x.device)
+    try:
+        return _order_by_numpy(x, dim, descending)
+    except ImportError:
+        return _order(x, dim, descending)
+
+
+def sort(x, dim=-1, descending=False, stable=False):
+    """(values, indices) in order along `dim`; equal ones keep theirs."""
+    order = argsort(x, dim, descending)
+    return ValuesAndIndices(x.gather(dim, order) if x.ndim else x.clone(), order)
+
+
+def topk(x, k, dim=-1, largest=True, sorted=True):  # noqa: A002
+    """The k largest (or smallest) along `dim`, in order: (values, indices)."""
+    if not 0 <= k <= (x.size(dim) if x.ndim else 1):
+        raise _core.OutOfRangeError("selected index k out of range")
+    order = argsort(x, dim, largest)
+    order = order.narrow(dim, 0, k) if x.ndim else order
+    return ValuesAndIndices(x.gather(dim, order) if x.ndim else x.clone(), order)
+
+
+def kthvalue(x, k, dim=-1, keepdim=False):
+    """The k-th smallest along `dim`, k from 1: (value, index)."""
+    values, indices = topk(x, k, dim, largest=False)
+    pick = [each.narrow(dim, k - 1, 1) for each in (values, indices)]
+    return ValuesAndIndices(*(pick if keepdim else [each.squeeze(dim) for each in pick]))
+
+
+def unique(x, sorted=True, return_inverse=False, return_counts=False):  # noqa: A002
+    """The different elements in order; on request where each went and how often it is there."""
+    host = x.detach().reshape(-1).tolist()
+    values = _builtin_sorted(set(host))
+    place = {value: i for i, value in enumerate(values)}
+    out = [_core.tensor(values, dtype=x.dtype, device=x.device)]
+    if return_inverse:
+        inverse = _core.tensor([place[value] for value in host], dtype=_core.int64, device=x.device)
+        out.append(inverse.reshape(x.shape))
+    if return_counts:
+        counts = [0] * len(values)
+        for value in host:
+            counts[place[value]] += 1
+        out.append(_core.tensor(counts, dtype=_core.int64, device=x.device))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+_builtin_sorted = sorted
+
+
+def bincount(x, weights=None, minlength=0):
+    """How often each whole number from 0 on is there, or the sum of its weights."""
+    length = max(int(x.max()) + 1 if x.numel() else 0, minlength)
+    kind = _core.int64 if weights is None else weights.dtype
+    what = _core.ones(x.shape, dtype=kind, device=x.device) if weights is None else weights
+    return _core.zeros((length,), dtype=kind, device=x.device).scatter_add(0, x.long(), what)
+
+
+def histc(x, bins=100, min=0, max=0):  # noqa: A002
+    """Counts of `bins` intervals of one length in [min, max]."""
+    low, high = (float(x.min()), float(x.max())) if min == max == 0 else (float(min), float(max))
+    if low == high:
+        low, high = low - 1, high + 1
+    inside = x.reshape(-1).detach()
+    inside = inside[(inside >= low) & (inside <= high)]
+    place = ((inside - low) * (bins / (high - low))).long().clamp(0, bins - 1)
+    return bincount(place, minlength=bins).to(x.dtype)
+
+
+def masked_select(x, mask):
+    """The elements where `mask` holds, a vector."""
+    shape = broadcast_shapes(x.shape, mask.shape)
+    return x.expand(shape)[mask.expand(shape)]
+
+
+def take(x, index):
+    """Elements of the row-major sequence."""
+    return x.reshape(-1)[index]
+
+
+def take_along_dim(x, indices, dim=None):
+    return x.reshape(-1).gather(0, indices.reshape(-1)) if dim is None else x.gather(dim, indices)
+
+
+def _hits(x, dim, index):
+    """Where x is written at all, as bool."""
+    ones = _core.ones(index.shape, dtype=_core.int32, device=x.device)
+    return _core.zeros(x.shape, dtype=_core.int32, device=x.device).scatter_add(dim, index, ones)
+
+
+def scatter(x, dim, index, src=None, *, value=None, reduce=None):
+    """A copy with `src` (or `value`) at the positions that `index` names along `dim`; among equal
+    positions all must bring the same."""
+    source = value if src is None else src
+    if not hasattr(source, "gather"):
+        source = _core.full(index.shape, source, dtype=x.dtype, device=x.device)
+    if reduce == "add":
+        return x.scatter_add(dim, index, source)
+    if reduce is not None:
+        raise _core.UnsupportedError(f"scatter: reduce={reduce!r}; there is 'add'")
+    source = source[tuple(slice(0, n) for n in index.shape)]
+    kind = _core.int32 if x.dtype in (_core.bool_, _core.uint8) else x.dtype
+    times = _hits(x, dim, index)
+    zeros = _core.zeros(x.shape, dtype=kind, device=x.device)
+    written = zeros.scatter_add(dim, index, source.to(kind))
+    if kind.is_floating_point:
+        written = written / times.clamp(min=1).to(kind)
+    elif int(times.max()) > 1:
+        written = written // times.clamp(min=1).to(kind)
+    return where(times != 0, written.to(x.dtype), x)
+
+
+def _spread(x, dim, index):
+    """An index of slices as an index of elements."""
+    shape = [1] * x.ndim
+    shape[dim] = index.numel()
+    full = list(x.shape)
+    full[dim] = index.numel()
+    return index.reshape(shape).expand(full)
+
+
+def index_add(x, dim, index, source, *, alpha=1):
+    """A copy to which slices of `source` were added at `index` along `dim`."""
+    source = source if alpha == 1 else source * alpha
+    return x.scatter_add(dim, _spread(x, dim, index).contiguous(), source)
+
+
+def index_copy(x, dim, index, source):
+    """A copy with slices of `source` at `index` along `dim`."""
+    return scatter(x, dim, _spread(x, dim, index).contiguous(), source)
+
+
+def index_fill(x, dim, index, value):
+    """A copy with `value` in the slices `index` of `dim`."""
+    return where(_hits(x, dim, _spread(x, dim, index).contiguous()) != 0,
+                 value if not hasattr(value, "item") else value.item(), x)
+
+
+def index_put(x, indices, values, accumulate=False):
+    """A copy with `values` at the positions that index tensors name."""
+    out = x.clone()
+    if not accumulate:
+        out[tuple(indices)] = values
+        return out
+    places = _core.arange(x.numel(), device=x.device).reshape(x.shape)[tuple(indices)]
+    flat = x.reshape(-1).scatter_add(0, places.reshape(-1),
+                                     values.expand(places.shape).reshape(-1))
+    return flat.reshape(x.shape)

@@ -1,0 +1,167 @@
+"""Products that the C library leaves to composition: everything becomes one matmul."""
+from . import _core
+
+METHODS = "dot mv outer ger inner addmm addmv baddbmm tensordot vdot kron".split()
+
+
+def dot(x, other):
+    """Inner product of two vectors."""
+    if x.ndim != 1 or other.ndim != 1:
+        raise _core.ShapeError(f"1D tensors expected, but got {x.ndim}D and {other.ndim}D tensors")
+    return x @ other
+
+
+vdot = dot
+
+
+def mv(x, vector):
+    return x @ vector
+
+
+def outer(x, other):
+    """x_i y_j"""
+    return x.unsqueeze(1) * other.unsqueeze(0)
+
+
+ger = outer
+
+
+def inner(x, other):
+    return x @ other if x.ndim == 1 and other.ndim == 1 else tensordot(x, other, ([-1], [-1]))
+
+
+def addmm(x, a, b, *, beta=1, alpha=1):
+    """beta x + alpha a b"""
+    product = a @ b
+    return (x if beta == 1 else beta * x) + (product if alpha == 1 else alpha * product)
+
+
+addmv = baddbmm = addmm
+
+
+def kron(x, other):
+    """Every element of x times all of `other`."""
+    ndim = max(x.ndim, other.ndim)
+    a = x.reshape((1,) * (ndim - x.ndim) + tuple(x.shape))
+    b = other.reshape((1,) * (ndim - other.ndim) + tuple(other.shape))
+    left = a.reshape([n for length in a.shape for n in (length, 1)])
+    right = b.reshape([n for length in b.shape for n in (1, length)])
+    return (left * right).reshape([m * n for m, n in zip(a.shape, b.shape)])
+
+
+def tensordot(x, other, dims=2):
+    """Sums products over pairs of dimensions."""
+    if isinstance(dims, int):
+        left, right = list(range(x.ndim - dims, x.ndim)), list(range(dims))
+    else:
+        left, right = [[each] if isinstance(each, int) else list(each) for each in dims]
+    left, right = [dim % x.ndim for dim in left], [dim % other.ndim for dim in right]
+    free = [dim for dim in range(x.ndim) if dim not in left]
+    rest = [dim for dim in range(other.ndim) if dim not in right]
+    summed = 1
+    for dim in left:
+        summed *= x.size(dim)
+    a = x.permute(free + left).reshape(-1, summed)
+    b = other.permute(right + rest).reshape(summed, -1)
+    return (a @ b).reshape([x.size(dim) for dim in free] + [other.size(dim) for dim in rest])
+
+
+# --- einsum -----------------------------------------------------------------------------------
+
+def _parse(equation, operands):
+    """Labels of each operand and of the result; "..." stands for capital letters."""
+    equation = equation.replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise _core.InvalidArgumentError(f"einsum(): {len(terms)} terms for {len(operands)} "
+                                         "operands")
+    most = 0
+    for term, x in zip(terms, operands):
+        named = len(term.replace("...", ""))
+        if named > x.ndim or (named < x.ndim and "..." not in term):
+            raise _core.ShapeError(f"einsum(): the term {term!r} does not fit the shape "
+                                   f"{tuple(x.shape)}")
+        most = max(most, x.ndim - named)
+    dots = "".join(chr(0x100 + i) for i in range(most))
+    labels = []
+    for term, x in zip(terms, operands):
+        covered = x.ndim - len(term.replace("...", ""))
+        labels.append(term.replace("...", dots[len(dots) - covered:]))
+    if arrow:
+        return labels, right.replace("...", dots)
+    joined = "".join(labels)
+    return labels, dots + "".join(sorted(c for c in set(joined) - set(dots)
+                                         if joined.count(c) == 1))
+
+
+def _once(x, labels):
+    """Repeated labels of one operand become its diagonal."""
+    for label in sorted(set(labels)):
+        while labels.count(label) > 1:
+            first, second = [i for i, c in enumerate(labels) if c == label][:2]
+            x = x.diagonal(0, first, second)
+            labels = "".join(c for i, c in enumerate(labels) if i not in (first, second)) + label
+    return x, labels
+
+
+def _sum_out(x, labels, kept):
+    gone = [i for i, label in enumerate(labels) if label not in kept]
+    if gone:
+        x = x.sum(gone)
+        labels = "".join(label for label in labels if label in kept)
+    return x, labels
+
+
+def _contract(a, left, b, right, kept):
+    """Two operands as one batched matrix product."""
+    a, left = _sum_out(a, left, kept + right)
+    b, right = _sum_out(b, right, kept + left)
+    batch = [c for c in left if c in right and c in kept]
+    summed = [c for c in left if c in right and c not in kept]
+    rows, columns = [c for c in left if c not in right], [c for c in right if c not in left]
+    size = {}
+    for c, n in list(zip(left, a.shape)) + list(zip(right, b.shape)):
+        size[c] = n if size.get(c, 1) == 1 else size[c]
+    a = a.permute([left.index(c) for c in batch + rows + summed])
+    b = b.permute([right.index(c) for c in batch + summed + columns])
+    a = a.expand([size[c] for c in batch + rows + summed])
+    b = b.expand([size[c] for c in batch + summed + columns])
+    count = lambda names: _core.Size([size[c] for c in names]).numel()  # noqa: E731
+    out = a.reshape(count(batch), count(rows), count(summed)) @ \
+        b.reshape(count(batch), count(summed), count(columns))
+    names = batch + rows + columns
+    return out.reshape([size[c] for c in names]), "".join(names)
+
+
+def einsum(equation, *operands):
+    """Einstein's sum over labelled dimensions, pair by pair from the left."""
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    labels, result = _parse(equation, operands)
+    terms = [_once(x, names) for x, names in zip(operands, labels)]
+    x, names = terms[0]
+    for i, (other, others) in enumerate(terms[1:], 1):
+        later = "".join(names_ for _, names_ in terms[i + 1:])
+        x, names = _contract(x, names, other, others, result + later)
+    x, names = _sum_out(x, names, result)
+    return x.permute([names.index(c) for c in result]) if result else x
+
+
+def matmul(x, other):
+    return x @ other
+
+
+def chain_matmul(*matrices):
+    out = matrices[0]
+    for each in matrices[1:]:
+        out = out @ each
+    return out
+
+
+def cdist(x, other, p=2.0):
+    """Distances of all pairs of rows."""
+    return (x.unsqueeze(-2) - other.unsqueeze(-3)).norm(p, -1)
+
+
+FUNCTIONS = "einsum chain_matmul cdist".split()

@@ -1,0 +1,150 @@
+"""Reductions and scans that the C library leaves to composition."""
+import math
+
+from . import _core
+from ._core import Tensor, ValuesAndIndices, cat, where
+
+METHODS = ("std std_mean var_mean norm prod any all cumsum cumprod median nansum "
+           "nanmean count_nonzero dist aminmax equal allclose isclose").split()
+
+
+def std(x, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    """Square root of the variance."""
+    return x.var(dim, unbiased, keepdim, correction=correction).sqrt()
+
+
+def var_mean(x, dim=None, unbiased=True, keepdim=False):
+    return x.var(dim, unbiased, keepdim), x.mean(dim, keepdim)
+
+
+def std_mean(x, dim=None, unbiased=True, keepdim=False):
+    return std(x, dim, unbiased, keepdim), x.mean(dim, keepdim)
+
+
+def norm(x, p="fro", dim=None, keepdim=False, dtype=None):
+    """The p-norm: (sum |x|^p)^(1/p); p may be 0, inf and -inf."""
+    x = x if dtype is None else x.to(dtype)
+    if p in ("fro", 2, 2.0, None):
+        return (x * x).sum(dim, keepdim).sqrt()
+    size = x.abs()
+    if p == math.inf:
+        return size.amax(dim, keepdim)
+    if p == -math.inf:
+        return size.amin(dim, keepdim)
+    if p == 1:
+        return size.sum(dim, keepdim)
+    if p == 0:
+        return (x != 0).to(x.dtype).sum(dim, keepdim)
+    return (size ** p).sum(dim, keepdim) ** (1.0 / p)
+
+
+def dist(x, other, p=2):
+    return norm(x - other, p)
+
+
+def any(x, dim=None, keepdim=False):  # noqa: A001
+    """Whether any element is not zero."""
+    truth = x if x.dtype is _core.bool_ else x != 0
+    if truth.numel() == 0:
+        return truth.sum(dim, keepdim) != 0
+    return truth.amax(dim, keepdim)
+
+
+def all(x, dim=None, keepdim=False):  # noqa: A001
+    """Whether no element is zero."""
+    truth = x if x.dtype is _core.bool_ else x != 0
+    if truth.numel() == 0:
+        return (~truth).sum(dim, keepdim) == 0
+    return truth.amin(dim, keepdim)
+
+
+def count_nonzero(x, dim=None):
+    return (x != 0).sum(dim)
+
+
+def nansum(x, dim=None, keepdim=False):
+    return where(x != x, 0.0, x).sum(dim, keepdim)
+
+
+def nanmean(x, dim=None, keepdim=False):
+    return nansum(x, dim, keepdim) / (x == x).sum(dim, keepdim)
+
+
+def aminmax(x, *, dim=None, keepdim=False):
+    return x.amin(dim, keepdim), x.amax(dim, keepdim)
+
+
+def prod(x, dim=None, keepdim=False, *, dtype=None):
+    """Product, by halves: as many steps as the length has binary digits."""
+    x = x if dtype is None else x.to(dtype)
+    if x.dtype is _core.bool_ or x.dtype in (_core.uint8, _core.int32):
+        x = x.long()
+    if dim is None:
+        x, dim, shape = x.reshape(-1), 0, ()
+    else:
+        dim = dim % max(x.ndim, 1)
+        shape = tuple(x.shape[:dim]) + ((1,) if keepdim else ()) + tuple(x.shape[dim + 1:])
+    if x.size(dim) == 0:
+        return _core.ones(shape, dtype=x.dtype, device=x.device)
+    while x.size(dim) > 1:
+        half = x.size(dim) // 2
+        pairs = x.narrow(dim, 0, half) * x.narrow(dim, half, half)
+        rest = x.narrow(dim, 2 * half, x.size(dim) - 2 * half)
+        x = pairs if rest.size(dim) == 0 else cat([pairs, rest], dim)
+    return x.reshape(shape)
+
+
+def _scan(x, dim, operation, neutral):
+    """Inclusive scan in log2(n) steps (Hillis and Steele 1986)."""
+    step, length = 1, x.size(dim)
+    while step < length:
+        shape = list(x.shape)
+        shape[dim] = step
+        border = _core.full(shape, neutral, dtype=x.dtype, device=x.device)
+        x = operation(x, cat([border, x.narrow(dim, 0, length - step)], dim))
+        step *= 2
+    return x
+
+
+def cumsum(x, dim, dtype=None):
+    """Sums of all elements up to each along `dim`."""
+    x = x.to(dtype) if dtype is not None else x if x.is_floating_point() else x.long()
+    return x if x.ndim == 0 else _scan(x, dim, Tensor.add, 0)
+
+
+def cumprod(x, dim, dtype=None):
+    """Products of all elements up to each along `dim`."""
+    x = x.to(dtype) if dtype is not None else x if x.is_floating_point() else x.long()
+    return x if x.ndim == 0 else _scan(x, dim, Tensor.mul, 1)
+
+
+def median(x, dim=None, keepdim=False):
+    """The middle one; of an even number the lower."""
+    if dim is None:
+        flat = x.reshape(-1).sort()[0]
+        return flat[(flat.numel() - 1) // 2]
+    values, indices = x.sort(dim)
+    middle = (x.size(dim) - 1) // 2
+    pick = [each.narrow(dim, middle, 1) for each in (values, indices)]
+    return ValuesAndIndices(*(pick if keepdim else [each.squeeze(dim) for each in pick]))
+
+
+def isclose(x, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """|x - other| <= atol + rtol |other|, element by element."""
+    if not x.is_floating_point():
+        return x == other if rtol == 0 and atol == 0 else isclose(x.double(), other.double(),
+                                                                 rtol, atol)
+    close = ((x - other).abs() <= atol + rtol * other.abs()) | (x == other)
+    if equal_nan:
+        close = close | ((x != x) & (other != other))
+    return close
+
+
+def allclose(x, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """Whether all elements are close."""
+    return bool(all(isclose(x.detach(), other.detach(), rtol, atol, equal_nan)))
+
+
+def equal(x, other):
+    """Whether shape and all elements are equal."""
+    return tuple(x.shape) == tuple(other.shape) and bool(all(x.detach() == other.detach()))

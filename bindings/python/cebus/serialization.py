@@ -1,0 +1,78 @@
+"""Pickling, and cebus.save / cebus.load."""
+import io
+import pickle
+
+from . import _core
+
+
+def _rebuild(data, kind, shape, requires_grad, persistent):
+    """A tensor from its bytes."""
+    x = _core._from_data(data, _core._dtype_named(kind), shape)
+    if persistent:
+        x.persist_()
+    return x.requires_grad_() if requires_grad else x
+
+
+def reduce_tensor(x):
+    """How pickle takes a tensor apart: it comes back on the default device."""
+    if type(x) is not _core.Tensor:
+        return (_rebuild_subclass, (type(x), *_state(x), dict(x.__dict__)))
+    return (_rebuild, _state(x))
+
+
+def _state(x):
+    return (_core._data_of(x), x.dtype.name, tuple(x.shape), x.requires_grad and x.is_leaf,
+            x.is_persistent)
+
+
+def _rebuild_subclass(cls, data, kind, shape, requires_grad, persistent, attributes):
+    out = _core.Tensor.__new__(cls)
+    _core._adopt(out, _rebuild(data, kind, shape, requires_grad, persistent))
+    out.__dict__.update(attributes)
+    return out
+
+
+class Restricted(pickle.Unpickler):
+    """Takes tensors and containers; nothing that could run code."""
+
+    ALLOWED = {("collections", "OrderedDict"), ("collections", "defaultdict"),
+               ("builtins", "set"), ("builtins", "frozenset"), ("builtins", "complex"),
+               ("cebus.serialization", "_rebuild"), ("cebus.serialization", "_rebuild_subclass"),
+               ("cebus._core", "_dtype_named"), ("cebus._core", "Size"), ("cebus._core", "device"),
+               ("cebus.nn.parameter", "Parameter"), ("cebus.nn.parameter", "Buffer")}
+
+    def find_class(self, module, name):
+        if (module, name) not in self.ALLOWED:
+            raise pickle.UnpicklingError(
+                f"{module}.{name} in a file of weights: pass weights_only=False to cebus.load if "
+                "you trust where the file is from")
+        return super().find_class(module, name)
+
+
+def save(obj, f):
+    """Writes tensors, modules' state or any picklable object to a path or file."""
+    if hasattr(f, "write"):
+        pickle.dump(obj, f, protocol=4)
+        return
+    with open(f, "wb") as file:
+        pickle.dump(obj, file, protocol=4)
+
+
+def load(f, map_location=None, weights_only=True):
+    """What save() wrote. Tensors come to `map_location` or the default device. Unless
+    `weights_only` is False, nothing but tensors and plain containers is taken."""
+    if not hasattr(f, "read"):
+        with open(f, "rb") as file:
+            f = io.BytesIO(file.read())
+    obj = Restricted(f).load() if weights_only else pickle.load(f)
+    return _moved(obj, map_location) if map_location is not None else obj
+
+
+def _moved(obj, where):
+    if isinstance(obj, _core.Tensor):
+        return obj.detach().to(where)
+    if isinstance(obj, dict):
+        return type(obj)((key, _moved(value, where)) for key, value in obj.items())
+    if isinstance(obj, (list, tuple)):
+        return type(obj)(_moved(value, where) for value in obj)
+    return obj

@@ -1,0 +1,271 @@
+"""Shapes: what is composed of the C library's views."""
+from . import _core
+from ._core import Size, cat, where
+
+METHODS = ("chunk repeat repeat_interleave tile flip fliplr flipud movedim moveaxis swapaxes "
+           "swapdims expand_as view_as reshape_as type_as unflatten ravel adjoint tril triu diag "
+           "diagonal trace broadcast_to tensor_split unfold diag_embed").split()
+
+
+def chunk(x, chunks, dim=0):
+    """At most `chunks` pieces of one length along `dim` (the last may be shorter)."""
+    if chunks <= 0:
+        raise _core.InvalidArgumentError(f"chunk expects `chunks` to be greater than 0, got: "
+                                         f"{chunks}")
+    return x.split(max(-(-x.size(dim) // chunks), 1), dim)
+
+
+def tensor_split(x, sections, dim=0):
+    """`sections` pieces whose lengths differ by one at most, or pieces cut at indices."""
+    length = x.size(dim)
+    if isinstance(sections, int):
+        small, more = divmod(length, sections)
+        return x.split([small + (i < more) for i in range(sections)], dim)
+    cuts = [0] + [min(max(at if at >= 0 else at + length, 0), length) for at in sections] + [length]
+    return x.split([max(b - a, 0) for a, b in zip(cuts, cuts[1:])], dim)
+
+
+def split(x, split_size_or_sections, dim=0):
+    return x.split(split_size_or_sections, dim)
+
+
+def _lengths(shape):
+    return tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) \
+        else tuple(shape)
+
+
+def repeat(x, *sizes):
+    """Copies side by side, sizes[i] of them along dimension i."""
+    sizes = _lengths(sizes)
+    if len(sizes) < x.ndim:
+        raise _core.ShapeError("Number of dimensions of repeat dims can not be smaller than number "
+                               "of dimensions of tensor")
+    shape = (1,) * (len(sizes) - x.ndim) + tuple(x.shape)
+    out = x.reshape(shape)
+    for dim, times in enumerate(sizes):
+        if times == 0:
+            out = out.narrow(dim, 0, 0)
+        elif times > 1:
+            out = cat([out] * times, dim)
+    return out.clone() if out is x else out
+
+
+def tile(x, *sizes):
+    sizes = _lengths(sizes)
+    return repeat(x, (1,) * (x.ndim - len(sizes)) + sizes)
+
+
+def repeat_interleave(x, repeats, dim=None):
+    """Every element `repeats` times in a row."""
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    if isinstance(repeats, int):
+        counts = [repeats] * x.size(dim)
+    else:
+        counts = repeats.tolist() if repeats.numel() > 1 else [int(repeats)] * x.size(dim)
+    index = [i for i, count in enumerate(counts) for _ in range(count)]
+    return x.index_select(dim, _core.tensor(index, dtype=_core.int64, device=x.device))
+
+
+def flip(x, *dims):
+    """Elements of the dimensions in reverse order."""
+    for dim in _lengths(dims):
+        order = _core.arange(x.size(dim) - 1, -1, -1, device=x.device) if x.size(dim) else \
+            _core.zeros((0,), dtype=_core.int64, device=x.device)
+        x = x.index_select(dim, order)
+    return x
+
+
+def fliplr(x):
+    return flip(x, 1)
+
+
+def flipud(x):
+    return flip(x, 0)
+
+
+def movedim(x, source, destination):
+    """Moves dimensions to other places; the rest keeps its order."""
+    source = [source] if isinstance(source, int) else list(source)
+    destination = [destination] if isinstance(destination, int) else list(destination)
+    source = [dim % x.ndim for dim in source]
+    destination = [dim % x.ndim for dim in destination]
+    rest = iter(dim for dim in range(x.ndim) if dim not in source)
+    order = [source[destination.index(i)] if i in destination else next(rest)
+             for i in range(x.ndim)]
+    return x.permute(order)
+
+
+moveaxis = movedim
+
+
+def swapaxes(x, dim0, dim1):
+    return x.transpose(dim0, dim1)
+
+
+swapdims = swapaxes
+
+
+def adjoint(x):
+    return x.transpose(-2, -1)
+
+
+def expand_as(x, other):
+    return x.expand(other.shape)
+
+
+def view_as(x, other):
+    return x.view(other.shape)
+
+
+def reshape_as(x, other):
+    return x.reshape(other.shape)
+
+
+def type_as(x, other):
+    return x.to(other)
+
+
+def broadcast_to(x, shape):
+    return x.expand(shape)
+
+
+def ravel(x):
+    return x.reshape(-1)
+
+
+def unflatten(x, dim, sizes):
+    """One dimension cut into several."""
+    dim = dim % x.ndim
+    return x.reshape(tuple(x.shape[:dim]) + tuple(sizes) + tuple(x.shape[dim + 1:]))
+
+
+def unfold(x, dim, size, step):
+    """Windows of `size` along `dim`, `step` apart, as a last dimension."""
+    dim = dim % x.ndim
+    starts = range(0, x.size(dim) - size + 1, step)
+    index = _core.tensor([[start + i for i in range(size)] for start in starts], device=x.device)
+    taken = x.index_select(dim, index.reshape(-1))
+    shape = tuple(x.shape[:dim]) + (len(starts), size) + tuple(x.shape[dim + 1:])
+    return movedim(taken.reshape(shape), dim + 1, -1)
+
+
+def _triangle(x, diagonal, lower):
+    rows = _core.arange(x.size(-2), device=x.device).unsqueeze(1)
+    columns = _core.arange(x.size(-1), device=x.device).unsqueeze(0)
+    kept = columns - rows <= diagonal if lower else columns - rows >= diagonal
+    return where(kept, x, False if x.dtype is _core.bool_ else 0)
+
+
+def tril(x, diagonal=0):
+    """The part of matrices on and below a diagonal; else zero."""
+    return _triangle(x, diagonal, True)
+
+
+def triu(x, diagonal=0):
+    """The part of matrices on and above a diagonal; else zero."""
+    return _triangle(x, diagonal, False)
+
+
+def diagonal(x, offset=0, dim1=0, dim2=1):
+    """The diagonal of two dimensions as a last dimension."""
+    x = movedim(x, (dim1, dim2), (-2, -1))
+    rows, columns = x.size(-2), x.size(-1)
+    first = -offset * columns if offset < 0 else offset
+    length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    flat = x.reshape(tuple(x.shape[:-2]) + (rows * columns,))
+    index = _core.arange(length, device=x.device) * (columns + 1) + first
+    return flat.index_select(-1, index)
+
+
+def diag_embed(x):
+    """Matrices with the last dimension on the diagonal."""
+    return x.unsqueeze(-1) * eye_like(x)
+
+
+def eye_like(x):
+    n = x.size(-1)
+    index = _core.arange(n, device=x.device)
+    return (index.unsqueeze(0) == index.unsqueeze(1)).to(x.dtype)
+
+
+def diag(x, diagonal_=0):
+    """Of a vector the matrix with it on a diagonal; of a matrix that diagonal."""
+    if x.ndim == 2:
+        return diagonal(x, diagonal_)
+    n, offset = x.numel(), abs(diagonal_)
+    square = diag_embed(x)
+    if offset == 0:
+        return square
+    wide = _core.zeros((n + offset, offset), dtype=x.dtype, device=x.device)
+    flat = _core.zeros((offset, n), dtype=x.dtype, device=x.device)
+    return cat([wide, cat([square, flat], 0)], 1) if diagonal_ > 0 else \
+        cat([cat([flat, square], 0), wide], 1)
+
+
+def trace(x):
+    return diagonal(x).sum()
+
+
+# --- functions of several tensors -------------------------------------------------------------
+
+def broadcast_shapes(*shapes):
+    """The common shape that shapes are broadcast to."""
+    ndim = max((len(shape) for shape in shapes), default=0)
+    out = [1] * ndim
+    for shape in shapes:
+        for i, length in enumerate(reversed(shape), 1):
+            if length != 1 and out[-i] not in (1, length):
+                raise _core.ShapeError("Shape mismatch: objects cannot be broadcast to a single "
+                                       "shape")
+            out[-i] = length if length != 1 else out[-i]
+    return Size(out)
+
+
+def broadcast_tensors(*tensors):
+    shape = broadcast_shapes(*[x.shape for x in tensors])
+    return tuple(x.expand(shape) for x in tensors)
+
+
+def meshgrid(*tensors, indexing="ij"):
+    """Coordinates of a grid."""
+    tensors = _lengths(tensors)
+    n = len(tensors)
+    if indexing == "xy" and n > 1:
+        first, second, *rest = meshgrid(tensors[1], tensors[0], *tensors[2:])
+        return tuple(x.transpose(0, 1) for x in (second, first, *rest))
+    shape = tuple(x.numel() for x in tensors)
+    return tuple(x.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)).expand(shape)
+                 for i, x in enumerate(tensors))
+
+
+def atleast_1d(x):
+    return x.reshape(1) if x.ndim == 0 else x
+
+
+def atleast_2d(x):
+    return x.reshape(1, -1) if x.ndim < 2 else x
+
+
+def vstack(tensors):
+    return cat([atleast_2d(x) for x in tensors], 0)
+
+
+def hstack(tensors):
+    tensors = [atleast_1d(x) for x in tensors]
+    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+def block_diag(*tensors):
+    columns = sum(x.size(-1) for x in tensors)
+    rows, at = [], 0
+    for x in map(atleast_2d, tensors):
+        rows.append(_core.pad_constant(x, (at, columns - at - x.size(-1)), 0.0))
+        at += x.size(-1)
+    return cat(rows, 0)
+
+
+concat = concatenate = cat
+row_stack = vstack
+FUNCTIONS = ("split broadcast_shapes broadcast_tensors meshgrid atleast_1d atleast_2d vstack "
+             "hstack block_diag concat concatenate row_stack").split()

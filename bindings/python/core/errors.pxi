@@ -1,0 +1,86 @@
+# Statuses become exceptions of the class that a PyTorch user expects, with the C message.
+
+
+class Error(RuntimeError):
+    """Whatever cebus refuses. `status` is the name of the C code."""
+
+    status = "CEBUS_INTERNAL"
+
+
+class OutOfMemoryError(Error):
+    """The device budget is too small, whatever is given up. Nothing has changed by the call.
+
+    `bytes_wanted` is what was asked for; `report` says what could not go, and why.
+    """
+
+    bytes_wanted = 0
+    report = ""
+
+
+class InvalidArgumentError(Error, ValueError):
+    """An argument out of its range."""
+
+
+class OutOfRangeError(Error, IndexError):
+    """A dimension or an index that is not there."""
+
+
+class ShapeError(Error, ValueError):
+    """Shapes that do not go together."""
+
+
+class DtypeError(Error, TypeError):
+    """An element type that is not taken here."""
+
+
+class HostMemoryError(Error, MemoryError):
+    """The process has no memory left for cebus's books."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """This build or device lacks it."""
+
+
+cdef dict error_classes = {
+    CEBUS_INVALID_ARGUMENT: InvalidArgumentError,
+    CEBUS_SHAPE_MISMATCH: ShapeError,
+    CEBUS_DTYPE_MISMATCH: DtypeError,
+    CEBUS_OUT_OF_MEMORY: OutOfMemoryError,
+    CEBUS_OUT_OF_HOST_MEMORY: HostMemoryError,
+    CEBUS_UNSUPPORTED: UnsupportedError,
+}
+
+
+cdef bint speaks_of_range(str message):
+    # Index errors share a code with other bad arguments; only their texts tell.
+    return message.startswith("no dimension ") or (
+        "out of range" in message and ("dimension" in message or "index" in message))
+
+
+cdef int fail(cebus_status status) except -1:
+    """Raises the calling thread's last error."""
+    cdef const cebus_error *error = cebus_last_error()
+    cdef str message = error.message.decode("utf-8", "replace")
+    cdef str op = error.op.decode("utf-8", "replace")
+    cls = error_classes.get(status, Error)
+    if cls is InvalidArgumentError and speaks_of_range(message):
+        cls = OutOfRangeError
+    exception = cls(f"{op}: {message}" if op else message)
+    exception.status = cebus_status_name(status).decode()
+    if cls is OutOfMemoryError:
+        exception.bytes_wanted = error.bytes_wanted
+    raise exception
+
+
+# A child of fork() has the parent's tensors but none of its threads.
+cdef bint forked = False
+
+
+def _after_fork_in_child():
+    global forked
+    forked = len(runtimes) > 0 or forked
+
+
+cdef int refuse_fork() except -1:
+    raise Error("cebus was used before this process was forked, and its threads stayed behind: "
+                "start processes with multiprocessing's 'spawn' or 'forkserver'")

@@ -1,0 +1,158 @@
+# Where the memory went: statistics, reports, events, traces.
+
+cdef tuple stat_names = (
+    "allocated_bytes_current", "allocated_bytes_peak", "allocated_bytes_allocated",
+    "reserved_bytes_current", "active_bytes_persistent", "inactive_split_bytes", "largest_hole",
+    "num_alloc_retries", "num_ooms", "calls", "evictions", "dropped_bytes", "eager_drops",
+    "recomputes", "recompute_ns", "compute_ns", "searches", "search_ns", "compactions",
+    "moved_bytes", "lineage_cuts", "fragmentation_ppm_sum", "fragmentation_ppm_max",
+    "live_records", "host_bytes", "iterations", "stranded_bytes_max", "swap_outs", "swap_ins",
+    "swapped_out_bytes", "swapped_in_bytes", "swapped_bytes_current", "prefetches", "device_ns",
+    "stall_ns", "outside_bytes", "forced_evictions", "forced_free_ppm_sum", "forced_free_ppm_max",
+    "unused_ppm_sum", "unused_ppm_max", "unused_with_request_ppm_sum")
+
+
+def counters(device=None):
+    """Every counter of <cebus/memory.h>, by its C name."""
+    cdef Runtime where = runtime_of(device)
+    cdef cebus_memory_stats stats
+    cdef cebus_status status
+    memset(&stats, 0, sizeof(stats))
+    stats.struct_size = sizeof(stats)
+    with nogil:
+        status = cebus_runtime_memory_stats(where.rt, &stats)
+    if status:
+        fail(status)
+    cdef const uint64_t *values = &stats.allocated_bytes_current
+    return {name: values[i] for i, name in enumerate(stat_names)}
+
+
+def memory_allocated(device=None):
+    """Bytes used on the device now."""
+    return cebus_memory_allocated(runtime_of(device).rt)
+
+
+def max_memory_allocated(device=None):
+    """The most since the start or the last reset."""
+    return cebus_max_memory_allocated(runtime_of(device).rt)
+
+
+def memory_reserved(device=None):
+    """Bytes of the arena: the budget."""
+    return cebus_memory_reserved(runtime_of(device).rt)
+
+
+def reset_peak_memory_stats(device=None):
+    """Peaks start again from what is used now."""
+    cebus_reset_peak_memory_stats(runtime_of(device).rt)
+
+
+ctypedef size_t (*text_fn)(cebus_runtime *, char *, size_t) nogil
+
+
+cdef str text_of(cebus_runtime *rt, text_fn function):
+    """What an snprintf-like function has to say."""
+    cdef size_t length, room = 4096
+    cdef bytes text
+    while True:
+        text = PyBytes_FromStringAndSize(NULL, room)
+        length = function(rt, PyBytes_AS_STRING(text), room)
+        if length < room:
+            return text[:length].decode("utf-8", "replace")
+        room = length + 1
+
+
+def oom_report(device=None):
+    """The report of the last out-of-memory error; "" when there was none."""
+    return text_of(runtime_of(device).rt, cebus_runtime_oom_report)
+
+
+def memory_dump(device=None):
+    """The arena as text, a line a block."""
+    return text_of(runtime_of(device).rt, cebus_runtime_dump)
+
+
+# --- events -----------------------------------------------------------------------------------
+
+event_kinds = ("placed", "freed", "moved", "evicted", "returned", "called", "replayed",
+               "swapped_out", "swapped_in", "compacted", "cut", "out_of_memory", "budget", "mark")
+rungs = ("free", "evict", "cut", "compact", "last_resort", "failed")
+methods = ("recompute", "swap")
+memory_classes = ("activation", "persistent", "gradient", "leaf", "workspace")
+
+
+class Event:
+    """What the runtime did: `kind`, and what belongs to it (see <cebus/log.h>)."""
+
+    __slots__ = ("kind", "rung", "method", "memory_class", "op", "value", "bytes", "offset",
+                 "moved_from", "ns", "age_ns", "price", "next_price", "call", "time_ns",
+                 "device_ns")
+
+    def __repr__(self):
+        return f"<cebus.Event {self.kind} {self.op} {self.bytes} bytes>"
+
+
+cdef object event_of(const cebus_event *e):
+    event = Event()
+    event.kind, event.rung = event_kinds[e.kind], rungs[e.rung]
+    event.method, event.memory_class = methods[e.method], memory_classes[e.memory_class]
+    event.op = e.op.decode() if e.op != NULL else ""
+    event.value, event.bytes, event.offset, event.moved_from = e.value, e.bytes, e.offset, \
+        e.moved_from
+    event.ns, event.age_ns, event.price, event.next_price = e.ns, e.age_ns, e.price, e.next_price
+    event.call, event.time_ns, event.device_ns = e.call, e.time_ns, e.device_ns
+    return event
+
+
+cdef void deliver(void *context, const cebus_event *event) with gil:
+    # An exception in a callback cannot pass through the library: it is printed as unraisable.
+    cdef Runtime where = <Runtime>context
+    for hook in list(where.hooks or ()):
+        hook(event_of(event))
+
+
+def add_event_hook(hook, device=None):
+    """Calls hook(event) for whatever the runtime does, on the thread that caused it. The hook may
+    use cebus. Returns a handle with remove()."""
+    cdef Runtime where = runtime_of(device)
+    if not callable(hook):
+        raise TypeError(f"an event hook is a function of an event, not {type(hook).__name__}")
+    where.hooks = (where.hooks or []) + [hook]
+    cebus_runtime_set_event_hook(where.rt, <cebus_event_hook>deliver, <void *>where)
+    return EventHook(where, hook)
+
+
+class EventHook:
+    """A hook in place."""
+
+    def __init__(self, runtime, hook):
+        self._runtime, self._hook = runtime, hook
+
+    def remove(self):
+        """Takes the hook away."""
+        cdef Runtime where = self._runtime
+        where.hooks = [hook for hook in where.hooks or () if hook is not self._hook]
+        if not where.hooks:
+            cebus_runtime_set_event_hook(where.rt, NULL, NULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.remove()
+
+
+def trace_start(path, device=None):
+    """Writes every call to a trace file from now on, for the program `cebus`."""
+    cdef Runtime where = runtime_of(device)
+    cdef bytes name = _os.fsencode(path)
+    cdef cebus_status status = cebus_trace_start(where.rt, name)
+    if status:
+        fail(status)
+
+
+def trace_stop(device=None):
+    """Completes the trace file."""
+    cdef cebus_status status = cebus_trace_stop(runtime_of(device).rt)
+    if status:
+        fail(status)

@@ -1,0 +1,119 @@
+    # --- views --------------------------------------------------------------------------------
+
+    def reshape(self, *shape):
+        """Of another shape, one length may be -1; a view where one can express it."""
+        cdef int64_t lengths[8]
+        cdef int n = shape_into(shape, lengths)
+        cdef cebus_tensor *out = NULL
+        cdef cebus_status status
+        with nogil:
+            status = cebus_reshape(self.rt, self.handle, n, lengths, &out)
+        if status:
+            fail(status)
+        return wrap(out, self.rt)
+
+    def view(self, *shape):
+        """As reshape, and refused where a copy would be needed."""
+        if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list)):
+            raise UnsupportedError("view(dtype) reinterprets bytes, which cebus does not")
+        cdef Tensor out = self.reshape(*shape)
+        check_view(self, out)
+        return out
+
+    def permute(self, *dims):
+        """Dimension i of the result is dims[i] of the input."""
+        cdef int order[8]
+        cdef int n
+        cdef cebus_tensor *out = NULL
+        cdef cebus_status status
+        n = dims_into(dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims,
+                      order)
+        if n != cebus_tensor_ndim(self.handle):
+            raise ShapeError(f"permute: {n} dimensions were given for a tensor of {self.ndim}")
+        with nogil:
+            status = cebus_permute(self.rt, self.handle, order, &out)
+        if status:
+            fail(status)
+        return wrap(out, self.rt)
+
+    def transpose(self, int dim0, int dim1):
+        """Swaps two dimensions."""
+        cdef cebus_tensor *out = NULL
+        cdef cebus_status status
+        with nogil:
+            status = cebus_transpose(self.rt, self.handle, dim0, dim1, &out)
+        if status:
+            fail(status)
+        return wrap(out, self.rt)
+
+    def t(self):
+        """The transpose of a matrix; a vector or a number as it is."""
+        if cebus_tensor_ndim(self.handle) > 2:
+            raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+        return self if cebus_tensor_ndim(self.handle) < 2 else self.transpose(0, 1)
+
+    @property
+    def T(self):
+        """Dimensions in reverse order."""
+        return self.permute(tuple(range(cebus_tensor_ndim(self.handle)))[::-1])
+
+    @property
+    def mT(self):
+        """The last two dimensions swapped."""
+        return self.transpose(-2, -1)
+
+    def expand(self, *shape):
+        """Repeats dimensions of length 1, and new leading ones, without a copy; -1 keeps."""
+        cdef int64_t lengths[8]
+        cdef int n = shape_into(shape, lengths)
+        cdef cebus_tensor *out = NULL
+        cdef cebus_status status
+        with nogil:
+            status = cebus_expand(self.rt, self.handle, n, lengths, &out)
+        if status:
+            fail(status)
+        return wrap(out, self.rt)
+
+    def squeeze(self, dim=None):
+        """Without dimensions of length 1, or without `dim` if its length is 1."""
+        if dim is not None and not isinstance(dim, (tuple, list)):
+            return along(self, dim, cebus_squeeze)
+        return squeezed(self, dim)
+
+    def unsqueeze(self, int dim):
+        """With a dimension of length 1 at `dim`."""
+        return along(self, dim, cebus_unsqueeze)
+
+    def select(self, int dim, int64_t index):
+        """One index of `dim`, which is dropped."""
+        return selected(self, dim, index)
+
+    def narrow(self, int dim, start, int64_t length):
+        """`length` indices of `dim` from `start` on."""
+        cdef int64_t whole = self.size(dim), begin = start
+        if begin < 0:
+            begin += whole
+        if begin < 0 or length < 0 or begin + length > whole:
+            raise OutOfRangeError(f"start ({start}) + length ({length}) exceeds dimension size "
+                                  f"({whole}).")
+        return sliced(self, dim, begin, begin + length, 1)
+
+    def split(self, split_size, dim=0):
+        """Pieces of `split_size` along `dim`, or of the sizes that a list names."""
+        return split_into(self, split_size, dim)
+
+    def unbind(self, dim=0):
+        """All indices of `dim`, a tuple."""
+        return tuple([selected(self, dim, i) for i in range(self.size(dim))])
+
+    def flatten(self, start_dim=0, end_dim=-1):
+        """Dimensions start_dim to end_dim as one."""
+        return flattened(self, start_dim, end_dim)
+
+    def __getitem__(self, key):
+        if isinstance(key, int) and not isinstance(key, bool):
+            return selected(self, 0, key)
+        return get_item(self, key)
+
+    def __setitem__(self, key, value):
+        set_item(self, key, value)

@@ -1,0 +1,303 @@
+# Views and indexing.
+
+cdef Tensor selected(Tensor x, int dim, int64_t index):
+    cdef cebus_tensor *out = NULL
+    cdef cebus_status status
+    if forked:
+        refuse_fork()
+    with nogil:
+        status = cebus_select(x.rt, x.handle, dim, index, &out)
+    if status:
+        refuse_index(x, dim, index, status)
+    return wrap(out, x.rt)
+
+
+cdef int refuse_index(Tensor x, int dim, int64_t index, cebus_status status) except -1:
+    cdef int64_t length = cebus_tensor_size(x.handle, dim)
+    if cebus_tensor_ndim(x.handle) == 0:
+        raise OutOfRangeError("invalid index of a 0-dim tensor. Use `tensor.item()`")
+    if length >= 0 and not -length <= index < length:
+        raise OutOfRangeError(f"index {index} is out of bounds for dimension {dim} with size "
+                              f"{length}")
+    return fail(status)
+
+
+cdef Tensor sliced(Tensor x, int dim, int64_t start, int64_t stop, int64_t step):
+    cdef cebus_tensor *out = NULL
+    cdef cebus_status status
+    with nogil:
+        status = cebus_slice(x.rt, x.handle, dim, start, stop, step, &out)
+    if status:
+        fail(status)
+    return wrap(out, x.rt)
+
+
+cdef Tensor squeezed(Tensor x, object dims):
+    cdef int n = cebus_tensor_ndim(x.handle)
+    wanted = range(n) if dims is None else [wrapped_dim(x, dim) for dim in dims]
+    for dim in sorted(wanted, reverse=True):
+        if cebus_tensor_size(x.handle, dim) == 1:
+            x = along(x, dim, cebus_squeeze)
+    return x
+
+
+cdef Tensor flattened(Tensor x, int start, int end):
+    cdef int first = wrapped_dim(x, start), last = wrapped_dim(x, end)
+    shape = list(x.shape)
+    if first > last:
+        raise InvalidArgumentError("flatten() has invalid args: start_dim cannot come after "
+                                   "end_dim")
+    if first == last and shape:
+        return x
+    length = Size(shape[first:last + 1]).numel()
+    return x.reshape(shape[:first] + [length] + shape[last + 1:])
+
+
+cdef tuple split_into(Tensor x, object size, int dim):
+    cdef int64_t length = x.size(dim), start = 0
+    if isinstance(size, int):
+        if size <= 0:
+            raise InvalidArgumentError(f"split expects split_size be positive, but got {size}")
+        sizes = [min(size, length - at) for at in range(0, max(length, 1), size)]
+    else:
+        sizes = list(size)
+        if sum(sizes) != length or any([each < 0 for each in sizes]):
+            raise ShapeError(f"split: sizes {sizes} must add up to {length}, the length of "
+                             f"dimension {dim}")
+    pieces = []
+    for each in sizes:
+        pieces.append(sliced(x, dim, start, start + each, 1))
+        start += each
+    return tuple(pieces)
+
+
+cdef bint stays_in_place(const cebus_view *x, const cebus_view *out):
+    """Whether `out` may be a view of x: each run of dimensions that lie without gaps is cut up
+    anew by whole dimensions of `out`."""
+    cdef int64_t run = 1, covered = 1, base = x.strides[x.ndim - 1] if x.ndim else 1
+    cdef int at = out.ndim - 1
+    for i in reversed(range(x.ndim)):
+        run *= x.shape[i]
+        if i > 0 and (x.shape[i - 1] == 1 or x.strides[i - 1] == run * base):
+            continue
+        while at >= 0 and (covered < run or out.shape[at] == 1):
+            covered *= out.shape[at]
+            at -= 1
+        if covered != run:
+            return False
+        if i > 0:
+            run, covered, base = 1, 1, x.strides[i - 1]
+    return True
+
+
+cdef int check_view(Tensor x, Tensor out) except -1:
+    if cebus_tensor_is_contiguous(x.handle) or x.numel() == 0 \
+            or stays_in_place(cebus_tensor_view(x.handle), cebus_tensor_view(out.handle)):
+        return 0
+    raise ShapeError("view size is not compatible with input tensor's size and stride (at least "
+                     "one dimension spans across two contiguous subspaces). "
+                     "Use .reshape(...) instead.")
+
+
+# --- indexing ---------------------------------------------------------------------------------
+
+cdef int consumed(object item) except -1:
+    """How many dimensions of the input an index uses up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and (<Tensor>item).code() in (CEBUS_BOOL, CEBUS_U8):
+        return cebus_tensor_ndim((<Tensor>item).handle)
+    return 1
+
+
+cdef object index_item(Tensor x, object item):
+    """Lists and arrays become tensors; whole numbers of any kind become int."""
+    if item is None or item is Ellipsis or isinstance(item, (int, slice)):
+        return item
+    if not isinstance(item, Tensor):
+        if not hasattr(item, "__len__") and hasattr(item, "__index__"):
+            return item.__index__()
+        if not isinstance(item, (list, tuple, range)) and not hasattr(item, "__array__"):
+            raise OutOfRangeError("only integers, slices (`:`), ellipsis (`...`), None and long or "
+                                  f"bool tensors are valid indices, not {type(item).__name__}")
+        item = tensor(list(item) if isinstance(item, range) else item, device=x.device)
+        if item.numel() == 0:
+            item = item.long()
+    if (<Tensor>item).code() <= CEBUS_BF16:
+        raise OutOfRangeError("tensors used as indices must be long, byte or bool tensors")
+    if cebus_tensor_ndim((<Tensor>item).handle) == 0:
+        return bool(item) if (<Tensor>item).code() == CEBUS_BOOL else int(item)
+    return item
+
+
+cdef tuple key_items(Tensor x, object key):
+    """The key as a tuple without Ellipsis."""
+    items = [index_item(x, item) for item in (key if isinstance(key, tuple) else (key,))]
+    used = sum([consumed(item) for item in items])
+    ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
+        raise OutOfRangeError("an index can only have a single ellipsis ('...')")
+    if used > cebus_tensor_ndim(x.handle):
+        raise OutOfRangeError(f"too many indices for tensor of dimension {x.ndim}")
+    fill = [slice(None)] * (cebus_tensor_ndim(x.handle) - used)
+    at = ellipses[0] if ellipses else len(items)
+    return tuple(items[:at] + fill + items[at + 1:])
+
+
+cdef Tensor slice_by(Tensor x, int dim, object item):
+    step = 1 if item.step is None else item.step.__index__()
+    if step <= 0:
+        raise InvalidArgumentError("step must be greater than zero")
+    start, stop, step = item.indices(cebus_tensor_size(x.handle, dim))
+    return sliced(x, dim, start, max(start, stop), step)
+
+
+cdef tuple view_by(Tensor x, object key):
+    """(view, advanced): what slices, numbers and None make of x, and the list of
+    (dimension of the view, index tensor, whether it is known to be within bounds)."""
+    cdef int dim = 0
+    advanced = []
+    for item in key_items(x, key):
+        if item is None:
+            x = along(x, dim, cebus_unsqueeze)
+            dim += 1
+        elif isinstance(item, bool):
+            x = sliced(along(x, dim, cebus_unsqueeze), dim, 0, 1 if item else 0, 1)
+            dim += 1
+        elif isinstance(item, int):
+            x = selected(x, dim, item)
+        elif isinstance(item, slice):
+            if item != slice(None):
+                x = slice_by(x, dim, item)
+            dim += 1
+        else:
+            x = advance(x, dim, item, advanced)
+            dim += 1
+    return x, advanced
+
+
+cdef Tensor advance(Tensor x, int dim, Tensor item, list advanced):
+    """Notes an index tensor; the dimensions of a mask become one."""
+    cdef int n = cebus_tensor_ndim(item.handle)
+    if item.code() not in (CEBUS_BOOL, CEBUS_U8):
+        advanced.append((dim, cast(item, CEBUS_I64), False))
+        return x
+    shape = list(x.shape)
+    if shape[dim:dim + n] != list(item.shape):
+        raise OutOfRangeError(f"The shape of the mask {list(item.shape)} does not match the shape "
+                              f"of the indexed tensor {shape} at dimension {dim}")
+    if n > 1:
+        x = x.reshape(shape[:dim] + [Size(item.shape).numel()] + shape[dim + n:])
+    advanced.append((dim, positions_of(item), True))
+    return x
+
+
+cdef Tensor positions_of(Tensor mask):
+    """Row-major positions of what is not zero; known on the host alone."""
+    cdef bytes data = host_bytes(cast(mask, CEBUS_BOOL))
+    cdef const unsigned char *flags = data
+    cdef int64_t n = len(data), count = 0
+    cdef int64_t *found = <int64_t *>PyMem_Malloc(max(n, 1) * sizeof(int64_t))
+    cdef cebus_tensor *out = NULL
+    cdef cebus_status status
+    if found == NULL:
+        raise MemoryError()
+    with nogil:
+        for i in range(n):
+            found[count] = i
+            count += flags[i] != 0
+        status = cebus_tensor_from_host(mask.rt, found, CEBUS_I64, 1, &count, &out)
+    PyMem_Free(found)
+    if status:
+        fail(status)
+    return wrap(out, mask.rt)
+
+
+def nonzero(Tensor x, *, as_tuple=False):
+    """Indices of what is not zero: [count, ndim], or a tuple with one tensor a dimension."""
+    shape = tuple(x.shape) or (1,)
+    rest, columns = positions_of(x if x.code() == CEBUS_BOOL else x != 0), []
+    for length in shape[:0:-1]:
+        quotient = divide(rest, length, "floor")
+        columns.append(rest - quotient * length)
+        rest = quotient
+    columns = (columns + [rest])[::-1]
+    if as_tuple:
+        return tuple(columns)
+    return stack(columns, 1) if x.ndim else zeros((rest.numel(), 0), dtype=int64)
+
+
+cdef Tensor within(Tensor index, int64_t length, bint known):
+    """The index with negative ones counted from the end."""
+    if known:
+        return index
+    if index.numel() and (int(index.max()) >= length or int(index.min()) < -length):
+        bad = index.max() if int(index.max()) >= length else index.min()
+        raise OutOfRangeError(f"index {int(bad)} is out of bounds for dimension with size {length}")
+    return where(index < 0, index + length, index)
+
+
+cdef Tensor take(Tensor x, list advanced):
+    """Reads at index tensors: their dimensions become one, indexed by one linear index."""
+    cdef Tensor index = None
+    dims = [dim for dim, _, _ in advanced]
+    shape = list(x.shape)
+    adjacent = dims == list(range(dims[0], dims[0] + len(dims)))
+    place = dims[0] if adjacent else 0
+    if len(dims) > 1:
+        rest = [dim for dim in range(len(shape)) if dim not in dims]
+        x = x.permute(rest[:place] + dims + rest[place:])
+    for dim, each, known in advanced:
+        each = within(each, shape[dim], known)
+        index = each if index is None else index * shape[dim] + each
+    joined = [shape[dim] for dim in range(len(shape)) if dim not in dims]
+    x = x.reshape(joined[:place] + [Size([shape[dim] for dim in dims]).numel()] + joined[place:])
+    taken = x.index_select(place, index.reshape(-1))
+    return taken.reshape(joined[:place] + list(index.shape) + joined[place:])
+
+
+cdef object get_item(Tensor x, object key):
+    view, advanced = view_by(x, key)
+    if advanced:
+        return take(view, advanced)
+    return wrap(cebus_tensor_retain(x.handle), x.rt) if view is x else view
+
+
+cdef int set_item(Tensor x, object key, object value) except -1:
+    cdef Tensor view
+    if isinstance(key, Tensor) and key.dtype is bool_ and key.shape == x.shape \
+            and (not isinstance(value, Tensor) or value.numel() == 1):
+        value = value if isinstance(value, Tensor) else number_tensor(value, x)
+        copy_into(x, where(key, cast(value, x.code()), x))
+        return 0
+    view, advanced = view_by(x, key)
+    if advanced:
+        put(view, advanced, value)
+    elif isinstance(value, (int, float)):
+        write_number(view, value, cebus_fill_)
+    else:
+        copy_into(view, value)
+    return 0
+
+
+cdef int put(Tensor view, list advanced, object value) except -1:
+    """Writes at index tensors; of equal positions the last wins."""
+    count = cebus_tensor_numel(view.handle)
+    positions = take(arange(count, device=view.device).reshape(view.shape), advanced)
+    values = value if isinstance(value, Tensor) else tensor(value, device=view.device)
+    # The library adds no bool and no u8.
+    values = cast(values, CEBUS_I32 if view.code() in (CEBUS_BOOL, CEBUS_U8) else view.code())
+    values = values.expand(positions.shape).reshape(-1)
+    positions = positions.reshape(-1)
+    if not all([known for _, _, known in advanced]):
+        last = {at: i for i, at in enumerate(positions.tolist())}
+        if len(last) < positions.numel():
+            keep = tensor(list(last.values()), device=view.device)
+            positions, values = positions.index_select(0, keep), values.index_select(0, keep)
+    flat = zeros((count,), dtype=values.dtype, device=view.device)
+    hit = zeros((count,), dtype=int32, device=view.device).scatter_add(
+        0, positions, ones((positions.numel(),), dtype=int32, device=view.device))
+    new = where(hit != 0, cast(flat.scatter_add(0, positions, values), view.code()),
+                view.reshape(-1))
+    copy_into(view, new.reshape(view.shape))
+    return 0

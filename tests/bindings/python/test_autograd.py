@@ -1,0 +1,114 @@
+"""Gradients, grad modes and leaves."""
+import threading
+
+import pytest
+
+import cebus
+
+
+def test_backward_accumulates_into_leaves():
+    x = cebus.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [5, 7] and x.is_leaf and x.grad_fn is None
+    y = x * 2
+    assert not y.is_leaf and y.grad is None and y.grad_fn is not None
+    x.grad = None
+    assert x.grad is None
+    y.backward(cebus.tensor([1.0, 10.0]))
+    assert x.grad.tolist() == [2, 20]
+    with pytest.raises(RuntimeError):
+        (x * 2).backward()
+
+
+def test_a_graph_is_used_once_unless_it_is_retained():
+    x = cebus.ones(2, requires_grad=True)
+    y = x.exp().sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    with pytest.raises(RuntimeError):
+        y.backward()
+    with pytest.raises(RuntimeError):
+        cebus.ones(1).backward()
+    with pytest.raises(NotImplementedError):
+        (x * x).sum().backward(create_graph=True)
+
+
+def test_no_grad_as_block_and_decorator():
+    x = cebus.ones(2, requires_grad=True)
+    with cebus.no_grad():
+        assert not (x * 2).requires_grad and not cebus.is_grad_enabled()
+        with cebus.enable_grad():
+            assert (x * 2).requires_grad
+    assert cebus.is_grad_enabled()
+
+    @cebus.no_grad()
+    def double(y):
+        return y * 2
+
+    @cebus.no_grad
+    def triple(y):
+        return y * 3
+    assert not double(x).requires_grad and not triple(x).requires_grad and (x * 2).requires_grad
+    with pytest.raises(ZeroDivisionError):
+        with cebus.no_grad():
+            1 / 0
+    assert cebus.is_grad_enabled()
+    with cebus.set_grad_enabled(False):
+        assert not (x * 2).requires_grad
+    with cebus.inference_mode():
+        assert not (x * 2).requires_grad
+
+
+def test_grad_mode_belongs_to_the_thread():
+    seen = []
+    with cebus.no_grad():
+        thread = threading.Thread(target=lambda: seen.append(cebus.is_grad_enabled()))
+        thread.start()
+        thread.join()
+    assert seen == [True]
+
+
+def test_detach_and_data():
+    x = cebus.ones(2, requires_grad=True)
+    assert not x.detach().requires_grad and not (x.data * 2).requires_grad
+    x.data = cebus.zeros(2)
+    assert x.tolist() == [0, 0] and x.requires_grad
+    with pytest.raises(RuntimeError):
+        cebus.tensor([1, 2]).requires_grad_()
+    with pytest.raises(RuntimeError):
+        x.add_(1)
+    with cebus.no_grad():
+        x.add_(1)
+    assert x.tolist() == [1, 1]
+
+
+def test_autograd_grad_leaves_no_trace():
+    x = cebus.tensor([3.0], requires_grad=True)
+    w = cebus.tensor([2.0], requires_grad=True)
+    (g,) = cebus.autograd.grad((x * x * w).sum(), x)
+    assert g.tolist() == [12] and x.grad is None
+    with pytest.raises(RuntimeError):
+        cebus.autograd.grad((x * 2).sum(), [x, w])
+    assert cebus.autograd.grad((x * 2).sum(), [x, w], allow_unused=True)[1] is None
+
+
+def test_values_overwritten_after_they_were_saved_are_found():
+    x = cebus.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    z = (y * y).sum()
+    y.add_(1)
+    z.backward()
+    assert x.grad.tolist() == [8, 16]
+
+
+def test_gradients_through_composed_functions():
+    x = cebus.tensor([0.5, 1.5, 2.5], requires_grad=True)
+    (x.cumsum(0) * cebus.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [6, 5, 3]
+    x.grad = None
+    x.sort(descending=True).values[0].backward()
+    assert x.grad.tolist() == [0, 0, 1]
+    x.grad = None
+    x.prod().backward()
+    assert x.grad.tolist() == pytest.approx([3.75, 1.25, 0.75])

@@ -1,0 +1,153 @@
+"""Views and indexing, held against NumPy, which has the same rules."""
+import numpy
+import pytest
+
+import cebus
+
+ARRAY = numpy.arange(60, dtype="float32").reshape(3, 4, 5)
+MASK = (numpy.arange(12).reshape(3, 4) % 3 == 0)
+
+KEYS = [
+    0, -1, (1, 2), (1, 2, 3), slice(None), slice(1, 3), slice(None, None, 2), Ellipsis,
+    (Ellipsis, 0), (0, Ellipsis), (None, 1), (slice(None), None, 2), (1, slice(0, 4, 3), -2),
+    (slice(5, 2),), (slice(-2, None), slice(None, -1)), [0, 2], [-1, 0, 0], (slice(None), [3, 1]),
+    ([0, 1], [2, 3]), ([0, 1], slice(None), [4, 0]), (Ellipsis, [0, 0, 4]), ([[0, 1], [2, 0]],),
+    ([[0], [2]], [1, 3]), (slice(None), [0, 1], [2, 3]), (0, [1, 2]), MASK, ARRAY > 30,
+    MASK[0:3, 0],
+    (slice(None), MASK[1]), (MASK, 2), (None, [1, 0], Ellipsis), (numpy.int64(2), 1),
+]
+
+
+def ours(key):
+    """The key with tensors in the place of arrays."""
+    if isinstance(key, tuple):
+        return tuple(ours(each) for each in key)
+    return cebus.tensor(key) if isinstance(key, numpy.ndarray) else key
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: str(key)[:40].replace("\n", " "))
+def test_reads_as_numpy_does(key):
+    x = cebus.tensor(ARRAY)
+    expected = ARRAY[key]
+    found = x[ours(key)]
+    assert tuple(found.shape) == expected.shape
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: str(key)[:40].replace("\n", " "))
+def test_writes_as_numpy_does(key):
+    for value in (7.0, None):
+        expected, x = ARRAY.copy(), cebus.tensor(ARRAY)
+        if value is None:
+            fresh = -numpy.arange(expected[key].size, dtype="float32").reshape(expected[key].shape)
+            expected[key], x[ours(key)] = fresh, cebus.tensor(fresh)
+        else:
+            expected[key] = value
+            x[ours(key)] = value
+        assert x.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: str(key)[:40].replace("\n", " "))
+def test_gradients_come_back_to_where_they_were_read(key):
+    x = cebus.tensor(ARRAY, requires_grad=True)
+    x[ours(key)].sum().backward()
+    expected = numpy.zeros_like(ARRAY)
+    numpy.add.at(expected, key, 1)
+    assert x.grad.tolist() == expected.tolist()
+
+
+def test_views_share_their_bytes():
+    x = cebus.zeros(4, 4)
+    x[1:3, ::2] += 1
+    x.t()[0] = 5
+    x.view(2, 8)[0, 1] = 9
+    expected = numpy.zeros((4, 4), dtype="float32")
+    expected[1:3, ::2] += 1
+    expected.T[0] = 5
+    expected.reshape(2, 8)[0, 1] = 9
+    assert x.tolist() == expected.tolist()
+
+
+def test_bad_indices_are_index_errors():
+    x = cebus.tensor(ARRAY)
+    for key in (3, -4, (0, 4), (0, 0, 0, 0), [5], ([0, 9], [0, 0]), (Ellipsis, Ellipsis), "a", 1.5,
+                cebus.ones(2), cebus.ones(2, 2, dtype=cebus.bool)):
+        with pytest.raises(IndexError):
+            x[key]
+    with pytest.raises(ValueError):
+        x[::-1]
+    with pytest.raises(IndexError):
+        cebus.tensor(1.0)[0]
+    with pytest.raises(RuntimeError):
+        x[0] = cebus.ones(7)
+
+
+def test_shapes():
+    x = cebus.tensor(ARRAY)
+    assert x.reshape(-1, 10).shape == (6, 10) and x.flatten(1).shape == (3, 20)
+    assert x.permute(2, 0, 1).shape == (5, 3, 4) and x.T.shape == (5, 4, 3)
+    assert x.unsqueeze(-1).squeeze().shape == (3, 4, 5)
+    assert x[:1].squeeze(0).shape == (4, 5) and x.expand(2, -1, -1, -1).shape == (2, 3, 4, 5)
+    assert [each.shape[1] for each in x.split(3, 1)] == [3, 1]
+    assert [each.shape[2] for each in x.chunk(2, -1)] == [3, 2]
+    assert [each.shape[1] for each in x.split([1, 3], dim=1)] == [1, 3]
+    assert len(x.unbind(1)) == 4 and len(list(x)) == len(x) == 3
+    assert numpy.array_equal(x.flip(0, 2).numpy(), ARRAY[::-1, :, ::-1])
+    assert numpy.array_equal(x.repeat(2, 1, 3).numpy(), numpy.tile(ARRAY, (2, 1, 3)))
+    assert numpy.array_equal(x.movedim(0, -1).numpy(), numpy.moveaxis(ARRAY, 0, -1))
+    assert numpy.array_equal(x.roll(1, 0).numpy(), numpy.roll(ARRAY, 1, 0))
+    assert numpy.array_equal(x[0].tril().numpy(), numpy.tril(ARRAY[0]))
+    assert numpy.array_equal(x[0].triu(1).numpy(), numpy.triu(ARRAY[0], 1))
+    assert numpy.array_equal(x[0].diagonal(1).numpy(), numpy.diagonal(ARRAY[0], 1))
+    with pytest.raises(RuntimeError, match="reshape"):
+        x.permute(2, 0, 1).view(-1)
+    assert x.transpose(0, 1)[:, :1].view(4, 5).shape == (4, 5)
+    with pytest.raises(IndexError):
+        x.size(3)
+    with pytest.raises(IndexError):
+        x.transpose(0, 3)
+
+
+def test_joining():
+    x, y = cebus.ones(2, 3), cebus.zeros(1, 3)
+    assert cebus.cat([x, y]).shape == (3, 3) and cebus.stack([x, x], 1).shape == (2, 2, 3)
+    assert cebus.cat([x, cebus.tensor([[1, 2, 3]])]).dtype is cebus.float32
+    assert cebus.vstack([x, y]).shape == (3, 3) and cebus.hstack([x, x]).shape == (2, 6)
+    with pytest.raises(RuntimeError):
+        cebus.cat([x, cebus.ones(2, 2)], 0)
+    with pytest.raises(RuntimeError):
+        cebus.cat([])
+    with pytest.raises(TypeError):
+        cebus.cat([x, 1])
+
+
+def test_sorting_and_positions():
+    values = numpy.array([[3, 1, 2, 1], [0, 5, -1, 5]], dtype="float32")
+    x = cebus.tensor(values)
+    assert x.sort().values.tolist() == numpy.sort(values).tolist()
+    assert x.argsort(descending=True).tolist() == [[0, 2, 1, 3], [1, 3, 0, 2]]
+    top, where = x.topk(2)
+    assert top.tolist() == [[3, 2], [5, 5]] and where.tolist() == [[0, 2], [1, 3]]
+    assert x.max(1).values.tolist() == [3, 5] and x.max(1).indices.tolist() == [0, 1]
+    assert x.median(1)[0].tolist() == [1, 0] and x.unique().tolist() == [-1, 0, 1, 2, 3, 5]
+    assert x.nonzero().tolist() == numpy.argwhere(values).tolist()
+    assert x.cumsum(1).tolist() == numpy.cumsum(values, 1).tolist()
+    assert x.prod(1).tolist() == numpy.prod(values, 1).tolist()
+    assert cebus.bincount(cebus.tensor([0, 2, 2])).tolist() == [1, 0, 2]
+    index = cebus.tensor([[0, 1], [3, 2]])
+    assert x.scatter(1, index, cebus.tensor([[9.0, 8.0], [7.0, 6.0]])).tolist() == \
+        [[9, 8, 2, 1], [0, 5, 6, 7]]
+    assert cebus.zeros(2, 3).scatter_(1, cebus.tensor([[2], [0]]), 1).tolist() == \
+        [[0, 0, 1], [1, 0, 0]]
+
+
+def test_einsum_against_numpy():
+    random = numpy.random.RandomState(0)
+    a, b, c = random.rand(3, 4), random.rand(4, 5), random.rand(2, 3, 4)
+    for equation, operands in [("ij,jk->ik", (a, b)), ("ij->ji", (a,)), ("ij->", (a,)),
+                               ("bij,jk->bik", (c, b)), ("...ij,jk->...ik", (c, b)),
+                               ("ij,jk", (a, b)), ("bij,bkj->bik", (c, c)), ("ii->i", (a[:, :3],)),
+                               ("ij,ij->i", (a, a)), ("i,j->ij", (a[0], b[0])),
+                               ("ij,jk,kl->il", (a, b, b.T))]:
+        found = cebus.einsum(equation, *[cebus.tensor(each) for each in operands])
+        assert numpy.allclose(found.numpy(), numpy.einsum(equation, *operands)), equation
