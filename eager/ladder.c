@@ -41,6 +41,8 @@ static cebus_block *evict(cebus_runtime *rt, cebus_candidate *victim, const cebu
     cebus_block *hole = victim->block;
     if (victim->method == CEBUS_GO_SWAP && victim->host == NULL && !cebus_swap_copy_out(rt, victim))
         victim->method = CEBUS_GO_DROP;
+    if (!cebus_swap_secure(rt, victim))
+        victim->method = CEBUS_GO_DROP;
     if (victim->method == CEBUS_GO_DROP && !cebus_value_is_replayable(&victim->value)) {
         hole->state = CEBUS_BLOCK_BARRIER; /* not to be chosen again at kept prices */
         return hole;
@@ -61,6 +63,8 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
 {
     uint64_t end = victims->last->offset + victims->last->bytes;
     cebus_block *block = victims->first;
+    if (victims->first != victims->last)
+        cebus_swap_copy_all(rt, victims->first, victims->last);
     for (;;) {
         if (block->state == CEBUS_BLOCK_EVICTABLE)
             block = evict(rt, block->owner, victims);
@@ -84,12 +88,20 @@ static uint64_t host_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+/** Persistent values go with the last resort at the latest. */
+static cebus_swap_terms swap_terms(const cebus_runtime *rt, unsigned how)
+{
+    cebus_swap_terms terms = cebus_swap_terms_now(rt);
+    terms.persistent |= (how & CHOOSE_LAST_RESORT) != 0;
+    return terms;
+}
+
 static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
 {
     return (cebus_chooser){.policy = rt->policy,
                            .arena = &rt->arena,
                            .lineage = &rt->lineage,
-                           .swap = cebus_swap_terms_now(rt),
+                           .swap = swap_terms(rt, how),
                            .now = rt->clock_ns,
                            .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
@@ -123,6 +135,8 @@ static bool evict_cheapest(cebus_runtime *rt, uint64_t bytes, unsigned how)
     cebus_chooser chooser = chooser_of(rt, how);
     size_t count = cebus_choose_cheapest(&chooser, bytes, victims, CEBUS_SHORTLIST_MAX);
     count_search(rt, start);
+    for (size_t i = 0; i < count && count > 1; i++)
+        cebus_swap_copy_all(rt, victims[i].first, victims[i].last);
     for (size_t i = 0; i < count; i++)
         cebus_ladder_evict(rt, &victims[i]);
     return count > 0;

@@ -1,10 +1,6 @@
 #include "eager/options.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "eager/op.h"
@@ -75,6 +71,9 @@ static cebus_status check(const cebus_runtime_options *options)
     if (options->swap != CEBUS_SWAP_DEFAULT && options->swap != CEBUS_SWAP_OFF &&
         options->swap != CEBUS_SWAP_ON)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "unknown swap %d", (int)options->swap);
+    if (options->spill_budget > 0 && options->spill_budget < 4096)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
+                          "a spill_budget below 4 KiB holds no value");
     if (cebus_layout_find(options->layout) == NULL)
         return no_layout(options->layout);
     if (host != NULL && (host->alloc == NULL || host->realloc == NULL || host->free == NULL))
@@ -97,49 +96,4 @@ cebus_status cebus_options_read(const cebus_runtime_options *options, cebus_runt
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
                           "the options ask for something this version does not know");
     return check(out);
-}
-
-/** The multiplier of a size suffix; 0 when unknown. */
-static double suffix_factor(const char *suffix)
-{
-    static const struct {
-        const char *name;
-        double factor;
-    } suffixes[] = {
-        {"", 1},      {"B", 1},        {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
-        {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
-    };
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        if (strcmp(suffix, suffixes[i].name) == 0)
-            return suffixes[i].factor;
-    }
-    return 0;
-}
-
-cebus_status cebus_size_parse(const char *text, uint64_t whole, uint64_t *out_bytes)
-{
-    static const char op[] = "size";
-    if (text == NULL || out_bytes == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
-                          text == NULL ? "the text" : "out");
-    *out_bytes = 0;
-    char *end;
-    double number = isdigit((unsigned char)text[0]) || text[0] == '.' ? strtod(text, &end) : -1;
-    if (number < 0 || !isfinite(number))
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
-                          "\"%s\" is not a size: write 6GiB, 300MB, "
-                          "1048576 or 40%%",
-                          text);
-    while (*end == ' ')
-        end++;
-    double factor = strcmp(end, "%") == 0 ? (double)whole / 100 : suffix_factor(end);
-    if (factor == 0 && strcmp(end, "%") != 0)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
-                          "unknown suffix \"%s\" in \"%s\": B, KB, MB, GB, TB (1000), KiB, MiB, "
-                          "GiB, TiB (1024) or %%",
-                          end, text);
-    if (number * factor >= 0x1p63)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "\"%s\" is too large", text);
-    *out_bytes = (uint64_t)(number * factor);
-    return CEBUS_OK;
 }

@@ -119,7 +119,7 @@ static cebus_status finish_outputs(cebus_runtime *rt, cebus_candidate *const *ou
     return status;
 }
 
-/** Inputs that wait on the host come back; they are pinned. */
+/** Inputs that wait off the device come back; they are pinned. */
 static cebus_status fetch_inputs(cebus_runtime *rt, cebus_candidate *const *in, uint32_t n,
                                  const char *op)
 {
@@ -130,7 +130,10 @@ static cebus_status fetch_inputs(cebus_runtime *rt, cebus_candidate *const *in, 
         if (status != CEBUS_OK)
             return status;
     }
-    return CEBUS_OK;
+    cebus_status status = CEBUS_OK;
+    for (uint32_t i = 0; i < n && status == CEBUS_OK; i++)
+        status = cebus_swap_arrive(rt, in[i], op);
+    return status;
 }
 
 cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call, cebus_replay_extent extent)

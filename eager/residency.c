@@ -2,6 +2,7 @@
 
 #include "eager/ladder.h"
 #include "eager/rebuild.h"
+#include "eager/swap.h"
 #include "eager/tensor.h"
 #include "lineage/version.h"
 
@@ -55,8 +56,8 @@ static bool all_resident(cebus_candidate *const *values, size_t n)
     return true;
 }
 
-cebus_status cebus_residency_begin(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
-                                   const char *op)
+static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                  const char *op)
 {
     if (all_resident(values, n)) {
         for (size_t i = 0; i < n; i++) {
@@ -80,6 +81,28 @@ cebus_status cebus_residency_begin(cebus_runtime *rt, cebus_candidate *const *va
     rt->trial--;
     if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_in_turn(rt, values, n, false, op);
+    return status;
+}
+
+/** What is on its way from the spill file must have come as it was written. */
+static cebus_status check_arrivals(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                   const char *op)
+{
+    cebus_status status = CEBUS_OK;
+    for (size_t i = 0; i < n && status == CEBUS_OK; i++)
+        status = cebus_swap_arrive(rt, values[i], op);
+    return status;
+}
+
+cebus_status cebus_residency_begin(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                   const char *op)
+{
+    cebus_status status = make_resident(rt, values, n, op);
+    if (status != CEBUS_OK || rt->swap.spill == NULL)
+        return status;
+    status = check_arrivals(rt, values, n, op);
+    if (status != CEBUS_OK)
+        cebus_residency_end(rt, values, n);
     return status;
 }
 

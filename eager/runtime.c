@@ -11,6 +11,7 @@
 #include "eager/host.h"
 #include "eager/ladder.h"
 #include "eager/options.h"
+#include "eager/spill/spill.h"
 #include "eager/storage.h"
 #include "eager/swap.h"
 #include "eager/trace_record.h"
@@ -170,8 +171,33 @@ static cebus_status open_device(cebus_runtime *rt, const cebus_runtime_options *
     snprintf(rt->device_name, sizeof rt->device_name, "%s", name);
     rt->device_ops->query(rt->device, &rt->info);
     rt->device_context = rt->device_ops->context(rt->device);
-    rt->swap.budget = options->host_budget > 0 ? options->host_budget : rt->info.host_bytes / 2;
     return CEBUS_OK;
+}
+
+/** Where the host's memory is the device's, a copy in it gains nothing over a file. */
+static uint64_t host_budget_of(const cebus_runtime *rt, const cebus_runtime_options *options)
+{
+    bool same = !rt->info.remote && !rt->info.simulated;
+    if (options->host_budget > 0)
+        return options->host_budget;
+    return same && options->spill_budget > 0 ? 0 : rt->info.host_bytes / 2;
+}
+
+static cebus_status open_tiers(cebus_runtime *rt, const cebus_runtime_options *options)
+{
+    rt->swap.host_budget = rt->swap.budget = host_budget_of(rt, options);
+    if (options->spill_budget == 0 || options->swap == CEBUS_SWAP_OFF)
+        return CEBUS_OK;
+    if (rt->info.simulated)
+        return cebus_fail(CEBUS_UNSUPPORTED, "runtime_create",
+                          "device %s has no bytes to spill: leave spill_budget 0, or take cpu",
+                          rt->device_name);
+    rt->swap.budget += options->spill_budget;
+    cebus_spill_setup setup = {.directory = options->spill_directory,
+                               .budget = options->spill_budget,
+                               .host = &rt->host,
+                               .pool = &rt->pool};
+    return cebus_spill_open(&setup, &rt->swap.spill);
 }
 
 /** A device that forgets bytes must not be at work on them. */
@@ -203,10 +229,8 @@ static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *o
                           "sim:NAME, or another layout",
                           layout->name, rt->device_name);
     rt->most_bytes = most_of(rt, layout, budget);
-    cebus_arena_setup setup = {.layout = layout,
-                               .limit = budget,
-                               .most = rt->most_bytes,
-                               .alignment = rt->info.alignment};
+    cebus_arena_setup setup = {
+        .layout = layout, .limit = budget, .most = rt->most_bytes, .alignment = rt->info.alignment};
     rt->slab_bytes = cebus_arena_addresses(&setup);
     cebus_status status = rt->device_ops->slab_reserve(rt->device, rt->slab_bytes, &rt->base);
     if (status != CEBUS_OK)
@@ -250,6 +274,8 @@ cebus_status cebus_runtime_create(const cebus_runtime_options *options, cebus_ru
     rt->debug = known.debug;
     status = open_device(rt, &known);
     if (status == CEBUS_OK)
+        status = open_tiers(rt, &known);
+    if (status == CEBUS_OK)
         status = open_arena(rt, &known);
     if (status != CEBUS_OK) {
         destroy(rt);
@@ -282,6 +308,7 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
                                  .swap = cebus_swap_terms_now(rt),
                                  .now = rt->clock_ns,
                                  .last_resort = true};
+        chooser.swap.persistent = true;
         cebus_victims victims = cebus_choose_one(&chooser);
         if (victims.first == NULL)
             return cebus_oom_fail(rt, rt->arena.used_bytes, op);
@@ -320,7 +347,8 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "set_budget",
                           "%" PRIu64 " bytes are more than the device offers (%" PRIu64 ")", bytes,
                           rt->most_bytes);
-    if (bytes < rt->stats.active_bytes_persistent)
+    bool swaps = cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
+    if (bytes < rt->stats.active_bytes_persistent && !swaps)
         return cebus_fail(CEBUS_OUT_OF_MEMORY, "set_budget",
                           "%" PRIu64 " bytes are less than the persistent tensors hold "
                           "(%" PRIu64 "); release some or ask for more",

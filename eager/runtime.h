@@ -64,19 +64,26 @@ typedef struct cebus_replay_stack {
     size_t count, capacity;
 } cebus_replay_stack;
 
-/** Host memory of a copy that nobody needs once both streams got there. */
+/** A copy off the device that nobody needs once both streams got there. */
 typedef struct cebus_host_bytes {
-    void *pointer;
+    void *pointer; /**< as candidate->host */
     uint64_t bytes;
     uint64_t out_mark, in_mark;
+    cebus_tier tier;
 } cebus_host_bytes;
 
-/** Values on the host (swap.h). */
+struct cebus_spill;
+
+/** Values on the host and in the spill file (swap.h). */
 typedef struct cebus_swapper {
     cebus_swap option;
-    uint64_t budget;           /**< most bytes on the host */
-    uint64_t used_bytes;       /**< taken now */
+    uint64_t budget;           /**< most bytes off the device, whichever tier */
+    uint64_t host_budget;      /**< of these, on the host */
+    uint64_t used_bytes;       /**< taken on the host now */
     uint64_t spare_bytes;      /**< of these: copies of what is on the device, too */
+    struct cebus_spill *spill; /**< the file (spill/spill.h); NULL: none */
+    uint64_t spill_spare;      /**< bytes in it of what is on the device, too */
+    char *stage[2];            /**< host memory on the way to and from it (spill_copy.h) */
     bool blocked;              /**< a swap-out failed during the request at hand */
     cebus_host_bytes *leaving; /**< to be freed when their copies are done */
     size_t count, capacity;

@@ -1,6 +1,20 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "eager/debug.h"
+#include "eager/spill/spill.h"
+
+static void refresh_spill(cebus_runtime *rt)
+{
+    cebus_spill_figures now;
+    if (rt->swap.spill == NULL)
+        return;
+    cebus_spill_query(rt->swap.spill, &now);
+    rt->stats.spilled_bytes = now.written_bytes;
+    rt->stats.unspilled_bytes = now.read_bytes;
+    rt->stats.spill_bytes_current = now.used_bytes;
+    rt->stats.spill_failures = now.failures;
+}
 
 static void refresh(cebus_runtime *rt)
 {
@@ -16,6 +30,7 @@ static void refresh(cebus_runtime *rt)
     stats->device_ns = rt->device_ops->clock(rt->device, CEBUS_STREAM_COMPUTE);
     stats->stall_ns = info.stall_ns;
     stats->outside_bytes = info.outside_bytes;
+    refresh_spill(rt);
 }
 
 cebus_status cebus_runtime_memory_stats(cebus_runtime *rt, cebus_memory_stats *out)
@@ -77,6 +92,28 @@ size_t cebus_runtime_oom_report(cebus_runtime *rt, char *text, size_t text_bytes
     }
     cebus_runtime_unlock(rt);
     return length;
+}
+
+static double mib(uint64_t bytes)
+{
+    return (double)bytes / 0x1p20;
+}
+
+size_t cebus_runtime_tiers(cebus_runtime *rt, char *text, size_t text_bytes)
+{
+    char host[96] = "no host memory", spill[96] = "no spill file";
+    cebus_spill_figures now;
+    cebus_runtime_lock_always(rt);
+    if (rt->swap.host_budget > 0)
+        snprintf(host, sizeof host, "host memory %.1f of %.1f MiB, %s", mib(rt->swap.used_bytes),
+                 mib(rt->swap.host_budget), rt->info.pins ? "page-locked" : "pageable");
+    if (rt->swap.spill != NULL) {
+        cebus_spill_query(rt->swap.spill, &now);
+        snprintf(spill, sizeof spill, "spill file %.1f of %.1f MiB, %s, %s", mib(now.used_bytes),
+                 mib(now.budget), now.engine, now.direct ? "direct" : "through the page cache");
+    }
+    cebus_runtime_unlock(rt);
+    return (size_t)snprintf(text, text_bytes, "%s; %s", host, spill);
 }
 
 size_t cebus_runtime_dump(cebus_runtime *rt, char *text, size_t text_bytes)

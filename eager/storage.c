@@ -159,16 +159,16 @@ cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate
     return CEBUS_OK;
 }
 
-/** The bytes on the device are gone: what is left is a copy on the host, or the record. */
+/** The bytes on the device are gone: what is left is a copy off it, or the record. */
 static void become_absent(cebus_runtime *rt, cebus_candidate *candidate)
 {
+    bool copied = candidate->host != NULL && cebus_swap_secure(rt, candidate);
+    if (copied)
+        cebus_swap_spare(rt, candidate, false);
     candidate->value.resident = false;
-    if (candidate->host == NULL) {
+    candidate->value.swapped = copied;
+    if (!copied)
         cebus_cost_leave(&rt->lineage, &candidate->value);
-        return;
-    }
-    candidate->value.swapped = true;
-    rt->swap.spare_bytes -= candidate->value.bytes;
 }
 
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to)
@@ -193,7 +193,7 @@ void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_
     candidate->value.resident = true;
     candidate->value.swapped = false;
     if (candidate->host != NULL)
-        rt->swap.spare_bytes += candidate->value.bytes;
+        cebus_swap_spare(rt, candidate, true);
 }
 
 void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate)

@@ -3,21 +3,46 @@
 #include "eager/debug.h"
 #include "eager/guidance.h"
 #include "eager/ladder.h"
+#include "eager/spill_copy.h"
 #include "eager/storage.h"
 #include "lineage/cost.h"
 
-/** Taken for a link whose rate is unknown until copies were timed. */
+/** Taken for a link, and a file, whose rate is unknown until copies were timed. */
 #define RATE_GUESS UINT64_C(5000000000)
+#define SPILL_RATE_GUESS UINT64_C(1000000000)
+/** So many bytes must have gone to the file, or come back, to tell its rate. */
+#define TELLING_BYTES (UINT64_C(8) << 20)
 
 static uint64_t rate_or_guess(uint64_t rate)
 {
     return rate > 0 ? rate : RATE_GUESS;
 }
 
-static uint64_t room(const cebus_swapper *swap)
+static uint64_t room(uint64_t budget, uint64_t used, uint64_t spare)
 {
-    uint64_t needed = swap->used_bytes - swap->spare_bytes;
-    return swap->budget > needed ? swap->budget - needed : 0;
+    uint64_t needed = used > spare ? used - spare : 0;
+    return budget > needed ? budget - needed : 0;
+}
+
+/** As measured; where the same evictions are wanted in every run, always the guess. */
+static uint64_t spill_rate(const cebus_runtime *rt, uint64_t bytes, uint64_t ns)
+{
+    if (rt->cost_model == CEBUS_COST_ESTIMATED || bytes < TELLING_BYTES || ns == 0)
+        return SPILL_RATE_GUESS;
+    return (uint64_t)(1e9 * (double)bytes / (double)ns) + 1;
+}
+
+static cebus_swap_tier spill_terms(const cebus_runtime *rt)
+{
+    cebus_spill_figures now;
+    if (rt->swap.spill == NULL)
+        return (cebus_swap_tier){0};
+    cebus_spill_query(rt->swap.spill, &now);
+    return (cebus_swap_tier){
+        .out_rate = spill_rate(rt, now.written_bytes, now.write_ns),
+        .in_rate = spill_rate(rt, now.read_bytes, now.read_ns),
+        .room = room(now.budget, now.used_bytes, rt->swap.spill_spare),
+    };
 }
 
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
@@ -26,16 +51,26 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
     cebus_swap_terms terms = {.use = CEBUS_SWAP_NEVER,
                               .out_rate = rate_or_guess(rt->info.out_rate),
                               .in_rate = rate_or_guess(rt->info.in_rate),
-                              .room = room(swap)};
+                              .room = room(swap->host_budget, swap->used_bytes, swap->spare_bytes),
+                              .spill = spill_terms(rt),
+                              .persistent = swap->option == CEBUS_SWAP_ON};
     bool wanted =
         swap->option == CEBUS_SWAP_ON || (swap->option == CEBUS_SWAP_DEFAULT && rt->policy->swaps);
+    if (swap->host_budget == 0 && swap->spill != NULL) { /* what planners reckon with */
+        terms.out_rate = terms.spill.out_rate;
+        terms.in_rate = terms.spill.in_rate;
+    }
     if (wanted && !swap->blocked)
         terms.use = rt->policy->swaps ? CEBUS_SWAP_ALWAYS : CEBUS_SWAP_CHEAPER;
     return terms;
 }
 
-static void free_host(cebus_runtime *rt, const cebus_host_bytes *bytes)
+static void free_copy(cebus_runtime *rt, const cebus_host_bytes *bytes)
 {
+    if (bytes->tier == CEBUS_TIER_SPILL) {
+        cebus_spill_copy_free(rt, bytes->pointer);
+        return;
+    }
     rt->device_ops->host_free(rt->device, bytes->pointer, bytes->bytes);
     rt->swap.used_bytes -= bytes->bytes;
     rt->stats.swapped_bytes_current = rt->swap.used_bytes;
@@ -49,7 +84,7 @@ void cebus_swap_reclaim(cebus_runtime *rt)
         const cebus_host_bytes *bytes = &swap->leaving[i];
         if (rt->device_ops->stream_reached(rt->device, CEBUS_STREAM_OUT, bytes->out_mark) &&
             rt->device_ops->stream_reached(rt->device, CEBUS_STREAM_IN, bytes->in_mark))
-            free_host(rt, bytes);
+            free_copy(rt, bytes);
         else
             swap->leaving[kept++] = *bytes;
     }
@@ -58,13 +93,16 @@ void cebus_swap_reclaim(cebus_runtime *rt)
 
 void cebus_swap_deinit(cebus_runtime *rt)
 {
+    (void)rt->device_ops->synchronize(rt->device);
     for (size_t i = 0; i < rt->swap.count; i++)
-        free_host(rt, &rt->swap.leaving[i]);
+        free_copy(rt, &rt->swap.leaving[i]);
+    cebus_spill_copy_deinit(rt);
+    cebus_spill_close(rt->swap.spill);
     cebus_pool_free_object(&rt->pool, rt->swap.leaving,
                            rt->swap.capacity * sizeof *rt->swap.leaving);
 }
 
-/** Host memory goes once no copy reads or writes it any more. */
+/** A copy's memory goes once nobody reads or writes it any more. */
 static void leave(cebus_runtime *rt, cebus_host_bytes bytes)
 {
     cebus_swapper *swap = &rt->swap;
@@ -76,7 +114,14 @@ static void leave(cebus_runtime *rt, cebus_host_bytes bytes)
     }
     (void)rt->device_ops->stream_await(rt->device, CEBUS_STREAM_OUT, bytes.out_mark);
     (void)rt->device_ops->stream_await(rt->device, CEBUS_STREAM_IN, bytes.in_mark);
-    free_host(rt, &bytes);
+    free_copy(rt, &bytes);
+}
+
+void cebus_swap_spare(cebus_runtime *rt, const cebus_candidate *candidate, bool on)
+{
+    bool spill = candidate->tier == CEBUS_TIER_SPILL;
+    uint64_t *spare = spill ? &rt->swap.spill_spare : &rt->swap.spare_bytes;
+    *spare += on ? candidate->value.bytes : -candidate->value.bytes;
 }
 
 void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate)
@@ -84,12 +129,13 @@ void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate)
     if (candidate->host == NULL)
         return;
     if (candidate->value.resident)
-        rt->swap.spare_bytes -= candidate->value.bytes;
+        cebus_swap_spare(rt, candidate, false);
     leave(rt, (cebus_host_bytes){
                   .pointer = candidate->host,
                   .bytes = candidate->value.bytes,
                   .out_mark = candidate->host_mark,
                   .in_mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_IN),
+                  .tier = (cebus_tier)candidate->tier,
               });
     candidate->host = NULL;
     candidate->value.swapped = false;
@@ -97,16 +143,26 @@ void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate)
         cebus_swap_reclaim(rt);
 }
 
-/** Copies of what is on the device anyway go when their room is needed. */
-static void make_room(cebus_runtime *rt, uint64_t bytes)
+/** Whether the next spare copy of a tier has to go. */
+static bool is_short(cebus_runtime *rt, cebus_tier tier, uint64_t bytes)
 {
-    cebus_swapper *swap = &rt->swap;
+    cebus_spill_figures now;
+    if (tier == CEBUS_TIER_HOST)
+        return rt->swap.used_bytes + bytes > rt->swap.host_budget;
+    cebus_spill_query(rt->swap.spill, &now);
+    return now.used_bytes + 2 * bytes > now.budget; /* more than it takes: extents lie apart */
+}
+
+/** Copies of what is on the device anyway go when their room is needed. */
+static void make_room(cebus_runtime *rt, cebus_tier tier, uint64_t bytes)
+{
     cebus_swap_reclaim(rt);
     for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
-        if (swap->used_bytes + bytes <= swap->budget)
+        if (!is_short(rt, tier, bytes))
             return;
         cebus_candidate *candidate = block->state != CEBUS_BLOCK_FREE ? block->owner : NULL;
-        if (candidate != NULL && candidate->host != NULL && !candidate->arriving)
+        if (candidate != NULL && candidate->host != NULL && candidate->tier == tier &&
+            !candidate->arriving)
             cebus_swap_forget(rt, candidate);
     }
     cebus_swap_reclaim(rt);
@@ -115,9 +171,9 @@ static void make_room(cebus_runtime *rt, uint64_t bytes)
 static void *reserve_host(cebus_runtime *rt, uint64_t bytes)
 {
     cebus_swapper *swap = &rt->swap;
-    if (swap->used_bytes + bytes > swap->budget)
-        make_room(rt, bytes);
-    if (swap->used_bytes + bytes > swap->budget)
+    if (swap->used_bytes + bytes > swap->host_budget)
+        make_room(rt, CEBUS_TIER_HOST, bytes);
+    if (swap->used_bytes + bytes > swap->host_budget)
         return NULL;
     void *pointer = rt->device_ops->host_alloc(rt->device, bytes);
     if (pointer == NULL)
@@ -125,6 +181,18 @@ static void *reserve_host(cebus_runtime *rt, uint64_t bytes)
     swap->used_bytes += bytes;
     rt->stats.swapped_bytes_current = swap->used_bytes;
     return pointer;
+}
+
+static void *reserve_spill(cebus_runtime *rt, uint64_t bytes)
+{
+    if (rt->swap.spill == NULL)
+        return NULL;
+    cebus_spill_copy *copy = cebus_spill_copy_create(rt, bytes);
+    if (copy == NULL) {
+        make_room(rt, CEBUS_TIER_SPILL, bytes);
+        copy = cebus_spill_copy_create(rt, bytes);
+    }
+    return copy;
 }
 
 static void emit(cebus_runtime *rt, cebus_event_kind kind, const cebus_candidate *candidate,
@@ -141,46 +209,124 @@ static void emit(cebus_runtime *rt, cebus_event_kind kind, const cebus_candidate
                                        .device_ns = end});
 }
 
+/** Room for a copy in the first tier that has some; false: none has. */
+static bool reserve(cebus_runtime *rt, uint64_t bytes, cebus_host_bytes *out)
+{
+    *out = (cebus_host_bytes){.bytes = bytes, .tier = CEBUS_TIER_HOST};
+    out->pointer = reserve_host(rt, bytes);
+    if (out->pointer != NULL)
+        return true;
+    out->tier = CEBUS_TIER_SPILL;
+    out->pointer = reserve_spill(rt, bytes);
+    return out->pointer != NULL;
+}
+
+static cebus_status start_copy(cebus_runtime *rt, const cebus_host_bytes *to, const char *from)
+{
+    if (to->tier == CEBUS_TIER_SPILL)
+        return cebus_spill_copy_write(rt, to->pointer, from);
+    return rt->device_ops->copy_async(rt->device, CEBUS_STREAM_OUT, to->pointer, from, to->bytes,
+                                      CEBUS_COPY_TO_HOST);
+}
+
 bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate)
 {
     const cebus_device_ops *ops = rt->device_ops;
-    uint64_t bytes = candidate->value.bytes;
     cebus_block *block = candidate->block;
-    void *host = reserve_host(rt, bytes);
-    rt->swap.blocked = host == NULL;
-    if (host == NULL)
+    cebus_host_bytes copy;
+    rt->swap.blocked = !reserve(rt, candidate->value.bytes, &copy);
+    if (rt->swap.blocked)
         return false;
     uint64_t before = ops->clock(rt->device, CEBUS_STREAM_OUT);
     ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_COMPUTE,
                      block->fence[CEBUS_STREAM_COMPUTE]);
     ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_IN, block->fence[CEBUS_STREAM_IN]);
-    cebus_status status = ops->copy_async(rt->device, CEBUS_STREAM_OUT, host,
-                                          rt->base + block->offset, bytes, CEBUS_COPY_TO_HOST);
-    if (status != CEBUS_OK) {
-        free_host(rt, &(cebus_host_bytes){.pointer = host, .bytes = bytes});
+    if (start_copy(rt, &copy, rt->base + block->offset) != CEBUS_OK) {
+        free_copy(rt, &copy);
         rt->swap.blocked = true;
         return false;
     }
-    candidate->host = host;
+    candidate->host = copy.pointer;
+    candidate->tier = (uint8_t)copy.tier;
     candidate->host_mark = ops->stream_mark(rt->device, CEBUS_STREAM_OUT);
     block->fence[CEBUS_STREAM_OUT] = candidate->host_mark;
-    rt->swap.spare_bytes += bytes; /* until the bytes on the device are given up */
+    cebus_swap_spare(rt, candidate, true); /* until the bytes on the device are given up */
     rt->stats.swap_outs++;
-    rt->stats.swapped_out_bytes += bytes;
+    rt->stats.swapped_out_bytes += copy.bytes;
     emit(rt, CEBUS_EVENT_SWAPPED_OUT, candidate, CEBUS_STREAM_OUT, before);
     return true;
+}
+
+void cebus_swap_copy_all(cebus_runtime *rt, cebus_block *first, const cebus_block *last)
+{
+    for (cebus_block *block = first;; block = block->next) {
+        cebus_candidate *candidate = block->owner;
+        if (block->state == CEBUS_BLOCK_EVICTABLE && candidate->method == CEBUS_GO_SWAP &&
+            candidate->host == NULL && !cebus_swap_copy_out(rt, candidate))
+            return;
+        if (block == last)
+            return;
+    }
+}
+
+bool cebus_swap_secure(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if (candidate->host == NULL || candidate->tier != CEBUS_TIER_SPILL ||
+        cebus_spill_copy_written(rt, candidate->host) == 0)
+        return true;
+    rt->swap.blocked = true;
+    cebus_swap_forget(rt, candidate);
+    return false;
+}
+
+void cebus_swap_settle(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if (candidate == NULL || !candidate->arriving)
+        return;
+    /* What comes from the file is on its way until it was checked (cebus_swap_arrive). */
+    candidate->arriving = candidate->tier == CEBUS_TIER_SPILL;
+    if (candidate->block != NULL)
+        rt->device_ops->stream_wait(rt->device, CEBUS_STREAM_COMPUTE, CEBUS_STREAM_IN,
+                                    candidate->block->fence[CEBUS_STREAM_IN]);
+}
+
+cebus_status cebus_swap_arrive(cebus_runtime *rt, cebus_candidate *candidate, const char *op)
+{
+    if (candidate == NULL || !candidate->arriving || candidate->tier != CEBUS_TIER_SPILL)
+        return CEBUS_OK;
+    int error = cebus_spill_copy_arrived(rt, candidate->host);
+    if (error == 0) {
+        cebus_swap_settle(rt, candidate);
+        candidate->arriving = false;
+        return CEBUS_OK;
+    }
+    cebus_candidate_drop(rt, candidate);
+    return cebus_fail(CEBUS_IO_ERROR, op,
+                      "%llu bytes did not come back from the spill file: %s; nothing is lost: the "
+                      "next use reads them again",
+                      (unsigned long long)candidate->value.bytes, cebus_spill_error_text(error));
 }
 
 static cebus_status copy_in(cebus_runtime *rt, cebus_candidate *candidate, cebus_block *block)
 {
     const cebus_device_ops *ops = rt->device_ops;
+    char *to = rt->base + block->offset;
     ops->stream_wait(rt->device, CEBUS_STREAM_IN, CEBUS_STREAM_OUT, candidate->host_mark);
-    cebus_status status =
-        ops->copy_async(rt->device, CEBUS_STREAM_IN, rt->base + block->offset, candidate->host,
-                        candidate->value.bytes, CEBUS_COPY_TO_DEVICE);
-    if (status == CEBUS_OK)
-        block->fence[CEBUS_STREAM_IN] = ops->stream_mark(rt->device, CEBUS_STREAM_IN);
+    cebus_status status = candidate->tier == CEBUS_TIER_SPILL
+                              ? cebus_spill_copy_read(rt, candidate->host, to)
+                              : ops->copy_async(rt->device, CEBUS_STREAM_IN, to, candidate->host,
+                                                candidate->value.bytes, CEBUS_COPY_TO_DEVICE);
+    block->fence[CEBUS_STREAM_IN] = ops->stream_mark(rt->device, CEBUS_STREAM_IN);
     return status;
+}
+
+/** Debugging compares hashes at once. */
+static cebus_status check_return(cebus_runtime *rt, cebus_candidate *candidate, const char *op)
+{
+    cebus_status status = CEBUS_OK;
+    if (rt->debug & CEBUS_DEBUG_HASH)
+        status = cebus_swap_arrive(rt, candidate, op);
+    return status == CEBUS_OK ? cebus_debug_return(rt, candidate) : status;
 }
 
 cebus_status cebus_swap_in(cebus_runtime *rt, cebus_candidate *candidate, const char *op)
@@ -210,5 +356,5 @@ cebus_status cebus_swap_in(cebus_runtime *rt, cebus_candidate *candidate, const 
                                        .method = CEBUS_METHOD_SWAP,
                                        .value = candidate->serial,
                                        .bytes = candidate->value.bytes});
-    return cebus_debug_return(rt, candidate);
+    return check_return(rt, candidate, op);
 }

@@ -1,11 +1,17 @@
 /**
- * swap.h: bytes that wait on the host. A value that is swapped out keeps its version; only its
- * bytes are elsewhere. Copies run on their own streams: nothing waits for a copy out but whoever
- * reuses the block, nothing for a copy in but whoever reads the value.
+ * swap.h: bytes that wait off the device, in host memory or in the spill file. A value that is
+ * swapped out keeps its version; only its bytes are elsewhere. Copies run on their own streams:
+ * nothing waits for a copy out but whoever reuses the block, nothing for a copy in but whoever
+ * reads the value.
  *
- * A host copy is made once a version: when the bytes are back on the device it is kept while
- * there is room, so that to give them up again costs nothing. An in-place write makes a new version
- * or, of a leaf, ends the copy.
+ * A copy is made once a version: when the bytes are back on the device it is kept while there is
+ * room, so that to give them up again costs nothing. An in-place write makes a new version or, of a
+ * leaf, ends the copy.
+ *
+ * Files fail. The bytes on the device go only once the write is known to have succeeded
+ * (cebus_swap_secure); what is read is believed only once its checksums were right
+ * (cebus_swap_arrive). A value whose write failed stays, and no more are offered for swapping until
+ * the request at hand is through; one whose read failed stays swapped: the next use tries again.
  */
 #ifndef CEBUS_EAGER_SWAP_H
 #define CEBUS_EAGER_SWAP_H
@@ -23,22 +29,30 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt);
  */
 bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate);
 
+/** Starts the copies of those among the blocks first..last that go by swap: one by one, each would
+ * wait for its own. */
+void cebus_swap_copy_all(cebus_runtime *rt, cebus_block *first, const cebus_block *last);
+
+/** True if the bytes on the device may go: the copy, if there is one, is whole or will be. Waits
+ * for writes to the file. False: there was one, it failed and is gone. */
+bool cebus_swap_secure(cebus_runtime *rt, cebus_candidate *candidate);
+
 /** Brings the bytes of a swapped value back, climbing the ladder for their place. Returns once the
  * copy is under way. */
 cebus_status cebus_swap_in(cebus_runtime *rt, cebus_candidate *candidate, const char *op);
 
 /** The compute stream waits for the bytes if they are still on their way: before each use. */
-static inline void cebus_swap_settle(cebus_runtime *rt, cebus_candidate *candidate)
-{
-    if (candidate == NULL || !candidate->arriving)
-        return;
-    candidate->arriving = false;
-    if (candidate->block != NULL)
-        rt->device_ops->stream_wait(rt->device, CEBUS_STREAM_COMPUTE, CEBUS_STREAM_IN,
-                                    candidate->block->fence[CEBUS_STREAM_IN]);
-}
+void cebus_swap_settle(cebus_runtime *rt, cebus_candidate *candidate);
 
-/** Ends the host copy of a version that died or was written over. The value must not depend on it:
+/** Whether bytes that came from the spill file are what was written to it: before whoever asked for
+ * a resident value gets it. Waits for them. CEBUS_IO_ERROR: they are not, and the value is absent
+ * again, as it was. */
+cebus_status cebus_swap_arrive(cebus_runtime *rt, cebus_candidate *candidate, const char *op);
+
+/** Counts a copy as spare while its bytes are on the device, too: `on` says since when. */
+void cebus_swap_spare(cebus_runtime *rt, const cebus_candidate *candidate, bool on);
+
+/** Ends the copy of a version that died or was written over. The value must not depend on it:
  * its bytes are on the device, or nobody wants them. */
 void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate);
 

@@ -14,19 +14,27 @@
 /** How its bytes would go. */
 typedef enum cebus_go {
     CEBUS_GO_DROP, /**< to be rebuilt by a replay */
-    CEBUS_GO_SWAP, /**< to the host */
+    CEBUS_GO_SWAP, /**< to the host, or to the spill file */
 } cebus_go;
+
+/** Where the copy of a value that may leave the device is. */
+typedef enum cebus_tier {
+    CEBUS_TIER_HOST,  /**< host memory */
+    CEBUS_TIER_SPILL, /**< the spill file */
+} cebus_tier;
 
 typedef struct cebus_candidate {
     cebus_value value;  /**< first: a cebus_value * of the runtime is a cebus_candidate * */
     cebus_block *block; /**< while resident; NULL for a storage of zero bytes */
-    void *host;         /**< a copy of the bytes in host memory; NULL: none. Valid while the version
+    void *host;         /**< a copy of the bytes off the device: an address in host memory, or the
+                             record of a copy in the spill file; NULL: none. Valid while the version
                              lasts, also when the bytes are on the device again */
     uint64_t host_mark; /**< when that copy is complete, on the stream that makes it */
     uint64_t serial;    /**< number in events, never reused */
     uint32_t exports;   /**< addresses handed out (maps): the bytes must not go or move */
     uint8_t zone;       /**< cebus_zone its bytes belong to */
     uint8_t method;     /**< cebus_go: what the last pricing took for it */
+    uint8_t tier;       /**< cebus_tier, where there is a copy */
     bool uploaded;      /**< from the host: no call made it */
     bool arriving;      /**< the copy back may still run: block->fence says until when */
     bool gradient;      /**< of a leaf or on its way: goes only when nothing else can */

@@ -4,9 +4,19 @@
 
 bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *candidate)
 {
-    if (terms->use == CEBUS_SWAP_NEVER || candidate->zone == CEBUS_ZONE_PERSISTENT)
+    uint64_t bytes = candidate->value.bytes;
+    if (terms->use == CEBUS_SWAP_NEVER ||
+        (candidate->zone == CEBUS_ZONE_PERSISTENT && !terms->persistent))
         return false;
-    return candidate->host != NULL || candidate->value.bytes <= terms->room;
+    return candidate->host != NULL || bytes <= terms->room || bytes <= terms->spill.room;
+}
+
+/** Where its copy is, or would go. */
+static cebus_tier tier_of(const cebus_swap_terms *terms, const cebus_candidate *candidate)
+{
+    if (candidate->host != NULL)
+        return (cebus_tier)candidate->tier;
+    return candidate->value.bytes <= terms->room ? CEBUS_TIER_HOST : CEBUS_TIER_SPILL;
 }
 
 static uint64_t copy_ns(uint64_t bytes, uint64_t rate)
@@ -16,8 +26,11 @@ static uint64_t copy_ns(uint64_t bytes, uint64_t rate)
 
 uint64_t cebus_regen_swap_ns(const cebus_swap_terms *terms, const cebus_candidate *candidate)
 {
-    uint64_t bytes = candidate->value.bytes, in = copy_ns(bytes, terms->in_rate);
-    return candidate->host != NULL ? in : in + copy_ns(bytes, terms->out_rate);
+    bool spill = tier_of(terms, candidate) == CEBUS_TIER_SPILL;
+    uint64_t out_rate = spill ? terms->spill.out_rate : terms->out_rate;
+    uint64_t in_rate = spill ? terms->spill.in_rate : terms->in_rate;
+    uint64_t bytes = candidate->value.bytes, in = copy_ns(bytes, in_rate);
+    return candidate->host != NULL ? in : in + copy_ns(bytes, out_rate);
 }
 
 uint64_t cebus_regen_weight(const cebus_swap_terms *terms, cebus_candidate *candidate,

@@ -1,11 +1,13 @@
 /**
  * regen.h: what it costs to bring a value back, and how: by running its call again, or by copying
- * it back from the host (ALGORITHMS: regen(x) = min(recompute, swap)).
+ * it back from host memory or the spill file (ALGORITHMS: regen(x) = min(recompute, swap)).
  *
  * A copy back is charged in full: an on-demand swap-in is waited for. A copy out is charged only
  * where it is still to be made, since nothing waits for it but the reuse of its block. Leaves
- * cannot be made again, so they swap or stay; persistent values stay; gradients swap if they can,
- * since no neighbourhood cost tells what rebuilding one runs again.
+ * cannot be made again, so they swap or stay, and so do persistent values where the terms let them;
+ * gradients swap if they can, since no neighbourhood cost tells what rebuilding one runs again.
+ *
+ * A new copy goes to the host while there is room, then to the file.
  */
 #ifndef CEBUS_EVICT_REGEN_H
 #define CEBUS_EVICT_REGEN_H
@@ -18,13 +20,20 @@ typedef enum cebus_swap_use {
     CEBUS_SWAP_ALWAYS,  /**< wherever there is room: policies published with swapping only */
 } cebus_swap_use;
 
+/** A place for copies: bytes/s to it and back, and what more it can hold. */
+typedef struct cebus_swap_tier {
+    uint64_t out_rate, in_rate, room;
+} cebus_swap_tier;
+
 typedef struct cebus_swap_terms {
     cebus_swap_use use;
-    uint64_t out_rate, in_rate; /**< bytes/s of the link */
+    uint64_t out_rate, in_rate; /**< bytes/s of the link to the host */
     uint64_t room;              /**< bytes of host memory left */
+    cebus_swap_tier spill;      /**< the file; no room: there is none */
+    bool persistent;            /**< parameters and optimizer state may swap, too */
 } cebus_swap_terms;
 
-/** True if a copy of the bytes can be on the host. */
+/** True if a copy of the bytes is off the device, or can be. */
 bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *candidate);
 
 /** ns of the copies still to be made. */

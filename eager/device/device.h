@@ -1,5 +1,5 @@
 /**
- * device.h: the contract of a device: a score of functions, none of them NULL.
+ * device.h: the contract of a device: some two dozen functions, none of them NULL.
  *
  * A device offers one slab of address space, three streams and kernels by op name. It never sees a
  * tensor: only addresses inside its slab, launches and copies. A stream does what it was given in
@@ -46,6 +46,7 @@ typedef struct cebus_device_info {
     bool late_costs;        /**< *out_ns of a launch is an estimate: `collect` says what it was */
     bool remote;            /**< the host cannot reach the slab's addresses: bytes go by copies */
     bool commits;           /**< the slab is usable only where it was committed */
+    bool pins;              /**< host_alloc gives page-locked memory */
     bool simulated;         /**< addresses hold no bytes: host reads give zeros */
     bool poisons;           /**< wants to be told what holds nothing any more (discard) */
 } cebus_device_info;
@@ -88,9 +89,14 @@ typedef struct cebus_device_ops {
     /** On the compute stream. */
     cebus_status (*copy)(cebus_device *device, void *to, const void *from, uint64_t bytes,
                          cebus_copy_kind kind);
-    /** On `stream`; the host side is from host_alloc and must stay until the mark is reached. */
+    /** On `stream`; the host side must stay until the mark is reached. From host_alloc it is fast;
+     * with other memory the host may wait. */
     cebus_status (*copy_async)(cebus_device *device, cebus_stream stream, void *to,
                                const void *from, uint64_t bytes, cebus_copy_kind kind);
+    /** Has `run` called once OUT or IN gets there; what comes after it on the stream waits for its
+     * return. On a thread of the device's, which it may block; it must not call the device. */
+    cebus_status (*stream_call)(cebus_device *device, cebus_stream stream,
+                                void (*run)(void *context), void *context);
     /** Told, where info.poisons, that a range holds nothing any more, once `stream` gets there. A
      * test device poisons it, and answers the mark when it will have; others answer 0. */
     uint64_t (*discard)(cebus_device *device, cebus_stream stream, char *at, uint64_t bytes);

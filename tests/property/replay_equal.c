@@ -40,12 +40,13 @@ enum {
     VARIANTS = 12
 };
 
-/** A policy, whether values may go to the host (as it was published, or by order), and where they
- * lie. */
+/** A policy, whether values may go to the host (as it was published, or by order), where they lie,
+ * and whether they may go to a file, too. */
 typedef struct setting {
     const char *name, *policy;
     cebus_swap swap;
     const char *layout;
+    bool spill; /**< to a file, on the CPU to nothing else */
 } setting;
 
 static const setting settings[] = {
@@ -72,6 +73,11 @@ static const setting settings[] = {
     {"dtr/caching+swap", "dtr", CEBUS_SWAP_ON, "caching"},
     {"dte/expandable", "dte", CEBUS_SWAP_DEFAULT, "caching-expandable"},
     {"odswap/caching", "odswap", CEBUS_SWAP_DEFAULT, "caching"},
+    {"coop+spill", "coop", CEBUS_SWAP_ON, NULL, true},
+    {"lru+spill", "lru", CEBUS_SWAP_ON, NULL, true},
+    {"dte/caching+spill", "dte", CEBUS_SWAP_ON, "caching", true},
+    {"odswap+spill", "odswap", CEBUS_SWAP_DEFAULT, NULL, true},
+    {"vdnn-all+spill", "vdnn-all", CEBUS_SWAP_ON, NULL, true},
 };
 enum {
     SETTINGS = sizeof settings / sizeof *settings
@@ -164,6 +170,7 @@ static bool check_one(const reference *ref, const setting *chosen, uint64_t budg
     trial.swap = chosen->swap;
     trial.layout = chosen->layout;
     trial.host_budget = variant % 5 == 3 ? ref->outcome.peak / 8 : 0;
+    trial.spill_budget = chosen->spill ? 4 * ref->outcome.peak + (1 << 20) : 0;
     trial.budget = budget;
     trial.relief = 2 * ref->outcome.peak;
     apply_variant(&trial, variant);

@@ -15,7 +15,8 @@ typedef struct cebus_trial {
     const char *device; /**< NULL: the CPU */
     const char *layout; /**< NULL: the default */
     cebus_swap swap;
-    uint64_t host_budget; /**< 0: the default */
+    uint64_t host_budget;  /**< 0: the default */
+    uint64_t spill_budget; /**< 0: no spill file */
     uint64_t budget; /**< 0: unlimited */
     uint64_t relief; /**< the budget after an out-of-memory error; 0: unlimited */
     cebus_cost_model cost_model;

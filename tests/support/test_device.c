@@ -10,6 +10,7 @@
 typedef enum work_kind {
     WORK_LAUNCH,
     WORK_COPY,
+    WORK_CALL,
     WORK_POISON
 } work_kind;
 
@@ -20,6 +21,8 @@ typedef struct work {
     const cebus_kernel *kernel;
     cebus_launch launch;
     void *owned; /**< arrays, views, attributes of a launch; staged bytes of a copy */
+    void (*run)(void *context); /**< a call's */
+    void *context;
     char *to;
     const char *from;
     uint64_t bytes;
@@ -122,6 +125,9 @@ static void run_work(cebus_device *device, const work *w)
         check_committed(device, w->to, w->bytes);
         check_committed(device, w->from, w->bytes);
         memmove(w->to, w->from, w->bytes);
+        break;
+    case WORK_CALL:
+        w->run(w->context);
         break;
     case WORK_POISON:
         memset(w->to, POISON, w->bytes);
@@ -298,6 +304,15 @@ static cebus_status test_copy_async(cebus_device *device, cebus_stream stream, v
     return CEBUS_OK;
 }
 
+static cebus_status test_stream_call(cebus_device *device, cebus_stream stream,
+                                     void (*run)(void *context), void *context)
+{
+    if (strikes(&cebus_test_faults.copy_at))
+        return cebus_fail(CEBUS_DEVICE_ERROR, "device test", "a call was ordered to fail");
+    enqueue(device, stream, (work){.kind = WORK_CALL, .run = run, .context = context});
+    return CEBUS_OK;
+}
+
 static uint64_t test_stream_mark(cebus_device *device, cebus_stream stream)
 {
     return device->queues[stream].given;
@@ -416,6 +431,7 @@ static const cebus_device_ops test_device = {
     .slab_release = test_slab_release,
     .copy = test_copy,
     .copy_async = test_copy_async,
+    .stream_call = test_stream_call,
     .discard = test_discard,
     .stream_mark = test_stream_mark,
     .stream_wait = test_stream_wait,

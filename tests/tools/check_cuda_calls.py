@@ -25,12 +25,13 @@ CALLS = {
     "cudaEventCreate": (),
     "cudaEventCreateWithFlags": ("costs.c", "streams.c"),
     "cudaMemGetInfo": ("device_cuda.c", "start.c"),
+    "cudaLaunchHostFunc": ("device_cuda.c",),
 }
 # Never: implicit allocation, implicit waiting, waiting for everything.
 NEVER = ("cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaThreadSynchronize", "cudaMemcpy",
          "cudaMemcpy2D", "cudaMemset", "cudaMallocAsync", "cudaFreeAsync", "cudaMallocManaged",
          "cudaMallocPitch", "cudaMalloc3D", "cudaMallocHost", "cudaHostRegister",
-         "cudaHostUnregister", "cudaDeviceReset", "cudaLaunchHostFunc", "cudaStreamAddCallback",
+         "cudaHostUnregister", "cudaDeviceReset", "cudaStreamAddCallback",
          "cuCtxSynchronize", "cuStreamSynchronize", "cuMemAlloc")
 NAMES = tuple(CALLS) + NEVER
 CALL = re.compile(r"\b(" + "|".join(NAMES) + r")(?:_v\d+)?\s*\(")

@@ -1,6 +1,9 @@
 /**
- * The CPU device: kernels run at once on the calling thread (and OpenMP's), the slab is an
- * anonymous mapping whose pages are committed by the first write.
+ * The CPU device: kernels run at once on the calling thread (and OpenMP's), copies to and from the
+ * host tier and the spill file on threads of their own (streams.h). The slab is an anonymous
+ * mapping whose pages are committed by the first write.
+ *
+ * "cpu:link=2GB" has the host tier at the end of a link of so many bytes/s, for tests and what-ifs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cebus/runtime.h>
+
 #include "cebus_config.h"
 #include "eager/device/cpu/cpu.h"
 #include "eager/device/cpu/dnnl_cache.h"
 #include "eager/device/cpu/families.h"
+#include "eager/device/cpu/streams.h"
 #include "eager/device/device.h"
 
 #if CEBUS_HAVE_OPENMP
@@ -25,8 +31,8 @@ struct cebus_device {
     uint64_t rss_at_open;
     char *slab;
     uint64_t slab_bytes;
-    uint64_t marks[CEBUS_STREAM_COUNT];
-    uint64_t stall_ns; /**< spent in copies */
+    uint64_t launches;
+    cebus_cpu_streams streams;
 };
 
 static const cebus_kernel *const families[] = {
@@ -85,13 +91,26 @@ static uint64_t outside_bytes(const cebus_device *device)
     return now > known ? now - known : 0;
 }
 
+/** What follows the colon, if any: "link=SIZE". */
+static bool read_link(const char *name, uint64_t *out_rate)
+{
+    static const char key[] = "link=";
+    const char *colon = strchr(name, ':');
+    if (colon == NULL)
+        return true;
+    return strncmp(colon + 1, key, sizeof key - 1) == 0 &&
+           cebus_size_parse(colon + sizeof key, 0, out_rate) == CEBUS_OK && *out_rate > 0;
+}
+
 static cebus_status cpu_open(const cebus_device_options *options, cebus_device **out)
 {
     const cebus_host_allocator *host = options->host;
-    if (strchr(options->name, ':') != NULL || options->unlimited || options->profile != NULL)
+    uint64_t link = 0;
+    if (options->unlimited || options->profile != NULL || !read_link(options->name, &link))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "device cpu",
-                          "\"%s\": the CPU is one machine with real addresses and real costs; "
-                          "layout \"commodity\" and profiles are for sim:*",
+                          "\"%s\": the CPU is one machine with real addresses and real costs: "
+                          "\"cpu\", or \"cpu:link=2GB\" to play a link of so many bytes/s; layout "
+                          "\"commodity\" and profiles are for sim:*",
                           options->name);
     cebus_device *device = host->alloc(host->context, sizeof *device);
     if (device == NULL)
@@ -100,12 +119,15 @@ static cebus_status cpu_open(const cebus_device_options *options, cebus_device *
     device->host = *host;
     device->threads = options->threads > 0 ? options->threads : available_threads();
     device->rss_at_open = resident_set();
+    cebus_cpu_streams_init(&device->streams);
+    device->streams.rate = link;
     *out = device;
     return CEBUS_OK;
 }
 
 static void cpu_close(cebus_device *device)
 {
+    cebus_cpu_streams_deinit(&device->streams);
     cebus_dnnl_destroy(device->cpu.dnnl);
     device->host.free(device->host.context, device);
 }
@@ -135,7 +157,9 @@ static void cpu_query(cebus_device *device, cebus_device_info *out)
         .host_bytes = usable_memory(),
         .alignment = 64,
         .outside_bytes = outside_bytes(device),
-        .stall_ns = device->stall_ns,
+        .out_rate = device->streams.rate,
+        .in_rate = device->streams.rate,
+        .stall_ns = device->streams.stall_ns,
         .threads = device->threads,
     };
 }
@@ -180,8 +204,8 @@ static cebus_status cpu_slab_commit(cebus_device *device, char *base, uint64_t f
 
 static void cpu_slab_decommit(cebus_device *device, char *base, uint64_t from, uint64_t to)
 {
-    (void)device;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    cebus_cpu_streams_finish(&device->streams); /* copies may still read what goes */
     from = (from + page - 1) / page * page;
     to = to / page * page;
     if (from < to)
@@ -190,7 +214,7 @@ static void cpu_slab_decommit(cebus_device *device, char *base, uint64_t from, u
 
 static void cpu_slab_release(cebus_device *device, char *base, uint64_t bytes)
 {
-    (void)device;
+    cebus_cpu_streams_finish(&device->streams);
     munmap(base, bytes);
 }
 
@@ -203,42 +227,44 @@ static cebus_status cpu_copy(cebus_device *device, void *to, const void *from, u
     return CEBUS_OK;
 }
 
-/** Copy streams do their work at once, while everybody waits. */
 static cebus_status cpu_copy_async(cebus_device *device, cebus_stream stream, void *to,
                                    const void *from, uint64_t bytes, cebus_copy_kind kind)
 {
-    uint64_t start = now_ns();
     (void)kind;
-    memcpy(to, from, bytes);
-    device->marks[stream]++;
-    device->stall_ns += now_ns() - start;
+    cebus_cpu_stream_give(&device->streams, stream,
+                          (cebus_cpu_work){.to = to, .from = from, .bytes = bytes});
+    return CEBUS_OK;
+}
+
+static cebus_status cpu_stream_call(cebus_device *device, cebus_stream stream,
+                                    void (*run)(void *context), void *context)
+{
+    cebus_cpu_stream_give(&device->streams, stream,
+                          (cebus_cpu_work){.run = run, .context = context});
     return CEBUS_OK;
 }
 
 static uint64_t cpu_stream_mark(cebus_device *device, cebus_stream stream)
 {
-    return device->marks[stream];
+    return stream == CEBUS_STREAM_COMPUTE ? device->launches
+                                          : cebus_cpu_stream_mark(&device->streams, stream);
 }
 
 static void cpu_stream_wait(cebus_device *device, cebus_stream stream, cebus_stream on,
                             uint64_t mark)
 {
-    (void)device;
-    (void)stream;
-    (void)on;
-    (void)mark;
+    cebus_cpu_stream_wait(&device->streams, stream, on, mark);
 }
 
 static bool cpu_stream_reached(cebus_device *device, cebus_stream stream, uint64_t mark)
 {
-    return mark <= device->marks[stream];
+    return stream == CEBUS_STREAM_COMPUTE ||
+           cebus_cpu_stream_reached(&device->streams, stream, mark);
 }
 
 static cebus_status cpu_stream_await(cebus_device *device, cebus_stream stream, uint64_t mark)
 {
-    (void)device;
-    (void)stream;
-    (void)mark;
+    cebus_cpu_stream_wait(&device->streams, CEBUS_STREAM_COMPUTE, stream, mark);
     return CEBUS_OK;
 }
 
@@ -289,7 +315,7 @@ static cebus_status cpu_launch(cebus_device *device, const cebus_kernel *kernel,
         omp_set_num_threads(device->threads);
 #endif
     cebus_status status = kernel->run(launch);
-    device->marks[CEBUS_STREAM_COMPUTE]++;
+    device->launches++;
     *out_ns = now_ns() - start;
     return status;
 }
@@ -304,7 +330,7 @@ static size_t cpu_collect(cebus_device *device, size_t n, cebus_late_cost *out)
 
 static cebus_status cpu_synchronize(cebus_device *device)
 {
-    (void)device;
+    cebus_cpu_streams_finish(&device->streams);
     return CEBUS_OK;
 }
 
@@ -319,6 +345,7 @@ const cebus_device_ops cebus_device_cpu = {
     .slab_release = cpu_slab_release,
     .copy = cpu_copy,
     .copy_async = cpu_copy_async,
+    .stream_call = cpu_stream_call,
     .discard = cpu_discard,
     .stream_mark = cpu_stream_mark,
     .stream_wait = cpu_stream_wait,

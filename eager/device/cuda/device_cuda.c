@@ -87,6 +87,7 @@ static void cuda_query(cebus_device *device, cebus_device_info *out)
         .late_costs = true,
         .remote = true,
         .commits = true,
+        .pins = true,
     };
 }
 
@@ -192,6 +193,18 @@ static cebus_status cuda_copy_async(cebus_device *device, cebus_stream stream, v
     return status;
 }
 
+static cebus_status cuda_stream_call(cebus_device *device, cebus_stream stream,
+                                     void (*run)(void *context), void *context)
+{
+    cebus_status status = enter(device);
+    if (status != CEBUS_OK)
+        return status;
+    status = cebus_cuda_check(cudaLaunchHostFunc(device->streams.of[stream].stream, run, context),
+                              op, "cudaLaunchHostFunc");
+    cebus_stream_gave(&device->streams, stream);
+    return status;
+}
+
 /* --- streams ------------------------------------------------------------------------------- */
 
 static uint64_t cuda_stream_mark(cebus_device *device, cebus_stream stream)
@@ -281,6 +294,7 @@ const cebus_device_ops cebus_device_cuda = {
     .slab_release = cuda_slab_release,
     .copy = cuda_copy,
     .copy_async = cuda_copy_async,
+    .stream_call = cuda_stream_call,
     .discard = cuda_discard,
     .stream_mark = cuda_stream_mark,
     .stream_wait = cuda_stream_wait,

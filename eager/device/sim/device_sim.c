@@ -234,6 +234,16 @@ static cebus_status sim_copy_async(cebus_device *device, cebus_stream stream, vo
     return CEBUS_OK;
 }
 
+static cebus_status sim_stream_call(cebus_device *device, cebus_stream stream,
+                                    void (*run)(void *context), void *context)
+{
+    (void)device;
+    (void)stream;
+    (void)run;
+    (void)context;
+    return cebus_fail(CEBUS_UNSUPPORTED, device_sim, "there are no bytes to work on");
+}
+
 /* --- streams ------------------------------------------------------------------------------- */
 
 static uint64_t sim_stream_mark(cebus_device *device, cebus_stream stream)
@@ -386,6 +396,7 @@ const cebus_device_ops cebus_device_sim = {
     .slab_release = sim_slab_release,
     .copy = sim_copy,
     .copy_async = sim_copy_async,
+    .stream_call = sim_stream_call,
     .discard = sim_discard,
     .stream_mark = sim_stream_mark,
     .stream_wait = sim_stream_wait,

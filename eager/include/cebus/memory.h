@@ -65,6 +65,10 @@ typedef struct cebus_memory_stats {
     uint64_t iterations_known; /**< remembered now: each of another kind, each has its plan */
     uint64_t iteration_signature; /**< of the one that is followed now; 0: none */
     /** @} */
+    uint64_t spilled_bytes;       /**< of swapped_out_bytes: to the spill file */
+    uint64_t unspilled_bytes;     /**< of swapped_in_bytes: from it */
+    uint64_t spill_bytes_current; /**< of the file that holds values now */
+    uint64_t spill_failures;      /**< values that could not be written, or not read */
 } cebus_memory_stats;
 
 /** To be filled. */
@@ -91,6 +95,13 @@ CEBUS_API void cebus_reset_peak_memory_stats(cebus_runtime *rt);
  * why not. Returns the length it wanted, as snprintf does; empty when there was none.
  */
 CEBUS_API size_t cebus_runtime_oom_report(cebus_runtime *rt, char *text, size_t text_bytes);
+
+/**
+ * One line on where values wait off the device: each tier with what it holds, its budget, and how
+ * it works, as in "spill file 12 of 64 MiB, io_uring, direct". Returns the length it wanted, as
+ * snprintf does.
+ */
+CEBUS_API size_t cebus_runtime_tiers(cebus_runtime *rt, char *text, size_t text_bytes);
 
 /** A text picture of the arena, one line a block, for debugging. As snprintf. */
 CEBUS_API size_t cebus_runtime_dump(cebus_runtime *rt, char *text, size_t text_bytes);

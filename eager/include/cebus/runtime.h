@@ -21,11 +21,13 @@ typedef enum cebus_cost_model {
     CEBUS_COST_ESTIMATED = 1, /**< bytes moved and work done: the same evictions in every run */
 } cebus_cost_model;
 
-/** Whether values may be copied to host memory instead of being dropped. */
+/** Whether values may be copied to host memory, or to the spill file, instead of being dropped. */
 typedef enum cebus_swap {
-    CEBUS_SWAP_DEFAULT = 0, /**< as the policy was published: on for those that swap */
+    CEBUS_SWAP_DEFAULT = 0, /**< as the policy was published: on for those that swap. Persistent
+                                 tensors only before a call would fail for want of memory */
     CEBUS_SWAP_OFF = 1,     /**< never: what cannot be rebuilt stays */
-    CEBUS_SWAP_ON = 2,      /**< by any policy, wherever it costs less than rebuilding */
+    CEBUS_SWAP_ON = 2,      /**< by any policy, wherever it costs less than rebuilding; persistent
+                                 tensors and optimizer state, too */
 } cebus_swap;
 
 /** Debugging aids; combine with |. */
@@ -39,7 +41,8 @@ enum {
 /** Zero means default everywhere. Initialize with CEBUS_RUNTIME_OPTIONS_INIT. */
 typedef struct cebus_runtime_options {
     size_t struct_size;     /**< sizeof this struct, as the caller was compiled */
-    const char *device;     /**< "cpu" (default), "cuda:N", "sim:MACHINE" (cebus_machine_name()) */
+    const char *device;     /**< "cpu" (default), "cuda:N", "sim:MACHINE" (cebus_machine_name());
+                                 "cpu:link=2GB": copies to the host at so many bytes/s */
     uint64_t memory_budget; /**< bytes; default 80% of what the process may use */
     const char *policy;     /**< of cebus_policy_name(); default "coop" */
     int threads;            /**< for kernels, default all cores; part of what decides bits */
@@ -47,10 +50,14 @@ typedef struct cebus_runtime_options {
     cebus_cost_model cost_model;      /**< what evictions are decided by */
     uint32_t debug;                   /**< CEBUS_DEBUG_* */
     const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
-    const char *layout;   /**< where values lie: of cebus_layout_name(); default "zones" */
-    cebus_swap swap;      /**< may values leave for the host? */
-    uint64_t host_budget; /**< host bytes for them; default half of what the process may use */
-    const char *profile;  /**< sim:*: file of measured costs that replace the machine's model */
+    const char *layout;    /**< where values lie: of cebus_layout_name(); default "zones" */
+    cebus_swap swap;       /**< may values leave for the host? */
+    uint64_t host_budget;  /**< host bytes for them; default half of what the process may use, none
+                                on the CPU with a spill file: it would be the same memory */
+    const char *profile;   /**< sim:*: file of measured costs that replace the machine's model */
+    uint64_t spill_budget; /**< bytes of the spill file, the tier below the host; default 0: there
+                                is none. Not on sim:* */
+    const char *spill_directory; /**< where it lies, without a name; default $TMPDIR or /var/tmp */
 } cebus_runtime_options;
 
 /** All defaults. */

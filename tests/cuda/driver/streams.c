@@ -13,6 +13,7 @@
 typedef enum kind {
     COPY,
     CALL,
+    HOST_CALL,
     RECORD,
     WAIT,
 } kind;
@@ -23,6 +24,7 @@ typedef struct work {
     const void *from;
     size_t bytes;
     cebus_fake_work *run;
+    cudaHostFn_t host;
     cudaEvent_t event;
     uint64_t version; /**< of the event */
 } work;
@@ -66,6 +68,9 @@ static void run_next(cudaStream_t stream)
     case CALL:
         if (!next->run(next->to))
             sticky = cudaErrorLaunchFailure;
+        break;
+    case HOST_CALL:
+        next->host(next->to);
         break;
     case RECORD:
         next->event->reached = next->version;
@@ -183,6 +188,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     if (overlap(to, bytes, from, bytes))
         cebus_fake_die("a copy between ranges that overlap");
     put(stream, (work){.kind = COPY, .to = to, .from = from, .bytes = bytes});
+    return cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t run, void *argument)
+{
+    put(stream, (work){.kind = HOST_CALL, .host = run, .to = argument});
     return cudaSuccess;
 }
 

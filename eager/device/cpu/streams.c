@@ -1,0 +1,191 @@
+#include "eager/device/cpu/streams.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/** Bytes that a slow link is given at a time. */
+#define LINK_PIECE (UINT64_C(1) << 20)
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_until(uint64_t ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
+        ; /* a signal */
+}
+
+static void copy_slowly(const cebus_cpu_work *work, uint64_t rate)
+{
+    uint64_t start = now_ns();
+    for (uint64_t at = 0; at < work->bytes; at += LINK_PIECE) {
+        uint64_t bytes = work->bytes - at < LINK_PIECE ? work->bytes - at : LINK_PIECE;
+        memcpy(work->to + at, work->from + at, bytes);
+        sleep_until(start + (uint64_t)((double)(at + bytes) * (double)NS_PER_S / (double)rate));
+    }
+}
+
+static void run_work(const cebus_cpu_work *work, uint64_t rate)
+{
+    if (work->run != NULL)
+        work->run(work->context);
+    else if (rate > 0)
+        copy_slowly(work, rate);
+    else
+        memcpy(work->to, work->from, work->bytes);
+}
+
+static bool may_start(const cebus_cpu_streams *streams, const uint64_t *after)
+{
+    for (int on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++) {
+        if (streams->of[on].done < after[on])
+            return false;
+    }
+    return true;
+}
+
+/** Does the stream's next piece once it may start; the lock is held before and after. */
+static void do_next(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
+{
+    cebus_cpu_work work = stream->ring[stream->done % CEBUS_CPU_RING];
+    while (!may_start(streams, work.after))
+        pthread_cond_wait(&streams->changed, &streams->mutex);
+    pthread_mutex_unlock(&streams->mutex);
+    run_work(&work, streams->rate);
+    pthread_mutex_lock(&streams->mutex);
+    stream->done++;
+    pthread_cond_broadcast(&streams->changed);
+}
+
+static void work_on(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
+{
+    pthread_mutex_lock(&streams->mutex);
+    while (!streams->stop || stream->done < stream->given) {
+        if (stream->done < stream->given)
+            do_next(streams, stream);
+        else
+            pthread_cond_wait(&streams->changed, &streams->mutex);
+    }
+    pthread_mutex_unlock(&streams->mutex);
+}
+
+static void *work_out(void *context)
+{
+    cebus_cpu_streams *streams = context;
+    work_on(streams, &streams->of[CEBUS_STREAM_OUT]);
+    return NULL;
+}
+
+static void *work_in(void *context)
+{
+    cebus_cpu_streams *streams = context;
+    work_on(streams, &streams->of[CEBUS_STREAM_IN]);
+    return NULL;
+}
+
+void cebus_cpu_streams_init(cebus_cpu_streams *streams)
+{
+    memset(streams, 0, sizeof *streams);
+    pthread_mutex_init(&streams->mutex, NULL);
+    pthread_cond_init(&streams->changed, NULL);
+}
+
+void cebus_cpu_streams_deinit(cebus_cpu_streams *streams)
+{
+    pthread_mutex_lock(&streams->mutex);
+    streams->stop = true;
+    pthread_cond_broadcast(&streams->changed);
+    pthread_mutex_unlock(&streams->mutex);
+    for (int i = 0; i < CEBUS_STREAM_COUNT; i++) {
+        if (streams->of[i].started)
+            pthread_join(streams->of[i].thread, NULL);
+    }
+    pthread_cond_destroy(&streams->changed);
+    pthread_mutex_destroy(&streams->mutex);
+}
+
+/** Signals are for the program's own threads. */
+static bool start_thread(cebus_cpu_streams *streams, cebus_stream which)
+{
+    cebus_cpu_stream *stream = &streams->of[which];
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    stream->started = pthread_create(&stream->thread, NULL,
+                                     which == CEBUS_STREAM_OUT ? work_out : work_in, streams) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return stream->started;
+}
+
+void cebus_cpu_stream_give(cebus_cpu_streams *streams, cebus_stream which, cebus_cpu_work work)
+{
+    cebus_cpu_stream *stream = &streams->of[which];
+    bool threaded = stream->started || start_thread(streams, which);
+    pthread_mutex_lock(&streams->mutex);
+    while (stream->given - stream->done == CEBUS_CPU_RING)
+        pthread_cond_wait(&streams->changed, &streams->mutex);
+    memcpy(work.after, stream->after, sizeof work.after);
+    stream->ring[stream->given++ % CEBUS_CPU_RING] = work;
+    if (threaded)
+        pthread_cond_broadcast(&streams->changed);
+    else
+        do_next(streams, stream);
+    pthread_mutex_unlock(&streams->mutex);
+}
+
+uint64_t cebus_cpu_stream_mark(cebus_cpu_streams *streams, cebus_stream which)
+{
+    pthread_mutex_lock(&streams->mutex);
+    uint64_t mark = streams->of[which].given;
+    pthread_mutex_unlock(&streams->mutex);
+    return mark;
+}
+
+bool cebus_cpu_stream_reached(cebus_cpu_streams *streams, cebus_stream which, uint64_t mark)
+{
+    pthread_mutex_lock(&streams->mutex);
+    bool reached = streams->of[which].done >= mark;
+    pthread_mutex_unlock(&streams->mutex);
+    return reached;
+}
+
+/** With the lock. */
+static void wait_here(cebus_cpu_streams *streams, cebus_stream on, uint64_t mark)
+{
+    uint64_t from = now_ns();
+    if (streams->of[on].done >= mark)
+        return;
+    while (streams->of[on].done < mark)
+        pthread_cond_wait(&streams->changed, &streams->mutex);
+    streams->stall_ns += now_ns() - from;
+}
+
+void cebus_cpu_stream_wait(cebus_cpu_streams *streams, cebus_stream which, cebus_stream on,
+                           uint64_t mark)
+{
+    if (on == CEBUS_STREAM_COMPUTE)
+        return;
+    pthread_mutex_lock(&streams->mutex);
+    uint64_t *after = &streams->of[which].after[on];
+    if (which == CEBUS_STREAM_COMPUTE)
+        wait_here(streams, on, mark);
+    else
+        *after = mark > *after ? mark : *after;
+    pthread_mutex_unlock(&streams->mutex);
+}
+
+void cebus_cpu_streams_finish(cebus_cpu_streams *streams)
+{
+    pthread_mutex_lock(&streams->mutex);
+    for (int on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++)
+        wait_here(streams, on, streams->of[on].given);
+    pthread_mutex_unlock(&streams->mutex);
+}

@@ -1,0 +1,63 @@
+/**
+ * streams.h: the CPU's two copy streams, a thread each, in order. Launches run on the program's own
+ * thread, which is the compute stream: its marks are reached when they are asked for.
+ *
+ * A thread starts with the first piece of work of its stream: programs that never swap have none.
+ * Pieces wait in a short ring; who gives more waits for room.
+ *
+ * A link that is slower than memory can be played (`rate`), for tests and what-ifs.
+ *
+ * Thread-safety: calls from one thread at a time; the work runs on the streams'.
+ */
+#ifndef CEBUS_EAGER_DEVICE_CPU_STREAMS_H
+#define CEBUS_EAGER_DEVICE_CPU_STREAMS_H
+
+#include <pthread.h>
+
+#include "eager/device/device.h"
+
+#define CEBUS_CPU_RING 64
+
+/** A copy of `bytes`, or a call of `run`. It starts once each stream did as much as `after` says.
+ */
+typedef struct cebus_cpu_work {
+    void (*run)(void *context);
+    void *context;
+    char *to;
+    const char *from;
+    uint64_t bytes;
+    uint64_t after[CEBUS_STREAM_COUNT];
+} cebus_cpu_work;
+
+typedef struct cebus_cpu_stream {
+    pthread_t thread;
+    bool started;
+    uint64_t given, done;
+    uint64_t after[CEBUS_STREAM_COUNT]; /**< for the next piece */
+    cebus_cpu_work ring[CEBUS_CPU_RING];
+} cebus_cpu_stream;
+
+typedef struct cebus_cpu_streams {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool stop;
+    uint64_t rate;     /**< bytes/s of a copy, 0: as fast as memory; set before the first */
+    uint64_t stall_ns; /**< that the program's thread waited */
+    cebus_cpu_stream of[CEBUS_STREAM_COUNT];
+} cebus_cpu_streams;
+
+void cebus_cpu_streams_init(cebus_cpu_streams *streams);
+/** Does what was given, then ends the threads. */
+void cebus_cpu_streams_deinit(cebus_cpu_streams *streams);
+
+/** Without threads to be had the piece is done at once. `stream` is OUT or IN. */
+void cebus_cpu_stream_give(cebus_cpu_streams *streams, cebus_stream stream, cebus_cpu_work work);
+uint64_t cebus_cpu_stream_mark(cebus_cpu_streams *streams, cebus_stream stream);
+/** The compute stream waits at once, counted as a stall; the others before their next piece. */
+void cebus_cpu_stream_wait(cebus_cpu_streams *streams, cebus_stream stream, cebus_stream on,
+                           uint64_t mark);
+bool cebus_cpu_stream_reached(cebus_cpu_streams *streams, cebus_stream stream, uint64_t mark);
+/** All of both. */
+void cebus_cpu_streams_finish(cebus_cpu_streams *streams);
+
+#endif
