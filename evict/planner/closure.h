@@ -1,0 +1,66 @@
+/**
+ * closure.h: what it costs to do without a value between two events, and what that gains. The call
+ * that made it runs again before the second; of what that reads and is not there then, each is kept
+ * until then or made again in its turn, whichever is cheaper at the price of the day.
+ *
+ *     bytes over the limit      ######
+ *     x   made--used .......................[x' used      -bytes of x while it is idle
+ *     p   made--used----------------------->|             +bytes of p, kept for x'
+ *     q   made--used                        [q'           not kept: made again, for x' as well
+ *
+ * The price of keeping is theta x the area it adds over the limit; theta is what an area costs
+ * elsewhere. The score of the whole is time / area gained. All stretches end where the chain runs,
+ * so what they add up to is a staircase: steps by where they begin.
+ */
+#ifndef CEBUS_EVICT_PLANNER_CLOSURE_H
+#define CEBUS_EVICT_PLANNER_CLOSURE_H
+
+#include "evict/planner/sequence.h"
+
+enum {
+    CEBUS_CLOSURE_CALLS = 192,
+    CEBUS_CLOSURE_STEPS = 1024,
+};
+
+/** Bytes more (or less) from a key on, to where the chain runs. */
+typedef struct cebus_step {
+    uint64_t key;
+    double bytes;
+} cebus_step;
+
+typedef struct cebus_closure {
+    const cebus_sequence *sequence; /**< borrowed */
+    cebus_pool *pool;               /**< borrowed */
+    double limit;                   /**< bytes */
+    double theta;                   /**< ns for a byte over the limit at a call of weight 1 */
+    double *shares;                 /**< of values: bytes of the idle values that are made of it */
+    bool sharing;      /**< what is kept is paid for by all of these, each by its bytes */
+    uint32_t *states;  /**< of values: epoch x 8 + state */
+    uint32_t *readers; /**< of values made again: the last of the chain that reads it */
+    uint32_t *undo_values, *undo_states; /**< states as they were, for going back */
+    size_t n_undo;
+    uint32_t epoch, visits;
+    uint32_t value;  /**< what it is for */
+    uint32_t before; /**< the chain runs before this instance */
+    uint32_t early;  /**< what the last call reads was there before this one ran; NONE: is there */
+    uint64_t key;    /**< of `before` */
+    double weight;   /**< of it */
+    uint32_t calls[CEBUS_CLOSURE_CALLS]; /**< the chain, ascending once weighed */
+    uint32_t n_calls;
+    cebus_step steps[CEBUS_CLOSURE_STEPS]; /**< by key */
+    cebus_step added[CEBUS_CLOSURE_STEPS]; /**< the same as they came, for going back */
+    uint32_t n_steps;
+    double time;    /**< ns of the chain */
+    double score;   /**< ns for a unit of area; INFINITY: it gains nothing, or cannot be */
+    uint64_t spent; /**< visits, ever */
+} cebus_closure;
+
+/** False without host memory: then there is nothing to free. */
+bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, cebus_pool *pool);
+void cebus_closure_deinit(cebus_closure *closure);
+
+/** Weighs doing without a value from its last event before `before` until there, and making it
+ * again there. The chain and its score are in the closure until the next time. */
+void cebus_closure_weigh(cebus_closure *closure, uint32_t value, uint32_t before);
+
+#endif

@@ -1,0 +1,102 @@
+#include "evict/planner/emit.h"
+
+#include <string.h>
+
+#define NONE CEBUS_SEQUENCE_NONE
+
+/** Lists of the values whose lives end at an instance, linked by index. */
+typedef struct ends {
+    cebus_pool *pool;
+    uint32_t *first; /**< of instances */
+    struct end {
+        uint32_t value, next;
+    } * ends;
+    size_t count, capacity;
+} ends;
+
+static bool push_end(ends *e, uint32_t value, uint32_t instance)
+{
+    void *items = e->ends;
+    if (!cebus_pool_grow(e->pool, &items, &e->capacity, e->count, sizeof *e->ends))
+        return false;
+    e->ends = items;
+    e->ends[e->count] = (struct end){value, e->first[instance]};
+    e->first[instance] = (uint32_t)e->count++;
+    return true;
+}
+
+/** Whether bytes stay behind the last event of a life, to be dropped. */
+static bool is_left(const cebus_sequence *sequence, uint32_t v, uint32_t i)
+{
+    const cebus_life *life = &sequence->lives[v];
+    uint32_t instance = cebus_event_instance(life->events[i]);
+    if (i + 1 < life->count && cebus_event_kind_of(life->events[i + 1]) != CEBUS_EVENT_PRODUCE)
+        return false;
+    if (cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_MOVE ||
+        instance == cebus_sequence_start(sequence) || instance == cebus_sequence_end(sequence))
+        return false;
+    if (cebus_sequence_is_replay(sequence, instance))
+        return cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_USE;
+    /* Released before a call that takes the bytes over says no more than that it does. */
+    const cebus_iteration_value *value = &sequence->iteration->values[v];
+    return value->freed != instance + 1 || value->moved == value->freed;
+}
+
+static bool find_ends(const cebus_sequence *sequence, ends *e)
+{
+    bool ok = true;
+    for (uint32_t v = (uint32_t)sequence->iteration->n_values; v-- > 0 && ok;) {
+        for (uint32_t i = 0; i < sequence->lives[v].count && ok; i++) {
+            if (is_left(sequence, v, i))
+                ok = push_end(e, v, cebus_event_instance(sequence->lives[v].events[i]));
+        }
+    }
+    return ok;
+}
+
+static bool emit_replay(const cebus_sequence *sequence, uint32_t instance, cebus_plan *out)
+{
+    uint32_t count, call = sequence->instances[instance].call;
+    const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
+    uint64_t key = cebus_sequence_key(sequence, instance);
+    bool ok = true;
+    for (uint32_t j = 0; j < count && ok; j++) {
+        uint32_t i = cebus_sequence_find(sequence, values[j], key);
+        if (sequence->lives[values[j]].call == call &&
+            cebus_sequence_is_placed(sequence, values[j], i))
+            ok = cebus_plan_add(out, CEBUS_ACTION_REPLAY, sequence->instances[instance].gap,
+                                values[j]);
+    }
+    return ok;
+}
+
+static bool emit_all(const cebus_sequence *sequence, const ends *e, cebus_plan *out)
+{
+    uint32_t instance = cebus_sequence_start(sequence);
+    bool ok = true;
+    while ((instance = cebus_track_next(&sequence->track, instance)) !=
+               cebus_sequence_end(sequence) &&
+           ok) {
+        bool is_replay = cebus_sequence_is_replay(sequence, instance);
+        uint32_t at = sequence->instances[instance].gap + !is_replay;
+        if (is_replay)
+            ok = emit_replay(sequence, instance, out);
+        for (uint32_t i = e->first[instance]; i != NONE && ok; i = e->ends[i].next)
+            ok = cebus_plan_add(out, CEBUS_ACTION_DROP, at, e->ends[i].value);
+    }
+    return ok;
+}
+
+bool cebus_emit_plan(const cebus_sequence *sequence, cebus_plan *out)
+{
+    size_t bytes = sequence->n_instances * sizeof(uint32_t);
+    ends e = {.pool = sequence->pool, .first = cebus_pool_alloc(sequence->pool, bytes)};
+    bool ok = e.first != NULL;
+    if (ok) {
+        memset(e.first, 0xff, bytes);
+        ok = find_ends(sequence, &e) && emit_all(sequence, &e, out);
+    }
+    cebus_pool_free_object(e.pool, e.ends, e.capacity * sizeof *e.ends);
+    cebus_pool_free_object(e.pool, e.first, bytes);
+    return ok;
+}

@@ -1,0 +1,312 @@
+#include "evict/planner/greedy.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NONE CEBUS_SEQUENCE_NONE
+
+/** A score that grew by less than this part is still the best. */
+#define SLACK 1.02
+/** Of a value that many calls read, the first so many are looked at again. */
+#define READERS 48
+/** Replays for each call of the program, beyond which it goes astray. */
+#define MOST_REPLAYS 3
+
+bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_pool *pool)
+{
+    memset(greedy, 0, sizeof *greedy);
+    greedy->pool = pool;
+    greedy->sequence = sequence;
+    if (!cebus_closure_init(&greedy->closure, sequence, pool))
+        return false;
+    size_t bytes = sequence->iteration->n_values * sizeof *greedy->marks;
+    greedy->marks = cebus_pool_alloc(pool, bytes);
+    if (greedy->marks != NULL) {
+        memset(greedy->marks, 0, bytes);
+        return true;
+    }
+    cebus_closure_deinit(&greedy->closure);
+    return false;
+}
+
+void cebus_greedy_deinit(cebus_greedy *greedy)
+{
+    cebus_closure_deinit(&greedy->closure);
+    cebus_pool_free_object(greedy->pool, greedy->marks,
+                           greedy->sequence->iteration->n_values * sizeof *greedy->marks);
+    cebus_pool_free_object(greedy->pool, greedy->heap,
+                           greedy->heap_capacity * sizeof *greedy->heap);
+    cebus_pool_free_object(greedy->pool, greedy->touched,
+                           greedy->touched_capacity * sizeof *greedy->touched);
+}
+
+/* ---- picks -------------------------------------------------------------------------------- */
+
+static bool is_before(const cebus_pick *a, const cebus_pick *b)
+{
+    return a->score < b->score || (a->score == b->score && a->order < b->order);
+}
+
+static bool push(cebus_greedy *g, cebus_pick pick)
+{
+    void *heap = g->heap;
+    if (!cebus_pool_grow(g->pool, &heap, &g->heap_capacity, g->n_heap, sizeof pick))
+        return false;
+    g->heap = heap;
+    size_t i = g->n_heap++;
+    for (; i > 0 && is_before(&pick, &g->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        g->heap[i] = g->heap[(i - 1) / 2];
+    g->heap[i] = pick;
+    return true;
+}
+
+static cebus_pick pop(cebus_greedy *g)
+{
+    cebus_pick top = g->heap[0], last = g->heap[--g->n_heap];
+    size_t i = 0;
+    for (size_t child = 1; child < g->n_heap; child = 2 * i + 1) {
+        if (child + 1 < g->n_heap && is_before(&g->heap[child + 1], &g->heap[child]))
+            child++;
+        if (!is_before(&g->heap[child], &last))
+            break;
+        g->heap[i] = g->heap[child];
+        i = child;
+    }
+    g->heap[i] = last;
+    return top;
+}
+
+/** Whether event i of a value is a use, with calls over the limit between it and the one before. */
+static bool is_worth_it(const cebus_greedy *g, uint32_t v, uint32_t i)
+{
+    const cebus_life *life = &g->sequence->lives[v];
+    if (i == 0 || i >= life->count || life->call == NONE || life->bytes < g->least ||
+        cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE)
+        return false;
+    uint64_t from = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i - 1])) + 1;
+    uint64_t to = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i]));
+    return from < to && cebus_track_most(&g->sequence->track, from, to) > g->closure.limit;
+}
+
+/** The score of doing without a value until it is used there, at the use or early. The chain is in
+ * the closure. */
+static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
+{
+    cebus_closure *closure = &g->closure;
+    cebus_closure_weigh(closure, v, user);
+    double score = closure->score;
+    uint32_t early = closure->early;
+    if (early == NONE || early == cebus_sequence_start(g->sequence) || closure->n_calls == 1)
+        return score;
+    const cebus_life *life = &g->sequence->lives[v];
+    uint32_t i = cebus_sequence_find(g->sequence, v, cebus_sequence_key(g->sequence, user));
+    uint64_t from = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i - 1])) + 1;
+    if (cebus_sequence_key(g->sequence, early) <= from)
+        return score;
+    cebus_closure_weigh(closure, v, early);
+    if (closure->score < score)
+        return closure->score;
+    cebus_closure_weigh(closure, v, user);
+    return closure->score;
+}
+
+/** Notes all stretches of a value that gain something. */
+static bool note(cebus_greedy *g, uint32_t v)
+{
+    const cebus_life *life = &g->sequence->lives[v];
+    for (uint32_t i = 1; i < life->count; i++) {
+        if (!is_worth_it(g, v, i))
+            continue;
+        cebus_pick pick = {.value = v, .user = cebus_event_instance(life->events[i])};
+        pick.order = g->noted++;
+        pick.score = weigh(g, v, pick.user);
+        if (pick.score < INFINITY && !push(g, pick))
+            return false;
+    }
+    return true;
+}
+
+static bool note_all(cebus_greedy *g)
+{
+    bool ok = true;
+    g->n_heap = 0;
+    for (uint32_t v = 0; v < g->sequence->iteration->n_values && ok; v++)
+        ok = g->sequence->lives[v].call == NONE || note(g, v);
+    return ok;
+}
+
+/* ---- taking one --------------------------------------------------------------------------- */
+
+static bool touch(cebus_greedy *g, uint32_t v)
+{
+    void *touched = g->touched;
+    if (g->marks[v] == g->round || g->sequence->lives[v].call == NONE)
+        return true;
+    if (!cebus_pool_grow(g->pool, &touched, &g->touched_capacity, g->n_touched, sizeof *g->touched))
+        return false;
+    g->touched = touched;
+    g->marks[v] = g->round;
+    g->touched[g->n_touched++] = v;
+    return true;
+}
+
+static bool touch_ports(cebus_greedy *g, uint32_t call)
+{
+    uint32_t count;
+    bool ok = true;
+    const uint32_t *values = cebus_sequence_reads(g->sequence, call, &count);
+    for (uint32_t i = 0; i < count && ok; i++)
+        ok = touch(g, values[i]);
+    values = cebus_sequence_makes(g->sequence, call, &count);
+    for (uint32_t i = 0; i < count && ok; i++)
+        ok = touch(g, values[i]);
+    return ok;
+}
+
+/** What is made of a value that the chain made or kept may come cheaper now. */
+static bool touch_readers(cebus_greedy *g, uint32_t v)
+{
+    const cebus_iteration *iteration = g->sequence->iteration;
+    bool ok = true;
+    for (uint32_t u = 0; u < iteration->values[v].n_uses && u < READERS && ok; u++) {
+        uint32_t count, call = cebus_iteration_use(iteration, v, u);
+        const uint32_t *values = cebus_sequence_makes(g->sequence, call, &count);
+        for (uint32_t i = 0; i < count && ok; i++)
+            ok = touch(g, values[i]);
+    }
+    return ok;
+}
+
+/** Puts the chain in the closure into the sequence; notes again what it concerns. */
+static bool take(cebus_greedy *g)
+{
+    cebus_closure *closure = &g->closure;
+    bool ok = true;
+    g->round++;
+    g->n_touched = 0;
+    for (uint32_t i = 0; i < closure->n_calls && ok; i++)
+        ok = cebus_sequence_insert(g->sequence, closure->calls[i], closure->before, NULL) &&
+             touch_ports(g, closure->calls[i]);
+    size_t n = g->n_touched;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = touch_readers(g, g->touched[i]);
+    for (size_t i = 0; i < g->n_touched && ok; i++)
+        ok = note(g, g->touched[i]);
+    return ok;
+}
+
+static bool fits(const cebus_greedy *g)
+{
+    return cebus_track_peak(&g->sequence->track, NULL) <= g->closure.limit;
+}
+
+static bool is_astray(const cebus_greedy *g, uint64_t most_ns)
+{
+    return g->sequence->cost > most_ns ||
+           g->sequence->n_replays > MOST_REPLAYS * (g->sequence->iteration->n_calls + 8);
+}
+
+/** Takes picks until it fits or none is left. */
+static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t *out_taken)
+{
+    *out_taken = 0;
+    while (!fits(g)) {
+        if (g->n_heap == 0 || is_astray(g, most_ns))
+            return CEBUS_GREEDY_STUCK;
+        cebus_pick pick = pop(g);
+        const cebus_life *life = &g->sequence->lives[pick.value];
+        uint32_t i = cebus_sequence_find(g->sequence, pick.value,
+                                         cebus_sequence_key(g->sequence, pick.user));
+        if (i >= life->count || cebus_event_instance(life->events[i]) != pick.user ||
+            !is_worth_it(g, pick.value, i))
+            continue;
+        pick.score = weigh(g, pick.value, pick.user);
+        if (pick.score == INFINITY)
+            continue;
+        if (g->n_heap > 0 && pick.score > SLACK * g->heap[0].score) {
+            if (!push(g, pick))
+                return CEBUS_GREEDY_NO_HOST_MEMORY;
+            continue;
+        }
+        if (pick.score > g->dearest)
+            g->dearest = pick.score;
+        if (g->dearest > g->closure.theta)
+            g->closure.theta = g->dearest;
+        if (!take(g))
+            return CEBUS_GREEDY_NO_HOST_MEMORY;
+        ++*out_taken;
+    }
+    return CEBUS_GREEDY_FITS;
+}
+
+/** What an area costs if all of it were to be paid for by all the time there is. */
+static double mean_theta(const cebus_greedy *g)
+{
+    const cebus_iteration *iteration = g->sequence->iteration;
+    const cebus_track *track = &g->sequence->track;
+    double time = 1, area = -cebus_track_area(track, 0, UINT64_MAX, g->closure.limit, 0, -INFINITY);
+    for (size_t k = 0; k < iteration->n_calls; k++)
+        time += (double)iteration->calls[k].cost_ns;
+    return area > 0 ? time / area : 1;
+}
+
+/** Where nothing gains anything: small values are looked at, too; then keeping is made dearer, so
+ * that more is made again. False when all that was tried. */
+static bool try_harder(cebus_greedy *g, double mean)
+{
+    enum {
+        FIRST = 16, /* parts of the mean */
+        NEXT = 16,
+        LAST = 65536
+    };
+    if (g->least > 1)
+        g->least = 1;
+    else if (g->closure.theta < mean / FIRST)
+        g->closure.theta = mean / FIRST;
+    else
+        g->closure.theta *= NEXT;
+    return g->closure.theta <= mean * LAST;
+}
+
+cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double theta,
+                                  uint64_t most_ns)
+{
+    cebus_greedy_end end = CEBUS_GREEDY_STUCK;
+    size_t taken = 1;
+    greedy->closure.limit = limit;
+    greedy->closure.theta = theta;
+    greedy->dearest = 0;
+    greedy->noted = 0;
+    greedy->least = limit / 20000;
+    double mean = mean_theta(greedy);
+    while (end == CEBUS_GREEDY_STUCK && !is_astray(greedy, most_ns) &&
+           (taken > 0 || try_harder(greedy, mean))) {
+        if (!note_all(greedy))
+            return CEBUS_GREEDY_NO_HOST_MEMORY;
+        end = take_all(greedy, most_ns, &taken);
+    }
+    return end;
+}
+
+/* ---- sharing ------------------------------------------------------------------------------ */
+
+void cebus_greedy_share(cebus_greedy *greedy, double limit, bool on)
+{
+    const cebus_sequence *sequence = greedy->sequence;
+    double *shares = greedy->closure.shares;
+    greedy->closure.limit = limit;
+    greedy->least = limit / 20000;
+    for (uint32_t v = 0; v < sequence->iteration->n_values; v++)
+        shares[v] = 0;
+    for (uint32_t v = 0; v < sequence->iteration->n_values && on; v++) {
+        bool idles = false;
+        for (uint32_t i = 1; i < sequence->lives[v].count && !idles; i++)
+            idles = is_worth_it(greedy, v, i);
+        uint32_t count;
+        const uint32_t *values =
+            idles ? cebus_sequence_reads(sequence, sequence->lives[v].call, &count) : NULL;
+        for (uint32_t i = 0; idles && i < count; i++)
+            shares[values[i]] += sequence->lives[v].bytes;
+    }
+    greedy->closure.sharing = on;
+}

@@ -1,0 +1,54 @@
+/**
+ * greedy.h: replays put in, the best first, until nothing is over the limit: by time for an area
+ * taken off the curve, as closure.h weighs it. What one replay changes for others is found out when
+ * their turn comes: their score is worked out again, and if it is no longer the best they wait. The
+ * dearest score taken is theta, the price at which the next ones keep bytes for each other.
+ */
+#ifndef CEBUS_EVICT_PLANNER_GREEDY_H
+#define CEBUS_EVICT_PLANNER_GREEDY_H
+
+#include "evict/planner/closure.h"
+
+/** A stretch a value could be evicted for: until a use. */
+typedef struct cebus_pick {
+    double score;
+    uint32_t value;
+    uint32_t user;  /**< instance */
+    uint32_t order; /**< of equal scores the one noted first */
+} cebus_pick;
+
+typedef struct cebus_greedy {
+    cebus_pool *pool;         /**< borrowed */
+    cebus_sequence *sequence; /**< borrowed */
+    cebus_closure closure;
+    cebus_pick *heap;
+    size_t n_heap, heap_capacity;
+    uint32_t *touched; /**< values to look at again */
+    uint32_t *marks;   /**< of values: the round that touched them */
+    size_t n_touched, touched_capacity;
+    uint32_t round, noted;
+    double least;   /**< bytes of the values worth a look */
+    double dearest; /**< of the scores taken */
+} cebus_greedy;
+
+typedef enum cebus_greedy_end {
+    CEBUS_GREEDY_FITS,
+    CEBUS_GREEDY_STUCK, /**< nothing gains any more, or it costs more than allowed */
+    CEBUS_GREEDY_NO_HOST_MEMORY,
+} cebus_greedy_end;
+
+/** False without host memory: then there is nothing to free. */
+bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_pool *pool);
+void cebus_greedy_deinit(cebus_greedy *greedy);
+
+/** Shares the keeping of inputs among the values that idle over the limit and are made of them; or,
+ * off, does not. */
+void cebus_greedy_share(cebus_greedy *greedy, double limit, bool on);
+
+/**
+ * Brings the sequence to the limit by replays of at most `most_ns` in all. theta: to begin with.
+ */
+cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double theta,
+                                  uint64_t most_ns);
+
+#endif

@@ -1,0 +1,567 @@
+#include "evict/planner/sequence.h"
+
+#include <string.h>
+
+#define NONE CEBUS_SEQUENCE_NONE
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static cebus_event_kind kind_at(const cebus_life *life, uint32_t i)
+{
+    return i < life->count ? cebus_event_kind_of(life->events[i]) : CEBUS_EVENT_PRODUCE;
+}
+
+/** Whether the value is there between event i - 1 and event i. */
+static bool is_used_at(const cebus_life *life, uint32_t i)
+{
+    return kind_at(life, i) != CEBUS_EVENT_PRODUCE;
+}
+
+uint32_t cebus_sequence_find(const cebus_sequence *sequence, uint32_t value, uint64_t key)
+{
+    const cebus_life *life = &sequence->lives[value];
+    uint32_t low = 0, high = life->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (cebus_sequence_key(sequence, cebus_event_instance(life->events[middle])) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool cebus_sequence_is_placed(const cebus_sequence *sequence, uint32_t value, uint32_t i)
+{
+    const cebus_life *life = &sequence->lives[value];
+    return kind_at(life, i) == CEBUS_EVENT_PRODUCE &&
+           (!cebus_sequence_is_replay(sequence, cebus_event_instance(life->events[i])) ||
+            is_used_at(life, i + 1));
+}
+
+/** Bytes of the value while the instance of event i runs. */
+static double bytes_at(const cebus_sequence *sequence, uint32_t value, uint32_t i)
+{
+    const cebus_life *life = &sequence->lives[value];
+    if (kind_at(life, i) == CEBUS_EVENT_USE)
+        return life->bytes;
+    return cebus_sequence_is_placed(sequence, value, i) ? life->bytes : 0;
+}
+
+static bool reserve_events(cebus_sequence *sequence, cebus_life *life, uint32_t count)
+{
+    if (count <= life->capacity)
+        return true;
+    uint32_t capacity = 2 * count;
+    uint32_t *events = cebus_pool_alloc(sequence->pool, capacity * sizeof *events);
+    if (events == NULL)
+        return false;
+    memcpy(events, life->events, life->count * sizeof *events);
+    cebus_pool_free_object(sequence->pool, life->events, life->capacity * sizeof *events);
+    life->events = events;
+    life->capacity = capacity;
+    return true;
+}
+
+/** Adds bytes at the event before i, where it is a replay that places something only if event i
+ * uses it. */
+static void place_before(cebus_sequence *sequence, const cebus_life *life, uint32_t i, double bytes)
+{
+    uint32_t instance = cebus_event_instance(life->events[i - 1]);
+    if (kind_at(life, i - 1) != CEBUS_EVENT_PRODUCE ||
+        !cebus_sequence_is_replay(sequence, instance))
+        return;
+    uint64_t key = cebus_sequence_key(sequence, instance);
+    cebus_track_add(&sequence->track, key, key + 1, bytes);
+}
+
+/** What an event between event i - 1 and event i + 1 changes around it, with the sign given. The
+ * level of its own instance is for a value that is there if event i + 1 is a use. */
+static void weigh_event(cebus_sequence *sequence, uint32_t value, uint32_t i, double sign)
+{
+    const cebus_life *life = &sequence->lives[value];
+    uint64_t before = cebus_sequence_key(sequence, cebus_event_instance(life->events[i - 1]));
+    uint64_t key = cebus_sequence_key(sequence, cebus_event_instance(life->events[i]));
+    bool was = is_used_at(life, i + 1), is = is_used_at(life, i);
+    if (was == is)
+        return;
+    double bytes = is ? sign * life->bytes : -sign * life->bytes;
+    cebus_track_add(&sequence->track, before + 1, is ? key + 1 : key, bytes);
+    place_before(sequence, life, i, bytes);
+}
+
+static bool insert_event(cebus_sequence *sequence, uint32_t value, uint32_t event)
+{
+    cebus_life *life = &sequence->lives[value];
+    if (!reserve_events(sequence, life, life->count + 1))
+        return false;
+    uint32_t i = cebus_sequence_find(sequence, value,
+                                     cebus_sequence_key(sequence, cebus_event_instance(event)));
+    memmove(&life->events[i + 1], &life->events[i], (life->count - i) * sizeof *life->events);
+    life->events[i] = event;
+    life->count++;
+    weigh_event(sequence, value, i, 1);
+    return true;
+}
+
+static void remove_event(cebus_sequence *sequence, uint32_t value, uint32_t instance)
+{
+    cebus_life *life = &sequence->lives[value];
+    uint32_t i = cebus_sequence_find(sequence, value, cebus_sequence_key(sequence, instance));
+    weigh_event(sequence, value, i, -1);
+    life->count--;
+    memmove(&life->events[i], &life->events[i + 1], (life->count - i) * sizeof *life->events);
+}
+
+/* ---- the program -------------------------------------------------------------------------- */
+
+static void *zeroed(cebus_pool *pool, size_t count, size_t bytes)
+{
+    void *items = cebus_pool_alloc(pool, count * bytes);
+    if (items != NULL)
+        memset(items, 0, count * bytes);
+    return items;
+}
+
+/** Whether a call writes a value that it did not make: one that keeps its ordinal. */
+static bool is_write(const cebus_iteration *iteration, uint32_t value, size_t call)
+{
+    return iteration->values[value].born != call;
+}
+
+/** Values that can be made again have a call; a write to one makes it one that cannot. */
+static void find_calls(cebus_sequence *sequence)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    for (size_t v = 0; v < iteration->n_values; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        bool again = value->replayable && !value->persistent && value->born < iteration->n_calls;
+        sequence->lives[v].call = again ? value->born : NONE;
+        sequence->lives[v].bytes = (double)value->bytes;
+    }
+    for (size_t k = 0; k < iteration->n_calls; k++) {
+        const cebus_iteration_call *call = &iteration->calls[k];
+        for (uint32_t i = 0; i < call->n_out; i++) {
+            uint32_t v = iteration->refs[call->refs + call->n_in + i];
+            if (v != NONE && is_write(iteration, v, k))
+                sequence->lives[v].call = NONE;
+        }
+    }
+}
+
+/** Until when each call finds what it read as it was. writes[v]: the next write to v. */
+static void find_last_gaps(cebus_sequence *sequence, uint32_t *writes)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    for (size_t v = 0; v < iteration->n_values; v++) {
+        bool taken = sequence->lives[v].call == NONE && !iteration->values[v].persistent;
+        writes[v] = taken ? iteration->values[v].moved : NONE;
+    }
+    for (size_t k = iteration->n_calls; k-- > 0;) {
+        const cebus_iteration_call *call = &iteration->calls[k];
+        const uint32_t *refs = &iteration->refs[call->refs];
+        for (uint32_t i = 0; i < call->n_out; i++) {
+            uint32_t v = refs[call->n_in + i];
+            if (v != NONE && is_write(iteration, v, k) && k < writes[v])
+                writes[v] = (uint32_t)k;
+        }
+        uint32_t last = NONE;
+        for (uint32_t i = 0; i < call->n_in; i++) {
+            if (refs[i] != NONE && writes[refs[i]] < last)
+                last = writes[refs[i]];
+        }
+        sequence->last_gaps[k] = last;
+    }
+}
+
+static void add_port(cebus_sequence *sequence, uint32_t first, uint32_t value, uint32_t *count)
+{
+    if (value == NONE || sequence->iteration->values[value].persistent)
+        return;
+    for (uint32_t i = first; i < *count; i++) {
+        if (sequence->ports[i] == value)
+            return;
+    }
+    sequence->ports[(*count)++] = value;
+}
+
+static void find_ports(cebus_sequence *sequence)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    uint32_t count = 0;
+    for (size_t k = 0; k < iteration->n_calls; k++) {
+        const cebus_iteration_call *call = &iteration->calls[k];
+        const uint32_t *refs = &iteration->refs[call->refs];
+        uint32_t first = count;
+        sequence->port_ends[2 * k] = first;
+        for (uint32_t i = 0; i < call->n_in; i++)
+            add_port(sequence, first, refs[i], &count);
+        sequence->port_ends[2 * k + 1] = count;
+        for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
+            if (refs[i] != NONE && !is_write(iteration, refs[i], k))
+                add_port(sequence, first, refs[i], &count);
+        }
+    }
+    sequence->port_ends[2 * iteration->n_calls] = count;
+}
+
+/** The call while which a value is used last because it is held; START: nobody must hold it. */
+static uint32_t holder(const cebus_sequence *sequence, uint32_t v)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    const cebus_iteration_value *value = &iteration->values[v];
+    uint32_t last = value->n_uses > 0 ? cebus_iteration_use(iteration, v, value->n_uses - 1) : 0;
+    if (value->moved != NONE && last == value->moved)
+        return cebus_sequence_start(sequence);
+    if (value->freed == NONE)
+        return cebus_sequence_end(sequence);
+    bool stays = sequence->lives[v].call == NONE || value->moved != NONE;
+    return stays && value->freed > 0 ? value->freed - 1 : cebus_sequence_start(sequence);
+}
+
+static bool add_life(cebus_sequence *sequence, uint32_t v)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    const cebus_iteration_value *value = &iteration->values[v];
+    cebus_life *life = &sequence->lives[v];
+    uint32_t holds = holder(sequence, v), start = cebus_sequence_start(sequence);
+    if (!reserve_events(sequence, life, value->n_uses + 3))
+        return false;
+    uint32_t born = value->born < iteration->n_calls ? value->born : start;
+    life->events[life->count++] = born * 4 + CEBUS_EVENT_PRODUCE;
+    uint32_t last = value->n_uses > 0 ? cebus_iteration_use(iteration, v, value->n_uses - 1) : 0;
+    for (uint32_t i = 0; i < value->n_uses; i++) {
+        uint32_t k = cebus_iteration_use(iteration, v, i);
+        bool moves = k == value->moved && k == last;
+        if (k != born)
+            life->events[life->count++] = k * 4 + (moves ? CEBUS_EVENT_MOVE : CEBUS_EVENT_USE);
+    }
+    if (holds != start && holds != born && (holds > start || value->n_uses == 0 || holds > last))
+        life->events[life->count++] = holds * 4 + CEBUS_EVENT_USE;
+    return true;
+}
+
+/** Steps of the curve: at[i] of instance i of the program, START the first. */
+static double *curve(const cebus_sequence *sequence, double *out_persistent)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    size_t n = iteration->n_calls;
+    double *steps = zeroed(sequence->pool, n + 3, sizeof *steps);
+    *out_persistent = 0;
+    for (size_t v = 0; v < iteration->n_values && steps != NULL; v++) {
+        const cebus_life *life = &sequence->lives[v];
+        if (iteration->values[v].persistent)
+            *out_persistent += (double)iteration->values[v].bytes;
+        if (life->count == 0)
+            continue;
+        /* START stands before call 0, END behind the last: one more for each. */
+        uint32_t from = cebus_event_instance(life->events[0]);
+        uint32_t to = cebus_event_instance(life->events[life->count - 1]);
+        bool moved = cebus_event_kind_of(life->events[life->count - 1]) == CEBUS_EVENT_MOVE;
+        from = from == n ? 0 : from + 1;
+        to = (to == n ? 0 : to > n ? (uint32_t)n + 1 : to + 1) + !moved;
+        steps[from] += life->bytes;
+        steps[to] -= life->bytes;
+    }
+    return steps;
+}
+
+static bool add_program(cebus_sequence *sequence)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    size_t n = iteration->n_calls;
+    double level;
+    double *steps = curve(sequence, &level);
+    bool ok = steps != NULL;
+    for (size_t i = 0; i < n + 2 && ok; i++) {
+        uint32_t instance = (uint32_t)(i == 0 ? n : i > n ? n + 1 : i - 1);
+        bool is_call = instance < n;
+        sequence->instances[instance] = (cebus_instance){.call = is_call ? instance : NONE,
+                                                         .gap = i == 0 ? 0 : (uint32_t)(i - 1)};
+        level += steps[i];
+        ok = cebus_track_append(
+            &sequence->track, instance,
+            level + (is_call ? (double)iteration->calls[instance].workspace : 0), 1);
+    }
+    cebus_pool_free_object(sequence->pool, steps, (n + 3) * sizeof *steps);
+    return ok;
+}
+
+static bool alloc_all(cebus_sequence *sequence)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    cebus_pool *pool = sequence->pool;
+    size_t n = iteration->n_calls;
+    sequence->instances_capacity = n + 2;
+    sequence->n_instances = n + 2;
+    sequence->lives = zeroed(pool, iteration->n_values, sizeof *sequence->lives);
+    sequence->ports = zeroed(pool, iteration->n_refs, sizeof *sequence->ports);
+    sequence->port_ends = zeroed(pool, 2 * n + 1, sizeof *sequence->port_ends);
+    sequence->last_gaps = zeroed(pool, n, sizeof *sequence->last_gaps);
+    sequence->instances = zeroed(pool, n + 2, sizeof *sequence->instances);
+    return sequence->lives != NULL && sequence->ports != NULL && sequence->port_ends != NULL &&
+           sequence->last_gaps != NULL && sequence->instances != NULL;
+}
+
+static bool fill(cebus_sequence *sequence)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    if (!alloc_all(sequence))
+        return false;
+    uint32_t *writes = zeroed(sequence->pool, iteration->n_values, sizeof *writes);
+    bool ok = writes != NULL;
+    if (ok) {
+        find_calls(sequence);
+        find_last_gaps(sequence, writes);
+        find_ports(sequence);
+    }
+    cebus_pool_free_object(sequence->pool, writes, iteration->n_values * sizeof *writes);
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++)
+        ok = iteration->values[v].persistent || add_life(sequence, v);
+    return ok && add_program(sequence);
+}
+
+bool cebus_sequence_init(cebus_sequence *sequence, const cebus_iteration *iteration,
+                         cebus_pool *pool)
+{
+    *sequence = (cebus_sequence){.pool = pool, .iteration = iteration};
+    cebus_track_init(&sequence->track, pool);
+    if (fill(sequence))
+        return true;
+    cebus_sequence_deinit(sequence);
+    return false;
+}
+
+void cebus_sequence_deinit(cebus_sequence *sequence)
+{
+    cebus_pool *pool = sequence->pool;
+    size_t n = sequence->iteration->n_calls, n_values = sequence->iteration->n_values;
+    for (size_t v = 0; v < n_values && sequence->lives != NULL; v++)
+        cebus_pool_free_object(pool, sequence->lives[v].events,
+                               sequence->lives[v].capacity * sizeof(uint32_t));
+    cebus_track_deinit(&sequence->track);
+    cebus_pool_free_object(pool, sequence->lives, n_values * sizeof *sequence->lives);
+    cebus_pool_free_object(pool, sequence->ports, sequence->iteration->n_refs * sizeof(uint32_t));
+    cebus_pool_free_object(pool, sequence->port_ends, (2 * n + 1) * sizeof(uint32_t));
+    cebus_pool_free_object(pool, sequence->last_gaps, n * sizeof(uint32_t));
+    cebus_pool_free_object(pool, sequence->instances,
+                           sequence->instances_capacity * sizeof *sequence->instances);
+    cebus_pool_free_object(pool, sequence->unused, sequence->unused_capacity * sizeof(uint32_t));
+    cebus_pool_free_object(pool, sequence->changes,
+                           sequence->changes_capacity * sizeof *sequence->changes);
+}
+
+/* ---- changes ------------------------------------------------------------------------------ */
+
+double cebus_sequence_level_before(const cebus_sequence *sequence, uint32_t instance)
+{
+    double level = cebus_track_level(&sequence->track, instance);
+    uint32_t call = sequence->instances[instance].call, count;
+    if (call == NONE)
+        return level;
+    level -= (double)sequence->iteration->calls[call].workspace;
+    uint64_t key = cebus_sequence_key(sequence, instance);
+    bool is_replay = cebus_sequence_is_replay(sequence, instance);
+    const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_replay || sequence->lives[values[i]].call == call)
+            level -= bytes_at(sequence, values[i], cebus_sequence_find(sequence, values[i], key));
+    }
+    if (is_replay)
+        return level;
+    values = cebus_sequence_reads(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const cebus_life *life = &sequence->lives[values[i]];
+        bool moves =
+            kind_at(life, cebus_sequence_find(sequence, values[i], key)) == CEBUS_EVENT_MOVE;
+        level += moves ? life->bytes : 0;
+    }
+    return level;
+}
+
+static bool new_instance(cebus_sequence *sequence, uint32_t *out)
+{
+    if (sequence->n_unused > 0) {
+        *out = sequence->unused[--sequence->n_unused];
+        return true;
+    }
+    void *instances = sequence->instances;
+    if (!cebus_pool_grow(sequence->pool, &instances, &sequence->instances_capacity,
+                         sequence->n_instances, sizeof *sequence->instances))
+        return false;
+    sequence->instances = instances;
+    *out = (uint32_t)sequence->n_instances++;
+    return true;
+}
+
+static bool log_change(cebus_sequence *sequence, cebus_change change)
+{
+    void *changes = sequence->changes;
+    if (!cebus_pool_grow(sequence->pool, &changes, &sequence->changes_capacity, sequence->n_changes,
+                         sizeof change))
+        return false;
+    sequence->changes = changes;
+    sequence->changes[sequence->n_changes++] = change;
+    return true;
+}
+
+static bool put_in(cebus_sequence *sequence, uint32_t call, uint32_t before, uint32_t *out)
+{
+    uint32_t instance, count;
+    if (!new_instance(sequence, &instance))
+        return false;
+    const cebus_iteration_call *what = &sequence->iteration->calls[call];
+    double level = cebus_sequence_level_before(sequence, before) + (double)what->workspace;
+    if (!cebus_track_insert(&sequence->track, instance, before, level))
+        return false;
+    sequence->instances[instance] = (cebus_instance){call, sequence->instances[before].gap};
+    sequence->cost += what->cost_ns;
+    sequence->n_replays++;
+    const uint32_t *values = cebus_sequence_reads(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!insert_event(sequence, values[i], instance * 4 + CEBUS_EVENT_USE))
+            return false;
+    }
+    values = cebus_sequence_makes(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (sequence->lives[values[i]].call == call &&
+            !insert_event(sequence, values[i], instance * 4 + CEBUS_EVENT_PRODUCE))
+            return false;
+    }
+    *out = instance;
+    return true;
+}
+
+static bool take_out(cebus_sequence *sequence, uint32_t instance)
+{
+    uint32_t call = sequence->instances[instance].call, count;
+    const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (sequence->lives[values[i]].call == call)
+            remove_event(sequence, values[i], instance);
+    }
+    values = cebus_sequence_reads(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++)
+        remove_event(sequence, values[i], instance);
+    cebus_track_remove(&sequence->track, instance);
+    sequence->cost -= sequence->iteration->calls[call].cost_ns;
+    sequence->n_replays--;
+    sequence->instances[instance].call = NONE;
+    void *unused = sequence->unused;
+    if (!cebus_pool_grow(sequence->pool, &unused, &sequence->unused_capacity, sequence->n_unused,
+                         sizeof *sequence->unused))
+        return false;
+    sequence->unused = unused;
+    sequence->unused[sequence->n_unused++] = instance;
+    return true;
+}
+
+bool cebus_sequence_insert(cebus_sequence *sequence, uint32_t call, uint32_t before,
+                           uint32_t *out_instance)
+{
+    uint32_t instance;
+    if (!put_in(sequence, call, before, &instance))
+        return false;
+    if (out_instance != NULL)
+        *out_instance = instance;
+    return log_change(sequence, (cebus_change){instance, call, NONE});
+}
+
+/** The event of an instance among those of a value it makes. */
+static uint32_t event_of(const cebus_sequence *sequence, uint32_t value, uint32_t instance)
+{
+    return cebus_sequence_find(sequence, value, cebus_sequence_key(sequence, instance));
+}
+
+bool cebus_sequence_is_useful(const cebus_sequence *sequence, uint32_t instance)
+{
+    uint32_t count, call = sequence->instances[instance].call;
+    const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (sequence->lives[values[i]].call == call &&
+            is_used_at(&sequence->lives[values[i]], event_of(sequence, values[i], instance) + 1))
+            return true;
+    }
+    return false;
+}
+
+bool cebus_sequence_can_remove(const cebus_sequence *sequence, uint32_t instance)
+{
+    uint32_t count, call = sequence->instances[instance].call;
+    const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const cebus_life *life = &sequence->lives[values[i]];
+        if (life->call != call)
+            continue;
+        uint32_t e = event_of(sequence, values[i], instance);
+        if (is_used_at(life, e + 1) && kind_at(life, e - 1) == CEBUS_EVENT_MOVE)
+            return false;
+    }
+    return true;
+}
+
+bool cebus_sequence_remove(cebus_sequence *sequence, uint32_t instance)
+{
+    uint32_t call = sequence->instances[instance].call;
+    uint32_t before = cebus_track_next(&sequence->track, instance);
+    return take_out(sequence, instance) &&
+           log_change(sequence, (cebus_change){instance, call, before});
+}
+
+bool cebus_sequence_undo(cebus_sequence *sequence, size_t mark)
+{
+    while (sequence->n_changes > mark) {
+        cebus_change change = sequence->changes[--sequence->n_changes];
+        uint32_t instance = change.instance;
+        bool ok = change.before == NONE ? take_out(sequence, instance)
+                                        : put_in(sequence, change.call, change.before, &instance);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+bool cebus_sequence_clear(cebus_sequence *sequence)
+{
+    bool ok = true;
+    for (size_t i = sequence->n_instances; i-- > sequence->iteration->n_calls + 2 && ok;) {
+        if (sequence->instances[i].call != NONE)
+            ok = take_out(sequence, (uint32_t)i);
+    }
+    cebus_sequence_keep(sequence);
+    return ok;
+}
+
+/** The replay that makes a value for a reader: what precedes the reader among its events. */
+static uint32_t maker(const cebus_sequence *sequence, uint32_t value, uint32_t reader)
+{
+    const cebus_life *life = &sequence->lives[value];
+    uint32_t e = event_of(sequence, value, reader);
+    while (e > 0 && kind_at(life, e) != CEBUS_EVENT_PRODUCE)
+        e--;
+    return cebus_event_instance(life->events[e]);
+}
+
+bool cebus_sequence_remove_all(cebus_sequence *sequence, uint32_t instance)
+{
+    enum {
+        MAKERS = 64 /* beyond that, some that nobody needs stay: prune finds them */
+    };
+    uint32_t makers[MAKERS], n = 1;
+    makers[0] = instance;
+    while (n > 0) {
+        uint32_t next = makers[--n], count;
+        uint32_t call = sequence->instances[next].call;
+        if (call == NONE || (next != instance && cebus_sequence_is_useful(sequence, next)))
+            continue;
+        const uint32_t *values = cebus_sequence_reads(sequence, call, &count);
+        for (uint32_t i = 0; i < count && n < MAKERS; i++) {
+            uint32_t one = maker(sequence, values[i], next);
+            if (cebus_sequence_is_replay(sequence, one))
+                makers[n++] = one;
+        }
+        if (!cebus_sequence_remove(sequence, next))
+            return false;
+    }
+    return true;
+}

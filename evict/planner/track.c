@@ -1,0 +1,296 @@
+#include "evict/planner/track.h"
+
+#include <string.h>
+
+void cebus_track_init(cebus_track *track, cebus_pool *pool)
+{
+    *track = (cebus_track){.pool = pool};
+}
+
+void cebus_track_deinit(cebus_track *track)
+{
+    for (size_t b = 0; b < track->n_blocks; b++)
+        cebus_pool_free_object(track->pool, track->blocks[b], sizeof *track->blocks[b]);
+    cebus_pool_free_object(track->pool, track->blocks, track->capacity * sizeof *track->blocks);
+    cebus_pool_free_object(track->pool, track->places,
+                           track->items_capacity * sizeof *track->places);
+    cebus_track_init(track, track->pool);
+}
+
+/** Most, least and weight, from the items. */
+static void sum_up(cebus_track_block *block)
+{
+    double most = 0, least = 0, weight = 0;
+    if (block->count > 0)
+        most = least = block->level[0];
+    for (uint32_t i = 0; i < block->count; i++) {
+        most = block->level[i] > most ? block->level[i] : most;
+        least = block->level[i] < least ? block->level[i] : least;
+        weight += block->weights[i];
+    }
+    block->most = most;
+    block->least = least;
+    block->weight = weight;
+}
+
+static void settle(cebus_track *track, cebus_track_block *block, uint32_t from)
+{
+    for (uint32_t i = from; i < block->count; i++)
+        track->places[block->items[i]] = (cebus_track_place){block, i};
+}
+
+static void renumber(cebus_track *track, size_t from)
+{
+    for (size_t b = from; b < track->n_blocks; b++)
+        track->blocks[b]->rank = (uint32_t)b;
+}
+
+/** An empty block of that rank. */
+static cebus_track_block *add_block(cebus_track *track, size_t rank)
+{
+    void *blocks = track->blocks;
+    if (!cebus_pool_grow(track->pool, &blocks, &track->capacity, track->n_blocks,
+                         sizeof *track->blocks))
+        return NULL;
+    track->blocks = blocks;
+    cebus_track_block *block = cebus_pool_alloc(track->pool, sizeof *block);
+    if (block == NULL)
+        return NULL;
+    memset(block, 0, sizeof *block);
+    memmove(&track->blocks[rank + 1], &track->blocks[rank],
+            (track->n_blocks - rank) * sizeof *track->blocks);
+    track->blocks[rank] = block;
+    track->n_blocks++;
+    renumber(track, rank);
+    return block;
+}
+
+static bool reserve(cebus_track *track, uint32_t item)
+{
+    void *places = track->places;
+    while (track->n_items <= item) {
+        if (!cebus_pool_grow(track->pool, &places, &track->items_capacity, track->n_items,
+                             sizeof *track->places))
+            return false;
+        track->places = places;
+        track->places[track->n_items++] = (cebus_track_place){NULL, 0};
+    }
+    return true;
+}
+
+static void put(cebus_track *track, cebus_track_block *block, uint32_t index, uint32_t item)
+{
+    uint32_t behind = block->count - index;
+    memmove(&block->items[index + 1], &block->items[index], behind * sizeof *block->items);
+    memmove(&block->level[index + 1], &block->level[index], behind * sizeof *block->level);
+    memmove(&block->weights[index + 1], &block->weights[index], behind * sizeof *block->weights);
+    block->items[index] = item;
+    block->count++;
+    settle(track, block, index);
+}
+
+bool cebus_track_append(cebus_track *track, uint32_t item, double level, double weight)
+{
+    /* Some room in each for what will be put between. */
+    cebus_track_block *last = track->n_blocks > 0 ? track->blocks[track->n_blocks - 1] : NULL;
+    if (!reserve(track, item))
+        return false;
+    if (last == NULL || last->count >= CEBUS_TRACK_BLOCK * 3 / 4)
+        last = add_block(track, track->n_blocks);
+    if (last == NULL)
+        return false;
+    uint32_t index = last->count;
+    put(track, last, index, item);
+    last->level[index] = level - last->lift;
+    last->weights[index] = weight;
+    sum_up(last);
+    return true;
+}
+
+/** The upper half moves to a block of its own. */
+static bool split(cebus_track *track, cebus_track_block *block)
+{
+    cebus_track_block *upper = add_block(track, block->rank + 1);
+    if (upper == NULL)
+        return false;
+    uint32_t half = block->count / 2, rest = block->count - half;
+    memcpy(upper->items, &block->items[half], rest * sizeof *upper->items);
+    memcpy(upper->level, &block->level[half], rest * sizeof *upper->level);
+    memcpy(upper->weights, &block->weights[half], rest * sizeof *upper->weights);
+    upper->count = rest;
+    upper->lift = block->lift;
+    block->count = half;
+    settle(track, upper, 0);
+    sum_up(upper);
+    sum_up(block);
+    return true;
+}
+
+bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, double level)
+{
+    if (!reserve(track, item))
+        return false;
+    if (track->places[before].block->count == CEBUS_TRACK_BLOCK &&
+        !split(track, track->places[before].block))
+        return false;
+    cebus_track_block *block = track->places[before].block;
+    uint32_t index = track->places[before].index;
+    double weight = block->weights[index];
+    put(track, block, index, item);
+    block->level[index] = level - block->lift;
+    block->weights[index] = weight;
+    sum_up(block);
+    return true;
+}
+
+void cebus_track_remove(cebus_track *track, uint32_t item)
+{
+    cebus_track_block *block = track->places[item].block;
+    uint32_t index = track->places[item].index, behind = block->count - index - 1;
+    memmove(&block->items[index], &block->items[index + 1], behind * sizeof *block->items);
+    memmove(&block->level[index], &block->level[index + 1], behind * sizeof *block->level);
+    memmove(&block->weights[index], &block->weights[index + 1], behind * sizeof *block->weights);
+    block->count--;
+    track->places[item].block = NULL;
+    settle(track, block, index);
+    sum_up(block);
+    if (block->count > 0)
+        return;
+    size_t rank = block->rank;
+    track->n_blocks--;
+    memmove(&track->blocks[rank], &track->blocks[rank + 1],
+            (track->n_blocks - rank) * sizeof *track->blocks);
+    renumber(track, rank);
+    cebus_pool_free_object(track->pool, block, sizeof *block);
+}
+
+uint32_t cebus_track_prev(const cebus_track *track, uint32_t item)
+{
+    const cebus_track_place *place = &track->places[item];
+    if (place->index > 0)
+        return place->block->items[place->index - 1];
+    if (place->block->rank == 0)
+        return CEBUS_TRACK_NONE;
+    const cebus_track_block *block = track->blocks[place->block->rank - 1];
+    return block->items[block->count - 1];
+}
+
+uint32_t cebus_track_next(const cebus_track *track, uint32_t item)
+{
+    const cebus_track_place *place = &track->places[item];
+    if (place->index + 1 < place->block->count)
+        return place->block->items[place->index + 1];
+    if (place->block->rank + 1 == track->n_blocks)
+        return CEBUS_TRACK_NONE;
+    return track->blocks[place->block->rank + 1]->items[0];
+}
+
+void cebus_track_weigh(cebus_track *track, uint32_t item, double weight)
+{
+    cebus_track_place *place = &track->places[item];
+    place->block->weights[place->index] = weight;
+    sum_up(place->block);
+}
+
+/** The part of a block whose keys are in [from, to). */
+static inline void clip(const cebus_track_block *block, uint64_t from, uint64_t to,
+                        uint32_t *out_first, uint32_t *out_last)
+{
+    uint64_t base = (uint64_t)block->rank * CEBUS_TRACK_BLOCK;
+    *out_first = from > base ? (uint32_t)(from - base) : 0;
+    *out_last = to - base < block->count ? (uint32_t)(to - base) : block->count;
+}
+
+/** One past the last block that has keys below `to`. */
+static inline size_t end_block(const cebus_track *track, uint64_t to)
+{
+    size_t end = (to + CEBUS_TRACK_BLOCK - 1) / CEBUS_TRACK_BLOCK;
+    return end < track->n_blocks ? end : track->n_blocks;
+}
+
+void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double bytes)
+{
+    size_t end = end_block(track, to);
+    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
+        cebus_track_block *block = track->blocks[b];
+        uint32_t first, last;
+        clip(block, from, to, &first, &last);
+        if (first >= last)
+            continue;
+        if (last - first == block->count) {
+            block->lift += bytes;
+            continue;
+        }
+        for (uint32_t i = first; i < last; i++)
+            block->level[i] += bytes;
+        sum_up(block);
+    }
+}
+
+static inline double over(double level)
+{
+    return level > 0 ? level : 0;
+}
+
+double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
+                        double before, double after)
+{
+    double area = 0, low = before < after ? before : after, high = before < after ? after : before;
+    size_t end = end_block(track, to);
+    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
+        const cebus_track_block *block = track->blocks[b];
+        double base = block->lift - limit;
+        if (block->most + base + high <= 0)
+            continue;
+        uint32_t first, last;
+        clip(block, from, to, &first, &last);
+        if (first >= last)
+            continue;
+        if (last - first == block->count && block->least + base + low >= 0) {
+            area += block->weight * (after - before);
+            continue;
+        }
+        double base_before = base + before, base_after = base + after;
+        for (uint32_t i = first; i < last; i++)
+            area += block->weights[i] *
+                    (over(block->level[i] + base_after) - over(block->level[i] + base_before));
+    }
+    return area;
+}
+
+double cebus_track_most(const cebus_track *track, uint64_t from, uint64_t to)
+{
+    double most = 0;
+    size_t end = end_block(track, to);
+    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
+        const cebus_track_block *block = track->blocks[b];
+        if (block->most + block->lift <= most)
+            continue;
+        uint32_t first, last;
+        clip(block, from, to, &first, &last);
+        for (uint32_t i = first; i < last; i++) {
+            double level = block->level[i] + block->lift;
+            most = level > most ? level : most;
+        }
+    }
+    return most;
+}
+
+double cebus_track_peak(const cebus_track *track, uint32_t *out_item)
+{
+    double peak = 0;
+    uint32_t item = CEBUS_TRACK_NONE;
+    for (size_t b = 0; b < track->n_blocks; b++) {
+        const cebus_track_block *block = track->blocks[b];
+        if (block->most + block->lift <= peak)
+            continue;
+        peak = block->most + block->lift;
+        uint32_t i = 0;
+        while (block->level[i] < block->most)
+            i++;
+        item = block->items[i];
+    }
+    if (out_item != NULL)
+        *out_item = item;
+    return peak;
+}

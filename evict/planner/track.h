@@ -1,0 +1,97 @@
+/**
+ * track.h: items in an order that may change, each with the bytes resident while it runs and a
+ * weight for bytes too many there. What is asked of it: put an item in, take one out, add bytes to
+ * all between two items, sum what is over a limit between them.
+ *
+ * Items lie in blocks of 64. A block knows its most and least bytes, and bytes added to all its
+ * items are added to the block alone: where a whole block is under the limit, or over it, its items
+ * are not looked at. So all of this costs O(items / 64 + 64).
+ *
+ *     blocks     | a b c d |  e f g  | h i j k |        place of f: rank 1, index 1
+ *     lift            0        -100       0             all of e f g: 100 bytes less
+ *
+ * Levels are doubles that hold whole numbers below 2^53: sums are exact, and what is undone is as
+ * it was.
+ */
+#ifndef CEBUS_EVICT_PLANNER_TRACK_H
+#define CEBUS_EVICT_PLANNER_TRACK_H
+
+#include "layout/pool.h"
+
+#define CEBUS_TRACK_BLOCK 64
+#define CEBUS_TRACK_NONE UINT32_MAX
+
+typedef struct cebus_track_block {
+    uint32_t count, rank;
+    double lift;                       /**< to be added to all levels */
+    double most, least, weight;        /**< of the levels, without lift; sum of the weights */
+    double level[CEBUS_TRACK_BLOCK];   /**< bytes */
+    double weights[CEBUS_TRACK_BLOCK]; /**< above 0 */
+    uint32_t items[CEBUS_TRACK_BLOCK];
+} cebus_track_block;
+
+typedef struct cebus_track_place {
+    cebus_track_block *block;
+    uint32_t index;
+} cebus_track_place;
+
+typedef struct cebus_track {
+    cebus_pool *pool;           /**< borrowed */
+    cebus_track_block **blocks; /**< by rank */
+    size_t n_blocks, capacity;
+    cebus_track_place *places; /**< of items */
+    size_t n_items, items_capacity;
+} cebus_track;
+
+void cebus_track_init(cebus_track *track, cebus_pool *pool);
+void cebus_track_deinit(cebus_track *track);
+
+/** @name Changes. False without host memory: then only deinit is left. */
+/** @{ */
+/** Item numbers are small: the table of places is as long as the highest. */
+bool cebus_track_append(cebus_track *track, uint32_t item, double level, double weight);
+/** With the weight of the item it goes before. */
+bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, double level);
+/** @} */
+void cebus_track_remove(cebus_track *track, uint32_t item);
+
+/** The item before or after it; NONE: there is none. */
+uint32_t cebus_track_prev(const cebus_track *track, uint32_t item);
+uint32_t cebus_track_next(const cebus_track *track, uint32_t item);
+
+/** Grows along the order; holds until the next insert or remove. */
+static inline uint64_t cebus_track_key(const cebus_track *track, uint32_t item)
+{
+    const cebus_track_place *place = &track->places[item];
+    return (uint64_t)place->block->rank * CEBUS_TRACK_BLOCK + place->index;
+}
+
+static inline double cebus_track_level(const cebus_track *track, uint32_t item)
+{
+    const cebus_track_place *place = &track->places[item];
+    return place->block->level[place->index] + place->block->lift;
+}
+
+static inline double cebus_track_weight(const cebus_track *track, uint32_t item)
+{
+    const cebus_track_place *place = &track->places[item];
+    return place->block->weights[place->index];
+}
+void cebus_track_weigh(cebus_track *track, uint32_t item, double weight);
+
+/** Bytes more (negative: less) at all items with keys in [from, to). */
+void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double bytes);
+
+/**
+ * Sum over the items with keys in [from, to) of the weight times the bytes over `limit`, with
+ * `after` bytes added to each, less that with `before` bytes added.
+ */
+double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
+                        double before, double after);
+
+/** The most bytes at items with keys in [from, to); 0 if there are none. */
+double cebus_track_most(const cebus_track *track, uint64_t from, uint64_t to);
+/** The most bytes of all, and where first (may be NULL). */
+double cebus_track_peak(const cebus_track *track, uint32_t *out_item);
+
+#endif

@@ -1,0 +1,121 @@
+#include <criterion/criterion.h>
+
+#include "evict/curve.h"
+#include "evict/planner/check.h"
+#include "evict/planner/planner.h"
+#include "tests/unit/evict/random_iteration.h"
+#include "tests/unit/evict/recorded.h"
+
+static recorded r;
+
+static void setup(void)
+{
+    recorded_init(&r);
+}
+
+static void teardown(void)
+{
+    recorded_deinit(&r);
+}
+
+TestSuite(planner, .init = setup, .fini = teardown);
+
+static uint64_t peak(void)
+{
+    cebus_curve curve;
+    cr_assert(cebus_curve_init(&curve, &r.iteration, &r.pool));
+    uint64_t bytes = cebus_curve_peak(&curve, NULL);
+    cebus_curve_deinit(&curve);
+    return bytes;
+}
+
+/** Plans, and has the checker look at it. */
+static cebus_check plan(uint64_t budget, uint64_t effort, uint64_t seed)
+{
+    cebus_plan_terms terms = {.budget = budget, .out_rate = 1, .in_rate = 1, .effort = effort};
+    cebus_check check;
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_assert_null(check.wrong, "seed %lu, budget %lu: %s, at %u: %u", seed, budget, check.wrong,
+                   check.at, check.value);
+    return check;
+}
+
+Test(planner, a_chain_fits_a_third_of_its_peak_for_one_and_a_half_forwards)
+{
+    recorded_network(&r, 24, 100, 10);
+    cebus_check check = plan(peak() / 3, 0, 0);
+    cr_expect_leq(check.peak, peak() / 3);
+    cr_expect_gt(check.replays, 0);
+    cr_expect_leq(check.replay_ns, 24 * 3 * 10, "%lu", check.replay_ns);
+}
+
+Test(planner, the_smaller_the_budget_the_dearer)
+{
+    uint64_t before = 0;
+    recorded_network(&r, 20, 100, 10);
+    for (uint64_t percent = 100; percent >= 40; percent -= 10) {
+        cebus_check check = plan(peak() * percent / 100, 0, 0);
+        cr_expect_leq(check.peak, peak() * percent / 100);
+        cr_expect_geq(check.replay_ns, before);
+        before = check.replay_ns;
+    }
+}
+
+Test(planner, leaves_holes_free)
+{
+    recorded_network(&r, 20, 100, 10);
+    cebus_plan_terms terms = {.budget = 1500, .holes = 400};
+    cebus_check check;
+    cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_null(check.wrong);
+    cr_expect_leq(check.peak, 1100);
+}
+
+Test(planner, what_is_held_for_nothing_goes_at_no_cost)
+{
+    size_t x = recorded_call(&r, "f", 10, SIZE_MAX, SIZE_MAX, 100);
+    recorded_call(&r, "g", 10, x, SIZE_MAX, 1);
+    size_t y = recorded_call(&r, "f", 10, SIZE_MAX, SIZE_MAX, 100);
+    recorded_call(&r, "g", 10, y, SIZE_MAX, 1);
+    recorded_free(&r, x);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    cebus_check check = plan(150, 0, 0);
+    cr_expect_eq(check.replays, 0);
+    cr_expect_eq(check.peak, 102);
+    cr_expect_eq(recorded_when(&r, CEBUS_ACTION_DROP, x), 2);
+}
+
+Test(planner, any_plan_of_anything_does_what_it_should)
+{
+    size_t fitted = 0, planned = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        cebus_iteration_clear(&r.iteration);
+        random_iteration_make(&r.iteration, seed, 10 + (uint32_t)seed % 120);
+        uint64_t all = peak();
+        for (uint64_t percent = 90; percent >= 30; percent -= 20) {
+            uint64_t effort = seed % 4 == 0 ? 2000 : 0;
+            cebus_check check = plan(all * percent / 100, effort, seed);
+            planned++;
+            fitted += check.peak <= all * percent / 100;
+            cr_assert_leq(check.peak, all, "seed %lu", seed);
+        }
+    }
+    cr_expect_gt(fitted, planned / 4);
+}
+
+Test(planner, equal_input_has_equal_plans)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        cebus_iteration_clear(&r.iteration);
+        random_iteration_make(&r.iteration, seed, 100);
+        cebus_check first = plan(peak() / 2, 3000, seed);
+        size_t count = r.plan.count;
+        cebus_check second = plan(peak() / 2, 3000, seed);
+        cr_assert_eq(first.replay_ns, second.replay_ns);
+        cr_assert_eq(first.peak, second.peak);
+        cr_assert_eq(count, r.plan.count);
+    }
+}

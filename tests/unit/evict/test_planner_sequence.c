@@ -1,0 +1,197 @@
+#include <criterion/criterion.h>
+
+#include "evict/planner/check.h"
+#include "evict/planner/emit.h"
+#include "evict/planner/prune.h"
+#include "evict/planner/sequence.h"
+#include "evict/planner/snapshot.h"
+#include "tests/unit/evict/random_iteration.h"
+#include "tests/unit/evict/recorded.h"
+
+#define NONE CEBUS_SEQUENCE_NONE
+
+static recorded r;
+static cebus_sequence sequence;
+
+static void setup(void)
+{
+    recorded_init(&r);
+}
+
+static void teardown(void)
+{
+    recorded_deinit(&r);
+}
+
+TestSuite(planner_sequence, .init = setup, .fini = teardown);
+
+static void make(uint64_t seed, uint32_t n_calls)
+{
+    cebus_iteration_clear(&r.iteration);
+    random_iteration_make(&r.iteration, seed, n_calls);
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+}
+
+/** Whether all a call reads can be there before an instance. */
+static bool can_run(uint32_t call, uint32_t before)
+{
+    uint32_t count, gap = sequence.instances[before].gap;
+    if (gap <= call || gap > sequence.last_gaps[call])
+        return false;
+    const uint32_t *values = cebus_sequence_reads(&sequence, call, &count);
+    for (uint32_t j = 0; j < count; j++) {
+        const cebus_life *life = &sequence.lives[values[j]];
+        uint32_t i =
+            cebus_sequence_find(&sequence, values[j], cebus_sequence_key(&sequence, before));
+        bool there = i < life->count && (life->events[i] & 3) != CEBUS_EVENT_PRODUCE;
+        if (!there && (life->events[i - 1] & 3) == CEBUS_EVENT_MOVE)
+            return false;
+    }
+    return true;
+}
+
+static void insert_some(uint64_t *random, uint32_t n)
+{
+    while (n-- > 0) {
+        uint32_t call = random_below(random, (uint32_t)r.iteration.n_calls);
+        uint32_t before = random_below(random, (uint32_t)sequence.n_instances), count;
+        bool exists = before < r.iteration.n_calls || before == cebus_sequence_end(&sequence) ||
+                      (before > r.iteration.n_calls && sequence.instances[before].call != NONE);
+        const uint32_t *values = cebus_sequence_makes(&sequence, call, &count);
+        bool makes = false;
+        for (uint32_t j = 0; j < count; j++)
+            makes |= sequence.lives[values[j]].call == call;
+        if (exists && makes && can_run(call, before))
+            cr_assert(cebus_sequence_insert(&sequence, call, before, NULL));
+    }
+}
+
+static void remove_some(uint64_t *random, uint32_t n)
+{
+    while (n-- > 0 && sequence.n_instances > r.iteration.n_calls + 2) {
+        uint32_t i =
+            (uint32_t)r.iteration.n_calls + 2 +
+            random_below(random, (uint32_t)(sequence.n_instances - r.iteration.n_calls - 2));
+        if (sequence.instances[i].call != NONE && cebus_sequence_can_remove(&sequence, i))
+            cr_assert(random_below(random, 2) ? cebus_sequence_remove(&sequence, i)
+                                              : cebus_sequence_remove_all(&sequence, i));
+    }
+}
+
+static void remove_useless(void)
+{
+    bool found = true;
+    while (found) {
+        found = false;
+        for (uint32_t i = (uint32_t)r.iteration.n_calls + 2; i < sequence.n_instances; i++) {
+            if (sequence.instances[i].call != NONE && !cebus_sequence_is_useful(&sequence, i)) {
+                cr_assert(cebus_sequence_remove(&sequence, i));
+                found = true;
+            }
+        }
+    }
+}
+
+static double *levels(size_t *out_n)
+{
+    static double all[4096];
+    *out_n = 0;
+    uint32_t i = cebus_sequence_start(&sequence);
+    for (; i != CEBUS_TRACK_NONE; i = cebus_track_next(&sequence.track, i))
+        all[(*out_n)++] = cebus_track_level(&sequence.track, i);
+    return all;
+}
+
+/** What the checker, which knows nothing of sequences, says to the plan. */
+static void expect_checked(uint64_t seed)
+{
+    cebus_check check;
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_emit_plan(&sequence, &r.plan));
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_assert_null(check.wrong, "seed %lu: %s, at %u: %u", seed, check.wrong, check.at,
+                   check.value);
+    cr_assert_eq((double)check.peak, cebus_track_peak(&sequence.track, NULL), "seed %lu: %lu, %.0f",
+                 seed, check.peak, cebus_track_peak(&sequence.track, NULL));
+    cr_assert_eq(check.replay_ns, sequence.cost);
+    cr_assert_eq(check.replays, sequence.n_replays);
+}
+
+Test(planner_sequence, any_replays_need_the_bytes_it_says)
+{
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        uint64_t random = seed;
+        make(seed, 10 + (uint32_t)seed % 60);
+        expect_checked(seed);
+        insert_some(&random, 100);
+        remove_useless();
+        expect_checked(seed);
+        remove_some(&random, 8);
+        remove_useless();
+        expect_checked(seed);
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
+Test(planner_sequence, what_is_undone_is_as_it_was)
+{
+    static double before[4096];
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed;
+        size_t n, n_after;
+        make(seed, 10 + (uint32_t)seed % 60);
+        insert_some(&random, 50);
+        size_t mark = cebus_sequence_mark(&sequence);
+        uint64_t cost = sequence.cost;
+        memcpy(before, levels(&n), sizeof before);
+        insert_some(&random, 50);
+        remove_some(&random, 30);
+        insert_some(&random, 50);
+        cr_assert(cebus_sequence_undo(&sequence, mark));
+        cr_assert_arr_eq(levels(&n_after), before, n * sizeof *before);
+        cr_assert_eq(n, n_after);
+        cr_assert_eq(cost, sequence.cost);
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
+Test(planner_sequence, a_snapshot_brings_it_back)
+{
+    static double before[4096];
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        uint64_t random = seed;
+        size_t n, n_after;
+        cebus_snapshot snapshot;
+        cebus_snapshot_init(&snapshot, &r.pool);
+        make(seed, 10 + (uint32_t)seed % 60);
+        insert_some(&random, 50);
+        memcpy(before, levels(&n), sizeof before);
+        cr_assert(cebus_snapshot_take(&snapshot, &sequence));
+        insert_some(&random, 50);
+        remove_some(&random, 30);
+        cr_assert(cebus_snapshot_restore(&snapshot, &sequence));
+        cr_assert_arr_eq(levels(&n_after), before, n * sizeof *before);
+        cr_assert_eq(n, n_after);
+        cr_assert_eq(snapshot.cost, sequence.cost);
+        cebus_snapshot_deinit(&snapshot);
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
+Test(planner_sequence, pruning_keeps_the_limit_and_makes_it_cheaper)
+{
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        uint64_t random = seed;
+        make(seed, 10 + (uint32_t)seed % 60);
+        insert_some(&random, 100);
+        remove_useless();
+        double peak = cebus_track_peak(&sequence.track, NULL);
+        uint64_t cost = sequence.cost;
+        cr_assert(cebus_prune_all(&sequence, peak, &r.pool));
+        cr_expect_leq(cebus_track_peak(&sequence.track, NULL), peak);
+        cr_expect_leq(sequence.cost, cost);
+        remove_useless();
+        expect_checked(seed);
+        cebus_sequence_deinit(&sequence);
+    }
+}
