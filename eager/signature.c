@@ -67,18 +67,29 @@ static inline void feed_view(lanes *hash, const cebus_view *view)
         feed(hash, (uint64_t)view->shape[d], (uint64_t)view->strides[d]);
 }
 
-/** The rest of the last two words counts as zeros. */
-static void feed_bytes(lanes *hash, const void *bytes, size_t count)
+static inline uint64_t read_word(const char *at)
 {
-    const char *at = bytes;
-    for (size_t left = count; left > 0;) {
-        uint64_t words[2] = {0, 0};
-        size_t part = left < sizeof words ? left : sizeof words;
-        memcpy(words, at, part);
-        feed(hash, words[0], words[1]);
-        at += part;
-        left -= part;
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/** Words, the last of which overlap; what is shorter than one, byte for byte. */
+static void feed_bytes(lanes *hash, const char *bytes, size_t count)
+{
+    uint64_t rest = count;
+    size_t at = 0;
+    for (; at + 16 <= count; at += 16)
+        feed(hash, read_word(bytes + at), read_word(bytes + at + 8));
+    if (at == count)
+        return;
+    if (count < 8) {
+        for (; at < count; at++)
+            rest = rest << 8 | (unsigned char)bytes[at];
+        feed(hash, rest, count);
+        return;
     }
+    feed(hash, read_word(bytes + (at + 8 <= count ? at : count - 8)), read_word(bytes + count - 8));
 }
 
 uint64_t cebus_call_signature(const cebus_call *call, bool in_graph)

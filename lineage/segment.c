@@ -55,7 +55,8 @@ static bool is_due(const cebus_segmenter *segmenter)
 bool cebus_segmenter_repeats(const cebus_segmenter *segmenter, const cebus_segment_call *call,
                              const cebus_segment_scene *scene)
 {
-    return is_due(segmenter) && segmenter->matched / 2 >= segmenter->period &&
+    return is_due(segmenter) && segmenter->period >= CEBUS_SEGMENT_LEAST &&
+           segmenter->matched / 2 >= segmenter->period &&
            segmenter->n > segmenter->start && call->reach == 0 &&
            id_before(segmenter, segmenter->n) == call->id &&
            cebus_segmenter_is_quiet(segmenter, scene);

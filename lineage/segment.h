@@ -22,8 +22,9 @@
  *     ids    a b b b c | a b b b c | a b b b c | a           p = 5, not 1
  *            first       again       again      begins: found
  *
- * A wrong guess costs speed, never bits. O(1) a call; memory: 256 KiB, taken when the first period
- * is looked for. Periods above CEBUS_SEGMENT_PERIOD calls are not found.
+ * A wrong guess costs speed, never bits. O(1) a call; memory: 192 KiB, taken when the first period
+ * is looked for. Periods above CEBUS_SEGMENT_PERIOD calls are not found; below CEBUS_SEGMENT_LEAST
+ * they are none: a line of code in a loop, for which to plan would cost more than it could bring.
  */
 #ifndef CEBUS_LINEAGE_SEGMENT_H
 #define CEBUS_LINEAGE_SEGMENT_H
@@ -33,6 +34,7 @@
 #include "layout/pool.h"
 
 #define CEBUS_SEGMENT_PERIOD (UINT32_C(1) << 14)
+#define CEBUS_SEGMENT_LEAST 4
 
 /** What is known of a call before it is made. */
 typedef struct cebus_segment_call {
