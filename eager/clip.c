@@ -8,6 +8,9 @@
 #include "eager/op.h"
 #include "eager/ops/optim.h"
 #include "eager/residency.h"
+#include "eager/tensor.h"
+
+#define GROUP_BYTES (UINT64_C(16) << 20)
 
 static cebus_status no_host_memory(size_t n)
 {
@@ -30,13 +33,28 @@ static cebus_status gather_grads(cebus_tensor *const *params, size_t n, cebus_te
     return status;
 }
 
-/* The 2-norm of all of them, added up in groups that one call takes. */
+/* How many of the gradients are added up in one call: what it takes, and no more bytes than fit
+ * into small memory. By sizes alone: the sum must have the same bits under every budget. */
+static size_t group_size(cebus_tensor *const *grads, size_t n)
+{
+    uint64_t bytes = 0;
+    size_t count = 0;
+    while (count < n && count < CEBUS_MAX_TRACKED) {
+        bytes += grads[count]->storage->now->value.bytes;
+        if (count > 0 && bytes > GROUP_BYTES)
+            break;
+        count++;
+    }
+    return count;
+}
+
+/* The 2-norm of all of them. */
 static cebus_status measure(cebus_runtime *rt, cebus_tensor *const *grads, size_t n, double *out)
 {
     double total = 0, part;
-    for (size_t i = 0; i < n; i += CEBUS_MAX_TRACKED) {
-        size_t left = n - i < CEBUS_MAX_TRACKED ? n - i : CEBUS_MAX_TRACKED;
-        cebus_status status = cebus_sum_squares(rt, grads + i, (uint32_t)left, &part);
+    for (size_t i = 0, count; i < n; i += count) {
+        count = group_size(grads + i, n - i);
+        cebus_status status = cebus_sum_squares(rt, grads + i, (uint32_t)count, &part);
         if (status != CEBUS_OK)
             return status;
         total += part;
@@ -48,27 +66,42 @@ static cebus_status measure(cebus_runtime *rt, cebus_tensor *const *grads, size_
 static cebus_status scale_all(cebus_runtime *rt, cebus_tensor *const *grads, size_t n,
                               double factor)
 {
-    cebus_status status = CEBUS_OK;
     /* Written so that a norm which is not a number shows in the gradients, as in PyTorch. */
     bool keeps = factor >= 1;
-    for (size_t i = 0; i < n && !keeps && status == CEBUS_OK; i++)
-        status = cebus_scale_grad(rt, grads[i], factor);
+    for (size_t i = 0; i < n && !keeps; i++) {
+        cebus_status status = cebus_scale_grad(rt, grads[i], factor);
+        if (status == CEBUS_OK)
+            continue;
+        const cebus_error why = *cebus_last_error();
+        return cebus_fail(status, "clip_grad_norm", "%zu of %zu gradients were scaled by %g: %s", i,
+                          n, factor, why.message);
+    }
+    return CEBUS_OK;
+}
+
+/* What was made resident first is still so when it is scaled: scaling takes no memory. (It gives
+ * gradients new versions, so they cannot be held meanwhile.) */
+static cebus_status measure_held(cebus_runtime *rt, cebus_tensor *const *grads, size_t n,
+                                 double *out_norm)
+{
+    cebus_status status = cebus_residency_hold(rt, grads, n);
+    if (status != CEBUS_OK)
+        return status;
+    status = measure(rt, grads, n, out_norm);
+    cebus_residency_unhold(rt, grads, n);
     return status;
 }
 
-/* With the lock held from first to last, what was made resident is still so when it is scaled:
- * scaling takes no memory. (It gives gradients new versions, so they cannot be held meanwhile.) */
+/* With the lock held from first to last. Gradients that do not fit together come one after the
+ * other. */
 static cebus_status clip(cebus_runtime *rt, cebus_tensor *const *grads, size_t n, double max_norm,
                          double *out_norm)
 {
     cebus_status status = cebus_runtime_lock(rt, "clip_grad_norm");
     if (status != CEBUS_OK)
         return status;
-    status = cebus_residency_hold(rt, grads, n);
-    if (status == CEBUS_OK) {
-        status = measure(rt, grads, n, out_norm);
-        cebus_residency_unhold(rt, grads, n);
-    }
+    status = cebus_residency_exceeds(rt, grads, n) ? measure(rt, grads, n, out_norm)
+                                                   : measure_held(rt, grads, n, out_norm);
     if (status == CEBUS_OK)
         status = scale_all(rt, grads, n, max_norm / (*out_norm + 1e-6));
     cebus_runtime_unlock(rt);

@@ -10,8 +10,15 @@
 #include "eager/op.h"
 #include "eager/ops/optim.h"
 #include "eager/residency.h"
+#include "eager/swap.h"
+#include "eager/tensor.h"
 
 #define MAX_BUFFERS 2
+
+/* Which contents of a gradient: none is { 0, 0 }. */
+struct contents {
+    uint64_t serial, writes;
+};
 
 /* A parameter and its state. */
 struct slot {
@@ -19,6 +26,7 @@ struct slot {
     cebus_tensor *buffer[MAX_BUFFERS];
     cebus_tensor *grad; /* only while a step runs */
     int64_t steps;
+    struct contents applied; /* by a step that failed later on: not to be applied again */
 };
 
 /* What a step touches of one slot at most: parameter, gradient, buffers. */
@@ -37,6 +45,7 @@ struct cebus_optimizer {
     struct slot *slots;
     cebus_tensor **held; /* scratch of a step: SLOT_TENSORS for each slot there is room for */
     size_t count, capacity;
+    uint64_t crowded; /* a budget in which not all of it could be held at once; 0: none yet */
 };
 
 static const cebus_optimizer_buffer sgd_buffers[] = {CEBUS_SGD_MOMENTUM};
@@ -211,6 +220,18 @@ size_t cebus_optimizer_count(const cebus_optimizer *optimizer)
     return optimizer ? optimizer->count : 0;
 }
 
+/* What a step touches of one slot; its gradient is there. Returns how many. */
+static size_t list_slot(const cebus_optimizer *optimizer, const struct slot *slot,
+                        cebus_tensor **out)
+{
+    size_t n = 0;
+    out[n++] = slot->param;
+    out[n++] = slot->grad;
+    for (size_t b = 0; b < optimizer->n_buffers; b++)
+        out[n++] = slot->buffer[b];
+    return n;
+}
+
 /* Takes the gradients into the slots and lists what the step touches. */
 static cebus_status collect(cebus_optimizer *optimizer, size_t *out_held)
 {
@@ -223,27 +244,130 @@ static cebus_status collect(cebus_optimizer *optimizer, size_t *out_held)
             return status;
         if (!slot->grad)
             continue;
-        optimizer->held[n++] = slot->param;
-        optimizer->held[n++] = slot->grad;
-        for (size_t b = 0; b < optimizer->n_buffers; b++)
-            optimizer->held[n++] = slot->buffer[b];
+        n += list_slot(optimizer, slot, optimizer->held + n);
     }
     *out_held = n;
     return CEBUS_OK;
 }
 
+static struct contents contents_of(const cebus_tensor *tensor)
+{
+    const cebus_candidate *now = tensor->storage->now;
+    return (struct contents){now->serial, now->writes};
+}
+
+static bool was_applied(const struct slot *slot)
+{
+    struct contents now = contents_of(slot->grad);
+    return slot->applied.serial == now.serial && slot->applied.writes == now.writes;
+}
+
+static cebus_status update_slot(cebus_optimizer *optimizer, struct slot *slot)
+{
+    struct contents applied = contents_of(slot->grad);
+    cebus_status status = optimizer->update(optimizer, slot, slot->steps + 1);
+    if (status != CEBUS_OK)
+        return status;
+    slot->applied = applied;
+    slot->steps++;
+    return CEBUS_OK;
+}
+
 static cebus_status update_all(cebus_optimizer *optimizer)
+{
+    cebus_status status = CEBUS_OK;
+    for (size_t i = 0; i < optimizer->count && status == CEBUS_OK; i++) {
+        struct slot *slot = &optimizer->slots[i];
+        if (slot->grad && !was_applied(slot))
+            status = update_slot(optimizer, slot);
+    }
+    return status;
+}
+
+static uint64_t bytes_of(const struct slot *slot)
+{
+    return slot->grad ? slot->param->storage->now->value.bytes : 0;
+}
+
+/* Whether the slot that takes most room finds it: then the others will. */
+static cebus_status rehearse(const cebus_optimizer *optimizer)
+{
+    cebus_tensor *held[SLOT_TENSORS];
+    struct slot *largest = &optimizer->slots[0];
+    for (size_t i = 0; i < optimizer->count; i++) {
+        struct slot *slot = &optimizer->slots[i];
+        if (slot->grad && was_applied(slot))
+            return CEBUS_OK; /* a step goes on */
+        if (bytes_of(slot) > bytes_of(largest))
+            largest = slot;
+    }
+    if (!largest->grad)
+        return CEBUS_OK;
+    size_t n = list_slot(optimizer, largest, held);
+    cebus_status status = cebus_residency_hold(optimizer->rt, held, n);
+    if (status == CEBUS_OK)
+        cebus_residency_unhold(optimizer->rt, held, n);
+    return status;
+}
+
+/* One parameter after the other, each with its gradient and state held. */
+static cebus_status step_in_parts(cebus_optimizer *optimizer)
+{
+    cebus_tensor *held[SLOT_TENSORS];
+    cebus_status status = rehearse(optimizer);
+    for (size_t i = 0; i < optimizer->count && status == CEBUS_OK; i++) {
+        struct slot *slot = &optimizer->slots[i];
+        if (!slot->grad || was_applied(slot))
+            continue;
+        size_t n = list_slot(optimizer, slot, held);
+        status = cebus_residency_hold(optimizer->rt, held, n);
+        if (status != CEBUS_OK)
+            break;
+        status = update_slot(optimizer, slot);
+        cebus_residency_unhold(optimizer->rt, held, n);
+    }
+    return status;
+}
+
+/* Holds all it touches before the first write; CEBUS_OUT_OF_MEMORY without a report where parts may
+ * do instead. */
+static cebus_status step_at_once(cebus_optimizer *optimizer, size_t held, bool may_part)
+{
+    cebus_runtime *rt = optimizer->rt;
+    rt->trial += may_part;
+    cebus_status status = cebus_residency_hold(rt, optimizer->held, held);
+    rt->trial -= may_part;
+    if (status != CEBUS_OK)
+        return status;
+    status = update_all(optimizer);
+    cebus_residency_unhold(rt, optimizer->held, held);
+    return status;
+}
+
+static cebus_status step(cebus_optimizer *optimizer, size_t held)
+{
+    cebus_runtime *rt = optimizer->rt;
+    bool may_part = cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
+    if (cebus_residency_exceeds(rt, optimizer->held, held) ||
+        (may_part && rt->arena.limit <= optimizer->crowded))
+        return step_in_parts(optimizer);
+    cebus_status status = step_at_once(optimizer, held, may_part);
+    if (status != CEBUS_OUT_OF_MEMORY || !may_part)
+        return status;
+    optimizer->crowded = rt->arena.limit;
+    return step_in_parts(optimizer);
+}
+
+/* Applied gradients count for the step that failed; the next one is another. */
+static void end_step(cebus_optimizer *optimizer, cebus_status status)
 {
     for (size_t i = 0; i < optimizer->count; i++) {
         struct slot *slot = &optimizer->slots[i];
-        if (!slot->grad)
-            continue;
-        cebus_status status = optimizer->update(optimizer, slot, slot->steps + 1);
-        if (status != CEBUS_OK)
-            return status;
-        slot->steps++;
+        cebus_tensor_release(slot->grad);
+        slot->grad = NULL;
+        if (status == CEBUS_OK)
+            slot->applied = (struct contents){0};
     }
-    return CEBUS_OK;
 }
 
 cebus_status cebus_optimizer_step(cebus_optimizer *optimizer)
@@ -251,17 +375,15 @@ cebus_status cebus_optimizer_step(cebus_optimizer *optimizer)
     size_t held;
     if (!optimizer)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_step", "optimizer is NULL");
-    cebus_status status = collect(optimizer, &held);
+    cebus_status status = cebus_runtime_lock(optimizer->rt, "optimizer_step");
+    if (status != CEBUS_OK)
+        return status;
+    optimizer->rt->swap.blocked = false;
+    status = collect(optimizer, &held);
     if (status == CEBUS_OK)
-        status = cebus_residency_hold(optimizer->rt, optimizer->held, held);
-    if (status == CEBUS_OK) {
-        status = update_all(optimizer);
-        cebus_residency_unhold(optimizer->rt, optimizer->held, held);
-    }
-    for (size_t i = 0; i < optimizer->count; i++) {
-        cebus_tensor_release(optimizer->slots[i].grad);
-        optimizer->slots[i].grad = NULL;
-    }
+        status = step(optimizer, held);
+    end_step(optimizer, status);
+    cebus_runtime_unlock(optimizer->rt);
     return status;
 }
 

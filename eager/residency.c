@@ -155,6 +155,16 @@ void cebus_residency_unpin(cebus_runtime *rt, cebus_pinned *pinned)
     *pinned = (cebus_pinned){0};
 }
 
+bool cebus_residency_exceeds(const cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (tensors[i] != NULL)
+            bytes += cebus_arena_rounded(&rt->arena, tensors[i]->storage->now->value.bytes);
+    }
+    return bytes > rt->arena.limit && cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
+}
+
 static void unpin_tensors(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

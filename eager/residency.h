@@ -32,6 +32,12 @@ cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *le
 void cebus_residency_unpin(cebus_runtime *rt, cebus_pinned *pinned);
 
 /**
+ * Whether `tensors` (NULL allowed) must be taken in parts: they are more bytes than the budget, and
+ * what is not in use can be swapped. With the lock.
+ */
+bool cebus_residency_exceeds(const cebus_runtime *rt, cebus_tensor *const *tensors, size_t n);
+
+/**
  * Takes the lock and pins the storages of `tensors` (NULL allowed), all resident, with what
  * writing to the leaves among them will need: an optimizer holds all it touches before its
  * first write, so that running out of memory changes nothing. Balanced by unhold with the same

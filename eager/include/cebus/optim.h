@@ -96,7 +96,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_adam_step(cebus_runtime *rt,
  * only measures. `out_norm` (the norm before scaling) may be NULL.
  *
  * All gradients are made resident before the first is written: when they do not fit in the budget
- * together, CEBUS_OUT_OF_MEMORY, and nothing has changed.
+ * together, CEBUS_OUT_OF_MEMORY, and nothing has changed. Where values are swapped, gradients that
+ * do not fit together are measured in groups and scaled one after the other: an error in the middle
+ * (of the spill file, say) then tells how many were scaled, and by what.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_clip_grad_norm(cebus_runtime *rt,
                                                              cebus_tensor *const *params, size_t n,
@@ -137,8 +139,15 @@ CEBUS_API size_t cebus_optimizer_count(const cebus_optimizer *optimizer);
 
 /**
  * Updates every parameter that has a gradient, in the order they were added. All that is read or
- * written is made resident before the first write, so CEBUS_OUT_OF_MEMORY changes nothing. After
- * another failure in the middle (a device error) the step counts say which parameters moved.
+ * written is made resident before the first write, so CEBUS_OUT_OF_MEMORY changes nothing.
+ *
+ * Where values are swapped, and parameters, gradients and state do not fit in the budget together,
+ * one parameter is updated after the other, each with its gradient and state held; that the largest
+ * of them finds room is made sure before the first write.
+ *
+ * After a failure in the middle (of the device, of the spill file) the step counts say which
+ * parameters moved. A gradient is applied once: the next call goes on with those that are left,
+ * unless gradients have changed meanwhile.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_step(cebus_optimizer *optimizer);
 /** Drops the gradients of all parameters. */
