@@ -24,12 +24,14 @@ typedef struct setting {
     uint64_t budget;
     int steps;
     bool plans; /**< and must have fetched something ahead of need, in a budget found first */
+    bool spill; /**< to the file, parameters too; nothing to the host */
 } setting;
 
 static setting settings[] = {
     {"coop", 1 << 20, 2, false},
     {"coop", 20 << 10, 2, false},
     {"odswap", 14 << 10, 4, true},
+    {"lru", 14 << 10, 2, false, true},
 };
 enum {
     SETTINGS = sizeof settings / sizeof *settings
@@ -141,6 +143,9 @@ static void scenario(run *r)
     options.cost_model = CEBUS_COST_ESTIMATED;
     options.debug = CEBUS_DEBUG_HOST;
     options.host = &r->host.allocator;
+    options.swap = r->setting->spill ? CEBUS_SWAP_ON : CEBUS_SWAP_DEFAULT;
+    options.spill_budget = r->setting->spill ? 1 << 20 : 0;
+    options.host_budget = r->setting->spill ? 1 : 0;
     TRY(r, cebus_runtime_create(&options, &r->rt));
     if (r->rt == NULL)
         return;
