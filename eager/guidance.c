@@ -15,6 +15,7 @@ void cebus_guidance_start(cebus_runtime *rt)
         return;
     *guidance = (cebus_guidance){.workspace_spot = CEBUS_ANYWHERE};
     cebus_access_init(&guidance->log, &rt->pool, rt->names);
+    guidance->log.unit = rt->arena.alignment;
     cebus_detector_init(&guidance->detector, &rt->pool);
     cebus_guide_init(&guidance->guide, &rt->pool);
     cebus_planning_init(rt, guidance);

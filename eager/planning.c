@@ -13,8 +13,6 @@
 #define TRIES 6
 /** So many times in a row places are chosen anew because some were taken. */
 #define MOST_MOVES 4
-/** Nodes the exact packer may visit. */
-#define PACK_STEPS 2000
 /** So many new iterations in a row that did not come again, and new ones are not planned before
  * they do: a program that never repeats itself shall not pay for plans. */
 #define MOST_UNPROVEN 4
@@ -212,8 +210,7 @@ static cebus_site_verdict place(cebus_runtime *rt, cebus_scheme *scheme, uint64_
     cebus_site site = {.capacity = rt->arena.limit > outside ? rt->arena.limit - outside : 0,
                        .alignment = rt->arena.alignment,
                        .fixtures = scheme->fixtures.items,
-                       .n_fixtures = scheme->fixtures.count,
-                       .max_steps = PACK_STEPS};
+                       .n_fixtures = scheme->fixtures.count};
     clear_placement(rt, scheme);
     cebus_site_verdict verdict =
         cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, out_missing);
@@ -315,8 +312,10 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
     bool places = rt->arena.layout->planned && scheme->fixtures.complete;
     bool move = should_move(rt->guidance);
+    uint64_t missing;
     cebus_plan_terms terms = terms_of(rt, false);
-    if (!differ(&terms, &scheme->terms) && !(places && move))
+    if (!differ(&terms, &scheme->terms) &&
+        !(places && move && place(rt, scheme, &missing) != CEBUS_SITE_PLACED))
         return;
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
@@ -357,7 +356,7 @@ uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
     if (j >= call->n_out)
         return CEBUS_ANYWHERE;
     uint32_t ordinal = reference->refs[call->refs + call->n_in + j];
-    return reference->values[ordinal].bytes == output->value.bytes
+    return reference->values[ordinal].bytes == cebus_arena_rounded(&rt->arena, output->value.bytes)
                ? guidance->scheme->placement.values[ordinal]
                : CEBUS_ANYWHERE;
 }

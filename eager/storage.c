@@ -90,7 +90,8 @@ void cebus_storage_reap(cebus_runtime *rt)
 static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_value *held;
-    if (!cebus_version_became_ghost(&candidate->value) || rt->replay.busy)
+    uint32_t most = rt->guidance != NULL ? CEBUS_GHOST_DEPTH_PLANNED : CEBUS_GHOST_DEPTH_MAX;
+    if (!cebus_version_became_ghost(&candidate->value, most) || rt->replay.busy)
         return;
     if (cebus_version_dependant(&rt->lineage, &candidate->value, &held) != CEBUS_OK || held != NULL)
         return;

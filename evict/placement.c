@@ -54,11 +54,16 @@ static uint64_t round_up(uint64_t bytes, uint64_t alignment)
     return (bytes + alignment - 1) & ~(alignment - 1);
 }
 
-/** What pack is asked: the sojourns, then the fixtures, which are there all the time. */
+/**
+ * What pack is asked: the sojourns, then the fixtures, which are there all the time. A fixture at
+ * the very bottom, where parameters lie, is no block of the question: all is placed above it. With
+ * no other, no block has a preset, which is when packers are at their best.
+ */
 typedef struct question {
     cebus_pack_block *blocks;
     uint64_t *presets, *offsets;
     size_t count;
+    uint64_t base; /**< what offsets count from */
 } question;
 
 static void free_question(cebus_pool *pool, question *q)
@@ -71,7 +76,10 @@ static void free_question(cebus_pool *pool, question *q)
 static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_site *site,
                 question *q)
 {
-    q->count = sojourns->count + site->n_fixtures;
+    size_t skipped = site->n_fixtures > 0 && site->fixtures[0].offset == 0;
+    size_t n_fixtures = site->n_fixtures - skipped;
+    q->base = skipped > 0 ? round_up(site->fixtures[0].bytes, site->alignment) : 0;
+    q->count = sojourns->count + n_fixtures;
     q->blocks = cebus_pool_alloc(pool, q->count * sizeof *q->blocks);
     q->presets = new_offsets(pool, q->count);
     q->offsets = new_offsets(pool, q->count);
@@ -84,21 +92,22 @@ static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_si
                                           .bytes = round_up(s->bytes, site->alignment),
                                           .alignment = site->alignment};
     }
-    for (size_t i = 0; i < site->n_fixtures; i++) {
+    for (size_t i = 0; i < n_fixtures; i++) {
+        const cebus_fixture *fixture = &site->fixtures[skipped + i];
         q->blocks[sojourns->count + i] = (cebus_pack_block){
-            .upper = sojourns->runs + 1, .bytes = site->fixtures[i].bytes, .alignment = 1};
-        q->presets[sojourns->count + i] = site->fixtures[i].offset;
+            .upper = sojourns->runs + 1, .bytes = fixture->bytes, .alignment = 1};
+        q->presets[sojourns->count + i] = fixture->offset - q->base;
     }
     return true;
 }
 
-static cebus_site_verdict answer(const cebus_pool *pool, const question *q, const cebus_site *site,
-                                 uint64_t *out_missing)
+static cebus_site_verdict answer(const cebus_pool *pool, const question *q, size_t n_sojourns,
+                                 const cebus_site *site, uint64_t *out_missing)
 {
     cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     options.minimise = true;
-    options.presets = q->presets;
+    options.presets = q->count > n_sojourns ? q->presets : NULL;
     options.max_steps = site->max_steps;
     options.host = &pool->host;
     cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, &result);
@@ -106,7 +115,8 @@ static cebus_site_verdict answer(const cebus_pool *pool, const question *q, cons
         return CEBUS_SITE_NO_HOST_MEMORY;
     if (status != CEBUS_OK || result.height == 0)
         return CEBUS_SITE_FULL;
-    *out_missing = result.height > site->capacity ? result.height - site->capacity : 0;
+    uint64_t height = q->base + result.height;
+    *out_missing = height > site->capacity ? height - site->capacity : 0;
     return *out_missing == 0 ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
 }
 
@@ -120,8 +130,8 @@ static void write_down(const cebus_sojourns *sojourns, const question *q, const 
     out->height = site->alignment;
     for (size_t i = 0; i < sojourns->count; i++) {
         const cebus_sojourn *s = &sojourns->items[i];
-        uint64_t end = q->offsets[i] + q->blocks[i].bytes;
-        of[s->kind][s->index] = q->offsets[i];
+        uint64_t offset = q->base + q->offsets[i], end = offset + q->blocks[i].bytes;
+        of[s->kind][s->index] = offset;
         out->height = end > out->height ? end : out->height;
     }
 }
@@ -137,7 +147,7 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
     if (!cebus_sojourns_init(&sojourns, iteration, plan, out->pool))
         return verdict;
     if (ask(out->pool, &sojourns, site, &q))
-        verdict = answer(out->pool, &q, site, out_missing);
+        verdict = answer(out->pool, &q, sojourns.count, site, out_missing);
     if (verdict == CEBUS_SITE_PLACED && !reserve(out, iteration, plan)) {
         cebus_placement_clear(out);
         verdict = CEBUS_SITE_NO_HOST_MEMORY;

@@ -5,6 +5,12 @@
 /** Where nothing is known. */
 static const cebus_iteration nothing;
 
+/** What a value takes in memory. */
+static uint64_t block_bytes(const cebus_access_log *log, const cebus_value *value)
+{
+    return (value->bytes + log->unit - 1) & ~(log->unit - 1);
+}
+
 static bool is_known(const cebus_access_log *log, uint32_t place)
 {
     return place != CEBUS_REFERENCE_NONE && log->known.at[place].iteration.n_calls > 0;
@@ -40,7 +46,8 @@ static void begin(cebus_access_log *log)
 
 void cebus_access_init(cebus_access_log *log, cebus_pool *pool, uint64_t named)
 {
-    *log = (cebus_access_log){.pool = pool, .named = named, .last = CEBUS_REFERENCE_NONE};
+    *log =
+        (cebus_access_log){.pool = pool, .unit = 1, .named = named, .last = CEBUS_REFERENCE_NONE};
     cebus_reference_init(&log->known, pool);
     cebus_iteration_init(&log->learning, pool);
     begin(log);
@@ -119,7 +126,7 @@ static bool may_agree(const cebus_access_log *log, const cebus_iteration *record
         bool is_new = value != NULL && ordinal == CEBUS_ITERATION_NONE;
         if (is_new ? refs[i] < fresh || refs[i] == CEBUS_ITERATION_NONE : refs[i] != ordinal)
             return false;
-        if (value != NULL && value->bytes != record->values[refs[i]].bytes)
+        if (value != NULL && block_bytes(log, value) != record->values[refs[i]].bytes)
             return false;
     }
     return true;
@@ -133,15 +140,16 @@ static bool agrees(cebus_access_log *log, const cebus_iteration *record, const c
     const uint32_t *refs = &record->refs[record->calls[log->at].refs];
     for (uint32_t i = 0; i < access->n_in; i++) {
         uint32_t ordinal = name_input(log, access->in[i]);
-        if (ordinal != refs[i] || (ordinal != CEBUS_ITERATION_NONE &&
-                                   access->in[i]->bytes != record->values[ordinal].bytes))
+        if (ordinal != refs[i] ||
+            (ordinal != CEBUS_ITERATION_NONE &&
+             block_bytes(log, access->in[i]) != record->values[ordinal].bytes))
             return false;
     }
     uint32_t fresh = cebus_access_next_ordinal(log);
     for (uint32_t j = 0; j < access->n_out; j++) {
         uint32_t ordinal = is_kept(access, j) ? cebus_access_ordinal(log, access->out[j]) : fresh++;
         if (ordinal != refs[access->n_in + j] ||
-            access->out[j]->bytes != record->values[ordinal].bytes)
+            block_bytes(log, access->out[j]) != record->values[ordinal].bytes)
             return false;
     }
     return true;
@@ -221,7 +229,8 @@ static bool reads_nothing_made(const cebus_access_log *log, const cebus_access *
 }
 
 /** Whether the record begins with a call like this. */
-static bool may_begin(const cebus_iteration *record, const cebus_access *access)
+static bool may_begin(const cebus_access_log *log, const cebus_iteration *record,
+                      const cebus_access *access)
 {
     if (record->n_calls == 0 || !is_alike(&record->calls[0], access))
         return false;
@@ -229,7 +238,7 @@ static bool may_begin(const cebus_iteration *record, const cebus_access *access)
     for (uint32_t i = 0; i < access->n_in; i++) {
         const cebus_value *value = access->in[i];
         if ((value == NULL) != (refs[i] == CEBUS_ITERATION_NONE) ||
-            (value != NULL && value->bytes != record->values[refs[i]].bytes))
+            (value != NULL && block_bytes(log, value) != record->values[refs[i]].bytes))
             return false;
     }
     return true;
@@ -242,14 +251,14 @@ bool cebus_access_begins(cebus_access_log *log, const cebus_access *access)
     if (log->following && (may_agree(log, log->reference, access) ||
                            find_branch(log, access, false) != CEBUS_REFERENCE_NONE))
         return false;
-    if (log->following && may_begin(log->reference, access))
+    if (log->following && may_begin(log, log->reference, access))
         return true;
     for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
         const cebus_reference *reference = &log->known.at[i];
         const cebus_iteration *record = &reference->iteration;
         if (record->n_calls == 0 || reference->writes)
             continue;
-        if (!log->following && reference->confirmed && may_begin(record, access))
+        if (!log->following && reference->confirmed && may_begin(log, record, access))
             return true;
         if (log->following && record->n_calls == log->at && begins_alike(log, record, log->at)) {
             follow(log, i);
@@ -272,11 +281,12 @@ static bool record_inputs(cebus_access_log *log, const cebus_access *access)
 {
     bool ok = true;
     for (uint32_t i = 0; i < access->n_in && ok; i++) {
-        cebus_iteration_value value = {.bytes = access->in[i] != NULL ? access->in[i]->bytes : 0,
-                                       .born = CEBUS_ITERATION_NONE,
-                                       .freed = CEBUS_ITERATION_NONE,
-                                       .moved = CEBUS_ITERATION_NONE,
-                                       .persistent = access->persistent[i]};
+        cebus_iteration_value value = {
+            .bytes = access->in[i] != NULL ? block_bytes(log, access->in[i]) : 0,
+            .born = CEBUS_ITERATION_NONE,
+            .freed = CEBUS_ITERATION_NONE,
+            .moved = CEBUS_ITERATION_NONE,
+            .persistent = access->persistent[i]};
         ok = record_ref(log, name_input(log, access->in[i]), &value);
     }
     return ok;
@@ -297,7 +307,7 @@ static bool record_outputs(cebus_access_log *log, const cebus_access *access)
     uint32_t first_in = (uint32_t)log->learning.n_refs - access->n_in;
     for (uint32_t j = 0; j < access->n_out && ok; j++) {
         uint32_t written = mutates != 0 ? next_mutated(&mutates) : CEBUS_ITERATION_NONE;
-        cebus_iteration_value value = {.bytes = access->out[j]->bytes,
+        cebus_iteration_value value = {.bytes = block_bytes(log, access->out[j]),
                                        .born = log->at,
                                        .freed = CEBUS_ITERATION_NONE,
                                        .moved = CEBUS_ITERATION_NONE,

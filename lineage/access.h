@@ -47,12 +47,13 @@ typedef struct cebus_access_log {
     cebus_iteration learning;         /**< what is being recorded */
     cebus_value **live;               /**< of ordinals: who bears it now; NULL: nobody */
     size_t n_live;                    /**< ordinals that there is room for: those of every record */
-    uint64_t named;                   /**< names given out over the log's life (value.h: name) */
-    uint64_t before;                  /**< names up to here belong to earlier iterations */
-    uint64_t prefix;                  /**< of what is recorded */
-    uint32_t at;                      /**< calls since the iteration began */
-    uint32_t unproven;                /**< records made since one was last followed to its end */
-    bool following;                   /**< all calls since then were the reference's */
+    uint64_t unit;     /**< records have bytes rounded up to it, as blocks are; a power of two */
+    uint64_t named;    /**< names given out over the log's life (value.h: name) */
+    uint64_t before;   /**< names up to here belong to earlier iterations */
+    uint64_t prefix;   /**< of what is recorded */
+    uint32_t at;       /**< calls since the iteration began */
+    uint32_t unproven; /**< records made since one was last followed to its end */
+    bool following;    /**< all calls since then were the reference's */
     bool recording;
 } cebus_access_log;
 

@@ -75,7 +75,7 @@ cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf)
     return CEBUS_OK;
 }
 
-bool cebus_version_became_ghost(cebus_value *value)
+bool cebus_version_became_ghost(cebus_value *value, uint32_t most)
 {
     const cebus_call *call = value->producer;
     uint32_t behind = 0;
@@ -85,5 +85,5 @@ bool cebus_version_became_ghost(cebus_value *value)
             behind = input->ghost_depth;
     }
     value->ghost_depth = behind + 1;
-    return value->ghost_depth > CEBUS_GHOST_DEPTH_MAX;
+    return value->ghost_depth > most;
 }

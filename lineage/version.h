@@ -24,14 +24,16 @@ cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
 /** Cuts everything that reads `leaf`. Only after cebus_version_dependant answered NULL. */
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf);
 
-/** Chains of unheld versions longer than this are cut where they end. */
+/** Chains of unheld versions longer than this are cut where they end. Plans count on records of
+ * whole iterations: a runtime that follows some keeps longer ones. */
 #define CEBUS_GHOST_DEPTH_MAX 256
+#define CEBUS_GHOST_DEPTH_PLANNED 16384
 
 /**
  * The last handle to `value` went, but records still read it. Measures the chain of such ghosts
- * that ends in it; true when the chain should be cut here (cebus_version_cut on `value`), which
- * keeps a loop like `s += f(x)` at constant memory. O(inputs).
+ * that ends in it; true when it is longer than `most` and should be cut here (cebus_version_cut on
+ * `value`), which keeps a loop like `s += f(x)` at constant memory. O(inputs).
  */
-bool cebus_version_became_ghost(cebus_value *value);
+bool cebus_version_became_ghost(cebus_value *value, uint32_t most);
 
 #endif

@@ -102,7 +102,7 @@ Test(version, long_chains_of_ghosts_ask_to_be_cut)
         cebus_value *next = program_call(&p, 1, value, NULL);
         cebus_value_retain(value);
         cebus_value_unhold(&p.lineage, value);
-        if (cebus_version_became_ghost(value)) {
+        if (cebus_version_became_ghost(value, CEBUS_GHOST_DEPTH_MAX)) {
             cr_assert_eq(cebus_version_cut(&p.lineage, value), CEBUS_OK);
             cuts++;
         }
