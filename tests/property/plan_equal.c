@@ -51,8 +51,8 @@ static const char *const loops[] = {"steady",
                                     "switched+unmarked",
                                     "turns+unmarked",
                                     "lengths+unmarked"};
-static const char *const policies[] = {"sublinear",    "vdnn",  "vdnn-all",
-                                       "superneurons", "tflms", "odswap"};
+static const char *const policies[] = {"sublinear", "vdnn",   "vdnn-all", "superneurons",
+                                       "tflms",     "odswap", "cebus"};
 enum {
     LOOPS = sizeof loops / sizeof *loops,
     POLICIES = sizeof policies / sizeof *policies
