@@ -33,6 +33,9 @@ _core.install(printer=printing.printer, missing=missing.of_tensor,
 globals().update(methods.attach())
 autograd.attach()
 
+from . import nn, optim, utils  # noqa: E402, F401
+from .utils.data import Generator  # noqa: E402, F401
+
 float, double, half = float32, float64, float16  # noqa: A001
 long, int, uint = int64, int32, uint8  # noqa: A001
 contiguous_format, channels_last, preserve_format = "contiguous", "channels_last", "preserve"

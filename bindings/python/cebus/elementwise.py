@@ -46,7 +46,7 @@ def log1p(x):
     """log(1 + x), also for tiny x: there log(u) x / (u - 1), u = 1 + x, loses no digits."""
     u = 1 + x
     d = (u - 1).detach()
-    exact = u.log() * (x / where(d == 0, 1.0, d))
+    exact = u.log() * (x / where(d == 0, 1.0, d)).detach()
     return where(d == 0, x, where(isinf(u), u.log(), exact))
 
 

@@ -28,7 +28,9 @@ class Format:
         self.floating, self.whole, self.scientific = floating, False, False
         if floating:
             self._choose([abs(x) for x in numbers if math.isfinite(x) and x != 0])
-        self.width = max((len(self.text(x)) for x in numbers), default=1)
+        # As PyTorch, which lets zeros, NaN and the infinities stand out of line.
+        shown = [x for x in numbers if math.isfinite(x) and x != 0] if floating else numbers
+        self.width = max((len(self.text(x)) for x in shown), default=1)
 
     def _choose(self, sizes):
         if not sizes:

@@ -118,7 +118,7 @@ cdef object mixed(object a, object b, binary_fn function, scalar_fn number_right
         if not is_number(b):
             return NotImplemented
         x = ready_for_number(a, b, floats)
-        if number_right != NULL and exact_in_double(b):
+        if number_right != NULL and x.code() != CEBUS_BOOL and exact_in_double(b):
             return with_number(x, <double>b, number_right)
         return binary(x, number_tensor(b, x), function, floats)
     if not is_number(a):

@@ -66,7 +66,7 @@ cdef Tensor tensor_of(object data, object code, Runtime where):
     if isinstance(data, Tensor):
         out = moved((<Tensor>data).detach(), where)
         return cast(out, code) if code is not None and code != out.code() else out.clone()
-    if hasattr(data, "__array_interface__") and not isinstance(data, (int, float)):
+    if hasattr(data, "__array_interface__"):
         out = from_view(where, viewed(data))
     elif isinstance(data, (bytes, bytearray, memoryview, _array.array)):
         out = from_view(where, memoryview(data))

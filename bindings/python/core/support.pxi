@@ -98,12 +98,20 @@ cdef object bits(str sign, object a, object b):
                   False)
 
 
+cdef Tensor without_slope(Tensor value, Tensor x):
+    """`value` as a function of x whose gradient is zero everywhere."""
+    value = value.detach()
+    if not cebus_tensor_requires_grad(x.handle) or not cebus_grad_is_enabled():
+        return value
+    return where(zeros((), dtype=bool_, device=x.device), x, value)
+
+
 def trunc(Tensor x):
     """Rounds towards zero. Beyond 2^53 every double is whole already."""
     if x.code() > CEBUS_BF16:
         return x
     whole = cast(cast(x, CEBUS_I64), x.code())
-    return where(x.abs() < float(1 << 53), whole, x).detach()
+    return without_slope(where(x.abs() < float(1 << 53), whole, x), x)
 
 
 def floor(Tensor x):
@@ -111,7 +119,7 @@ def floor(Tensor x):
     if x.code() > CEBUS_BF16:
         return x
     low = trunc(x)
-    return where(low > x, low - 1.0, low).detach()
+    return without_slope(where(low > x, low - 1.0, low), x)
 
 
 cdef object floor_divide(object a, object b):

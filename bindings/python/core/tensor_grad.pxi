@@ -7,7 +7,10 @@
 
     @requires_grad.setter
     def requires_grad(self, bint value):
-        cdef cebus_status status = cebus_tensor_set_requires_grad(self.handle, value)
+        cdef cebus_status status
+        if not value and self.code() > CEBUS_BF16:
+            return
+        status = cebus_tensor_set_requires_grad(self.handle, value)
         if status:
             fail(status)
 

@@ -1,0 +1,23 @@
+"""Layers, losses and their containers, under PyTorch's names."""
+from .. import missing
+from . import functional, init, utils  # noqa: F401
+from .containers import (  # noqa: F401
+    ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential)
+from .layers import (  # noqa: F401
+    BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, Conv1d, Conv2d, ConvTranspose1d,
+    ConvTranspose2d, Embedding, GroupNorm, Identity, InstanceNorm1d, InstanceNorm2d, LayerNorm,
+    Linear, LocalResponseNorm, RMSNorm)
+from .module import Module  # noqa: F401
+from .parameter import Parameter  # noqa: F401
+from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell  # noqa: F401
+from .stateless import *  # noqa: F401, F403
+from .transformer import (  # noqa: F401
+    MultiheadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer,
+    TransformerEncoder, TransformerEncoderLayer)
+
+
+def __dir__():
+    return sorted(set(globals()))
+
+
+__getattr__ = missing.of_module("cebus.nn", __dir__)

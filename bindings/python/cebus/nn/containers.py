@@ -1,0 +1,161 @@
+"""Modules of modules."""
+import collections
+import operator
+
+from .module import Module
+from .parameter import Parameter
+
+
+class Sequential(Module):
+    """One module after the other."""
+
+    def __init__(self, *modules):
+        super().__init__()
+        if len(modules) == 1 and isinstance(modules[0], collections.OrderedDict):
+            named = modules[0].items()
+        else:
+            named = ((str(i), module) for i, module in enumerate(modules))
+        for name, module in named:
+            self.add_module(name, module)
+
+    def forward(self, x):
+        for module in self._modules.values():
+            x = module(x)
+        return x
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __getitem__(self, key):
+        if isinstance(key, slice):
+            return Sequential(collections.OrderedDict(list(self._modules.items())[key]))
+        return list(self._modules.values())[operator.index(key)]
+
+    def __setitem__(self, key, module):
+        setattr(self, list(self._modules)[key], module)
+
+    def append(self, module):
+        self.add_module(str(len(self)), module)
+        return self
+
+
+class ModuleList(Module):
+    """A list of modules."""
+
+    def __init__(self, modules=()):
+        super().__init__()
+        self.extend(modules)
+
+    def append(self, module):
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules):
+        for module in modules:
+            self.append(module)
+        return self
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __getitem__(self, key):
+        found = list(self._modules.values())[key]
+        return ModuleList(found) if isinstance(key, slice) else found
+
+    def __setitem__(self, key, module):
+        setattr(self, list(self._modules)[key], module)
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+
+class ModuleDict(Module):
+    """Modules by names."""
+
+    def __init__(self, modules=()):
+        super().__init__()
+        for name, module in dict(modules).items():
+            self.add_module(name, module)
+
+    def __getitem__(self, name):
+        return self._modules[name]
+
+    def __setitem__(self, name, module):
+        self.add_module(name, module)
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, name):
+        return name in self._modules
+
+    def keys(self):
+        return self._modules.keys()
+
+    def values(self):
+        return self._modules.values()
+
+    def items(self):
+        return self._modules.items()
+
+
+class ParameterList(Module):
+    """A list of parameters."""
+
+    def __init__(self, values=()):
+        super().__init__()
+        for value in values:
+            self.append(value)
+
+    def append(self, value):
+        self.register_parameter(str(len(self)),
+                                value if isinstance(value, Parameter) else Parameter(value))
+        return self
+
+    def __len__(self):
+        return len(self._parameters)
+
+    def __iter__(self):
+        return iter(self._parameters.values())
+
+    def __getitem__(self, key):
+        return list(self._parameters.values())[key]
+
+
+class ParameterDict(Module):
+    """Parameters by names."""
+
+    def __init__(self, values=()):
+        super().__init__()
+        for name, value in dict(values).items():
+            self[name] = value
+
+    def __setitem__(self, name, value):
+        self.register_parameter(name, value if isinstance(value, Parameter) else Parameter(value))
+
+    def __getitem__(self, name):
+        return self._parameters[name]
+
+    def __len__(self):
+        return len(self._parameters)
+
+    def __iter__(self):
+        return iter(self._parameters)
+
+    def keys(self):
+        return self._parameters.keys()
+
+    def values(self):
+        return self._parameters.values()
+
+    def items(self):
+        return self._parameters.items()

@@ -1,0 +1,163 @@
+"""Losses, as functions."""
+import math
+
+from .. import _core
+from .._core import where
+from ..elementwise import log1p
+
+__all__ = ["cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+           "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
+           "cosine_embedding_loss", "margin_ranking_loss", "hinge_embedding_loss",
+           "triplet_margin_loss", "gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss"]
+
+
+def _reduce(loss, reduction):
+    if reduction == "mean":
+        return loss.mean()
+    if reduction == "sum":
+        return loss.sum()
+    if reduction == "none":
+        return loss
+    raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
+                  reduction="mean", label_smoothing=0.0):
+    """-log softmax(logits)[target]: [N, C, ...] with classes [N, ...] or probabilities."""
+    if target.is_floating_point():
+        smooth = target * (1 - label_smoothing) + label_smoothing / input.size(_class_dim(input))
+        scores = input.log_softmax(_class_dim(input)) * smooth
+        if weight is not None:
+            scores = scores * _per_class(weight, input)
+        loss = -scores.sum(_class_dim(input))
+        return _reduce(loss, reduction)
+    if weight is None:
+        return _core.class_loss(input, target, True, reduction, ignore_index, label_smoothing)
+    if label_smoothing:
+        raise _core.UnsupportedError("cross_entropy: weight together with label_smoothing")
+    return _weighted(input.log_softmax(_class_dim(input)), target, weight, ignore_index, reduction)
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
+             reduction="mean"):
+    """-x[target] of log-probabilities."""
+    if weight is None:
+        return _core.class_loss(input, target, False, reduction, ignore_index, 0.0)
+    return _weighted(input, target, weight, ignore_index, reduction)
+
+
+def _class_dim(x):
+    return 0 if x.ndim == 1 else 1
+
+
+def _per_class(weight, x):
+    shape = [1] * x.ndim
+    shape[_class_dim(x)] = weight.numel()
+    return weight.reshape(shape)
+
+
+def _weighted(scores, target, weight, ignore_index, reduction):
+    """Classes that count differently: the mean is over the weights."""
+    loss = _core.class_loss(scores, target, False, "none", ignore_index, 0.0)
+    known = target != ignore_index
+    share = weight[where(known, target, 0)] * known.to(weight.dtype)
+    loss = loss * share
+    return loss.sum() / share.sum() if reduction == "mean" else _reduce(loss, reduction)
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """(x - target)^2"""
+    if tuple(input.shape) != tuple(target.shape):
+        from ..shaping import broadcast_tensors
+        input, target = broadcast_tensors(input, target)
+    return _core.mse_loss(input, target.to(input.dtype), reduction)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """|x - target|"""
+    return _reduce((input - target).abs(), reduction)
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Square near zero, linear beyond beta (Girshick 2015)."""
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    d = (input - target).abs()
+    return _reduce(where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0):
+    d = (input - target).abs()
+    return _reduce(where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction)
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None,
+                         reduction="mean"):
+    """-(target log x + (1 - target) log(1 - x)); logarithms are at least -100, as in PyTorch."""
+    if tuple(input.shape) != tuple(target.shape):
+        raise _core.ShapeError(f"Using a target size ({tuple(target.shape)}) that is different to "
+                               f"the input size ({tuple(input.shape)}) is not allowed")
+    loss = -(target * input.log().clamp(min=-100)
+             + (1 - target) * (1 - input).log().clamp(min=-100))
+    return _reduce(loss if weight is None else loss * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
+                                     reduction="mean", pos_weight=None):
+    """binary_cross_entropy(sigmoid(x), target) without its loss of digits."""
+    if tuple(input.shape) != tuple(target.shape):
+        raise _core.ShapeError(f"Target size ({tuple(target.shape)}) must be the same as input "
+                               f"size ({tuple(input.shape)})")
+    tail = log1p((-input.abs()).exp()) + (-input).relu()
+    if pos_weight is not None:
+        tail = tail * (1 + (pos_weight - 1) * target)
+    loss = (1 - target) * input + tail
+    return _reduce(loss if weight is None else loss * weight, reduction)
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """target (log target - x), x being log-probabilities."""
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        loss = where(target > 0, target * (where(target > 0, target, 1.0).log() - input), 0.0)
+    return loss.sum() / input.size(0) if reduction == "batchmean" else _reduce(loss, reduction)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    from .functional import cosine_similarity
+    likeness = cosine_similarity(input1, input2, -1)
+    return _reduce(where(target == 1, 1 - likeness, (likeness - margin).relu()), reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+    return _reduce((margin - target * (input1 - input2)).relu(), reduction)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction="mean"):
+    return _reduce(where(target == 1, input, (margin - input).relu()), reduction)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
+                        reduction="mean"):
+    from .functional import pairwise_distance
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    return _reduce((near - far + margin).relu(), reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    var = where(var < eps, eps, var)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    return _reduce(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction="mean"):
+    if full:
+        raise _core.UnsupportedError("poisson_nll_loss: full is not there")
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    return _reduce(loss, reduction)
+
+
+def soft_margin_loss(input, target, reduction="mean"):
+    return _reduce(log1p((-target * input).exp()), reduction)

@@ -1,0 +1,212 @@
+"""Layers without parameters: activations, dropout, pooling, sizes, losses. Each is a function of
+nn.functional with its options kept; the class is made from the function's signature."""
+import inspect
+
+from .. import _core
+from . import functional as F
+from .module import Module
+from .parameter import Parameter
+
+
+class _Function(Module):
+    """`function` applied with the options that were given when the module was made."""
+
+    function, names, tensors = None, (), 1
+
+    def __init__(self, *options, **keywords):
+        super().__init__()
+        given = dict(zip(self.names, options), **keywords)
+        if len(options) > len(self.names) or set(given) - set(self.names):
+            raise TypeError(f"{type(self).__name__}() takes {', '.join(self.names) or 'nothing'}; "
+                            f"got {options} {keywords}")
+        self.options = given
+        for name, value in given.items():
+            if isinstance(value, _core.Tensor):
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
+
+    def _options(self):
+        return {name: getattr(self, name) for name in self.options}
+
+    def forward(self, *inputs):
+        return type(self).function(*inputs, **self._options())
+
+    def extra_repr(self):
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.options)
+
+
+class _Training(_Function):
+    def forward(self, *inputs):
+        return type(self).function(*inputs, training=self.training, **self._options())
+
+
+def _make(name, function, base=_Function, tensors=1):
+    """A class for a function whose first `tensors` parameters are its inputs."""
+    names = [each for each in list(inspect.signature(function).parameters)[tensors:]
+             if each not in ("training", "_stacklevel", "size_average", "reduce")]
+    return type(name, (base,), {"function": staticmethod(function), "names": tuple(names),
+                                "__doc__": function.__doc__, "__module__": __name__})
+
+
+_gelu = lambda input, approximate="none": F.gelu(input, approximate)  # noqa: E731
+_silu = lambda input, inplace=False: F.silu(input)  # noqa: E731
+_upsample = lambda input, size=None, scale_factor=None, mode="nearest", align_corners=None: \
+    F.interpolate(input, size, scale_factor, mode, align_corners)  # noqa: E731
+
+ACTIVATIONS = {
+    "ReLU": F.relu, "ReLU6": F.relu6, "LeakyReLU": F.leaky_relu, "ELU": F.elu, "SELU": F.selu,
+    "GELU": _gelu, "SiLU": _silu, "Sigmoid": F.sigmoid, "Tanh": F.tanh, "Softplus": F.softplus,
+    "Softsign": F.softsign, "LogSigmoid": F.logsigmoid, "Tanhshrink": F.tanhshrink,
+    "Hardtanh": F.hardtanh, "Hardsigmoid": F.hardsigmoid, "Hardswish": F.hardswish,
+    "Mish": F.mish, "GLU": F.glu,
+    "MaxPool1d": F.max_pool1d, "MaxPool2d": F.max_pool2d, "AvgPool1d": F.avg_pool1d,
+    "AvgPool2d": F.avg_pool2d, "AdaptiveAvgPool1d": F.adaptive_avg_pool1d,
+    "AdaptiveAvgPool2d": F.adaptive_avg_pool2d, "AdaptiveMaxPool2d": F.adaptive_max_pool2d,
+    "Upsample": _upsample, "PixelShuffle": F.pixel_shuffle, "Unfold": F.unfold,
+}
+LOSSES = {
+    "CrossEntropyLoss": F.cross_entropy, "NLLLoss": F.nll_loss, "MSELoss": F.mse_loss,
+    "L1Loss": F.l1_loss, "SmoothL1Loss": F.smooth_l1_loss, "HuberLoss": F.huber_loss,
+    "BCELoss": F.binary_cross_entropy, "BCEWithLogitsLoss": F.binary_cross_entropy_with_logits,
+    "KLDivLoss": F.kl_div, "SoftMarginLoss": F.soft_margin_loss,
+    "HingeEmbeddingLoss": F.hinge_embedding_loss, "PoissonNLLLoss": F.poisson_nll_loss,
+    "CosineSimilarity": F.cosine_similarity, "PairwiseDistance": F.pairwise_distance,
+}
+THREE = {"CosineEmbeddingLoss": F.cosine_embedding_loss,
+         "MarginRankingLoss": F.margin_ranking_loss, "TripletMarginLoss": F.triplet_margin_loss,
+         "GaussianNLLLoss": F.gaussian_nll_loss}
+
+for _name, _f in ACTIVATIONS.items():
+    globals()[_name] = _make(_name, _f)
+for _name, _f in LOSSES.items():
+    globals()[_name] = _make(_name, _f, tensors=2)
+for _name, _f in THREE.items():
+    globals()[_name] = _make(_name, _f, tensors=3)
+Dropout = _make("Dropout", F.dropout, _Training)
+Dropout1d = _make("Dropout1d", F.dropout2d, _Training)
+Dropout2d = _make("Dropout2d", F.dropout2d, _Training)
+
+
+class _Along(Module):
+    """An activation along a dimension."""
+
+    function = None
+
+    def __init__(self, dim=None):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x):
+        return type(self).function(x, self.dim)
+
+    def extra_repr(self):
+        return f"dim={self.dim}"
+
+
+class Softmax(_Along):
+    """exp(x) / sum(exp(x)) along `dim`."""
+
+    function = staticmethod(F.softmax)
+
+
+class LogSoftmax(_Along):
+    """log(softmax(x)) along `dim`."""
+
+    function = staticmethod(F.log_softmax)
+
+
+class Softmin(_Along):
+    """softmax(-x) along `dim`."""
+
+    function = staticmethod(F.softmin)
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of images."""
+
+    def forward(self, x):
+        return x.softmax(-3)
+
+
+class PReLU(Module):
+    """x, or weight x where x < 0; the weight is learned (He et al. 2015)."""
+
+    def __init__(self, num_parameters=1, init=0.25):
+        super().__init__()
+        self.weight = Parameter(_core.full((num_parameters,), float(init)))
+
+    def forward(self, x):
+        return F.prelu(x, self.weight)
+
+
+class Flatten(Module):
+    """Dimensions start_dim to end_dim as one."""
+
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, x):
+        return x.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self):
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """One dimension cut into several."""
+
+    def __init__(self, dim, unflattened_size):
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, x):
+        return x.unflatten(self.dim, self.unflattened_size)
+
+
+class _Pad(Module):
+    mode, dims = "constant", 2
+
+    def __init__(self, padding, value=0.0):
+        super().__init__()
+        self.padding = tuple(padding) if isinstance(padding, (tuple, list)) \
+            else (padding,) * (2 * self.dims)
+        self.value = value
+
+    def forward(self, x):
+        return F.pad(x, self.padding, self.mode, self.value)
+
+    def extra_repr(self):
+        return f"{self.padding}"
+
+
+class ZeroPad2d(_Pad):
+    """A border of zeros."""
+
+
+class ConstantPad2d(_Pad):
+    """A border of a value."""
+
+
+class ConstantPad1d(_Pad):
+    """A border of a value."""
+
+    dims = 1
+
+
+class ReflectionPad2d(_Pad):
+    """A border of reflected pixels."""
+
+    mode = "reflect"
+
+
+class ReplicationPad2d(_Pad):
+    """A border of the outermost pixels."""
+
+    mode = "replicate"
+
+
+__all__ = [name for name, value in list(globals().items())
+           if isinstance(value, type) and issubclass(value, Module)
+           and not name.startswith("_") and name != "Module"]

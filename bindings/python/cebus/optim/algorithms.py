@@ -1,0 +1,101 @@
+"""The optimizers. SGD, Adam and AdamW are one fused call a parameter."""
+from .. import _core
+from .optimizer import Optimizer, number
+
+
+def _without(name, given, **unsupported):
+    for option, value in unsupported.items():
+        if value:
+            raise _core.UnsupportedError(f"{name}: {option} is not there")
+    return given
+
+
+class SGD(Optimizer):
+    """Gradient descent with momentum, Nesterov's too, and weight decay."""
+
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False,
+                 *, maximize=False, foreach=None, differentiable=False, fused=None):
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, _without("SGD", {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+            "nesterov": nesterov}, maximize=maximize))
+
+    def update(self, p, grad, state, group):
+        momentum = group["momentum"]
+        if momentum and "momentum_buffer" not in state:
+            state["momentum_buffer"] = self._zeros(p)
+        state["step"] = state.get("step", 0) + 1
+        _core.sgd_step(p, grad, state.get("momentum_buffer"), state["step"], number(group["lr"]),
+                       momentum, group["dampening"], group["weight_decay"], group["nesterov"])
+
+
+class Adam(Optimizer):
+    """Kingma and Ba 2015."""
+
+    decoupled = False
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0,
+                 amsgrad=False, *, maximize=False, foreach=None, capturable=False, fused=None):
+        super().__init__(params, _without(type(self).__name__, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
+            amsgrad=amsgrad, maximize=maximize))
+
+    def update(self, p, grad, state, group):
+        if not state:
+            state.update(step=0, exp_avg=self._zeros(p), exp_avg_sq=self._zeros(p))
+        state["step"] = int(state["step"]) + 1
+        beta1, beta2 = group["betas"]
+        _core.adam_step(p, grad, state["exp_avg"], state["exp_avg_sq"], state["step"],
+                        number(group["lr"]), number(beta1), number(beta2), number(group["eps"]),
+                        group["weight_decay"], self.decoupled)
+
+
+class AdamW(Adam):
+    """Adam that shrinks the parameter itself (Loshchilov and Hutter 2019)."""
+
+    decoupled = True
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, **more):
+        super().__init__(params, lr, betas, eps, weight_decay, **more)
+
+
+class RMSprop(Optimizer):
+    """Tieleman and Hinton 2012."""
+
+    def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0,
+                 centered=False):
+        super().__init__(params, _without("RMSprop", {
+            "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
+            "momentum": momentum}, centered=centered))
+
+    def update(self, p, grad, state, group):
+        if not state:
+            state["square_avg"] = self._zeros(p)
+            state["momentum_buffer"] = self._zeros(p) if group["momentum"] else None
+        if group["weight_decay"]:
+            grad = grad + p * group["weight_decay"]
+        average = state["square_avg"]
+        average.mul_(group["alpha"]).add_(grad * grad, alpha=1 - group["alpha"])
+        change = grad / (average.sqrt() + group["eps"])
+        if group["momentum"]:
+            change = state["momentum_buffer"].mul_(group["momentum"]).add_(change)
+        p.sub_(change, alpha=group["lr"])
+
+
+class Adagrad(Optimizer):
+    """Duchi et al. 2011."""
+
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, eps=1e-10):
+        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay,
+                                  "eps": eps})
+
+    def update(self, p, grad, state, group):
+        if not state:
+            state.update(step=0, sum=self._zeros(p))
+        state["step"] += 1
+        if group["weight_decay"]:
+            grad = grad + p * group["weight_decay"]
+        state["sum"].add_(grad * grad)
+        lr = group["lr"] / (1 + (state["step"] - 1) * group["lr_decay"])
+        p.sub_(grad / (state["sum"].sqrt() + group["eps"]), alpha=lr)

@@ -1,0 +1,129 @@
+"""The base of all optimizers: parameter groups, state, saving and loading."""
+import collections
+
+from .. import _core
+from ..grad_mode import enable_grad, no_grad
+from ..nn.parameter import Parameter
+
+# A zero among the library's options means its default; what is meant as zero is passed as the
+# smallest number, which no result can tell from it.
+TINY = 5e-324
+
+
+def number(value):
+    """An option for the library."""
+    value = float(value)
+    return TINY if value == 0.0 else value
+
+
+class Optimizer:
+    """Updates parameters by their gradients; options may differ between groups."""
+
+    def __init__(self, params, defaults):
+        self.defaults, self.param_groups = defaults, []
+        self.state = collections.defaultdict(dict)
+        params = [params] if isinstance(params, dict) else list(params)
+        if not params:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(params[0], dict):
+            params = [{"params": params}]
+        for group in params:
+            self.add_param_group(group)
+
+    def add_param_group(self, group):
+        """Adds parameters with options of their own."""
+        group = dict(self.defaults, **group)
+        params = group["params"]
+        group["params"] = [params] if isinstance(params, _core.Tensor) else list(params)
+        known = {id(p) for each in self.param_groups for p in each["params"]}
+        for p in group["params"]:
+            if not isinstance(p, _core.Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is "
+                                f"{type(p).__name__}")
+            if not p.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+            if id(p) in known:
+                raise ValueError("some parameters appear in more than one parameter group")
+            known.add(id(p))
+            if not isinstance(p, Parameter):
+                p.persist_()
+        self.check(group)
+        self.param_groups.append(group)
+
+    def check(self, group):
+        """Refuses options out of range."""
+        for name in ("lr", "eps", "weight_decay", "momentum"):
+            value = group.get(name, 0.0)
+            if not float(value) >= 0.0:
+                text = {"lr": "learning rate", "eps": "epsilon value"}.get(name, name + " value")
+                raise ValueError(f"Invalid {text}: {value}")
+        for i, beta in enumerate(group.get("betas", ())):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+    def zero_grad(self, set_to_none=True):
+        """Drops the gradients."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.grad = None
+
+    def step(self, closure=None):
+        """Updates every parameter that has a gradient. All that will be read is made resident
+        before the first write: an out-of-memory error changes nothing."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                found = [(p, p.grad) for p in group["params"]]
+                found = [(p, grad) for p, grad in found if grad is not None]
+                if found:
+                    _core.restore([grad for _, grad in found])
+                for p, grad in found:
+                    self.update(p, grad, self.state[p], group)
+        return loss
+
+    def update(self, p, grad, state, group):
+        """One step of one parameter."""
+        raise NotImplementedError
+
+    # --- state ----------------------------------------------------------------------------------
+
+    def _zeros(self, p):
+        return _core.zeros(p.shape, dtype=p.dtype, device=p.device).persist_()
+
+    def state_dict(self):
+        """State by the parameters' numbers, and the groups' options."""
+        order = [p for group in self.param_groups for p in group["params"]]
+        numbers = {id(p): i for i, p in enumerate(order)}
+        groups = [dict(group, params=[numbers[id(p)] for p in group["params"]])
+                  for group in self.param_groups]
+        state = {numbers[id(p)]: dict(self.state[p]) for p in order if p in self.state}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict):
+        """Goes on from a saved state."""
+        groups = state_dict["param_groups"]
+        if [len(each["params"]) for each in groups] != \
+                [len(each["params"]) for each in self.param_groups]:
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the "
+                             "size of optimizer's group")
+        params = [p for group in self.param_groups for p in group["params"]]
+        numbers = [number_ for group in groups for number_ in group["params"]]
+        for mine, saved in zip(self.param_groups, groups):
+            mine.update({key: value for key, value in saved.items() if key != "params"})
+        self.state.clear()
+        for p, at in zip(params, numbers):
+            if at in state_dict["state"]:
+                self.state[p] = {
+                    key: value.to(p.device).clone().persist_()
+                    if isinstance(value, _core.Tensor) and value.ndim else value
+                    for key, value in state_dict["state"][at].items()}
+
+    def __repr__(self):
+        text = type(self).__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n" + "\n".join(
+                f"    {key}: {group[key]}" for key in sorted(group) if key != "params")
+        return text + "\n)"

@@ -1,0 +1,2 @@
+"""Helpers around training."""
+from . import data  # noqa: F401

@@ -1,0 +1,212 @@
+"""Modules, training, saving and loading, batches; without PyTorch."""
+import copy
+import pickle
+
+import numpy
+import pytest
+
+import cebus
+from cebus import nn
+from cebus.utils.data import DataLoader, Dataset, TensorDataset, random_split
+
+
+class Net(nn.Module):
+    """A small network with every kind of state."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.2))
+        self.head = nn.Linear(8, 3)
+        self.register_buffer("scale", cebus.ones(1))
+        self.register_buffer("cache", cebus.zeros(1), persistent=False)
+
+    def forward(self, x):
+        return self.head(self.body(x)) * self.scale
+
+
+def data(n=90):
+    x = numpy.random.RandomState(0).standard_normal((n, 4)).astype("float32")
+    return x, (x[:, :3].argmax(1)).astype("int64")
+
+
+@pytest.mark.parametrize("make", [
+    lambda p: cebus.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: cebus.optim.AdamW(p, lr=1e-2)])
+def test_a_training_script_learns(make):
+    cebus.manual_seed(0)
+    x, y = data()
+    model = Net()
+    optimizer = make(model.parameters())
+    loader = DataLoader(TensorDataset(cebus.tensor(x), cebus.tensor(y)), batch_size=16,
+                        shuffle=True)
+    for _ in range(30):
+        for inputs, labels in loader:
+            loss = nn.functional.cross_entropy(model(inputs), labels)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    model.eval()
+    with cebus.no_grad():
+        right = (model(cebus.tensor(x)).argmax(1) == cebus.tensor(y)).float().mean().item()
+    assert right > 0.85
+
+
+def test_under_a_budget_the_bits_are_the_same():
+    finals, held = [], cebus.memory_allocated()
+    for size in (cebus.get_budget(), held + 512 * 1024):
+        with cebus.budget(size):
+            cebus.reset_peak_memory_stats()
+            cebus.manual_seed(1)
+            model = nn.Sequential(*[layer for _ in range(8)
+                                    for layer in (nn.Linear(64, 64), nn.Tanh(), nn.Dropout(0.1))])
+            optimizer = cebus.optim.SGD(model.parameters(), lr=0.01)
+            x = cebus.randn(128, 64)
+            before = cebus.memory_stats()["recomputes"]
+            for _ in range(2):
+                optimizer.zero_grad()
+                (model(x) ** 2).mean().backward()
+                optimizer.step()
+            finals.append([p.tolist() for p in model.parameters()])
+            recomputed = cebus.memory_stats()["recomputes"] - before
+            peak = cebus.max_memory_allocated()
+            del model, optimizer, x
+    assert finals[0] == finals[1] and recomputed > 0 and peak <= held + 512 * 1024
+
+
+def test_names_and_state():
+    net = Net()
+    assert [name for name, _ in net.named_parameters()] == [
+        "body.0.weight", "body.0.bias", "body.1.weight", "body.1.bias", "head.weight", "head.bias"]
+    state = net.state_dict()
+    assert "scale" in state and "cache" not in state and "body.1.running_mean" in state
+    other = Net()
+    assert not cebus.equal(other.head.weight, net.head.weight)
+    other.load_state_dict(state)
+    assert cebus.equal(other.head.weight, net.head.weight)
+    assert all(p.is_persistent and p.requires_grad for p in net.parameters())
+    assert "(head): Linear(in_features=8, out_features=3, bias=True)" in repr(net)
+    del state["scale"]
+    before = other.head.weight.tolist()
+    state["head.weight"] = cebus.zeros(2, 2)
+    state["extra"] = cebus.zeros(1)
+    with pytest.raises(RuntimeError) as error:
+        other.load_state_dict(state)
+    for text in ("Missing key", "scale", "Unexpected key", "extra",
+                 "size mismatch for head.weight"):
+        assert text in str(error.value)
+    assert other.head.weight.tolist() == before
+    with pytest.raises(AttributeError, match="'head'"):
+        net.haed
+    with pytest.raises(TypeError):
+        net.head.weight = cebus.zeros(3, 8)
+    with pytest.raises(AttributeError, match="__init__"):
+        type("Bad", (nn.Module,), {"__init__": lambda self: setattr(self, "x", nn.ReLU())})()
+
+
+def test_modes_hooks_and_copies():
+    net = Net()
+    assert net.training and not net.eval().body.training
+    seen = []
+    handle = net.head.register_forward_hook(lambda module, inputs, out: seen.append(out.shape))
+    net(cebus.ones(2, 4))
+    handle.remove()
+    net(cebus.ones(2, 4))
+    assert seen == [(2, 3)]
+    net.head.register_forward_hook(lambda module, inputs, out: out * 0)
+    assert net(cebus.ones(2, 4)).abs().sum().item() == 0
+    twin = copy.deepcopy(net)
+    with cebus.no_grad():
+        twin.head.weight.zero_()
+    assert net.head.weight.abs().sum().item() > 0
+    assert net.double().head.weight.dtype is cebus.float64
+    assert isinstance(net.head.weight, nn.Parameter)
+    net.requires_grad_(False)
+    assert not any(p.requires_grad for p in net.parameters())
+
+
+def test_saving_and_loading(tmp_path):
+    net = Net()
+    optimizer = cebus.optim.Adam(net.parameters(), lr=1e-2)
+    x = cebus.randn(5, 4)
+
+    def step(model, opt):
+        opt.zero_grad()
+        model.eval()(x).square().sum().backward()
+        opt.step()
+    step(net, optimizer)
+    path = tmp_path / "state.pt"
+    cebus.save({"model": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3}, path)
+    again, state = Net(), cebus.load(path)
+    again.load_state_dict(state["model"])
+    other = cebus.optim.Adam(again.parameters(), lr=0.5)
+    other.load_state_dict(state["optimizer"])
+    step(net, optimizer)
+    step(again, other)
+    assert state["epoch"] == 3
+    assert all(cebus.equal(a, b) for a, b in zip(net.parameters(), again.parameters()))
+
+
+def test_weights_files_run_no_code(tmp_path):
+    path = tmp_path / "bad.pt"
+    path.write_bytes(pickle.dumps(print))
+    with pytest.raises(pickle.UnpicklingError, match="weights_only"):
+        cebus.load(path)
+    for name in ("float32", "bfloat16", "bool", "int64"):
+        x = (cebus.arange(6).reshape(2, 3) % 2).to(getattr(cebus, name))
+        y = pickle.loads(pickle.dumps(x.t()))
+        assert y.dtype is x.dtype and cebus.equal(x.t(), y)
+    p = pickle.loads(pickle.dumps(nn.Parameter(cebus.ones(2))))
+    assert isinstance(p, nn.Parameter) and p.requires_grad and p.is_persistent
+
+
+def test_batches():
+    x, y = data(10)
+    loader = DataLoader(TensorDataset(x, y), batch_size=4, shuffle=True, generator=3)
+    first = [labels.tolist() for _, labels in loader]
+    again = DataLoader(TensorDataset(x, y), batch_size=4, shuffle=True, generator=3)
+    assert [len(each) for each in first] == [4, 4, 2] and len(loader) == 3
+    assert first == [labels.tolist() for _, labels in again]
+    assert first != [labels.tolist() for _, labels in loader]
+    assert sum(first, []) != y.tolist() and sorted(sum(first, [])) == sorted(y.tolist())
+    assert len(DataLoader(TensorDataset(x), batch_size=4, drop_last=True)) == 2
+
+    class Squares(Dataset):
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, i):
+            return {"x": numpy.float32(i), "square": i * i}
+    (batch,) = list(DataLoader(Squares(), batch_size=5))
+    assert batch["square"].tolist() == [0, 1, 4, 9, 16]
+    parts = random_split(Squares(), [3, 2], generator=1)
+    assert sorted(parts[0].indices + parts[1].indices) == list(range(5))
+    with pytest.raises(ValueError):
+        TensorDataset(x, y[:5])
+
+
+def test_first_values():
+    cebus.manual_seed(0)
+    w = cebus.empty(200, 100)
+    assert abs(nn.init.kaiming_normal_(w).std().item() - (2 / 100) ** 0.5 / 1.0) < 0.01
+    assert nn.init.xavier_uniform_(w).abs().max().item() <= (6 / 300) ** 0.5
+    assert abs(nn.init.trunc_normal_(w, std=0.5, a=-1.0, b=1.0).std().item() - 0.44) < 0.01
+    q = nn.init.orthogonal_(cebus.empty(8, 5)).double()
+    assert cebus.allclose(q.t() @ q, cebus.eye(5, dtype=cebus.float64), atol=1e-6)
+
+
+def test_bad_layers_and_options_are_refused():
+    with pytest.raises(RuntimeError):
+        nn.Linear(3, 2)(cebus.ones(4))
+    with pytest.raises(ValueError):
+        nn.Conv2d(3, 4, 3, groups=2)
+    with pytest.raises(TypeError):
+        nn.ReLU(bogus=1)
+    with pytest.raises(ValueError):
+        cebus.optim.SGD([nn.Parameter(cebus.ones(1))], lr=-1)
+    with pytest.raises(ValueError):
+        cebus.optim.Adam([])
+    with pytest.raises(IndexError):
+        nn.Embedding(3, 2)(cebus.tensor([3]))
+    with pytest.raises(ValueError):
+        nn.functional.dropout(cebus.ones(1), 1.5)
+    with pytest.raises(AttributeError, match="'Conv2d'"):
+        nn.Conv2D
