@@ -11,7 +11,7 @@ What does not fit is given up and rebuilt, bit for bit, before it is read. See R
 """
 from math import e, inf, nan, pi  # noqa: F401
 
-from . import _core, autograd, memory, methods, missing, printing, serialization
+from . import _core, autograd, memory, methods, missing, printing, recording, serialization
 from ._core import (  # noqa: F401
     DtypeError, Error, Event, HostMemoryError, InvalidArgumentError, OutOfMemoryError,
     OutOfRangeError, Runtime, ShapeError, Size, Tensor, UnsupportedError, arange, as_tensor,
@@ -23,13 +23,14 @@ from ._core import bool_ as bool  # noqa: A004, F401
 from .grad_mode import (  # noqa: F401
     enable_grad, inference_mode, no_grad, set_grad_enabled)
 from .memory import *  # noqa: F401, F403
+from .recording import *  # noqa: F401, F403
 from .printing import set_printoptions  # noqa: F401
 from .serialization import load, save  # noqa: F401
 
 __version__ = _core.version()
 
 _core.install(printer=printing.printer, missing=missing.of_tensor,
-              pickler=serialization.reduce_tensor)
+              pickler=serialization.reduce_tensor, html=printing.html)
 globals().update(methods.attach())
 autograd.attach()
 

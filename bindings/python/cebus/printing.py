@@ -119,6 +119,12 @@ def suffixes(x):
     return found
 
 
+def html(runtime):
+    """A runtime in a notebook: its memory as a bar."""
+    from .recording import Picture
+    return Picture(runtime)._repr_html_()
+
+
 def printer(x):
     """repr() of a tensor."""
     prefix = "tensor("

@@ -107,8 +107,79 @@ cdef object event_of(const cebus_event *e):
 cdef void deliver(void *context, const cebus_event *event) with gil:
     # An exception in a callback cannot pass through the library: it is printed as unraisable.
     cdef Runtime where = <Runtime>context
+    if where.recorder is not None:
+        (<Recorder>where.recorder).append(event)
     for hook in list(where.hooks or ()):
         hook(event_of(event))
+
+
+cdef int listen(Runtime where) except -1:
+    """The library calls us only while somebody wants to know."""
+    if where.hooks or where.recorder is not None:
+        cebus_runtime_set_event_hook(where.rt, <cebus_event_hook>deliver, <void *>where)
+    else:
+        cebus_runtime_set_event_hook(where.rt, NULL, NULL)
+    return 0
+
+
+cdef class Recorder:
+    """Keeps events as they come, `limit` of them at most."""
+
+    cdef cebus_event *events
+    cdef readonly size_t count, limit, lost
+    cdef size_t room
+    cdef Runtime where
+    cdef readonly str before  # the arena when it began
+
+    def __cinit__(self, device, size_t limit):
+        self.where, self.limit = runtime_of(device), limit
+
+    def __dealloc__(self):
+        free(self.events)
+
+    cdef void append(self, const cebus_event *event):
+        cdef cebus_event *grown
+        cdef size_t room
+        if self.count == self.room:
+            room = min(max(2 * self.room, 1024), self.limit)
+            grown = <cebus_event *>realloc(self.events, room * sizeof(cebus_event)) \
+                if room > self.room else NULL
+            if grown == NULL:
+                self.lost += 1
+                return
+            self.events, self.room = grown, room
+        self.events[self.count] = event[0]
+        self.count += 1
+
+    def start(self):
+        """From now on."""
+        if self.where.recorder is not None:
+            raise Error(f"{self.where.device} is being recorded already")
+        self.before = text_of(self.where.rt, cebus_runtime_dump)
+        self.where.recorder = self
+        listen(self.where)
+
+    def stop(self):
+        """No longer."""
+        if self.where.recorder is self:
+            self.where.recorder = None
+            listen(self.where)
+
+    @property
+    def running(self):
+        return self.where.recorder is self
+
+    @property
+    def runtime(self):
+        return self.where
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, Py_ssize_t i):
+        if not 0 <= i < <Py_ssize_t>self.count:
+            raise IndexError(i)
+        return event_of(&self.events[i])
 
 
 def add_event_hook(hook, device=None):
@@ -118,7 +189,7 @@ def add_event_hook(hook, device=None):
     if not callable(hook):
         raise TypeError(f"an event hook is a function of an event, not {type(hook).__name__}")
     where.hooks = (where.hooks or []) + [hook]
-    cebus_runtime_set_event_hook(where.rt, <cebus_event_hook>deliver, <void *>where)
+    listen(where)
     return EventHook(where, hook)
 
 
@@ -132,8 +203,7 @@ class EventHook:
         """Takes the hook away."""
         cdef Runtime where = self._runtime
         where.hooks = [hook for hook in where.hooks or () if hook is not self._hook]
-        if not where.hooks:
-            cebus_runtime_set_event_hook(where.rt, NULL, NULL)
+        listen(where)
 
     def __enter__(self):
         return self

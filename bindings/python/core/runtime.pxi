@@ -44,6 +44,7 @@ cdef class Runtime:
     cdef readonly object device
     cdef readonly dict options
     cdef object hooks
+    cdef object recorder
     cdef object __weakref__
 
     @property
@@ -114,6 +115,9 @@ cdef class Runtime:
 
     def seed(self, uint64_t number):
         cebus_manual_seed(self.rt, number)
+
+    def _repr_html_(self):
+        return html(self)
 
     def __repr__(self):
         return f"<cebus.Runtime {self.device} budget={self.budget} policy={self.policy!r}>"

@@ -3,14 +3,16 @@
 printer = None                  # set by Python: how a tensor is printed, which names are near,
 missing = None                  # how it is pickled
 pickler = None
+html = None
 
 
 def install(**functions):
     """Python's part of printing, pickling and missing names."""
-    global printer, missing, pickler
+    global printer, missing, pickler, html
     printer = functions["printer"]
     missing = functions["missing"]
     pickler = functions["pickler"]
+    html = functions["html"]
 
 
 class Size(tuple):

@@ -1,0 +1,200 @@
+"""Budgets, statistics, events, recordings and reports."""
+import gc
+import os
+import threading
+
+import pytest
+
+import cebus
+from cebus import nn
+
+
+def work(layers=24, rows=128):
+    """A forward and a backward pass whose activations are far more than its parameters."""
+    model = nn.Sequential(*[layer for _ in range(layers)
+                            for layer in (nn.Linear(16, 16), nn.Tanh())])
+    (model(cebus.randn(rows, 16)) ** 2).mean().backward()
+    return [p.grad.tolist() for p in model.parameters()]
+
+
+@pytest.fixture
+def tight():
+    """A budget that makes work() give things up."""
+    gc.collect()
+    cebus.manual_seed(3)
+    with cebus.budget(cebus.memory_allocated() + 180 * 1024) as runtime:
+        yield runtime
+
+
+def test_budgets_are_held_and_come_back(tight):
+    before = tight.budget
+    cebus.reset_peak_memory_stats()
+    with cebus.budget(before - 4096):
+        assert cebus.get_budget() == before - 4096
+        work()
+    assert cebus.get_budget() == before and cebus.max_memory_allocated() <= before - 4096
+    with pytest.raises(ZeroDivisionError):
+        with cebus.budget("100MiB"):
+            1 / 0
+    assert cebus.get_budget() == before
+
+
+@pytest.mark.parametrize("size, error", [
+    ("6 furlongs", ValueError), (float("nan"), ValueError), (-1, ValueError), ("-5MiB", ValueError),
+    (float("inf"), ValueError), (None, TypeError), (True, TypeError), (1 << 70, ValueError)])
+def test_bad_budgets_are_refused(size, error):
+    before = cebus.get_budget()
+    with pytest.raises(error):
+        cebus.set_budget(size)
+    assert cebus.get_budget() == before
+
+
+def test_sizes_are_texts_numbers_and_shares():
+    before = cebus.get_budget()
+    try:
+        cebus.set_budget("64MiB")
+        assert cebus.get_budget() == 64 << 20
+        cebus.set_budget(32e6)
+        assert cebus.get_budget() == 32_000_000
+        cebus.set_budget("1%")
+        assert 0 < cebus.get_budget() < before
+    finally:
+        cebus.set_budget(before)
+
+
+def test_out_of_memory_says_why_and_the_next_call_runs(tight):
+    held = cebus.ones(16, requires_grad=True)
+    with pytest.raises(cebus.OutOfMemoryError) as error:
+        cebus.ones(1 << 20) + 1
+    assert isinstance(error.value, RuntimeError) and error.value.bytes_wanted == 4 << 20
+    assert "budget" in cebus.oom_report() and error.value.status == "CEBUS_OUT_OF_MEMORY"
+    (held * 2).sum().backward()
+    assert held.grad.tolist() == [2] * 16
+    tight.check()
+
+
+def test_statistics_have_pytorchs_names(tight):
+    before = cebus.memory_stats()
+    work()
+    after = cebus.memory_stats()
+    assert after["evictions"] > before["evictions"] and after["recomputes"] > before["recomputes"]
+    assert after["allocated_bytes.all.peak"] == cebus.max_memory_allocated() <= tight.budget
+    assert after["reserved_bytes.all.current"] == cebus.memory_reserved() == tight.budget
+    assert "recomputes" in cebus.memory_summary()
+    (segment,) = cebus.memory_snapshot()
+    assert segment["total_size"] == tight.budget
+    assert sum(block["size"] for block in segment["blocks"]) == tight.budget
+    assert segment["allocated_size"] == cebus.memory_allocated()
+
+
+def test_policies_change_at_any_time(tight):
+    first = tight.policy
+    try:
+        results = []
+        for name in ("lru", "dtr", "coop"):
+            cebus.set_policy(name)
+            cebus.manual_seed(5)
+            results.append(work())
+        assert results[0] == results[1] == results[2]
+        with pytest.raises(ValueError):
+            cebus.set_policy("magic")
+    finally:
+        cebus.set_policy(first)
+
+
+def test_events_reach_python_and_hooks_may_use_cebus(tight):
+    seen = []
+    with cebus.add_event_hook(lambda event: seen.append((event.kind, event.op,
+                                                          cebus.memory_allocated()))):
+        work()
+    count = len(seen)
+    work(2)
+    assert len(seen) == count and {"placed", "freed", "called", "evicted"} <= {e[0] for e in seen}
+    assert "linear" in {e[1] for e in seen}
+
+
+def test_a_hook_that_raises_stops_nothing(tight, monkeypatch):
+    seen = []
+    monkeypatch.setattr("sys.unraisablehook", lambda failed: seen.append(failed.exc_type))
+    handle = cebus.add_event_hook(lambda event: 1 / 0)
+    x = (cebus.ones(3) + 1).tolist()
+    handle.remove()
+    assert x == [2, 2, 2] and set(seen) == {ZeroDivisionError}
+
+
+def test_recordings_explain_themselves(tight):
+    with cebus.record() as run:
+        work()
+    text = cebus.explain()
+    assert text == run.explain() and "evictions" in text and "more (a budget of" in text
+    assert "tanh" in text or "linear" in text
+    with cebus.budget("200MiB"), cebus.record() as quiet:
+        work(2)
+    assert "Nothing was given up" in quiet.explain()
+    with cebus.record(limit=10) as short:
+        work(2)
+    assert len(short) == 10 and short.recorder.lost > 0
+    with cebus.record(), pytest.raises(RuntimeError, match="already"):
+        cebus.record().start()
+
+
+@pytest.mark.skipif(not os.environ.get("CEBUS_PROGRAM"), reason="no program cebus in this build")
+def test_a_report_is_a_page(tight, tmp_path):
+    kept = cebus.ones(100)
+    with cebus.record() as run:
+        for _ in range(2):
+            work()
+            cebus.mark()
+    run.report(tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert "<svg" in page or "<canvas" in page
+    assert "http://" not in page.replace("http://www.w3.org", "") and len(page) > 10000
+    cebus.report(tmp_path / "again.html")
+    assert (tmp_path / "again.html").exists() and kept.sum().item() == 100
+
+
+def test_a_report_without_the_program_says_so(tight, tmp_path, monkeypatch):
+    with cebus.record() as run:
+        work(2)
+    monkeypatch.delenv("CEBUS_PROGRAM", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NotImplementedError, match="CEBUS_PROGRAM"):
+        run.report(tmp_path / "run.html")
+
+
+def test_pictures():
+    picture = cebus.memory_picture()
+    assert "of" in repr(picture) and "<div" in picture._repr_html_()
+    assert cebus.runtime()._repr_html_().count("<div") == picture._repr_html_().count("<div")
+
+
+def test_simulated_machines_take_no_memory_and_have_a_clock():
+    where = "sim:p100-16g"
+    x = cebus.ones(4096, 4096, device=where)
+    before = cebus.memory_stats(where)["device_ns"]
+    y = x @ x
+    assert y.device == where and cebus.memory_stats(where)["device_ns"] > before
+    assert cebus.memory_allocated(where) >= 2 * 4096 * 4096 * 4
+    assert "..." in repr(y)
+    with pytest.raises(RuntimeError, match="same device"):
+        y + cebus.ones(4096, 4096)
+    with pytest.raises(TypeError):
+        y.numpy()
+
+
+def test_threads_share_a_runtime(tight):
+    errors = []
+
+    def run(seed):
+        try:
+            for _ in range(5):
+                work(4, 32)
+        except Exception as error:  # noqa: BLE001
+            errors.append(error)
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not errors and not any(thread.is_alive() for thread in threads)
+    tight.check()
