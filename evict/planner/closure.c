@@ -221,7 +221,7 @@ static double add_input(cebus_closure *c, uint32_t v, double cap, uint32_t depth
         c->early = cebus_event_instance(last);
     double price = INFINITY;
     if (cebus_event_kind_of(last) != CEBUS_EVENT_MOVE)
-        price = c->theta * added_area(c, begin_of(c, v, i), share_of(c, v));
+        price = c->theta <= 0 ? 0 : c->theta * added_area(c, begin_of(c, v, i), share_of(c, v));
     if (life->call == NONE || price <= (double)c->sequence->iteration->calls[life->call].cost_ns)
         return extend(c, v, i, price);
     point back = here(c);

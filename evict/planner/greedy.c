@@ -17,15 +17,18 @@ bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_poo
     memset(greedy, 0, sizeof *greedy);
     greedy->pool = pool;
     greedy->sequence = sequence;
+    greedy->most_spent = UINT64_MAX;
     if (!cebus_closure_init(&greedy->closure, sequence, pool))
         return false;
     size_t bytes = sequence->iteration->n_values * sizeof *greedy->marks;
     greedy->marks = cebus_pool_alloc(pool, bytes);
-    if (greedy->marks != NULL) {
+    greedy->barred = cebus_pool_alloc(pool, bytes);
+    if (greedy->marks != NULL && greedy->barred != NULL) {
         memset(greedy->marks, 0, bytes);
+        memset(greedy->barred, 0, bytes);
         return true;
     }
-    cebus_closure_deinit(&greedy->closure);
+    cebus_greedy_deinit(greedy);
     return false;
 }
 
@@ -34,6 +37,8 @@ void cebus_greedy_deinit(cebus_greedy *greedy)
     cebus_closure_deinit(&greedy->closure);
     cebus_pool_free_object(greedy->pool, greedy->marks,
                            greedy->sequence->iteration->n_values * sizeof *greedy->marks);
+    cebus_pool_free_object(greedy->pool, greedy->barred,
+                           greedy->sequence->iteration->n_values * sizeof *greedy->barred);
     cebus_pool_free_object(greedy->pool, greedy->heap,
                            greedy->heap_capacity * sizeof *greedy->heap);
     cebus_pool_free_object(greedy->pool, greedy->touched,
@@ -85,12 +90,20 @@ static bool is_worth_it(const cebus_greedy *g, uint32_t v, uint32_t i)
         return false;
     uint64_t from = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i - 1])) + 1;
     uint64_t to = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i]));
-    return from < to && cebus_track_most(&g->sequence->track, from, to) > g->closure.limit;
+    return from < to && cebus_track_exceeds(&g->sequence->track, from, to, g->closure.limit);
+}
+
+/** A factor around 1. */
+static double noise_of(const cebus_greedy *g, uint32_t v)
+{
+    uint64_t mixed = ((uint64_t)g->noise << 32 | v) * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return g->noise == 0 ? 1 : 0.7 + 0.7 * (double)(mixed >> 40) / (double)(1 << 24);
 }
 
 /** The score of doing without a value until it is used there, at the use or early. The chain is in
  * the closure. */
-static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
+static double weigh_exactly(cebus_greedy *g, uint32_t v, uint32_t user)
 {
     cebus_closure *closure = &g->closure;
     cebus_closure_weigh(closure, v, user);
@@ -110,10 +123,17 @@ static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
     return closure->score;
 }
 
+static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
+{
+    return weigh_exactly(g, v, user) * noise_of(g, v);
+}
+
 /** Notes all stretches of a value that gain something. */
 static bool note(cebus_greedy *g, uint32_t v)
 {
     const cebus_life *life = &g->sequence->lives[v];
+    if (g->noise > 0 && g->barred[v] == g->noise)
+        return true;
     for (uint32_t i = 1; i < life->count; i++) {
         if (!is_worth_it(g, v, i))
             continue;
@@ -197,12 +217,12 @@ static bool take(cebus_greedy *g)
 
 static bool fits(const cebus_greedy *g)
 {
-    return cebus_track_peak(&g->sequence->track, NULL) <= g->closure.limit;
+    return !cebus_track_exceeds(&g->sequence->track, 0, UINT64_MAX, g->closure.limit);
 }
 
 static bool is_astray(const cebus_greedy *g, uint64_t most_ns)
 {
-    return g->sequence->cost > most_ns ||
+    return g->sequence->cost > most_ns || g->closure.spent > g->most_spent ||
            g->sequence->n_replays > MOST_REPLAYS * (g->sequence->iteration->n_calls + 8);
 }
 
@@ -210,7 +230,9 @@ static bool is_astray(const cebus_greedy *g, uint64_t most_ns)
 static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t *out_taken)
 {
     *out_taken = 0;
-    while (!fits(g)) {
+    g->changed = true;
+    while (!g->changed || !fits(g)) {
+        g->changed = false;
         if (g->n_heap == 0 || is_astray(g, most_ns))
             return CEBUS_GREEDY_STUCK;
         cebus_pick pick = pop(g);
@@ -232,6 +254,7 @@ static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t *out_
             g->dearest = pick.score;
         if (g->dearest > g->closure.theta)
             g->closure.theta = g->dearest;
+        g->changed = true;
         if (!take(g))
             return CEBUS_GREEDY_NO_HOST_MEMORY;
         ++*out_taken;
@@ -268,24 +291,66 @@ static bool try_harder(cebus_greedy *g, double mean)
     return g->closure.theta <= mean * LAST;
 }
 
-cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double theta,
-                                  uint64_t most_ns)
+static cebus_greedy_end run(cebus_greedy *g, double limit, double theta, uint64_t most_ns,
+                            bool (*note_first)(cebus_greedy *))
 {
     cebus_greedy_end end = CEBUS_GREEDY_STUCK;
     size_t taken = 1;
-    greedy->closure.limit = limit;
-    greedy->closure.theta = theta;
-    greedy->dearest = 0;
-    greedy->noted = 0;
-    greedy->least = limit / 20000;
-    double mean = mean_theta(greedy);
-    while (end == CEBUS_GREEDY_STUCK && !is_astray(greedy, most_ns) &&
-           (taken > 0 || try_harder(greedy, mean))) {
-        if (!note_all(greedy))
+    g->closure.limit = limit;
+    g->closure.theta = theta;
+    g->dearest = 0;
+    g->noted = 0;
+    g->least = limit / 20000;
+    double mean = mean_theta(g);
+    while (end == CEBUS_GREEDY_STUCK && !is_astray(g, most_ns) &&
+           (taken > 0 || try_harder(g, mean))) {
+        if (!(note_first != NULL ? note_first(g) : note_all(g)))
             return CEBUS_GREEDY_NO_HOST_MEMORY;
-        end = take_all(greedy, most_ns, &taken);
+        end = take_all(g, most_ns, &taken);
+        note_first = NULL;
     }
     return end;
+}
+
+cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double theta,
+                                  uint64_t most_ns)
+{
+    return run(greedy, limit, theta, most_ns, NULL);
+}
+
+/** Notes the stretches that cross an instance. */
+static bool note_at(cebus_greedy *g, uint32_t instance)
+{
+    uint64_t key = cebus_sequence_key(g->sequence, instance);
+    bool ok = true;
+    for (uint32_t v = 0; v < g->sequence->iteration->n_values && ok; v++) {
+        const cebus_life *life = &g->sequence->lives[v];
+        if (life->call == NONE || life->bytes < g->least ||
+            (g->noise > 0 && g->barred[v] == g->noise))
+            continue;
+        uint32_t i = cebus_sequence_find(g->sequence, v, key);
+        if (!is_worth_it(g, v, i) || cebus_event_instance(life->events[i]) == instance)
+            continue;
+        cebus_pick pick = {.value = v, .user = cebus_event_instance(life->events[i])};
+        pick.order = g->noted++;
+        pick.score = weigh(g, v, pick.user);
+        ok = pick.score == INFINITY || push(g, pick);
+    }
+    return ok;
+}
+
+static bool note_peak(cebus_greedy *g)
+{
+    uint32_t peak;
+    g->n_heap = 0;
+    cebus_track_peak(&g->sequence->track, &peak);
+    return note_at(g, peak);
+}
+
+cebus_greedy_end cebus_greedy_repair(cebus_greedy *greedy, double limit, double theta,
+                                     uint64_t most_ns)
+{
+    return run(greedy, limit, theta, most_ns, note_peak);
 }
 
 /* ---- sharing ------------------------------------------------------------------------------ */

@@ -27,8 +27,12 @@ typedef struct cebus_greedy {
     uint32_t *marks;   /**< of values: the round that touched them */
     size_t n_touched, touched_capacity;
     uint32_t round, noted;
-    double least;   /**< bytes of the values worth a look */
-    double dearest; /**< of the scores taken */
+    bool changed;        /**< since it was last seen whether it fits */
+    double least;        /**< bytes of the values worth a look */
+    uint64_t most_spent; /**< by the closure, beyond which a run gives up */
+    double dearest;      /**< of the scores taken */
+    uint32_t noise;      /**< above 0: scores are off by a part, each value's by its own */
+    uint32_t *barred;    /**< of values: the noise under which they stay where they are */
 } cebus_greedy;
 
 typedef enum cebus_greedy_end {
@@ -50,5 +54,8 @@ void cebus_greedy_share(cebus_greedy *greedy, double limit, bool on);
  */
 cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double theta,
                                   uint64_t most_ns);
+/** The same after a small change: looks first at what idles where most is over the limit. */
+cebus_greedy_end cebus_greedy_repair(cebus_greedy *greedy, double limit, double theta,
+                                     uint64_t most_ns);
 
 #endif

@@ -3,59 +3,147 @@
 #include "evict/curve.h"
 #include "evict/planner/emit.h"
 #include "evict/planner/greedy.h"
+#include "evict/planner/improve.h"
 #include "evict/planner/prune.h"
 #include "evict/planner/snapshot.h"
+#include "evict/planner/weights.h"
 
 /** Sums of bytes up to this are exact in the sequence's doubles. */
 #define MOST_BYTES (UINT64_C(1) << 52)
+
+/** Times the iteration itself, beyond which a run is not worth going on with. */
+#define MOST_OVERHEAD 5
+/** Visits for a call of the program that a run may take beside its part of the effort. */
+#define FIRST_VISITS 64
 
 typedef struct search {
     cebus_sequence sequence;
     cebus_greedy greedy;
     cebus_snapshot best;
-    double limit;
+    double limit, base_ns;
+    double best_theta; /**< at which the best run ended */
 } search;
 
-/** A run from the bare program; kept if it is the best. *out_theta: what it ended at. */
-static bool try_run(search *s, double theta, double *out_theta)
+/** A way to run the greedy. */
+typedef struct
+try {
+    double factor; /**< of one limit to the next on the way to the last; 1: straight to it */
+    bool weighs;   /**< by weights.h */
+    bool shares;   /**< cebus_greedy_share() */
+    bool twice;
+}
+way;
+
+/** Keeps the sequence if it is better than the best. */
+static bool offer(search *s)
 {
-    if (!cebus_sequence_clear(&s->sequence))
-        return false;
-    cebus_greedy_end end = cebus_greedy_run(&s->greedy, s->limit, theta, UINT64_MAX);
-    *out_theta = s->greedy.closure.theta;
-    if (end == CEBUS_GREEDY_NO_HOST_MEMORY)
-        return false;
-    if (end == CEBUS_GREEDY_FITS && !cebus_prune_all(&s->sequence, s->limit, s->best.pool))
-        return false;
     double peak = cebus_track_peak(&s->sequence.track, NULL);
     bool better = peak < s->best.peak;
     if (peak <= s->limit && s->best.peak <= s->limit)
         better = s->sequence.cost < s->best.cost;
+    if (better)
+        s->best_theta = s->greedy.closure.theta;
     return !better || cebus_snapshot_take(&s->best, &s->sequence);
 }
 
-static bool try_all(search *s)
+/** How much dearer than the best a run may get. */
+static uint64_t most_ns(const search *s)
 {
-    double theta = 0;
-    for (int share = 0; share < 2; share++) {
-        if (!cebus_sequence_clear(&s->sequence))
-            return false;
-        cebus_greedy_share(&s->greedy, s->limit, share > 0);
-        if (!try_run(s, 0, &theta) || !try_run(s, 0.3 * theta, &theta))
-            return false;
-    }
-    return true;
+    return s->best.peak <= s->limit ? s->best.cost + s->best.cost / 2
+                                    : (uint64_t)(MOST_OVERHEAD * s->base_ns);
 }
 
-static bool plan(search *s, const cebus_iteration *iteration, cebus_plan *out)
+/** One run, pruned. It goes on with the sequence that is there. */
+static bool run_once(search *s, double limit, double theta, cebus_greedy_end *out_end)
+{
+    *out_end = cebus_greedy_run(&s->greedy, limit, theta, most_ns(s));
+    return *out_end != CEBUS_GREEDY_NO_HOST_MEMORY &&
+           (*out_end != CEBUS_GREEDY_FITS ||
+            cebus_prune_all(&s->sequence, limit, s->sequence.pool));
+}
+
+/** From the bare program to the limit, by way of higher ones. */
+static bool run_steps(search *s, const way *how, double theta)
+{
+    cebus_greedy_end end = CEBUS_GREEDY_FITS;
+    if (!cebus_sequence_clear(&s->sequence))
+        return false;
+    double limit = s->limit, peak = cebus_track_peak(&s->sequence.track, NULL);
+    while (how->factor < 1 && limit / how->factor < peak)
+        limit /= how->factor;
+    for (;; limit = limit * how->factor > s->limit ? limit * how->factor : s->limit) {
+        if (!run_once(s, limit, theta, &end))
+            return false;
+        if (limit <= s->limit || end != CEBUS_GREEDY_FITS)
+            break;
+    }
+    return offer(s);
+}
+
+/** Sets the search up as told, runs it, and runs it again at some of the price it ended at. */
+static bool try_one(search *s, const way *how)
+{
+    if (!cebus_sequence_clear(&s->sequence))
+        return false;
+    cebus_greedy_share(&s->greedy, s->limit, how->shares);
+    if (!how->weighs)
+        cebus_weights_level(&s->sequence);
+    else if (!cebus_weights_fit(&s->sequence, s->limit,
+                                s->best.peak <= s->limit ? (double)s->best.cost : s->base_ns,
+                                s->sequence.pool))
+        return false;
+    return run_steps(s, how, 0) &&
+           (!how->twice || run_steps(s, how, 0.3 * s->greedy.closure.theta));
+}
+
+static bool try_all(search *s, uint64_t effort)
+{
+    static const way ways[] = {
+        {.factor = 1, .weighs = true},
+        {.factor = 1, .twice = true},
+        {.factor = 0.7, .shares = true},
+        {.factor = 1, .shares = true, .twice = true},
+        {.factor = 0.7},
+        {.factor = 0.7, .weighs = true},
+        {.factor = 0.85},
+        {.factor = 0.85, .shares = true},
+        {.factor = 1, .weighs = true, .shares = true, .twice = true},
+        {.factor = 0.7, .weighs = true, .shares = true},
+        {.factor = 0.6},
+        {.factor = 0.85, .weighs = true, .shares = true},
+    };
+    bool ok = true;
+    uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && ok; i++) {
+        bool enough = s->greedy.closure.spent >= effort / 2;
+        if (i > 0 && enough && (s->best.peak <= s->limit || i > 2))
+            break;
+        s->greedy.most_spent = s->greedy.closure.spent + first + effort / 4;
+        ok = try_one(s, &ways[i]);
+    }
+    return ok;
+}
+
+static bool improve(search *s, uint64_t effort)
+{
+    if (!cebus_snapshot_restore(&s->best, &s->sequence))
+        return false;
+    if (s->best.peak > s->limit || s->greedy.closure.spent >= effort)
+        return true;
+    s->greedy.most_spent = UINT64_MAX;
+    cebus_weights_level(&s->sequence);
+    return cebus_improve_run(&s->greedy, s->limit, s->best_theta, effort);
+}
+
+static bool plan(search *s, const cebus_iteration *iteration, uint64_t effort, cebus_plan *out)
 {
     cebus_snapshot_init(&s->best, out->pool);
     if (!cebus_sequence_init(&s->sequence, iteration, out->pool))
         return false;
     bool ok = cebus_greedy_init(&s->greedy, &s->sequence, out->pool);
     if (ok) {
-        ok = cebus_snapshot_take(&s->best, &s->sequence) && try_all(s) &&
-             cebus_snapshot_restore(&s->best, &s->sequence) && cebus_emit_plan(&s->sequence, out);
+        ok = cebus_snapshot_take(&s->best, &s->sequence) && try_all(s, effort) &&
+             improve(s, effort) && cebus_emit_plan(&s->sequence, out);
         cebus_greedy_deinit(&s->greedy);
     }
     cebus_sequence_deinit(&s->sequence);
@@ -83,5 +171,7 @@ bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms
     if (fits || !is_exact(iteration))
         return true;
     search s = {.limit = (double)cebus_plan_target(terms)};
-    return plan(&s, iteration, out);
+    for (size_t k = 0; k < iteration->n_calls; k++)
+        s.base_ns += (double)iteration->calls[k].cost_ns;
+    return plan(&s, iteration, terms->effort, out);
 }

@@ -12,14 +12,16 @@ void cebus_track_deinit(cebus_track *track)
     for (size_t b = 0; b < track->n_blocks; b++)
         cebus_pool_free_object(track->pool, track->blocks[b], sizeof *track->blocks[b]);
     cebus_pool_free_object(track->pool, track->blocks, track->capacity * sizeof *track->blocks);
+    cebus_pool_free_object(track->pool, track->sums, track->sums_capacity * sizeof *track->sums);
     cebus_pool_free_object(track->pool, track->places,
                            track->items_capacity * sizeof *track->places);
     cebus_track_init(track, track->pool);
 }
 
 /** Most, least and weight, from the items. */
-static void sum_up(cebus_track_block *block)
+static void sum_up(cebus_track *track, const cebus_track_block *block)
 {
+    cebus_track_sum *sum = &track->sums[block->rank];
     double most = 0, least = 0, weight = 0;
     if (block->count > 0)
         most = least = block->level[0];
@@ -28,9 +30,9 @@ static void sum_up(cebus_track_block *block)
         least = block->level[i] < least ? block->level[i] : least;
         weight += block->weights[i];
     }
-    block->most = most;
-    block->least = least;
-    block->weight = weight;
+    sum->most = most;
+    sum->least = least;
+    sum->weight = weight;
 }
 
 static void settle(cebus_track *track, cebus_track_block *block, uint32_t from)
@@ -53,13 +55,21 @@ static cebus_track_block *add_block(cebus_track *track, size_t rank)
                          sizeof *track->blocks))
         return NULL;
     track->blocks = blocks;
+    void *sums = track->sums;
+    if (!cebus_pool_grow(track->pool, &sums, &track->sums_capacity, track->n_blocks,
+                         sizeof *track->sums))
+        return NULL;
+    track->sums = sums;
     cebus_track_block *block = cebus_pool_alloc(track->pool, sizeof *block);
     if (block == NULL)
         return NULL;
     memset(block, 0, sizeof *block);
     memmove(&track->blocks[rank + 1], &track->blocks[rank],
             (track->n_blocks - rank) * sizeof *track->blocks);
+    memmove(&track->sums[rank + 1], &track->sums[rank],
+            (track->n_blocks - rank) * sizeof *track->sums);
     track->blocks[rank] = block;
+    track->sums[rank] = (cebus_track_sum){.lift = 0};
     track->n_blocks++;
     renumber(track, rank);
     return block;
@@ -101,9 +111,9 @@ bool cebus_track_append(cebus_track *track, uint32_t item, double level, double 
         return false;
     uint32_t index = last->count;
     put(track, last, index, item);
-    last->level[index] = level - last->lift;
+    last->level[index] = level - track->sums[last->rank].lift;
     last->weights[index] = weight;
-    sum_up(last);
+    sum_up(track, last);
     return true;
 }
 
@@ -118,11 +128,11 @@ static bool split(cebus_track *track, cebus_track_block *block)
     memcpy(upper->level, &block->level[half], rest * sizeof *upper->level);
     memcpy(upper->weights, &block->weights[half], rest * sizeof *upper->weights);
     upper->count = rest;
-    upper->lift = block->lift;
+    track->sums[upper->rank].lift = track->sums[block->rank].lift;
     block->count = half;
     settle(track, upper, 0);
-    sum_up(upper);
-    sum_up(block);
+    sum_up(track, upper);
+    sum_up(track, block);
     return true;
 }
 
@@ -137,9 +147,9 @@ bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, doub
     uint32_t index = track->places[before].index;
     double weight = block->weights[index];
     put(track, block, index, item);
-    block->level[index] = level - block->lift;
+    block->level[index] = level - track->sums[block->rank].lift;
     block->weights[index] = weight;
-    sum_up(block);
+    sum_up(track, block);
     return true;
 }
 
@@ -153,13 +163,15 @@ void cebus_track_remove(cebus_track *track, uint32_t item)
     block->count--;
     track->places[item].block = NULL;
     settle(track, block, index);
-    sum_up(block);
+    sum_up(track, block);
     if (block->count > 0)
         return;
     size_t rank = block->rank;
     track->n_blocks--;
     memmove(&track->blocks[rank], &track->blocks[rank + 1],
             (track->n_blocks - rank) * sizeof *track->blocks);
+    memmove(&track->sums[rank], &track->sums[rank + 1],
+            (track->n_blocks - rank) * sizeof *track->sums);
     renumber(track, rank);
     cebus_pool_free_object(track->pool, block, sizeof *block);
 }
@@ -189,7 +201,7 @@ void cebus_track_weigh(cebus_track *track, uint32_t item, double weight)
 {
     cebus_track_place *place = &track->places[item];
     place->block->weights[place->index] = weight;
-    sum_up(place->block);
+    sum_up(track, place->block);
 }
 
 /** The part of a block whose keys are in [from, to). */
@@ -204,7 +216,7 @@ static inline void clip(const cebus_track_block *block, uint64_t from, uint64_t 
 /** One past the last block that has keys below `to`. */
 static inline size_t end_block(const cebus_track *track, uint64_t to)
 {
-    size_t end = (to + CEBUS_TRACK_BLOCK - 1) / CEBUS_TRACK_BLOCK;
+    size_t end = to / CEBUS_TRACK_BLOCK + (to % CEBUS_TRACK_BLOCK > 0);
     return end < track->n_blocks ? end : track->n_blocks;
 }
 
@@ -218,12 +230,12 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
         if (first >= last)
             continue;
         if (last - first == block->count) {
-            block->lift += bytes;
+            track->sums[b].lift += bytes;
             continue;
         }
         for (uint32_t i = first; i < last; i++)
             block->level[i] += bytes;
-        sum_up(block);
+        sum_up(track, block);
     }
 }
 
@@ -238,16 +250,17 @@ double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, do
     double area = 0, low = before < after ? before : after, high = before < after ? after : before;
     size_t end = end_block(track, to);
     for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
-        const cebus_track_block *block = track->blocks[b];
-        double base = block->lift - limit;
-        if (block->most + base + high <= 0)
+        const cebus_track_sum *sum = &track->sums[b];
+        double base = sum->lift - limit;
+        if (sum->most + base + high <= 0)
             continue;
+        const cebus_track_block *block = track->blocks[b];
         uint32_t first, last;
         clip(block, from, to, &first, &last);
         if (first >= last)
             continue;
-        if (last - first == block->count && block->least + base + low >= 0) {
-            area += block->weight * (after - before);
+        if (last - first == block->count && sum->least + base + low >= 0) {
+            area += sum->weight * (after - before);
             continue;
         }
         double base_before = base + before, base_after = base + after;
@@ -263,34 +276,54 @@ double cebus_track_most(const cebus_track *track, uint64_t from, uint64_t to)
     double most = 0;
     size_t end = end_block(track, to);
     for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
-        const cebus_track_block *block = track->blocks[b];
-        if (block->most + block->lift <= most)
+        const cebus_track_sum *sum = &track->sums[b];
+        if (sum->most + sum->lift <= most)
             continue;
+        const cebus_track_block *block = track->blocks[b];
         uint32_t first, last;
         clip(block, from, to, &first, &last);
         for (uint32_t i = first; i < last; i++) {
-            double level = block->level[i] + block->lift;
+            double level = block->level[i] + sum->lift;
             most = level > most ? level : most;
         }
     }
     return most;
 }
 
+bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to, double limit)
+{
+    size_t end = end_block(track, to);
+    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
+        const cebus_track_sum *sum = &track->sums[b];
+        if (sum->most + sum->lift <= limit)
+            continue;
+        const cebus_track_block *block = track->blocks[b];
+        uint32_t first, last;
+        clip(block, from, to, &first, &last);
+        for (uint32_t i = first; i < last; i++) {
+            if (block->level[i] + sum->lift > limit)
+                return true;
+        }
+    }
+    return false;
+}
+
 double cebus_track_peak(const cebus_track *track, uint32_t *out_item)
 {
     double peak = 0;
-    uint32_t item = CEBUS_TRACK_NONE;
+    size_t at = track->n_blocks;
     for (size_t b = 0; b < track->n_blocks; b++) {
-        const cebus_track_block *block = track->blocks[b];
-        if (block->most + block->lift <= peak)
+        if (track->sums[b].most + track->sums[b].lift <= peak)
             continue;
-        peak = block->most + block->lift;
-        uint32_t i = 0;
-        while (block->level[i] < block->most)
-            i++;
-        item = block->items[i];
+        peak = track->sums[b].most + track->sums[b].lift;
+        at = b;
     }
-    if (out_item != NULL)
-        *out_item = item;
+    if (out_item == NULL)
+        return peak;
+    *out_item = CEBUS_TRACK_NONE;
+    for (uint32_t i = 0; at < track->n_blocks && *out_item == CEBUS_TRACK_NONE; i++) {
+        if (track->blocks[at]->level[i] >= track->sums[at].most)
+            *out_item = track->blocks[at]->items[i];
+    }
     return peak;
 }

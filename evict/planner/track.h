@@ -23,12 +23,16 @@
 
 typedef struct cebus_track_block {
     uint32_t count, rank;
-    double lift;                       /**< to be added to all levels */
-    double most, least, weight;        /**< of the levels, without lift; sum of the weights */
     double level[CEBUS_TRACK_BLOCK];   /**< bytes */
     double weights[CEBUS_TRACK_BLOCK]; /**< above 0 */
     uint32_t items[CEBUS_TRACK_BLOCK];
 } cebus_track_block;
+
+/** What is known of a block as a whole: most questions end here. */
+typedef struct cebus_track_sum {
+    double lift;                /**< to be added to all levels */
+    double most, least, weight; /**< of the levels, without lift; sum of the weights */
+} cebus_track_sum;
 
 typedef struct cebus_track_place {
     cebus_track_block *block;
@@ -38,7 +42,8 @@ typedef struct cebus_track_place {
 typedef struct cebus_track {
     cebus_pool *pool;           /**< borrowed */
     cebus_track_block **blocks; /**< by rank */
-    size_t n_blocks, capacity;
+    cebus_track_sum *sums;      /**< of them */
+    size_t n_blocks, capacity, sums_capacity;
     cebus_track_place *places; /**< of items */
     size_t n_items, items_capacity;
 } cebus_track;
@@ -69,7 +74,7 @@ static inline uint64_t cebus_track_key(const cebus_track *track, uint32_t item)
 static inline double cebus_track_level(const cebus_track *track, uint32_t item)
 {
     const cebus_track_place *place = &track->places[item];
-    return place->block->level[place->index] + place->block->lift;
+    return place->block->level[place->index] + track->sums[place->block->rank].lift;
 }
 
 static inline double cebus_track_weight(const cebus_track *track, uint32_t item)
@@ -89,6 +94,8 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
 double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
                         double before, double after);
 
+/** Whether any item with a key in [from, to) has more bytes than the limit. */
+bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to, double limit);
 /** The most bytes at items with keys in [from, to); 0 if there are none. */
 double cebus_track_most(const cebus_track *track, uint64_t from, uint64_t to);
 /** The most bytes of all, and where first (may be NULL). */

@@ -1,0 +1,170 @@
+#include "evict/planner/weights.h"
+
+#include <string.h>
+
+enum {
+    ROUNDS = 200
+};
+
+/** An idle stretch: positions [from, to). Position 0 is START, k + 1 is call k. */
+typedef struct stretch {
+    uint32_t from, to;
+    double bytes, cost;
+} stretch;
+
+typedef struct model {
+    cebus_pool *pool;
+    stretch *stretches;
+    size_t n_stretches, capacity;
+    size_t n;       /**< positions */
+    double *over;   /**< bytes over the limit, below 0 where there is room */
+    double *price;  /**< ns for a byte */
+    double *sums;   /**< of the prices before a position */
+    double *slopes; /**< of the dual */
+    double *best;   /**< prices of the highest dual */
+} model;
+
+static uint32_t instance_at(const cebus_sequence *sequence, size_t position)
+{
+    return position == 0                                  ? cebus_sequence_start(sequence)
+           : position == sequence->iteration->n_calls + 1 ? cebus_sequence_end(sequence)
+                                                          : (uint32_t)position - 1;
+}
+
+static uint32_t position_of(const cebus_sequence *sequence, uint32_t instance)
+{
+    return instance == cebus_sequence_start(sequence) ? 0
+           : instance == cebus_sequence_end(sequence) ? (uint32_t)sequence->iteration->n_calls + 1
+                                                      : instance + 1;
+}
+
+static bool add_stretches(model *m, const cebus_sequence *sequence, uint32_t v)
+{
+    const cebus_life *life = &sequence->lives[v];
+    for (uint32_t i = 1; i < life->count && life->call != CEBUS_SEQUENCE_NONE; i++) {
+        stretch s = {.from = position_of(sequence, cebus_event_instance(life->events[i - 1])) + 1,
+                     .to = position_of(sequence, cebus_event_instance(life->events[i])),
+                     .bytes = life->bytes,
+                     .cost = (double)sequence->iteration->calls[life->call].cost_ns};
+        void *stretches = m->stretches;
+        if (s.from >= s.to || s.bytes <= 0)
+            continue;
+        if (!cebus_pool_grow(m->pool, &stretches, &m->capacity, m->n_stretches, sizeof s))
+            return false;
+        m->stretches = stretches;
+        m->stretches[m->n_stretches++] = s;
+    }
+    return true;
+}
+
+/** The dual at the prices; its slopes. */
+static double evaluate(model *m)
+{
+    double dual = 0;
+    m->sums[0] = 0;
+    memset(m->slopes, 0, (m->n + 1) * sizeof *m->slopes);
+    for (size_t t = 0; t < m->n; t++) {
+        m->sums[t + 1] = m->sums[t] + m->price[t];
+        dual += m->price[t] * m->over[t];
+    }
+    for (size_t i = 0; i < m->n_stretches; i++) {
+        const stretch *s = &m->stretches[i];
+        double gain = s->bytes * (m->sums[s->to] - m->sums[s->from]) - s->cost;
+        if (gain <= 0)
+            continue;
+        dual -= gain;
+        m->slopes[s->from] -= s->bytes;
+        m->slopes[s->to] += s->bytes;
+    }
+    double now = 0;
+    for (size_t t = 0; t < m->n; t++) {
+        now += m->slopes[t];
+        m->slopes[t] = now + m->over[t];
+    }
+    return dual;
+}
+
+static void climb(model *m, double cost)
+{
+    double best = 0, pace = 1;
+    for (int round = 0, since = 0; round < ROUNDS; round++) {
+        double dual = evaluate(m), square = 0;
+        since = dual > best ? 0 : since + 1;
+        if (dual > best) {
+            best = dual;
+            memcpy(m->best, m->price, m->n * sizeof *m->best);
+        } else if (since % 12 == 0) {
+            pace /= 2;
+        }
+        for (size_t t = 0; t < m->n; t++) {
+            if (m->price[t] > 0 || m->slopes[t] > 0)
+                square += m->slopes[t] * m->slopes[t];
+        }
+        if (square <= 0 || dual >= cost)
+            return;
+        double step = pace * (cost - dual) / square;
+        for (size_t t = 0; t < m->n; t++) {
+            double price = m->price[t] + step * m->slopes[t];
+            m->price[t] = price > 0 ? price : 0;
+        }
+    }
+}
+
+/** Prices, and their mean where something is over the limit, so that none is without weight. */
+static void set_weights(const model *m, cebus_sequence *sequence)
+{
+    double sum = 0, count = 0;
+    for (size_t t = 0; t < m->n; t++) {
+        sum += m->best[t];
+        count += m->over[t] > 0;
+    }
+    double mean = count > 0 ? sum / count : 0;
+    for (size_t t = 0; t < m->n && mean > 0; t++)
+        cebus_track_weigh(&sequence->track, instance_at(sequence, t), (m->best[t] / mean + 1) / 2);
+}
+
+static double *numbers(cebus_pool *pool, size_t count)
+{
+    double *items = cebus_pool_alloc(pool, count * sizeof *items);
+    if (items != NULL)
+        memset(items, 0, count * sizeof *items);
+    return items;
+}
+
+static void free_numbers(model *m, double *items)
+{
+    cebus_pool_free_object(m->pool, items, (m->n + 1) * sizeof *items);
+}
+
+void cebus_weights_level(cebus_sequence *sequence)
+{
+    for (size_t t = 0; t < sequence->iteration->n_calls + 2; t++)
+        cebus_track_weigh(&sequence->track, instance_at(sequence, t), 1);
+}
+
+bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebus_pool *pool)
+{
+    model m = {.pool = pool, .n = sequence->iteration->n_calls + 2};
+    m.over = numbers(pool, m.n + 1);
+    m.price = numbers(pool, m.n + 1);
+    m.sums = numbers(pool, m.n + 1);
+    m.slopes = numbers(pool, m.n + 1);
+    m.best = numbers(pool, m.n + 1);
+    bool ok =
+        m.over != NULL && m.price != NULL && m.sums != NULL && m.slopes != NULL && m.best != NULL;
+    for (uint32_t v = 0; v < sequence->iteration->n_values && ok; v++)
+        ok = add_stretches(&m, sequence, v);
+    if (ok) {
+        for (size_t t = 0; t < m.n; t++)
+            m.over[t] = cebus_track_level(&sequence->track, instance_at(sequence, t)) - limit;
+        climb(&m, cost);
+        set_weights(&m, sequence);
+    }
+    free_numbers(&m, m.over);
+    free_numbers(&m, m.price);
+    free_numbers(&m, m.sums);
+    free_numbers(&m, m.slopes);
+    free_numbers(&m, m.best);
+    cebus_pool_free_object(pool, m.stretches, m.capacity * sizeof *m.stretches);
+    return ok;
+}
