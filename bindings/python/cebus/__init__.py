@@ -11,7 +11,8 @@ What does not fit is given up and rebuilt, bit for bit, before it is read. See R
 """
 from math import e, inf, nan, pi  # noqa: F401
 
-from . import _core, autograd, memory, methods, missing, printing, recording, serialization
+from . import _core, autograd, memory, methods, missing, printing, recording
+from . import safetensors, serialization
 from ._core import (  # noqa: F401
     DtypeError, Error, Event, HostMemoryError, InvalidArgumentError, OutOfMemoryError,
     OutOfRangeError, Runtime, ShapeError, Size, Tensor, UnsupportedError, arange, as_tensor,
