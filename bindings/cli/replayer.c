@@ -228,6 +228,11 @@ struct pass {
     size_t in_room;
 };
 
+static enum replay_outcome mark(struct replayer *r)
+{
+    return r->unmarked ? REPLAY_DONE : outcome_of(r, cebus_iteration_mark(r->rt), 0);
+}
+
 static enum replay_outcome run_step(struct replayer *r, const struct program_step *step,
                                     struct pass *pass)
 {
@@ -245,7 +250,7 @@ static enum replay_outcome run_step(struct replayer *r, const struct program_ste
         drop(r, step->index);
         return REPLAY_DONE;
     case STEP_MARK:
-        return outcome_of(r, cebus_iteration_mark(r->rt), 0);
+        return mark(r);
     }
     return outcome;
 }
@@ -337,7 +342,7 @@ enum replay_outcome replayer_pass(struct replayer *r, const struct replay_limit 
         outcome = end_pass(r);
     drop_all(r, false);
     if (outcome == REPLAY_DONE)
-        outcome = outcome_of(r, cebus_iteration_mark(r->rt), 0);
+        outcome = mark(r);
     if (outcome == REPLAY_DONE)
         outcome = outcome_of(r, cebus_runtime_synchronize(r->rt), 0);
     if (outcome == REPLAY_DONE && device_now(r) > pass.end_ns)

@@ -5,7 +5,8 @@
  * Constants are leaves: made by an op that cannot be repeated, in no time. Persistent ones are made
  * once, largest first, and live across passes; the others in each pass at their place. A view is a
  * call that reads nothing and makes nothing. At the end of a pass one call more reads everything
- * that was not freed, all at once; then it is let go, and the iteration is marked.
+ * that was not freed, all at once; then it is let go, and the iteration is marked (or not:
+ * unmarked).
  */
 #ifndef REPLAYER_H
 #define REPLAYER_H
@@ -45,7 +46,8 @@ struct replayer {
     cebus_custom_op end;    /**< reads what is left at the end of a pass */
     cebus_tensor **handles; /**< by storage; NULL: not there */
     struct replay_work work;
-    size_t op; /**< running now, n_ops past the last: for observers of events */
+    bool unmarked; /**< iterations are not marked; may be set once it has begun */
+    size_t op;     /**< running now, n_ops past the last: for observers of events */
 };
 
 /** A runtime and the persistent constants. `hook` (may be NULL) gets every event. End it in any

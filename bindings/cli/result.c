@@ -101,6 +101,7 @@ static void put_settings(json_t *json, const struct program *program,
     put_text(json, "budget", result->options.budget);
     put_number(json, "budget_bytes", result->budget_bytes);
     put_number(json, "iterations", (uint64_t)settings_iterations(settings));
+    put_text(json, "marks", settings->of[SETTING_MARKS].text);
 }
 
 static void put_times(json_t *json, const struct run_result *result)
@@ -132,6 +133,8 @@ static void put_memory(json_t *json, const struct program *program, const struct
     put_number(json, "evictions", last->evictions);
     put_number(json, "recomputes", last->recomputes);
     put_number(json, "recompute_ns", last->recompute_ns);
+    put_number(json, "iterations_known", last->iterations_known);
+    put_number(json, "iterations_repeated", last->iterations_repeated);
     put_number(json, "planned_replays", last->planned_replays);
     put_number(json, "planned_placements", last->planned_placements);
     put_number(json, "missed_placements", last->missed_placements);

@@ -87,6 +87,7 @@ static enum replay_outcome begin(struct running *running)
     enum replay_outcome outcome =
         replayer_begin(&running->replayer, running->program, &options,
                        result->options.observer != NULL ? on_event : NULL, running);
+    running->replayer.unmarked = strcmp(settings->of[SETTING_MARKS].text, "off") == 0;
     if (running->replayer.rt != NULL)
         result->budget_bytes = cebus_runtime_budget(running->replayer.rt);
     return outcome;
@@ -114,6 +115,7 @@ static cebus_memory_stats counted_since(const cebus_memory_stats *before, cebus_
     now.swapped_out_bytes -= before->swapped_out_bytes;
     now.swapped_in_bytes -= before->swapped_in_bytes;
     now.prefetches -= before->prefetches;
+    now.iterations_repeated -= before->iterations_repeated;
     now.planned_replays -= before->planned_replays;
     now.planned_placements -= before->planned_placements;
     now.missed_placements -= before->missed_placements;

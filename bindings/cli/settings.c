@@ -111,6 +111,7 @@ const char *setting_problem(enum setting_key key, const char *text)
     case SETTING_LAYOUT:
         return check_layout(text);
     case SETTING_SWAP:
+    case SETTING_MARKS:
         return check_one_of(text, "on", "off");
     case SETTING_ITERATIONS:
         return check_number(text, 1, MOST_ITERATIONS, true);
@@ -136,6 +137,7 @@ static const struct {
     {"swap", "CEBUS_SWAP", NULL},
     {"host-budget", "CEBUS_HOST_BUDGET", NULL},
     {"iterations", "CEBUS_ITERATIONS", "3"},
+    {"marks", "CEBUS_MARKS", "on"},
     {"limit", "CEBUS_LIMIT", "10"},
     {"profile", "CEBUS_PROFILE", NULL},
     {"format", "CEBUS_FORMAT", NULL},
@@ -162,6 +164,10 @@ static const struct argp_option machine_options[] = {
     {"iterations", KEY_FIRST + SETTING_ITERATIONS, "N", 0,
      "passes over the trace; the last one is reported (default 3: policies that plan have seen a "
      "whole pass by the second)",
+     0},
+    {"marks", KEY_FIRST + SETTING_MARKS, "on|off", 0,
+     "does the program say where an iteration ends (default), or is it to be found out? That takes "
+     "four passes",
      0},
     {"limit", KEY_FIRST + SETTING_LIMIT, "X", 0,
      "a pass that takes more than X times its time without a budget is given up (default 10)", 0},

@@ -11,6 +11,7 @@ from cli import END_NS, MIB, MS, Trace, example, main, stable
 POLICIES = ("none", "lru", "dtr", "dtr-local", "dte", "coop")
 KEYS = {
     "trace", "machine", "policy", "layout", "swap", "budget", "budget_bytes", "iterations",
+    "marks", "iterations_known", "iterations_repeated",
     "feasible", "reason", "oom", "overhead", "overhead_per_iteration", "compute_overhead",
     "time_ns", "base_time_ns", "peak_bytes", "base_peak_bytes", "floor_bytes", "calls",
     "evictions", "recomputes", "recompute_ns", "planned_replays", "planned_placements",
@@ -197,6 +198,18 @@ def case_values_that_cannot_be_made_again_stay(cli):
     assert result["feasible"] and result["floor_bytes"] == 3 * MIB
     assert result["evictions"] == 1 and result["recompute_ns"] == 2 * MS, "b went, not a"
     assert not cli.one("replay", path, "--budget", "2.5MiB", "--commodity")["feasible"]
+
+
+def case_iterations_are_found_without_marks(cli):
+    log = os.path.join(DTR_LOGS, "chain.log")
+    how = ("replay", log, "--budget", "50%", "--policy", "sublinear", "--iterations")
+    marked = cli.one(*how, "6")
+    assert marked["marks"] == "on" and marked["iterations_repeated"] == 1
+    unmarked = cli.one(*how, "6", "--marks", "off")
+    assert unmarked["marks"] == "off" and unmarked["iterations_known"] == 1
+    assert unmarked["iterations_repeated"] == 1 and unmarked["time_ns"] == marked["time_ns"]
+    assert cli.one(*how, "3", "--marks", "off")["iterations_known"] == 0
+    assert cli.one(*how, "6", "--policy", "dtr")["iterations_known"] == 0, "it does not plan"
 
 
 def case_swapping(cli):
