@@ -26,7 +26,7 @@ static const cebus_policy *const policies[] = {
     &cebus_policy_dtr_local,    &cebus_policy_dte,   &cebus_policy_coop,
     &cebus_policy_sublinear,    &cebus_policy_vdnn,  &cebus_policy_vdnn_all,
     &cebus_policy_superneurons, &cebus_policy_tflms, &cebus_policy_odswap,
-    &cebus_policy_cebus,
+    &cebus_policy_capuchin,     &cebus_policy_cebus,
 };
 
 const cebus_policy *cebus_policy_at(size_t i)

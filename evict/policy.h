@@ -54,6 +54,7 @@ extern const cebus_policy cebus_policy_vdnn_all;
 extern const cebus_policy cebus_policy_superneurons;
 extern const cebus_policy cebus_policy_tflms;
 extern const cebus_policy cebus_policy_odswap;
+extern const cebus_policy cebus_policy_capuchin;
 extern const cebus_policy cebus_policy_cebus;
 
 /** By name, NULL when there is none such. */

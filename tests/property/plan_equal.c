@@ -52,7 +52,7 @@ static const char *const loops[] = {"steady",
                                     "turns+unmarked",
                                     "lengths+unmarked"};
 static const char *const policies[] = {"sublinear", "vdnn",   "vdnn-all", "superneurons",
-                                       "tflms",     "odswap", "cebus"};
+                                       "tflms",     "odswap", "capuchin", "cebus"};
 enum {
     LOOPS = sizeof loops / sizeof *loops,
     POLICIES = sizeof policies / sizeof *policies

@@ -101,8 +101,9 @@ CEBUS_API const char *cebus_machine_name(size_t i);
 /**
  * A hint: an iteration of the program ended here. Never needed. Policies that plan ahead learn from
  * one iteration and act in those that repeat it. They find out where iterations end: at a run of
- * writes to parameters, or where a loop that writes none begins again, which takes three rounds. From
- * the first mark on only marks count, until there is none for very long. Traces keep the marks.
+ * writes to parameters, or where a loop that writes none begins again, which takes three rounds.
+ * From the first mark on only marks count, until there is none for very long. Traces keep the
+ * marks.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_iteration_mark(cebus_runtime *rt);
 

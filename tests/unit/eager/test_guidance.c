@@ -16,7 +16,8 @@ enum {
 #define MAP (UINT64_C(4) * ROWS * SIDE * SIDE)
 
 static const char *const planners[] = {"sublinear",    "vdnn",  "vdnn-all",
-                                       "superneurons", "tflms", "odswap"};
+                                       "superneurons", "tflms", "odswap",
+                                       "capuchin"};
 enum {
     PLANNERS = sizeof planners / sizeof *planners
 };
