@@ -49,7 +49,7 @@ static void look_at_writes(cebus_detector *detector, const cebus_op *op, cebus_t
 }
 
 /** How an input came about, the same in every iteration: the persistent value itself, a leaf, or
- * made so many values ago. */
+ * made so many calls ago. */
 static uint64_t origin_of(cebus_detector *detector, const cebus_access_log *log, uint32_t i)
 {
     const cebus_value *value = detector->in[i];
@@ -63,8 +63,7 @@ static uint64_t origin_of(cebus_detector *detector, const cebus_access_log *log,
     uint32_t reach = log->at - born;
     if (reach > detector->call.reach)
         detector->call.reach = reach;
-    uint64_t ago = cebus_access_next_ordinal(log) - cebus_access_ordinal(log, value);
-    return ago << 2 | 3;
+    return ((uint64_t)reach ^ value->bytes << 24) << 2 | 3;
 }
 
 static void look_for_id(cebus_detector *detector, const cebus_access_log *log)

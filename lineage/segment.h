@@ -12,7 +12,7 @@
  *
  * Programs that write no parameters (inference, evaluation) repeat themselves all the same. Every
  * call has an id that says what it is and how its inputs came about: the parameter itself, a leaf,
- * or made so many values ago. When the ids of 2p calls are those of the p calls before each, p is
+ * or made so many calls ago. When the ids of 2p calls are those of the p calls before each, p is
  * a period, and iterations begin where nothing made before is read after. That is what tells the
  * loop from the layers in it: the second of two equal layers reads what the first made, the second
  * iteration does not. Layers that run side by side are told by what they leave behind: while the
