@@ -7,11 +7,15 @@
 #include <cebus/runtime.h>
 
 #include "evict/policy.h"
+#include "layout/layout.h"
 
 /** Copies the known part of `options` (NULL: defaults) and checks every field. */
 cebus_status cebus_options_read(const cebus_runtime_options *options, cebus_runtime_options *out);
 
 /** The policy of this name; a failure lists the names there are. */
 cebus_status cebus_options_policy(const char *name, const cebus_policy **out);
+
+/** The layout that checked options name, or else what suits their policy. */
+const cebus_layout *cebus_options_layout(const cebus_runtime_options *options);
 
 #endif

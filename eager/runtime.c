@@ -134,7 +134,7 @@ void cebus_runtime_unlock(cebus_runtime *rt)
 
 static bool is_commodity(const cebus_runtime_options *options)
 {
-    return cebus_layout_find(options->layout)->is_number;
+    return cebus_options_layout(options)->is_number;
 }
 
 /** A device that is built in, or a plug-in's. */
@@ -220,7 +220,7 @@ static uint64_t most_of(const cebus_runtime *rt, const cebus_layout *layout, uin
 static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *options)
 {
     uint64_t budget = options->memory_budget;
-    const cebus_layout *layout = cebus_layout_find(options->layout);
+    const cebus_layout *layout = cebus_options_layout(options);
     if (budget == 0)
         budget = rt->info.memory_bytes / 10 * 8;
     if (layout->extend != NULL && rt->info.commits)
@@ -411,6 +411,11 @@ const char *cebus_runtime_policy(const cebus_runtime *rt)
     const char *name = rt->policy->name;
     cebus_runtime_unlock(locked);
     return name;
+}
+
+const char *cebus_runtime_layout(const cebus_runtime *rt)
+{
+    return rt != NULL ? rt->arena.layout->name : NULL;
 }
 
 const char *cebus_layout_name(size_t i)

@@ -11,4 +11,5 @@ const cebus_policy cebus_policy_cebus = {
     .unit = CEBUS_UNIT_WINDOW,
     .weight = cebus_policy_weight_neighbourhood,
     .plan = cebus_planner_plan,
+    .layout = "planned",
 };

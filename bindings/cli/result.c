@@ -88,6 +88,12 @@ static json_t *overheads(const struct run_result *result)
     return list;
 }
 
+static const char *layout_of(const struct run_result *result)
+{
+    return result->layout != NULL ? result->layout
+                                  : result->options.settings->of[SETTING_LAYOUT].text;
+}
+
 static void put_settings(json_t *json, const struct program *program,
                          const struct run_result *result)
 {
@@ -95,7 +101,7 @@ static void put_settings(json_t *json, const struct program *program,
     put_text(json, "trace", program->path);
     put_text(json, "machine", settings->of[SETTING_MACHINE].text);
     put_text(json, "policy", result->options.policy);
-    put_text(json, "layout", settings->of[SETTING_LAYOUT].text);
+    put_text(json, "layout", layout_of(result));
     const char *swap = settings->of[SETTING_SWAP].text;
     put_text(json, "swap", swap != NULL ? swap : "default");
     put_text(json, "budget", result->options.budget);
@@ -219,7 +225,7 @@ void result_print(const struct program *program, const struct run_result *result
     const struct settings *settings = result->options.settings;
     printf("%-20s %s, %zu calls\n", "trace", program->path, program->n_ops);
     printf("%-20s %s, layout %s\n", "machine", settings->of[SETTING_MACHINE].text,
-           settings->of[SETTING_LAYOUT].text);
+           layout_of(result));
     printf("%-20s %s\n", "policy", result->options.policy);
     print_bytes("budget", result->budget_bytes);
     print_bytes("  peak", result->peak_bytes);

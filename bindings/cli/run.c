@@ -72,6 +72,13 @@ static cebus_swap read_swap(const struct settings *settings)
     return strcmp(text, "on") == 0 ? CEBUS_SWAP_ON : CEBUS_SWAP_OFF;
 }
 
+/** NULL: what suits the policy. */
+static const char *layout_of(const struct settings *settings)
+{
+    const char *text = settings->of[SETTING_LAYOUT].text;
+    return strcmp(text, "auto") != 0 ? text : NULL;
+}
+
 static enum replay_outcome begin(struct running *running)
 {
     char device[DEVICE_BYTES];
@@ -80,7 +87,7 @@ static enum replay_outcome begin(struct running *running)
     const char *host = settings->of[SETTING_HOST_BUDGET].text;
     cebus_runtime_options options = base_options(settings, device);
     options.policy = result->options.policy;
-    options.layout = settings->of[SETTING_LAYOUT].text;
+    options.layout = layout_of(settings);
     options.memory_budget = result->asked_bytes;
     options.swap = read_swap(settings);
     options.host_budget = host != NULL ? settings_bytes(host, 0) : 0;
@@ -88,8 +95,10 @@ static enum replay_outcome begin(struct running *running)
         replayer_begin(&running->replayer, running->program, &options,
                        result->options.observer != NULL ? on_event : NULL, running);
     running->replayer.unmarked = strcmp(settings->of[SETTING_MARKS].text, "off") == 0;
-    if (running->replayer.rt != NULL)
+    if (running->replayer.rt != NULL) {
         result->budget_bytes = cebus_runtime_budget(running->replayer.rt);
+        result->layout = cebus_runtime_layout(running->replayer.rt);
+    }
     return outcome;
 }
 

@@ -32,6 +32,7 @@ struct run_result {
     bool feasible;
     const char *reason; /**< why not: "out of memory", "thrashed"; else NULL */
     char oom[520];      /**< what did not fit; "" where all did */
+    const char *layout; /**< in force; NULL: there was no runtime */
     uint64_t asked_bytes, budget_bytes;
     uint64_t peak_bytes;     /**< of all passes */
     int passes;              /**< complete ones */

@@ -66,13 +66,15 @@ static const char *check_policy(const char *text)
 
 static const char *check_layout(const char *text)
 {
-    char names[300] = "";
+    char names[300] = "auto";
     const char *known;
+    if (strcmp(text, names) == 0)
+        return NULL;
     for (size_t i = 0; (known = cebus_layout_name(i)) != NULL; i++) {
         size_t used = strlen(names);
         if (strcmp(known, text) == 0)
             return NULL;
-        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", known);
+        snprintf(names + used, sizeof names - used, ", %s", known);
     }
     return say("no layout \"%.80s\"; there are %s", text, names);
 }
@@ -133,7 +135,7 @@ static const struct {
     {"machine", "CEBUS_MACHINE", "titanv-12g"},
     {"budget", "CEBUS_BUDGET", "100%"},
     {"policy", "CEBUS_POLICY", "coop"},
-    {"layout", "CEBUS_LAYOUT", "zones"},
+    {"layout", "CEBUS_LAYOUT", "auto"},
     {"swap", "CEBUS_SWAP", NULL},
     {"host-budget", "CEBUS_HOST_BUDGET", NULL},
     {"iterations", "CEBUS_ITERATIONS", "3"},
@@ -150,8 +152,8 @@ static const struct argp_option machine_options[] = {
      "commas, as in titanv-12g,link=25GB",
      0},
     {"layout", KEY_FIRST + SETTING_LAYOUT, "NAME", 0,
-     "where values lie: zones (default) or another that `cebus info' lists; commodity: memory is a "
-     "number",
+     "where values lie: one that `cebus info' lists, or auto (default): what suits the policy; "
+     "commodity: memory is a number",
      0},
     {"commodity", KEY_COMMODITY, NULL, 0, "the same as --layout commodity", 0},
     {"swap", KEY_FIRST + SETTING_SWAP, "on|off", 0,

@@ -10,7 +10,8 @@
 
 enum {
     THREADS = 1,
-    WARM_UP = 2 /* one step unlimited, one in the budget */
+    WARM_UP = 2, /* one step unlimited, one in the budget */
+    LEARN = 4    /* and so many until a policy that plans has its plan */
 };
 
 /** What happened between two looks at the statistics, per step. */
@@ -74,6 +75,8 @@ static void measure(run whole, const bench_setup *setup, const char *policy, uin
     bench_times ratios = {.n = 0};
     bool fits = run_step(limited) > 0 && cebus_runtime_set_budget(limited.rt, budget) == CEBUS_OK;
     fits = fits && run_step(limited) > 0;
+    for (int i = 0; i < LEARN && fits && strcmp(policy, "cebus") == 0; i++)
+        fits = run_step(limited) > 0;
     cebus_memory_stats before = bench_stats(limited.rt);
     double wall = 0;
     for (int i = 0; i < rounds && fits; i++) {
@@ -103,7 +106,7 @@ typedef struct choice {
 
 static void sweep(const bench_setup *setup, int rounds, choice only)
 {
-    static const char *const policies[] = {"coop", "dtr", "dte", "lru"};
+    static const char *const policies[] = {"coop", "dtr", "dte", "lru", "cebus"};
     static const int percents[] = {100, 70, 50, 40, 30};
     uint64_t peak;
     cebus_meter meter = bench_meter(setup, rounds + WARM_UP, &peak);

@@ -50,7 +50,8 @@ typedef struct cebus_runtime_options {
     cebus_cost_model cost_model;      /**< what evictions are decided by */
     uint32_t debug;                   /**< CEBUS_DEBUG_* */
     const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
-    const char *layout;    /**< where values lie: of cebus_layout_name(); default "zones" */
+    const char *layout;    /**< where values lie: of cebus_layout_name(); default: what
+                                suits the policy, "planned" for "cebus", "zones" for others */
     cebus_swap swap;       /**< may values leave for the host? */
     uint64_t host_budget;  /**< host bytes for them; default half of what the process may use, none
                                 on the CPU with a spill file: it would be the same memory */
@@ -84,11 +85,13 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_policy(cebus_runtime *
                                                                  const char *policy);
 /** Name of the policy in force. */
 CEBUS_API const char *cebus_runtime_policy(const cebus_runtime *rt);
+/** Name of the layout in force; it does not change with the policy. NULL of NULL. */
+CEBUS_API const char *cebus_runtime_layout(const cebus_runtime *rt);
 /** Name of policy number `i`, NULL past the last. */
 CEBUS_API const char *cebus_policy_name(size_t i);
 
 /**
- * Name of layout number i, NULL past the last: "zones", "coop", "best-fit", "caching",
+ * Name of layout number i, NULL past the last: "zones", "planned", "coop", "best-fit", "caching",
  * "caching-expandable", and "commodity", memory as one number, on simulated machines only.
  */
 CEBUS_API const char *cebus_layout_name(size_t i);

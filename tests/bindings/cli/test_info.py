@@ -14,8 +14,8 @@ def case_what_there_is(cli):
     machines = {machine["name"]: machine["memory_bytes"] for machine in info["machines"]}
     assert abs(machines["titanv-12g"] - (12 << 30)) < 1 << 20 and len(machines) >= 5
     assert {"none", "lru", "dtr", "coop"} <= set(info["policies"])
-    assert info["layouts"] == ["zones", "coop", "best-fit", "caching", "caching-expandable",
-                               "commodity"]
+    assert info["layouts"] == ["zones", "planned", "coop", "best-fit", "caching",
+                               "caching-expandable", "commodity"]
     libraries = {library["name"]: library for library in info["libraries"]}
     assert {"oneDNN", "OpenBLAS", "OpenMP", "jansson", "jemalloc", "CUDA"} == set(libraries)
     for library in libraries.values():
