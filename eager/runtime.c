@@ -186,6 +186,8 @@ static uint64_t host_budget_of(const cebus_runtime *rt, const cebus_runtime_opti
 static cebus_status open_tiers(cebus_runtime *rt, const cebus_runtime_options *options)
 {
     rt->swap.host_budget = rt->swap.budget = host_budget_of(rt, options);
+    rt->swap.pinned_budget =
+        options->pinned_budget > 0 ? options->pinned_budget : rt->swap.host_budget;
     if (options->spill_budget == 0 || options->swap == CEBUS_SWAP_OFF)
         return CEBUS_OK;
     if (rt->info.simulated)

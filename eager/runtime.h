@@ -79,7 +79,9 @@ typedef struct cebus_swapper {
     cebus_swap option;
     uint64_t budget;           /**< most bytes off the device, whichever tier */
     uint64_t host_budget;      /**< of these, on the host */
+    uint64_t pinned_budget;    /**< of the host's, page-locked */
     uint64_t used_bytes;       /**< taken on the host now */
+    uint64_t pageable_bytes;   /**< of these: in memory that is not page-locked, and could be */
     uint64_t spare_bytes;      /**< of these: copies of what is on the device, too */
     struct cebus_spill *spill; /**< the file (spill/spill.h); NULL: none */
     uint64_t spill_spare;      /**< bytes in it of what is on the device, too */

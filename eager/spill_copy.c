@@ -1,13 +1,24 @@
 #include "eager/spill_copy.h"
 
 #include <errno.h>
+#include <string.h>
 
 static size_t copy_bytes(size_t parts)
 {
     return sizeof(cebus_spill_copy) + 2 * parts * sizeof(cebus_spill_job);
 }
 
-cebus_spill_copy *cebus_spill_copy_create(cebus_runtime *rt, uint64_t bytes)
+/** Room for the bytes; false: there is none. */
+static bool take_room(cebus_runtime *rt, cebus_spill_copy *copy, cebus_tier tier, uint64_t bytes)
+{
+    if (tier == CEBUS_TIER_SPILL)
+        copy->spilled = cebus_spill_take(rt->swap.spill, bytes);
+    else
+        copy->pageable = rt->host.alloc(rt->host.context, bytes);
+    return copy->spilled != NULL || copy->pageable != NULL;
+}
+
+cebus_spill_copy *cebus_spill_copy_create(cebus_runtime *rt, cebus_tier tier, uint64_t bytes)
 {
     uint64_t step = rt->info.remote ? CEBUS_SPILL_STAGE : bytes;
     size_t parts = (size_t)((bytes + step - 1) / step);
@@ -15,8 +26,7 @@ cebus_spill_copy *cebus_spill_copy_create(cebus_runtime *rt, uint64_t bytes)
     if (copy == NULL)
         return NULL;
     *copy = (cebus_spill_copy){.parts = parts};
-    copy->spilled = cebus_spill_take(rt->swap.spill, bytes);
-    if (copy->spilled == NULL) {
+    if (!take_room(rt, copy, tier, bytes)) {
         cebus_pool_free_object(&rt->pool, copy, copy_bytes(parts));
         return NULL;
     }
@@ -24,6 +34,7 @@ cebus_spill_copy *cebus_spill_copy_create(cebus_runtime *rt, uint64_t bytes)
         uint64_t at = i % parts * step, left = bytes - at;
         copy->jobs[i] = (cebus_spill_job){.spill = rt->swap.spill,
                                           .spilled = copy->spilled,
+                                          .pageable = copy->pageable,
                                           .at = at,
                                           .bytes = left < step ? left : step};
     }
@@ -32,20 +43,29 @@ cebus_spill_copy *cebus_spill_copy_create(cebus_runtime *rt, uint64_t bytes)
 
 void cebus_spill_copy_free(cebus_runtime *rt, cebus_spill_copy *copy)
 {
-    cebus_spill_give_back(rt->swap.spill, copy->spilled);
+    if (copy->spilled != NULL)
+        cebus_spill_give_back(rt->swap.spill, copy->spilled);
+    else
+        rt->host.free(rt->host.context, copy->pageable);
     cebus_pool_free_object(&rt->pool, copy, copy_bytes(copy->parts));
 }
 
 static void run_write(void *context)
 {
     const cebus_spill_job *job = context;
-    cebus_spill_write(job->spill, job->spilled, job->at, job->memory, job->bytes);
+    if (job->pageable != NULL)
+        memcpy(job->pageable + job->at, job->memory, job->bytes);
+    else
+        cebus_spill_write(job->spill, job->spilled, job->at, job->memory, job->bytes);
 }
 
 static void run_read(void *context)
 {
     const cebus_spill_job *job = context;
-    cebus_spill_read(job->spill, job->spilled, job->at, job->memory, job->bytes);
+    if (job->pageable != NULL)
+        memcpy(job->memory, job->pageable + job->at, job->bytes);
+    else
+        cebus_spill_read(job->spill, job->spilled, job->at, job->memory, job->bytes);
 }
 
 /** The piece of host memory of a direction; NULL: there is none to be had. */
@@ -123,7 +143,8 @@ cebus_status cebus_spill_copy_read(cebus_runtime *rt, cebus_spill_copy *copy, ch
     cebus_spill_job *jobs = copy->jobs + copy->parts;
     if (copy->in_mark > 0) /* its jobs may still run: the bytes were given up on their way */
         (void)rt->device_ops->stream_await(rt->device, CEBUS_STREAM_IN, copy->in_mark);
-    atomic_store(&copy->spilled->read_error, 0);
+    if (copy->spilled != NULL)
+        atomic_store(&copy->spilled->read_error, 0);
     for (size_t i = 0; i < copy->parts && status == CEBUS_OK; i++)
         status = read_part(rt, &jobs[i], to + jobs[i].at);
     return started(rt, CEBUS_STREAM_IN, status, &copy->in_mark);

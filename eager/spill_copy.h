@@ -1,5 +1,6 @@
 /**
- * spill_copy.h: a value's bytes to the spill file and back, on the device's copy streams.
+ * spill_copy.h: a value's bytes to the spill file and back, on the device's copy streams; also to
+ * host memory that copies cannot use at full speed, since it is not page-locked.
  *
  * Where the host reaches the device's memory the file is written from it and read into it. Else the
  * bytes go by way of a piece of host memory for each direction, part by part: a stream does things
@@ -18,20 +19,23 @@
 typedef struct cebus_spill_job {
     cebus_spill *spill;
     cebus_spilled *spilled;
-    char *memory;
+    char *pageable; /**< instead of the file */
+    char *memory;   /**< the device's, or on the way to it */
     uint64_t at, bytes;
 } cebus_spill_job;
 
-/** What candidate->host points to where candidate->spilled. */
+/** What candidate->host points to where candidate->tier is not CEBUS_TIER_HOST. */
 typedef struct cebus_spill_copy {
-    cebus_spilled *spilled;
+    cebus_spilled *spilled; /**< in the file; NULL: in `pageable` */
+    char *pageable;
     uint64_t out_mark, in_mark; /**< of the write and the last read; 0: none was started */
     size_t parts;
     cebus_spill_job jobs[]; /**< of the write, then of the read: `parts` each */
 } cebus_spill_copy;
 
-/** Room in the file, and the copy's record. NULL: there is none. */
-cebus_spill_copy *cebus_spill_copy_create(cebus_runtime *rt, uint64_t bytes);
+/** Room in the file, or in memory that is not page-locked, and the copy's record. NULL: there is
+ * none. */
+cebus_spill_copy *cebus_spill_copy_create(cebus_runtime *rt, cebus_tier tier, uint64_t bytes);
 /** Its marks are reached. */
 void cebus_spill_copy_free(cebus_runtime *rt, cebus_spill_copy *copy);
 

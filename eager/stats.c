@@ -105,8 +105,9 @@ size_t cebus_runtime_tiers(cebus_runtime *rt, char *text, size_t text_bytes)
     cebus_spill_figures now;
     cebus_runtime_lock_always(rt);
     if (rt->swap.host_budget > 0)
-        snprintf(host, sizeof host, "host memory %.1f of %.1f MiB, %s", mib(rt->swap.used_bytes),
-                 mib(rt->swap.host_budget), rt->info.pins ? "page-locked" : "pageable");
+        snprintf(host, sizeof host, "host memory %.1f of %.1f MiB, %.1f of it pageable",
+                 mib(rt->swap.used_bytes), mib(rt->swap.host_budget),
+                 mib(rt->info.pins ? rt->swap.pageable_bytes : rt->swap.used_bytes));
     if (rt->swap.spill != NULL) {
         cebus_spill_query(rt->swap.spill, &now);
         snprintf(spill, sizeof spill, "spill file %.1f of %.1f MiB, %s, %s", mib(now.used_bytes),

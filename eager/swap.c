@@ -65,15 +65,24 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
     return terms;
 }
 
+static void count_host(cebus_runtime *rt, cebus_tier tier, uint64_t bytes)
+{
+    rt->swap.used_bytes += bytes;
+    if (tier == CEBUS_TIER_PAGEABLE)
+        rt->swap.pageable_bytes += bytes;
+    rt->stats.swapped_bytes_current = rt->swap.used_bytes;
+    rt->stats.pageable_bytes_current =
+        rt->info.pins ? rt->swap.pageable_bytes : rt->swap.used_bytes;
+}
+
 static void free_copy(cebus_runtime *rt, const cebus_host_bytes *bytes)
 {
-    if (bytes->tier == CEBUS_TIER_SPILL) {
+    if (bytes->tier == CEBUS_TIER_HOST)
+        rt->device_ops->host_free(rt->device, bytes->pointer, bytes->bytes);
+    else
         cebus_spill_copy_free(rt, bytes->pointer);
-        return;
-    }
-    rt->device_ops->host_free(rt->device, bytes->pointer, bytes->bytes);
-    rt->swap.used_bytes -= bytes->bytes;
-    rt->stats.swapped_bytes_current = rt->swap.used_bytes;
+    if (bytes->tier != CEBUS_TIER_SPILL)
+        count_host(rt, bytes->tier, -bytes->bytes);
 }
 
 void cebus_swap_reclaim(cebus_runtime *rt)
@@ -143,43 +152,54 @@ void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate)
         cebus_swap_reclaim(rt);
 }
 
-/** Whether the next spare copy of a tier has to go. */
-static bool is_short(cebus_runtime *rt, cebus_tier tier, uint64_t bytes)
+/** Whether the next spare copy has to go: on the host, or in the file. */
+static bool is_short(cebus_runtime *rt, bool spill, uint64_t bytes)
 {
     cebus_spill_figures now;
-    if (tier == CEBUS_TIER_HOST)
+    if (!spill)
         return rt->swap.used_bytes + bytes > rt->swap.host_budget;
     cebus_spill_query(rt->swap.spill, &now);
     return now.used_bytes + 2 * bytes > now.budget; /* more than it takes: extents lie apart */
 }
 
 /** Copies of what is on the device anyway go when their room is needed. */
-static void make_room(cebus_runtime *rt, cebus_tier tier, uint64_t bytes)
+static void make_room(cebus_runtime *rt, bool spill, uint64_t bytes)
 {
     cebus_swap_reclaim(rt);
     for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
-        if (!is_short(rt, tier, bytes))
+        if (!is_short(rt, spill, bytes))
             return;
         cebus_candidate *candidate = block->state != CEBUS_BLOCK_FREE ? block->owner : NULL;
-        if (candidate != NULL && candidate->host != NULL && candidate->tier == tier &&
-            !candidate->arriving)
+        if (candidate != NULL && candidate->host != NULL && !candidate->arriving &&
+            (candidate->tier == CEBUS_TIER_SPILL) == spill)
             cebus_swap_forget(rt, candidate);
     }
     cebus_swap_reclaim(rt);
 }
 
-static void *reserve_host(cebus_runtime *rt, uint64_t bytes)
+/** Page-locked memory, or, once that is used up, other memory. */
+static void *take_host(cebus_runtime *rt, uint64_t bytes, cebus_tier *out_tier)
 {
-    cebus_swapper *swap = &rt->swap;
-    if (swap->used_bytes + bytes > swap->host_budget)
-        make_room(rt, CEBUS_TIER_HOST, bytes);
-    if (swap->used_bytes + bytes > swap->host_budget)
+    const cebus_swapper *swap = &rt->swap;
+    void *pointer = NULL;
+    *out_tier = CEBUS_TIER_HOST;
+    if (!rt->info.pins || swap->used_bytes - swap->pageable_bytes + bytes <= swap->pinned_budget)
+        pointer = rt->device_ops->host_alloc(rt->device, bytes);
+    if (pointer != NULL || !rt->info.pins)
+        return pointer;
+    *out_tier = CEBUS_TIER_PAGEABLE;
+    return cebus_spill_copy_create(rt, CEBUS_TIER_PAGEABLE, bytes);
+}
+
+static void *reserve_host(cebus_runtime *rt, uint64_t bytes, cebus_tier *out_tier)
+{
+    if (is_short(rt, false, bytes))
+        make_room(rt, false, bytes);
+    if (is_short(rt, false, bytes))
         return NULL;
-    void *pointer = rt->device_ops->host_alloc(rt->device, bytes);
-    if (pointer == NULL)
-        return NULL;
-    swap->used_bytes += bytes;
-    rt->stats.swapped_bytes_current = swap->used_bytes;
+    void *pointer = take_host(rt, bytes, out_tier);
+    if (pointer != NULL)
+        count_host(rt, *out_tier, bytes);
     return pointer;
 }
 
@@ -187,10 +207,10 @@ static void *reserve_spill(cebus_runtime *rt, uint64_t bytes)
 {
     if (rt->swap.spill == NULL)
         return NULL;
-    cebus_spill_copy *copy = cebus_spill_copy_create(rt, bytes);
+    cebus_spill_copy *copy = cebus_spill_copy_create(rt, CEBUS_TIER_SPILL, bytes);
     if (copy == NULL) {
-        make_room(rt, CEBUS_TIER_SPILL, bytes);
-        copy = cebus_spill_copy_create(rt, bytes);
+        make_room(rt, true, bytes);
+        copy = cebus_spill_copy_create(rt, CEBUS_TIER_SPILL, bytes);
     }
     return copy;
 }
@@ -212,8 +232,8 @@ static void emit(cebus_runtime *rt, cebus_event_kind kind, const cebus_candidate
 /** Room for a copy in the first tier that has some; false: none has. */
 static bool reserve(cebus_runtime *rt, uint64_t bytes, cebus_host_bytes *out)
 {
-    *out = (cebus_host_bytes){.bytes = bytes, .tier = CEBUS_TIER_HOST};
-    out->pointer = reserve_host(rt, bytes);
+    *out = (cebus_host_bytes){.bytes = bytes};
+    out->pointer = reserve_host(rt, bytes, &out->tier);
     if (out->pointer != NULL)
         return true;
     out->tier = CEBUS_TIER_SPILL;
@@ -223,7 +243,7 @@ static bool reserve(cebus_runtime *rt, uint64_t bytes, cebus_host_bytes *out)
 
 static cebus_status start_copy(cebus_runtime *rt, const cebus_host_bytes *to, const char *from)
 {
-    if (to->tier == CEBUS_TIER_SPILL)
+    if (to->tier != CEBUS_TIER_HOST)
         return cebus_spill_copy_write(rt, to->pointer, from);
     return rt->device_ops->copy_async(rt->device, CEBUS_STREAM_OUT, to->pointer, from, to->bytes,
                                       CEBUS_COPY_TO_HOST);
@@ -312,7 +332,7 @@ static cebus_status copy_in(cebus_runtime *rt, cebus_candidate *candidate, cebus
     const cebus_device_ops *ops = rt->device_ops;
     char *to = rt->base + block->offset;
     ops->stream_wait(rt->device, CEBUS_STREAM_IN, CEBUS_STREAM_OUT, candidate->host_mark);
-    cebus_status status = candidate->tier == CEBUS_TIER_SPILL
+    cebus_status status = candidate->tier != CEBUS_TIER_HOST
                               ? cebus_spill_copy_read(rt, candidate->host, to)
                               : ops->copy_async(rt->device, CEBUS_STREAM_IN, to, candidate->host,
                                                 candidate->value.bytes, CEBUS_COPY_TO_DEVICE);

@@ -19,16 +19,17 @@ typedef enum cebus_go {
 
 /** Where the copy of a value that may leave the device is. */
 typedef enum cebus_tier {
-    CEBUS_TIER_HOST,  /**< host memory */
-    CEBUS_TIER_SPILL, /**< the spill file */
+    CEBUS_TIER_HOST,     /**< host memory, page-locked where the device does that */
+    CEBUS_TIER_PAGEABLE, /**< host memory that is not, where others are */
+    CEBUS_TIER_SPILL,    /**< the spill file */
 } cebus_tier;
 
 typedef struct cebus_candidate {
     cebus_value value;  /**< first: a cebus_value * of the runtime is a cebus_candidate * */
     cebus_block *block; /**< while resident; NULL for a storage of zero bytes */
-    void *host;         /**< a copy of the bytes off the device: an address in host memory, or the
-                             record of a copy in the spill file; NULL: none. Valid while the version
-                             lasts, also when the bytes are on the device again */
+    void *host;         /**< a copy of the bytes off the device: an address in host memory, or, of
+                             the other tiers, a record; NULL: none. Valid while the version lasts,
+                             also when the bytes are on the device again */
     uint64_t host_mark; /**< when that copy is complete, on the stream that makes it */
     uint64_t serial;    /**< number in events, never reused */
     uint32_t exports;   /**< addresses handed out (maps): the bytes must not go or move */

@@ -9,6 +9,7 @@
 enum {
     KEY_BUDGET = 0x100,
     KEY_POLICY,
+    KEY_SPILL,
     KEY_ESTIMATE,
     KEY_ALONE,
     KEY_STEPS,
@@ -24,6 +25,8 @@ static const struct argp_option described[] = {
      0},
     {"policy", KEY_POLICY, "NAME", 0,
      "how to choose what is given up: none, lru, dtr, dtr-local, dte, coop (default)", 0},
+    {"spill", KEY_SPILL, "SIZE", 0,
+     "let values, parameters too, wait in a file of so many bytes (in $TMPDIR or /var/tmp)", 0},
     {"estimate", KEY_ESTIMATE, NULL, 0,
      "choose by estimated, not measured, costs: the same evictions in every run", 0},
     {"no-reference", KEY_ALONE, NULL, 0, "skip the run without a budget, compare nothing", 0},
@@ -63,6 +66,16 @@ static const char *checked_budget(struct argp_state *state, const char *text)
     return text;
 }
 
+static uint64_t checked_spill(struct argp_state *state, const char *text)
+{
+    uint64_t bytes = 0;
+    if (strchr(text, '%') != NULL)
+        argp_error(state, "--spill: %s is a share of nothing; give bytes, as in 2GiB", text);
+    else if (cebus_size_parse(text, 0, &bytes))
+        argp_error(state, "--spill: %s", cebus_last_error()->message);
+    return bytes;
+}
+
 static void check_policy(struct argp_state *state, const char *name)
 {
     const char *known;
@@ -93,6 +106,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_POLICY:
         check_policy(state, argument);
         options->policy = argument;
+        return 0;
+    case KEY_SPILL:
+        options->spill = checked_spill(state, argument);
         return 0;
     case KEY_ESTIMATE:
         options->estimate = true;

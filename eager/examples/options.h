@@ -12,6 +12,7 @@
 struct options {
     const char *budget; /**< a size for cebus_size_parse(); NULL: unlimited */
     const char *policy; /**< of evictions; NULL: the library's choice */
+    uint64_t spill;     /**< bytes of the spill file; 0: none, nothing is swapped by order */
     int steps;
     int threads; /**< 0: all cores */
     uint64_t seed;

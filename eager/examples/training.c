@@ -70,6 +70,8 @@ static int create_trainer(struct trainer *t, const struct options *options, uint
     settings.cost_model = options->estimate ? CEBUS_COST_ESTIMATED : CEBUS_COST_MEASURED;
     settings.threads = options->threads;
     settings.seed = options->seed;
+    settings.spill_budget = options->spill;
+    settings.swap = options->spill > 0 ? CEBUS_SWAP_ON : CEBUS_SWAP_DEFAULT;
     if (cebus_runtime_create(&settings, &t->rt))
         return 1;
     t->params.rt = t->rt;

@@ -170,6 +170,7 @@ static bool check_one(const reference *ref, const setting *chosen, uint64_t budg
     trial.swap = chosen->swap;
     trial.layout = chosen->layout;
     trial.host_budget = variant % 5 == 3 ? ref->outcome.peak / 8 : 0;
+    trial.pinned_budget = variant % 2 == 1 ? ref->outcome.peak / 16 : 0;
     trial.spill_budget = chosen->spill ? 4 * ref->outcome.peak + (1 << 20) : 0;
     trial.budget = budget;
     trial.relief = 2 * ref->outcome.peak;

@@ -219,6 +219,7 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     options.layout = trial->layout;
     options.host_budget = trial->host_budget;
     options.spill_budget = trial->spill_budget;
+    options.pinned_budget = trial->pinned_budget;
     options.threads = 1;
     options.seed = trial->seed;
     options.cost_model = trial->cost_model;

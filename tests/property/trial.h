@@ -15,10 +15,11 @@ typedef struct cebus_trial {
     const char *device; /**< NULL: the CPU */
     const char *layout; /**< NULL: the default */
     cebus_swap swap;
-    uint64_t host_budget;  /**< 0: the default */
-    uint64_t spill_budget; /**< 0: no spill file */
-    uint64_t budget; /**< 0: unlimited */
-    uint64_t relief; /**< the budget after an out-of-memory error; 0: unlimited */
+    uint64_t host_budget;   /**< 0: the default */
+    uint64_t spill_budget;  /**< 0: no spill file */
+    uint64_t pinned_budget; /**< 0: the default */
+    uint64_t budget;        /**< 0: unlimited */
+    uint64_t relief;        /**< the budget after an out-of-memory error; 0: unlimited */
     cebus_cost_model cost_model;
     uint32_t debug;
     bool late;    /**< the subject is made before the budget is set */

@@ -209,7 +209,7 @@ static void test_query(cebus_device *device, cebus_device_info *out)
     cebus_device_cpu.query(device->cpu, out);
     out->poisons = true;
     out->deferred = out->late_costs = defer;
-    out->remote = out->commits = true;
+    out->remote = out->commits = out->pins = true;
     out->host_waits = device->waits;
 }
 

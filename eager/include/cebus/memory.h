@@ -65,10 +65,11 @@ typedef struct cebus_memory_stats {
     uint64_t iterations_known; /**< remembered now: each of another kind, each has its plan */
     uint64_t iteration_signature; /**< of the one that is followed now; 0: none */
     /** @} */
-    uint64_t spilled_bytes;       /**< of swapped_out_bytes: to the spill file */
-    uint64_t unspilled_bytes;     /**< of swapped_in_bytes: from it */
-    uint64_t spill_bytes_current; /**< of the file that holds values now */
-    uint64_t spill_failures;      /**< values that could not be written, or not read */
+    uint64_t spilled_bytes;          /**< of swapped_out_bytes: to the spill file */
+    uint64_t unspilled_bytes;        /**< of swapped_in_bytes: from it */
+    uint64_t spill_bytes_current;    /**< of the file that holds values now */
+    uint64_t spill_failures;         /**< values that could not be written, or not read */
+    uint64_t pageable_bytes_current; /**< of swapped_bytes_current: not page-locked, so slower */
 } cebus_memory_stats;
 
 /** To be filled. */

@@ -59,6 +59,8 @@ typedef struct cebus_runtime_options {
     uint64_t spill_budget; /**< bytes of the spill file, the tier below the host; default 0: there
                                 is none. Not on sim:* */
     const char *spill_directory; /**< where it lies, without a name; default $TMPDIR or /var/tmp */
+    uint64_t pinned_budget; /**< of host_budget: page-locked, where the device does that; what is
+                                 beyond is slower. Default: all of it */
 } cebus_runtime_options;
 
 /** All defaults. */

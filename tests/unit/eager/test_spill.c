@@ -13,6 +13,7 @@
 #include "eager/spill/spill.h"
 #include "program.h"
 #include "tests/support/faulty_io.h"
+#include "tests/support/test_device.h"
 
 TestSuite(spill);
 
@@ -308,6 +309,29 @@ Test(spill, the_host_comes_first_where_it_has_a_budget)
     cr_expect_eq(stats_of(rt).spill_bytes_current, 2 * BLOCK);
     for (int i = 0; i < 6; i++)
         cr_expect_eq(at(x[i], 0), i);
+    release_all(x, 6);
+    cebus_runtime_destroy(rt);
+}
+
+Test(spill, page_locked_memory_has_a_budget_of_its_own)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = spilling(2 * BLOCK);
+    cebus_test_device_register();
+    options.device = "test"; /* its host_alloc counts as page-locked */
+    options.host_budget = 3 * BLOCK;
+    options.pinned_budget = BLOCK;
+    OK(cebus_runtime_create(&options, &rt));
+    cebus_tensor *x[6];
+    for (int i = 0; i < 6; i++)
+        x[i] = leaf(rt, N, (float)i);
+    cr_expect_eq(stats_of(rt).swapped_bytes_current, 3 * BLOCK);
+    cr_expect_eq(stats_of(rt).pageable_bytes_current, 2 * BLOCK);
+    cr_expect_eq(stats_of(rt).spill_bytes_current, BLOCK);
+    for (int turn = 0; turn < 3; turn++) {
+        for (int i = 0; i < 6; i++)
+            cr_expect_eq(at(x[i], 3), i);
+    }
     release_all(x, 6);
     cebus_runtime_destroy(rt);
 }
