@@ -36,6 +36,7 @@ globals().update(methods.attach())
 autograd.attach()
 
 from . import nn, optim, utils  # noqa: E402, F401
+from . import models  # noqa: E402, F401
 from .utils.data import Generator  # noqa: E402, F401
 
 float, double, half = float32, float64, float16  # noqa: A001
