@@ -68,7 +68,7 @@ static uint64_t origin_of(cebus_detector *detector, const cebus_access_log *log,
 
 static void look_for_id(cebus_detector *detector, const cebus_access_log *log)
 {
-    uint64_t id = detector->access.signature;
+    uint64_t id = detector->access.signature ^ (uint64_t)(uintptr_t)detector->access.op;
     for (uint32_t i = 0; i < detector->access.n_in; i++) {
         id = (id ^ origin_of(detector, log, i)) * UINT64_C(0x9e3779b97f4a7c15);
         id ^= id >> 32;

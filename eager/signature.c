@@ -98,7 +98,6 @@ uint64_t cebus_call_signature(const cebus_call *call, bool in_graph)
     const cebus_view *views = cebus_call_views(call);
     uint32_t n_views = call->n_in;
     lanes hash = {(uint64_t)call->n_in << 32 | call->n_out, in_graph};
-    feed_bytes(&hash, op->name, strlen(op->name));
     if (op->flags & CEBUS_OP_NUMBERS)
         n_views += call->n_out;
     else

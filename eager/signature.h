@@ -12,9 +12,10 @@
 uint64_t cebus_launch_signature(const cebus_launch *launch);
 
 /**
- * What tells a call of the program from others without regard to what it reads: op, attributes
- * (CEBUS_OP_NUMBERS: only what they say of the outputs), views of the inputs, and whether the graph
- * records it. Never 0. Some 10 ns an input: each call under a policy that plans has it worked out.
+ * What tells a call of the program from others of its op without regard to what it reads:
+ * attributes (CEBUS_OP_NUMBERS: only what they say of the outputs), views of the inputs, and
+ * whether the graph records it. Never 0. Some 10 ns an input: each call under a policy that plans
+ * has it worked out.
  */
 uint64_t cebus_call_signature(const cebus_call *call, bool in_graph);
 

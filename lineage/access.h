@@ -60,7 +60,7 @@ typedef struct cebus_access_log {
 /** A call that is about to be committed; outputs are numbered as in eager's ops. */
 typedef struct cebus_access {
     const char *op; /**< lives as long as the log */
-    /** Of the call without what it reads: op, attributes, shapes; not of numbers that change from
+    /** Of the call without what it reads: attributes and shapes, not numbers that change from
      * iteration to iteration. 0: it has none. */
     uint64_t signature;
     uint64_t cost_ns, workspace;
