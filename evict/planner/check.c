@@ -8,6 +8,7 @@
 typedef struct state {
     uint32_t writes; /**< calls that wrote it so far */
     bool resident;
+    bool on_host;
     bool stays; /**< past its release, until a DROP */
 } state;
 
@@ -153,6 +154,25 @@ static void drop(walk *w, uint32_t v)
         go(w, v);
 }
 
+static void swap(walk *w, const cebus_action *action)
+{
+    uint32_t v = action->value;
+    state *s = &w->states[v];
+    if (w->iteration->values[v].persistent)
+        complain(w, "a swap of what stays", v);
+    else if (s->resident != (action->kind != CEBUS_ACTION_SWAP_IN))
+        complain(w, "a swap out of what is not there, or in of what is", v);
+    else if (action->kind == CEBUS_ACTION_SWAP_IN && !s->on_host)
+        complain(w, "a swap in of what is not on the host", v);
+    else if (action->kind == CEBUS_ACTION_SWAP_IN)
+        come(w, v);
+    else if (action->kind == CEBUS_ACTION_SWAP_OUT)
+        go(w, v);
+    if (!s->on_host)
+        w->out->host += w->iteration->values[v].bytes;
+    s->on_host = true;
+}
+
 /** Actions due now; the first that is not. */
 static size_t act(walk *w, size_t a)
 {
@@ -164,10 +184,10 @@ static size_t act(walk *w, size_t a)
         } else if (action->kind == CEBUS_ACTION_REPLAY) {
             a = replay(w, a);
         } else {
-            if (action->kind != CEBUS_ACTION_DROP)
-                complain(w, "a swap", action->value);
-            else
+            if (action->kind == CEBUS_ACTION_DROP)
                 drop(w, action->value);
+            else
+                swap(w, action);
             a++;
         }
     }

@@ -6,6 +6,7 @@
  * While a call runs there are: what is resident, all its outputs (of a replay: those named), its
  * workspace. A call that takes the bytes of an input over in place has them once, unless the
  * program reads the old value later: then the runtime makes that again, and it counts as there.
+ * Swaps take no time here: bytes are gone with SWAP_OUT, and there with SWAP_IN.
  */
 #ifndef CEBUS_EVICT_PLANNER_CHECK_H
 #define CEBUS_EVICT_PLANNER_CHECK_H
@@ -19,9 +20,10 @@ typedef struct cebus_check {
     uint32_t peak_at;   /**< calls done then */
     uint64_t replay_ns; /**< of all replays */
     size_t replays;     /**< runs */
+    uint64_t host;      /**< bytes that were copied out */
 } cebus_check;
 
-/** Only of plans without swaps. False without host memory. O(refs + actions). */
+/** False without host memory. O(refs + actions). */
 bool cebus_check_run(const cebus_iteration *iteration, const cebus_plan *plan, cebus_pool *pool,
                      cebus_check *out);
 

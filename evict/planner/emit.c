@@ -4,23 +4,24 @@
 
 #define NONE CEBUS_SEQUENCE_NONE
 
-/** Lists of the values whose lives end at an instance, linked by index. */
+/** Lists of what is to be done behind an instance, linked by index. */
 typedef struct ends {
     cebus_pool *pool;
     uint32_t *first; /**< of instances */
     struct end {
         uint32_t value, next;
+        cebus_action_kind kind;
     } * ends;
     size_t count, capacity;
 } ends;
 
-static bool push_end(ends *e, uint32_t value, uint32_t instance)
+static bool push_end(ends *e, cebus_action_kind kind, uint32_t value, uint32_t instance)
 {
     void *items = e->ends;
     if (!cebus_pool_grow(e->pool, &items, &e->capacity, e->count, sizeof *e->ends))
         return false;
     e->ends = items;
-    e->ends[e->count] = (struct end){value, e->first[instance]};
+    e->ends[e->count] = (struct end){value, e->first[instance], kind};
     e->first[instance] = (uint32_t)e->count++;
     return true;
 }
@@ -42,13 +43,28 @@ static bool is_left(const cebus_sequence *sequence, uint32_t v, uint32_t i)
     return value->freed != instance + 1 || value->moved == value->freed;
 }
 
-static bool find_ends(const cebus_sequence *sequence, ends *e)
+/** Whether event i of a value brings it back from the host. */
+static bool comes_back(const cebus_sequence *sequence, uint32_t v, uint32_t i)
+{
+    const cebus_life *life = &sequence->lives[v];
+    return i < life->count &&
+           sequence->instances[cebus_event_instance(life->events[i])].call ==
+               cebus_sequence_in(sequence, v) &&
+           cebus_sequence_is_placed(sequence, v, i);
+}
+
+static bool find_ends(const cebus_sequence *sequence, const uint32_t *copy_at, ends *e)
 {
     bool ok = true;
     for (uint32_t v = (uint32_t)sequence->iteration->n_values; v-- > 0 && ok;) {
-        for (uint32_t i = 0; i < sequence->lives[v].count && ok; i++) {
+        const cebus_life *life = &sequence->lives[v];
+        for (uint32_t i = 0; i < life->count && ok; i++) {
+            bool swaps = copy_at != NULL && comes_back(sequence, v, i + 1);
             if (is_left(sequence, v, i))
-                ok = push_end(e, v, cebus_event_instance(sequence->lives[v].events[i]));
+                ok = push_end(e, swaps ? CEBUS_ACTION_SWAP_OUT : CEBUS_ACTION_DROP, v,
+                              cebus_event_instance(life->events[i]));
+            if (swaps)
+                ok = ok && push_end(e, CEBUS_ACTION_COPY_OUT, v, copy_at[v] - 1);
         }
     }
     return ok;
@@ -59,13 +75,14 @@ static bool emit_replay(const cebus_sequence *sequence, uint32_t instance, cebus
     uint32_t count, call = sequence->instances[instance].call;
     const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
     uint64_t key = cebus_sequence_key(sequence, instance);
+    cebus_action_kind kind =
+        cebus_sequence_is_swap(sequence, call) ? CEBUS_ACTION_SWAP_IN : CEBUS_ACTION_REPLAY;
     bool ok = true;
     for (uint32_t j = 0; j < count && ok; j++) {
         uint32_t i = cebus_sequence_find(sequence, values[j], key);
-        if (sequence->lives[values[j]].call == call &&
+        if (cebus_sequence_remakes(sequence, call, values[j]) &&
             cebus_sequence_is_placed(sequence, values[j], i))
-            ok = cebus_plan_add(out, CEBUS_ACTION_REPLAY, sequence->instances[instance].gap,
-                                values[j]);
+            ok = cebus_plan_add(out, kind, sequence->instances[instance].gap, values[j]);
     }
     return ok;
 }
@@ -82,19 +99,19 @@ static bool emit_all(const cebus_sequence *sequence, const ends *e, cebus_plan *
         if (is_replay)
             ok = emit_replay(sequence, instance, out);
         for (uint32_t i = e->first[instance]; i != NONE && ok; i = e->ends[i].next)
-            ok = cebus_plan_add(out, CEBUS_ACTION_DROP, at, e->ends[i].value);
+            ok = cebus_plan_add(out, e->ends[i].kind, at, e->ends[i].value);
     }
     return ok;
 }
 
-bool cebus_emit_plan(const cebus_sequence *sequence, cebus_plan *out)
+bool cebus_emit_plan(const cebus_sequence *sequence, const uint32_t *copy_at, cebus_plan *out)
 {
     size_t bytes = sequence->n_instances * sizeof(uint32_t);
     ends e = {.pool = sequence->pool, .first = cebus_pool_alloc(sequence->pool, bytes)};
     bool ok = e.first != NULL;
     if (ok) {
         memset(e.first, 0xff, bytes);
-        ok = find_ends(sequence, &e) && emit_all(sequence, &e, out);
+        ok = find_ends(sequence, copy_at, &e) && emit_all(sequence, &e, out);
     }
     cebus_pool_free_object(e.pool, e.ends, e.capacity * sizeof *e.ends);
     cebus_pool_free_object(e.pool, e.first, bytes);

@@ -86,7 +86,9 @@ static bool is_worth_it(const cebus_greedy *g, uint32_t v, uint32_t i)
 {
     const cebus_life *life = &g->sequence->lives[v];
     if (i == 0 || i >= life->count || life->call == NONE || life->bytes < g->least ||
-        cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE)
+        cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE ||
+        cebus_sequence_is_swap(g->sequence,
+                               g->sequence->instances[cebus_event_instance(life->events[i])].call))
         return false;
     uint64_t from = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i - 1])) + 1;
     uint64_t to = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i]));

@@ -32,7 +32,8 @@ static uint32_t any_replay(ruin *r)
     uint32_t n = (uint32_t)r->sequence->n_instances - first;
     for (int tries = 0; tries < 64 && n > 0; tries++) {
         uint32_t i = first + below(r, n);
-        if (r->sequence->instances[i].call != NONE)
+        uint32_t call = r->sequence->instances[i].call;
+        if (call != NONE && !cebus_sequence_is_swap(r->sequence, call))
             return i;
     }
     return NONE;
@@ -57,7 +58,8 @@ static void choose_window(ruin *r, uint32_t n)
 {
     uint32_t i = any_replay(r);
     for (uint32_t looked = 0; i != NONE && i != CEBUS_TRACK_NONE && r->n_chosen < n; looked++) {
-        if (cebus_sequence_is_replay(r->sequence, i))
+        if (cebus_sequence_is_replay(r->sequence, i) &&
+            !cebus_sequence_is_swap(r->sequence, r->sequence->instances[i].call))
             r->chosen[r->n_chosen++] = i;
         else if (looked > 40 * n)
             break;
@@ -76,7 +78,8 @@ static void choose_neighbours(ruin *r, uint32_t n)
     r->chosen[r->n_chosen++] = middle;
     for (uint32_t i = first; i < r->sequence->n_instances && r->n_chosen < n; i++) {
         uint32_t other = r->sequence->instances[i].call;
-        if (i != middle && other != NONE && other + reach > call && other < call + reach)
+        if (i != middle && other < r->sequence->iteration->n_calls && other + reach > call &&
+            other < call + reach)
             r->chosen[r->n_chosen++] = i;
     }
 }

@@ -6,6 +6,7 @@
 #include "evict/planner/improve.h"
 #include "evict/planner/prune.h"
 #include "evict/planner/snapshot.h"
+#include "evict/planner/swap_slots.h"
 #include "evict/planner/weights.h"
 
 /** Sums of bytes up to this are exact in the sequence's doubles. */
@@ -19,8 +20,11 @@
 typedef struct search {
     cebus_sequence sequence;
     cebus_greedy greedy;
+    cebus_snapshot base; /**< what runs start from: swaps */
     cebus_snapshot best;
+    cebus_swap_slots slots;
     double limit, base_ns;
+    double price;      /**< ns for an area, of the weights */
     double best_theta; /**< at which the best run ended */
 } search;
 
@@ -66,7 +70,7 @@ static bool run_once(search *s, double limit, double theta, cebus_greedy_end *ou
 static bool run_steps(search *s, const way *how, double theta)
 {
     cebus_greedy_end end = CEBUS_GREEDY_FITS;
-    if (!cebus_sequence_clear(&s->sequence))
+    if (!cebus_snapshot_restore(&s->base, &s->sequence))
         return false;
     double limit = s->limit, peak = cebus_track_peak(&s->sequence.track, NULL);
     while (how->factor < 1 && limit / how->factor < peak)
@@ -83,14 +87,14 @@ static bool run_steps(search *s, const way *how, double theta)
 /** Sets the search up as told, runs it, and runs it again at some of the price it ended at. */
 static bool try_one(search *s, const way *how)
 {
-    if (!cebus_sequence_clear(&s->sequence))
+    if (!cebus_snapshot_restore(&s->base, &s->sequence))
         return false;
     cebus_greedy_share(&s->greedy, s->limit, how->shares);
     if (!how->weighs)
         cebus_weights_level(&s->sequence);
     else if (!cebus_weights_fit(&s->sequence, s->limit,
                                 s->best.peak <= s->limit ? (double)s->best.cost : s->base_ns,
-                                s->sequence.pool))
+                                s->sequence.pool, &s->price))
         return false;
     return run_steps(s, how, 0) &&
            (!how->twice || run_steps(s, how, 0.3 * s->greedy.closure.theta));
@@ -124,6 +128,19 @@ static bool try_all(search *s, uint64_t effort)
     return ok;
 }
 
+/** Swaps whatever the link hides; all runs start from that. */
+static bool add_swaps(search *s, const cebus_plan_terms *terms)
+{
+    static const way plain = {.factor = 1, .weighs = true};
+    s->greedy.most_spent = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
+    return try_one(s, &plain) && cebus_sequence_clear(&s->sequence) &&
+           cebus_weights_fit(&s->sequence, s->limit,
+                             s->best.peak <= s->limit ? (double)s->best.cost : s->base_ns,
+                             s->sequence.pool, &s->price) &&
+           cebus_swap_slots_fill(&s->slots, &s->sequence, terms, s->limit, s->price) && offer(s) &&
+           cebus_snapshot_take(&s->base, &s->sequence);
+}
+
 static bool improve(search *s, uint64_t effort)
 {
     if (!cebus_snapshot_restore(&s->best, &s->sequence))
@@ -135,19 +152,32 @@ static bool improve(search *s, uint64_t effort)
     return cebus_improve_run(&s->greedy, s->limit, s->best_theta, effort);
 }
 
-static bool plan(search *s, const cebus_iteration *iteration, uint64_t effort, cebus_plan *out)
+static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out)
 {
+    bool ok = cebus_snapshot_take(&s->best, &s->sequence) &&
+              (terms->host == 0 || add_swaps(s, terms)) && try_all(s, terms->effort) &&
+              improve(s, terms->effort);
+    return ok && cebus_emit_plan(&s->sequence, s->slots.copy_at, out);
+}
+
+static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                 cebus_plan *out)
+{
+    cebus_snapshot_init(&s->base, out->pool);
     cebus_snapshot_init(&s->best, out->pool);
     if (!cebus_sequence_init(&s->sequence, iteration, out->pool))
         return false;
-    bool ok = cebus_greedy_init(&s->greedy, &s->sequence, out->pool);
-    if (ok) {
-        ok = cebus_snapshot_take(&s->best, &s->sequence) && try_all(s, effort) &&
-             improve(s, effort) && cebus_emit_plan(&s->sequence, out);
+    bool ok = cebus_swap_slots_init(&s->slots, iteration->n_values, out->pool);
+    if (ok && cebus_greedy_init(&s->greedy, &s->sequence, out->pool)) {
+        ok = search_all(s, terms, out);
         cebus_greedy_deinit(&s->greedy);
+    } else {
+        ok = false;
     }
+    cebus_swap_slots_deinit(&s->slots);
     cebus_sequence_deinit(&s->sequence);
     cebus_snapshot_deinit(&s->best);
+    cebus_snapshot_deinit(&s->base);
     return ok;
 }
 
@@ -173,5 +203,5 @@ bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms
     search s = {.limit = (double)cebus_plan_target(terms)};
     for (size_t k = 0; k < iteration->n_calls; k++)
         s.base_ns += (double)iteration->calls[k].cost_ns;
-    return plan(&s, iteration, terms->effort, out);
+    return plan(&s, iteration, terms, out);
 }

@@ -57,8 +57,8 @@ bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool)
         return false;
     for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
         uint32_t call = sequence->instances[i].call;
-        if (call != CEBUS_SEQUENCE_NONE)
-            costs[n++] = (cost){sequence->iteration->calls[call].cost_ns,
+        if (call != CEBUS_SEQUENCE_NONE && !cebus_sequence_is_swap(sequence, call))
+            costs[n++] = (cost){cebus_sequence_cost(sequence, call),
                                 cebus_sequence_key(sequence, i), i, call};
     }
     qsort(costs, n, sizeof *costs, dearest_first);

@@ -138,6 +138,7 @@ static void find_calls(cebus_sequence *sequence)
         bool again = value->replayable && !value->persistent && value->born < iteration->n_calls;
         sequence->lives[v].call = again ? value->born : NONE;
         sequence->lives[v].bytes = (double)value->bytes;
+        sequence->selves[v] = (uint32_t)v;
     }
     for (size_t k = 0; k < iteration->n_calls; k++) {
         const cebus_iteration_call *call = &iteration->calls[k];
@@ -297,10 +298,11 @@ static bool alloc_all(cebus_sequence *sequence)
     sequence->lives = zeroed(pool, iteration->n_values, sizeof *sequence->lives);
     sequence->ports = zeroed(pool, iteration->n_refs, sizeof *sequence->ports);
     sequence->port_ends = zeroed(pool, 2 * n + 1, sizeof *sequence->port_ends);
+    sequence->selves = zeroed(pool, iteration->n_values, sizeof *sequence->selves);
     sequence->last_gaps = zeroed(pool, n, sizeof *sequence->last_gaps);
     sequence->instances = zeroed(pool, n + 2, sizeof *sequence->instances);
     return sequence->lives != NULL && sequence->ports != NULL && sequence->port_ends != NULL &&
-           sequence->last_gaps != NULL && sequence->instances != NULL;
+           sequence->last_gaps != NULL && sequence->instances != NULL && sequence->selves != NULL;
 }
 
 static bool fill(cebus_sequence *sequence)
@@ -343,6 +345,7 @@ void cebus_sequence_deinit(cebus_sequence *sequence)
     cebus_pool_free_object(pool, sequence->lives, n_values * sizeof *sequence->lives);
     cebus_pool_free_object(pool, sequence->ports, sequence->iteration->n_refs * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->port_ends, (2 * n + 1) * sizeof(uint32_t));
+    cebus_pool_free_object(pool, sequence->selves, n_values * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->last_gaps, n * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->instances,
                            sequence->instances_capacity * sizeof *sequence->instances);
@@ -353,18 +356,25 @@ void cebus_sequence_deinit(cebus_sequence *sequence)
 
 /* ---- changes ------------------------------------------------------------------------------ */
 
+static double workspace_of(const cebus_sequence *sequence, uint32_t call)
+{
+    return cebus_sequence_is_swap(sequence, call)
+               ? 0
+               : (double)sequence->iteration->calls[call].workspace;
+}
+
 double cebus_sequence_level_before(const cebus_sequence *sequence, uint32_t instance)
 {
     double level = cebus_track_level(&sequence->track, instance);
     uint32_t call = sequence->instances[instance].call, count;
     if (call == NONE)
         return level;
-    level -= (double)sequence->iteration->calls[call].workspace;
+    level -= workspace_of(sequence, call);
     uint64_t key = cebus_sequence_key(sequence, instance);
     bool is_replay = cebus_sequence_is_replay(sequence, instance);
     const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_replay || sequence->lives[values[i]].call == call)
+        if (!is_replay || cebus_sequence_remakes(sequence, call, values[i]))
             level -= bytes_at(sequence, values[i], cebus_sequence_find(sequence, values[i], key));
     }
     if (is_replay)
@@ -410,12 +420,11 @@ static bool put_in(cebus_sequence *sequence, uint32_t call, uint32_t before, uin
     uint32_t instance, count;
     if (!new_instance(sequence, &instance))
         return false;
-    const cebus_iteration_call *what = &sequence->iteration->calls[call];
-    double level = cebus_sequence_level_before(sequence, before) + (double)what->workspace;
+    double level = cebus_sequence_level_before(sequence, before) + workspace_of(sequence, call);
     if (!cebus_track_insert(&sequence->track, instance, before, level))
         return false;
     sequence->instances[instance] = (cebus_instance){call, sequence->instances[before].gap};
-    sequence->cost += what->cost_ns;
+    sequence->cost += cebus_sequence_cost(sequence, call);
     sequence->n_replays++;
     const uint32_t *values = cebus_sequence_reads(sequence, call, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -424,7 +433,7 @@ static bool put_in(cebus_sequence *sequence, uint32_t call, uint32_t before, uin
     }
     values = cebus_sequence_makes(sequence, call, &count);
     for (uint32_t i = 0; i < count; i++) {
-        if (sequence->lives[values[i]].call == call &&
+        if (cebus_sequence_remakes(sequence, call, values[i]) &&
             !insert_event(sequence, values[i], instance * 4 + CEBUS_EVENT_PRODUCE))
             return false;
     }
@@ -437,14 +446,14 @@ static bool take_out(cebus_sequence *sequence, uint32_t instance)
     uint32_t call = sequence->instances[instance].call, count;
     const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
     for (uint32_t i = 0; i < count; i++) {
-        if (sequence->lives[values[i]].call == call)
+        if (cebus_sequence_remakes(sequence, call, values[i]))
             remove_event(sequence, values[i], instance);
     }
     values = cebus_sequence_reads(sequence, call, &count);
     for (uint32_t i = 0; i < count; i++)
         remove_event(sequence, values[i], instance);
     cebus_track_remove(&sequence->track, instance);
-    sequence->cost -= sequence->iteration->calls[call].cost_ns;
+    sequence->cost -= cebus_sequence_cost(sequence, call);
     sequence->n_replays--;
     sequence->instances[instance].call = NONE;
     void *unused = sequence->unused;
@@ -478,7 +487,7 @@ bool cebus_sequence_is_useful(const cebus_sequence *sequence, uint32_t instance)
     uint32_t count, call = sequence->instances[instance].call;
     const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
     for (uint32_t i = 0; i < count; i++) {
-        if (sequence->lives[values[i]].call == call &&
+        if (cebus_sequence_remakes(sequence, call, values[i]) &&
             is_used_at(&sequence->lives[values[i]], event_of(sequence, values[i], instance) + 1))
             return true;
     }
@@ -491,7 +500,7 @@ bool cebus_sequence_can_remove(const cebus_sequence *sequence, uint32_t instance
     const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
     for (uint32_t i = 0; i < count; i++) {
         const cebus_life *life = &sequence->lives[values[i]];
-        if (life->call != call)
+        if (!cebus_sequence_remakes(sequence, call, values[i]))
             continue;
         uint32_t e = event_of(sequence, values[i], instance);
         if (is_used_at(life, e + 1) && kind_at(life, e - 1) == CEBUS_EVENT_MOVE)

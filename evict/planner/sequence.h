@@ -17,6 +17,10 @@
  * iteration by END. A value whose bytes an in-place call took over and that the program reads even
  * so (the runtime makes it again then) counts as there until its release.
  *
+ * Swaps are calls beyond those of the program, two for each value: OUT uses it where its copy is
+ * complete, IN makes it where the copy back starts. They cost nothing; slots of the link, which
+ * they need, are looked after by who puts them in (swap_slots.h).
+ *
  * Beyond Capuchin (Peng et al., ASPLOS'20): planner `cebus`.
  */
 #ifndef CEBUS_EVICT_PLANNER_SEQUENCE_H
@@ -68,6 +72,7 @@ typedef struct cebus_sequence {
     cebus_life *lives;         /**< of values */
     uint32_t *ports;           /**< of calls: values with events they read, then make; each once */
     uint32_t *port_ends;       /**< of call k: reads [2k, 2k + 1), makes [2k + 1, 2k + 2) */
+    uint32_t *selves;          /**< of values: itself, what its swaps read or make */
     uint32_t *last_gaps;       /**< of calls: the last gap in which it may run again */
     cebus_instance *instances; /**< the calls' first runs, START, END, then replays */
     size_t n_instances, instances_capacity;
@@ -101,10 +106,39 @@ static inline uint64_t cebus_sequence_key(const cebus_sequence *sequence, uint32
     return cebus_track_key(&sequence->track, instance);
 }
 
+/** The calls that swap a value. */
+static inline uint32_t cebus_sequence_out(const cebus_sequence *sequence, uint32_t value)
+{
+    return (uint32_t)sequence->iteration->n_calls + 2 * value;
+}
+static inline uint32_t cebus_sequence_in(const cebus_sequence *sequence, uint32_t value)
+{
+    return cebus_sequence_out(sequence, value) + 1;
+}
+static inline bool cebus_sequence_is_swap(const cebus_sequence *sequence, uint32_t call)
+{
+    return call != CEBUS_SEQUENCE_NONE && call >= sequence->iteration->n_calls;
+}
+/** Whether running a call again makes a value again that it makes. */
+static inline bool cebus_sequence_remakes(const cebus_sequence *sequence, uint32_t call,
+                                          uint32_t value)
+{
+    return sequence->lives[value].call == call || cebus_sequence_is_swap(sequence, call);
+}
+static inline uint64_t cebus_sequence_cost(const cebus_sequence *sequence, uint32_t call)
+{
+    return cebus_sequence_is_swap(sequence, call) ? 0 : sequence->iteration->calls[call].cost_ns;
+}
+
 /** Values with events that a call reads, or makes. */
 static inline const uint32_t *cebus_sequence_reads(const cebus_sequence *sequence, uint32_t call,
                                                    uint32_t *out_count)
 {
+    size_t of = call - sequence->iteration->n_calls;
+    if (cebus_sequence_is_swap(sequence, call)) {
+        *out_count = of % 2 == 0;
+        return &sequence->selves[of / 2];
+    }
     const uint32_t *ends = &sequence->port_ends[2 * (size_t)call];
     *out_count = ends[1] - ends[0];
     return &sequence->ports[ends[0]];
@@ -112,6 +146,11 @@ static inline const uint32_t *cebus_sequence_reads(const cebus_sequence *sequenc
 static inline const uint32_t *cebus_sequence_makes(const cebus_sequence *sequence, uint32_t call,
                                                    uint32_t *out_count)
 {
+    size_t of = call - sequence->iteration->n_calls;
+    if (cebus_sequence_is_swap(sequence, call)) {
+        *out_count = of % 2 == 1;
+        return &sequence->selves[of / 2];
+    }
     const uint32_t *ends = &sequence->port_ends[2 * (size_t)call];
     *out_count = ends[2] - ends[1];
     return &sequence->ports[ends[1]];

@@ -33,9 +33,7 @@ static uint32_t instance_at(const cebus_sequence *sequence, size_t position)
 
 static uint32_t position_of(const cebus_sequence *sequence, uint32_t instance)
 {
-    return instance == cebus_sequence_start(sequence) ? 0
-           : instance == cebus_sequence_end(sequence) ? (uint32_t)sequence->iteration->n_calls + 1
-                                                      : instance + 1;
+    return instance == cebus_sequence_start(sequence) ? 0 : sequence->instances[instance].gap + 1;
 }
 
 static bool add_stretches(model *m, const cebus_sequence *sequence, uint32_t v)
@@ -47,7 +45,8 @@ static bool add_stretches(model *m, const cebus_sequence *sequence, uint32_t v)
                      .bytes = life->bytes,
                      .cost = (double)sequence->iteration->calls[life->call].cost_ns};
         void *stretches = m->stretches;
-        if (s.from >= s.to || s.bytes <= 0)
+        if (s.from >= s.to || s.bytes <= 0 ||
+            cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE)
             continue;
         if (!cebus_pool_grow(m->pool, &stretches, &m->capacity, m->n_stretches, sizeof s))
             return false;
@@ -111,7 +110,7 @@ static void climb(model *m, double cost)
 }
 
 /** Prices, and their mean where something is over the limit, so that none is without weight. */
-static void set_weights(const model *m, cebus_sequence *sequence)
+static double set_weights(const model *m, cebus_sequence *sequence)
 {
     double sum = 0, count = 0;
     for (size_t t = 0; t < m->n; t++) {
@@ -121,6 +120,7 @@ static void set_weights(const model *m, cebus_sequence *sequence)
     double mean = count > 0 ? sum / count : 0;
     for (size_t t = 0; t < m->n && mean > 0; t++)
         cebus_track_weigh(&sequence->track, instance_at(sequence, t), (m->best[t] / mean + 1) / 2);
+    return mean;
 }
 
 static double *numbers(cebus_pool *pool, size_t count)
@@ -142,7 +142,8 @@ void cebus_weights_level(cebus_sequence *sequence)
         cebus_track_weigh(&sequence->track, instance_at(sequence, t), 1);
 }
 
-bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebus_pool *pool)
+bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebus_pool *pool,
+                       double *out_price)
 {
     model m = {.pool = pool, .n = sequence->iteration->n_calls + 2};
     m.over = numbers(pool, m.n + 1);
@@ -158,7 +159,7 @@ bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebu
         for (size_t t = 0; t < m.n; t++)
             m.over[t] = cebus_track_level(&sequence->track, instance_at(sequence, t)) - limit;
         climb(&m, cost);
-        set_weights(&m, sequence);
+        *out_price = set_weights(&m, sequence);
     }
     free_numbers(&m, m.over);
     free_numbers(&m, m.price);

@@ -12,9 +12,10 @@
 
 #include "evict/planner/sequence.h"
 
-/** All alike. Of a sequence without replays, as cebus_weights_fit(). */
+/** All alike. Of a sequence without replays but swaps, as cebus_weights_fit(). */
 void cebus_weights_level(cebus_sequence *sequence);
-/** cost: ns of the best plan known. False without host memory. */
-bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebus_pool *pool);
+/** cost: ns of the best plan known. *out_price: ns for an area of 1. False without host memory. */
+bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebus_pool *pool,
+                       double *out_price);
 
 #endif

@@ -3,7 +3,7 @@
  * table: overhead of the plan, what the checker says it needs, time to plan. No runtime runs it:
  * bytes have no addresses, and every plan happens as it says.
  *
- *     bench_planner [--budgets 90,80,50] [--effort STEPS] [--cebus] FILE...
+ *     bench_planner [--budgets 90,80,50] [--effort STEPS] [--link GBPS] [--cebus] FILE...
  *
  * Files are logs of the DTR simulator (tests/support/dtr_logs.py writes some), or with --cebus
  * traces. Budgets are percent of the peak of the iteration when nothing is given up; "1.5f" is 1.5
@@ -24,6 +24,7 @@ typedef struct settings {
     const char *budgets;
     uint64_t effort;
     cebus_trace_format format;
+    uint64_t rate; /**< bytes/s of the link; 0: no swaps */
 } settings;
 
 /** An iteration being read; ordinals by the trace's ids. */
@@ -170,8 +171,11 @@ static void measure(const cebus_iteration *iteration, cebus_pool *pool, const se
 {
     cebus_plan plan;
     cebus_check check;
-    cebus_plan_terms terms = {
-        .budget = budget, .out_rate = 1, .in_rate = 1, .effort = options->effort};
+    cebus_plan_terms terms = {.budget = budget,
+                              .host = options->rate > 0 ? UINT64_MAX / 2 : 0,
+                              .out_rate = options->rate > 0 ? options->rate : 1,
+                              .in_rate = options->rate > 0 ? options->rate : 1,
+                              .effort = options->effort};
     cebus_plan_init(&plan, pool);
     double start = milliseconds();
     if (!cebus_policy_find("cebus")->plan(iteration, &terms, &plan))
@@ -229,8 +233,11 @@ int main(int argc, char **argv)
             options.budgets = argv[++i];
         else if (strcmp(argv[i], "--effort") == 0 && i + 1 < argc)
             options.effort = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--link") == 0 && i + 1 < argc)
+            options.rate = (uint64_t)(1e9 * strtod(argv[++i], NULL));
         else
-            fail("usage: bench_planner [--budgets LIST] [--effort N] [--cebus] FILE...");
+            fail("usage: bench_planner [--budgets LIST] [--effort N] [--link GBPS] [--cebus] "
+                 "FILE...");
     }
     printf("| trace | of peak | of floor | overhead %% | of budget | replays | actions | ms |\n"
            "|---|---:|---:|---:|---:|---:|---:|---:|\n");

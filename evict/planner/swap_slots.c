@@ -1,0 +1,261 @@
+#include "evict/planner/swap_slots.h"
+
+#include <string.h>
+
+#define NONE CEBUS_SEQUENCE_NONE
+
+/** Values of less than this part of the limit stay. */
+#define SMALLEST_PART 2000
+
+typedef struct slot {
+    uint64_t from, to; /**< ns */
+} slot;
+
+/** One direction of the link: its busy times, ascending. */
+typedef struct lane {
+    slot *slots;
+    size_t count, capacity;
+} lane;
+
+/** A stretch that could be swapped. */
+typedef struct offer {
+    double score;             /**< ns saved for a ns of link */
+    uint32_t value, from, to; /**< calls that use it before and after; n_calls: the end */
+} offer;
+
+typedef struct filler {
+    cebus_swap_slots *slots;
+    cebus_sequence *sequence;
+    const cebus_plan_terms *terms;
+    double limit, price;
+    uint64_t *times; /**< when call k starts */
+    lane out, in;
+    offer *offers;
+    size_t n_offers, capacity;
+} filler;
+
+/** Where a swap would lie. */
+typedef struct fit {
+    slot out, in;
+    size_t out_index, in_index;
+    uint32_t copy_at, away, back; /**< calls done */
+} fit;
+
+bool cebus_swap_slots_init(cebus_swap_slots *slots, size_t n_values, cebus_pool *pool)
+{
+    size_t bytes = n_values * sizeof(uint32_t);
+    *slots = (cebus_swap_slots){
+        .pool = pool, .copy_at = cebus_pool_alloc(pool, bytes), .n_values = n_values};
+    if (slots->copy_at != NULL)
+        memset(slots->copy_at, 0xff, bytes);
+    return slots->copy_at != NULL;
+}
+
+void cebus_swap_slots_deinit(cebus_swap_slots *slots)
+{
+    cebus_pool_free_object(slots->pool, slots->copy_at, slots->n_values * sizeof(uint32_t));
+    slots->copy_at = NULL;
+}
+
+/** The earliest free slot from a time on; its index among the busy ones. */
+static slot earliest(const lane *l, uint64_t from, uint64_t length, size_t *out_index)
+{
+    size_t i = 0;
+    for (; i < l->count; i++) {
+        if (l->slots[i].to <= from)
+            continue;
+        if (l->slots[i].from >= from + length)
+            break;
+        from = l->slots[i].to;
+    }
+    *out_index = i;
+    return (slot){from, from + length};
+}
+
+/** The latest free slot that ends by a time; from == to: there is none. */
+static slot latest(const lane *l, uint64_t to, uint64_t length, size_t *out_index)
+{
+    size_t i = l->count;
+    for (; i > 0; i--) {
+        if (l->slots[i - 1].from >= to)
+            continue;
+        if (l->slots[i - 1].to + length <= to)
+            break;
+        to = l->slots[i - 1].from;
+    }
+    *out_index = i;
+    return to >= length ? (slot){to - length, to} : (slot){0, 0};
+}
+
+/** The first call that starts at a time or after it; n_calls: none does. */
+static uint32_t call_from(const filler *f, uint64_t time)
+{
+    uint32_t low = 0, high = (uint32_t)f->sequence->iteration->n_calls;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (f->times[middle] < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t instance_of(const filler *f, uint32_t calls)
+{
+    return calls < f->sequence->iteration->n_calls ? calls : cebus_sequence_end(f->sequence);
+}
+
+/** Whether there are slots for it, with calls between. */
+static bool find_fit(const filler *f, const offer *o, fit *out)
+{
+    uint64_t bytes = f->sequence->iteration->values[o->value].bytes;
+    out->out = earliest(&f->out, f->times[o->from + 1],
+                        cebus_plan_copy_ns(bytes, f->terms->out_rate), &out->out_index);
+    out->in = latest(&f->in, f->times[o->to], cebus_plan_copy_ns(bytes, f->terms->in_rate),
+                     &out->in_index);
+    if (out->in.from == out->in.to || out->in.from <= out->out.to)
+        return false;
+    uint32_t start = call_from(f, out->out.from + 1) - 1;
+    out->copy_at = start > o->from ? start : o->from + 1;
+    out->away = call_from(f, out->out.to);
+    out->back = call_from(f, out->in.from + 1) - 1;
+    return out->away < out->back;
+}
+
+/** Works the score out; 0: it gains nothing, or there is no room. */
+static void weigh(const filler *f, offer *o, fit *out)
+{
+    const cebus_life *life = &f->sequence->lives[o->value];
+    o->score = 0;
+    if (f->slots->host + f->sequence->iteration->values[o->value].bytes > f->terms->host ||
+        !find_fit(f, o, out))
+        return;
+    double saved =
+        -f->price * cebus_track_area(&f->sequence->track,
+                                     cebus_sequence_key(f->sequence, instance_of(f, out->away)),
+                                     cebus_sequence_key(f->sequence, instance_of(f, out->back)),
+                                     f->limit, 0, -life->bytes);
+    if (life->call != NONE) {
+        double again = (double)f->sequence->iteration->calls[life->call].cost_ns;
+        saved = saved < again ? saved : again;
+    }
+    o->score = saved / (double)(out->out.to - out->out.from + out->in.to - out->in.from);
+}
+
+static bool push(filler *f, offer o)
+{
+    void *offers = f->offers;
+    if (!cebus_pool_grow(f->slots->pool, &offers, &f->capacity, f->n_offers, sizeof o))
+        return false;
+    f->offers = offers;
+    f->offers[f->n_offers++] = o;
+    return true;
+}
+
+static bool find_offers(filler *f)
+{
+    const cebus_sequence *sequence = f->sequence;
+    uint32_t n = (uint32_t)sequence->iteration->n_calls;
+    fit where;
+    for (uint32_t v = 0; v < sequence->iteration->n_values; v++) {
+        const cebus_life *life = &sequence->lives[v];
+        for (uint32_t i = 1; i < life->count && life->bytes * SMALLEST_PART > f->limit; i++) {
+            uint32_t from = cebus_event_instance(life->events[i - 1]);
+            uint32_t to = cebus_event_instance(life->events[i]);
+            offer o = {.value = v, .from = from, .to = to < n ? to : n};
+            if (from >= n)
+                continue;
+            weigh(f, &o, &where);
+            if (o.score > 0 && !push(f, o))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool occupy(filler *f, lane *l, size_t index, slot what)
+{
+    void *slots = l->slots;
+    if (!cebus_pool_grow(f->slots->pool, &slots, &l->capacity, l->count, sizeof what))
+        return false;
+    l->slots = slots;
+    memmove(&l->slots[index + 1], &l->slots[index], (l->count - index) * sizeof what);
+    l->slots[index] = what;
+    l->count++;
+    return true;
+}
+
+static bool take(filler *f, const offer *o, const fit *where)
+{
+    f->slots->copy_at[o->value] = where->copy_at;
+    f->slots->host += f->sequence->iteration->values[o->value].bytes;
+    return occupy(f, &f->out, where->out_index, where->out) &&
+           occupy(f, &f->in, where->in_index, where->in) &&
+           cebus_sequence_insert(f->sequence, cebus_sequence_out(f->sequence, o->value),
+                                 instance_of(f, where->away), NULL) &&
+           cebus_sequence_insert(f->sequence, cebus_sequence_in(f->sequence, o->value),
+                                 instance_of(f, where->back), NULL);
+}
+
+/** The best offer as it stands, taken out of the list; those it went past are weighed again. */
+static bool next(filler *f, offer *out, fit *out_fit)
+{
+    while (f->n_offers > 0) {
+        size_t best = 0;
+        for (size_t i = 1; i < f->n_offers; i++) {
+            if (f->offers[i].score > f->offers[best].score)
+                best = i;
+        }
+        double before = f->offers[best].score;
+        offer o = f->offers[best];
+        if (f->slots->copy_at[o.value] == NONE)
+            weigh(f, &o, out_fit);
+        else
+            o.score = 0;
+        if (o.score > 0 && o.score >= 0.98 * before) {
+            f->offers[best] = f->offers[--f->n_offers];
+            *out = o;
+            return true;
+        }
+        if (o.score > 0)
+            f->offers[best].score = o.score;
+        else
+            f->offers[best] = f->offers[--f->n_offers];
+    }
+    return false;
+}
+
+static bool fill(filler *f)
+{
+    offer o;
+    fit where;
+    uint64_t now = 0;
+    for (size_t k = 0; k <= f->sequence->iteration->n_calls; k++) {
+        f->times[k] = now;
+        now += k < f->sequence->iteration->n_calls ? f->sequence->iteration->calls[k].cost_ns : 0;
+    }
+    if (!find_offers(f))
+        return false;
+    while (cebus_track_exceeds(&f->sequence->track, 0, UINT64_MAX, f->limit) &&
+           next(f, &o, &where)) {
+        if (!take(f, &o, &where))
+            return false;
+    }
+    return true;
+}
+
+bool cebus_swap_slots_fill(cebus_swap_slots *slots, cebus_sequence *sequence,
+                           const cebus_plan_terms *terms, double limit, double price)
+{
+    filler f = {
+        .slots = slots, .sequence = sequence, .terms = terms, .limit = limit, .price = price};
+    size_t bytes = (sequence->iteration->n_calls + 1) * sizeof *f.times;
+    f.times = cebus_pool_alloc(slots->pool, bytes);
+    bool ok = f.times != NULL && fill(&f);
+    cebus_pool_free_object(slots->pool, f.offers, f.capacity * sizeof *f.offers);
+    cebus_pool_free_object(slots->pool, f.out.slots, f.out.capacity * sizeof *f.out.slots);
+    cebus_pool_free_object(slots->pool, f.in.slots, f.in.capacity * sizeof *f.in.slots);
+    cebus_pool_free_object(slots->pool, f.times, bytes);
+    return ok;
+}

@@ -1,0 +1,38 @@
+/**
+ * swap_slots.h: which values go to the host and come back without anybody waiting. A link carries
+ * one copy at a time each way; a copy out takes the earliest slot behind the last use, a copy back
+ * the latest that ends before the next. Between the two the bytes are away, at no cost. Time is
+ * that of the program without replays: with them there is more.
+ *
+ *     out   |xxxx|yyyy|      |zz|
+ *     calls  f0   f1   f2   f3   b3   b2   b1   b0
+ *     in                          |zz|   |yyyy|xxxx|
+ *
+ * Link time goes to what saves most for it: the time to make the value again, or what its bytes are
+ * worth over the calls it is away (weights.h), whichever is less. Each value once an iteration,
+ * none too small to matter. Beyond Capuchin (Peng et al., ASPLOS'20), section 4.4.
+ */
+#ifndef CEBUS_EVICT_PLANNER_SWAP_SLOTS_H
+#define CEBUS_EVICT_PLANNER_SWAP_SLOTS_H
+
+#include "evict/plan.h"
+#include "evict/planner/sequence.h"
+
+/** For each value that was swapped: calls done when its copy out starts; NONE: it stays. */
+typedef struct cebus_swap_slots {
+    cebus_pool *pool; /**< borrowed */
+    uint32_t *copy_at;
+    size_t n_values;
+    uint64_t host; /**< bytes there */
+} cebus_swap_slots;
+
+/** No swaps. False without host memory. */
+bool cebus_swap_slots_init(cebus_swap_slots *slots, size_t n_values, cebus_pool *pool);
+void cebus_swap_slots_deinit(cebus_swap_slots *slots);
+
+/** Puts swaps into a sequence without replays until it fits, or the link or the host has no more
+ * room. price: ns for an area of 1 at the sequence's weights. False without host memory. */
+bool cebus_swap_slots_fill(cebus_swap_slots *slots, cebus_sequence *sequence,
+                           const cebus_plan_terms *terms, double limit, double price);
+
+#endif
