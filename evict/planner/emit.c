@@ -53,6 +53,21 @@ static bool comes_back(const cebus_sequence *sequence, uint32_t v, uint32_t i)
            cebus_sequence_is_placed(sequence, v, i);
 }
 
+/** The instance behind which the copy out starts that event i brings back: in its slot, or, where
+ * the value was made again since, behind that. */
+static uint32_t copy_behind(const cebus_sequence *sequence, uint32_t v, uint32_t i, uint32_t at)
+{
+    const cebus_life *life = &sequence->lives[v];
+    uint32_t instance = CEBUS_SEQUENCE_NONE, out = cebus_sequence_out(sequence, v);
+    while (i > 0 && (instance == NONE || sequence->instances[instance].call != out))
+        instance = cebus_event_instance(life->events[--i]);
+    while (i > 0 && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE)
+        instance = cebus_event_instance(life->events[--i]);
+    bool is_later =
+        cebus_sequence_is_replay(sequence, instance) && sequence->instances[instance].gap >= at;
+    return is_later ? instance : at - 1;
+}
+
 static bool find_ends(const cebus_sequence *sequence, const uint32_t *copy_at, ends *e)
 {
     bool ok = true;
@@ -64,7 +79,8 @@ static bool find_ends(const cebus_sequence *sequence, const uint32_t *copy_at, e
                 ok = push_end(e, swaps ? CEBUS_ACTION_SWAP_OUT : CEBUS_ACTION_DROP, v,
                               cebus_event_instance(life->events[i]));
             if (swaps)
-                ok = ok && push_end(e, CEBUS_ACTION_COPY_OUT, v, copy_at[v] - 1);
+                ok = ok && push_end(e, CEBUS_ACTION_COPY_OUT, v,
+                                    copy_behind(sequence, v, i + 1, copy_at[v]));
         }
     }
     return ok;

@@ -1,5 +1,7 @@
 #include "evict/planner/planner.h"
 
+#include <math.h>
+
 #include "evict/curve.h"
 #include "evict/planner/emit.h"
 #include "evict/planner/greedy.h"
@@ -100,7 +102,8 @@ static bool try_one(search *s, const way *how)
            (!how->twice || run_steps(s, how, 0.3 * s->greedy.closure.theta));
 }
 
-static bool try_all(search *s, uint64_t effort)
+/** done: the first of them was tried. */
+static bool try_all(search *s, uint64_t effort, bool done)
 {
     static const way ways[] = {
         {.factor = 1, .weighs = true},
@@ -118,7 +121,7 @@ static bool try_all(search *s, uint64_t effort)
     };
     bool ok = true;
     uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && ok; i++) {
+    for (size_t i = done; i < sizeof ways / sizeof *ways && ok; i++) {
         bool enough = s->greedy.closure.spent >= effort / 2;
         if (i > 0 && enough && (s->best.peak <= s->limit || i > 2))
             break;
@@ -129,16 +132,44 @@ static bool try_all(search *s, uint64_t effort)
 }
 
 /** Swaps whatever the link hides; all runs start from that. */
-static bool add_swaps(search *s, const cebus_plan_terms *terms)
+static bool fill_base(search *s, const cebus_plan_terms *terms, double again)
 {
-    static const way plain = {.factor = 1, .weighs = true};
-    s->greedy.most_spent = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
-    return try_one(s, &plain) && cebus_sequence_clear(&s->sequence) &&
+    return cebus_sequence_clear(&s->sequence) &&
            cebus_weights_fit(&s->sequence, s->limit,
                              s->best.peak <= s->limit ? (double)s->best.cost : s->base_ns,
                              s->sequence.pool, &s->price) &&
-           cebus_swap_slots_fill(&s->slots, &s->sequence, terms, s->limit, s->price) && offer(s) &&
-           cebus_snapshot_take(&s->base, &s->sequence);
+           cebus_swap_slots_fill(&s->slots, &s->sequence, terms, s->limit, s->price, again) &&
+           cebus_snapshot_take(&s->base, &s->sequence) && offer(s);
+}
+
+/** The best of some ways to share out the link. What is the best plan is made from the slots that
+ * are left in s->slots, or swaps nothing. */
+static bool add_swaps(search *s, const cebus_plan_terms *terms)
+{
+    static const way plain = {.factor = 1, .weighs = true};
+    static const double agains[] = {1, 4, 1e9};
+    uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
+    s->greedy.most_spent = first;
+    if (!try_one(s, &plain))
+        return false;
+    size_t n = terms->effort > 0 ? sizeof agains / sizeof *agains : 1, best = n;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t cost = s->best.cost;
+        double peak = s->best.peak;
+        s->greedy.most_spent = s->greedy.closure.spent + first;
+        if (!fill_base(s, terms, agains[i]) || !try_one(s, &plain))
+            return false;
+        if (s->best.cost != cost || s->best.peak < peak)
+            best = i;
+    }
+    if (best == n)
+        return cebus_sequence_clear(&s->sequence) && cebus_snapshot_take(&s->base, &s->sequence);
+    if (best + 1 == n)
+        return true;
+    /* The weights depend on the best cost: what is filled again is not quite what it was. */
+    s->best.peak = INFINITY;
+    s->greedy.most_spent = s->greedy.closure.spent + first;
+    return fill_base(s, terms, agains[best]) && try_one(s, &plain);
 }
 
 static bool improve(search *s, uint64_t effort)
@@ -155,8 +186,8 @@ static bool improve(search *s, uint64_t effort)
 static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out)
 {
     bool ok = cebus_snapshot_take(&s->best, &s->sequence) &&
-              (terms->host == 0 || add_swaps(s, terms)) && try_all(s, terms->effort) &&
-              improve(s, terms->effort);
+              (terms->host == 0 || add_swaps(s, terms)) &&
+              try_all(s, terms->effort, terms->host > 0) && improve(s, terms->effort);
     return ok && cebus_emit_plan(&s->sequence, s->slots.copy_at, out);
 }
 

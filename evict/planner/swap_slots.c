@@ -27,7 +27,7 @@ typedef struct filler {
     cebus_swap_slots *slots;
     cebus_sequence *sequence;
     const cebus_plan_terms *terms;
-    double limit, price;
+    double limit, price, again;
     uint64_t *times; /**< when call k starts */
     lane out, in;
     offer *offers;
@@ -137,20 +137,45 @@ static void weigh(const filler *f, offer *o, fit *out)
                                      cebus_sequence_key(f->sequence, instance_of(f, out->back)),
                                      f->limit, 0, -life->bytes);
     if (life->call != NONE) {
-        double again = (double)f->sequence->iteration->calls[life->call].cost_ns;
+        double again = f->again * (double)f->sequence->iteration->calls[life->call].cost_ns;
         saved = saved < again ? saved : again;
     }
     o->score = saved / (double)(out->out.to - out->out.from + out->in.to - out->in.from);
 }
 
+static bool is_better(const offer *a, const offer *b)
+{
+    return a->score > b->score || (a->score == b->score && a->value < b->value);
+}
+
+/** A heap, the best on top. */
 static bool push(filler *f, offer o)
 {
     void *offers = f->offers;
     if (!cebus_pool_grow(f->slots->pool, &offers, &f->capacity, f->n_offers, sizeof o))
         return false;
     f->offers = offers;
-    f->offers[f->n_offers++] = o;
+    size_t i = f->n_offers++;
+    for (; i > 0 && is_better(&o, &f->offers[(i - 1) / 2]); i = (i - 1) / 2)
+        f->offers[i] = f->offers[(i - 1) / 2];
+    f->offers[i] = o;
     return true;
+}
+
+static offer pop(filler *f)
+{
+    offer top = f->offers[0], last = f->offers[--f->n_offers];
+    size_t i = 0;
+    for (size_t child = 1; child < f->n_offers; child = 2 * i + 1) {
+        if (child + 1 < f->n_offers && is_better(&f->offers[child + 1], &f->offers[child]))
+            child++;
+        if (!is_better(&f->offers[child], &last))
+            break;
+        f->offers[i] = f->offers[child];
+        i = child;
+    }
+    f->offers[i] = last;
+    return top;
 }
 
 static bool find_offers(filler *f)
@@ -198,32 +223,21 @@ static bool take(filler *f, const offer *o, const fit *where)
                                  instance_of(f, where->back), NULL);
 }
 
-/** The best offer as it stands, taken out of the list; those it went past are weighed again. */
+/** The best offer as it stands now, of those whose scores only fall; NONE: there is none. */
 static bool next(filler *f, offer *out, fit *out_fit)
 {
-    while (f->n_offers > 0) {
-        size_t best = 0;
-        for (size_t i = 1; i < f->n_offers; i++) {
-            if (f->offers[i].score > f->offers[best].score)
-                best = i;
-        }
-        double before = f->offers[best].score;
-        offer o = f->offers[best];
-        if (f->slots->copy_at[o.value] == NONE)
-            weigh(f, &o, out_fit);
-        else
-            o.score = 0;
-        if (o.score > 0 && o.score >= 0.98 * before) {
-            f->offers[best] = f->offers[--f->n_offers];
+    out->value = NONE;
+    while (f->n_offers > 0 && out->value == NONE) {
+        offer o = pop(f);
+        if (f->slots->copy_at[o.value] != NONE)
+            continue;
+        weigh(f, &o, out_fit);
+        if (o.score > 0 && (f->n_offers == 0 || o.score >= 0.98 * f->offers[0].score))
             *out = o;
-            return true;
-        }
-        if (o.score > 0)
-            f->offers[best].score = o.score;
-        else
-            f->offers[best] = f->offers[--f->n_offers];
+        else if (o.score > 0 && !push(f, o))
+            return false;
     }
-    return false;
+    return true;
 }
 
 static bool fill(filler *f)
@@ -237,8 +251,11 @@ static bool fill(filler *f)
     }
     if (!find_offers(f))
         return false;
-    while (cebus_track_exceeds(&f->sequence->track, 0, UINT64_MAX, f->limit) &&
-           next(f, &o, &where)) {
+    while (cebus_track_exceeds(&f->sequence->track, 0, UINT64_MAX, f->limit)) {
+        if (!next(f, &o, &where))
+            return false;
+        if (o.value == NONE)
+            break;
         if (!take(f, &o, &where))
             return false;
     }
@@ -246,11 +263,17 @@ static bool fill(filler *f)
 }
 
 bool cebus_swap_slots_fill(cebus_swap_slots *slots, cebus_sequence *sequence,
-                           const cebus_plan_terms *terms, double limit, double price)
+                           const cebus_plan_terms *terms, double limit, double price, double again)
 {
-    filler f = {
-        .slots = slots, .sequence = sequence, .terms = terms, .limit = limit, .price = price};
+    filler f = {.slots = slots,
+                .sequence = sequence,
+                .terms = terms,
+                .limit = limit,
+                .price = price,
+                .again = again};
     size_t bytes = (sequence->iteration->n_calls + 1) * sizeof *f.times;
+    slots->host = 0;
+    memset(slots->copy_at, 0xff, slots->n_values * sizeof *slots->copy_at);
     f.times = cebus_pool_alloc(slots->pool, bytes);
     bool ok = f.times != NULL && fill(&f);
     cebus_pool_free_object(slots->pool, f.offers, f.capacity * sizeof *f.offers);

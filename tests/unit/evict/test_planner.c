@@ -106,6 +106,61 @@ Test(planner, any_plan_of_anything_does_what_it_should)
     cr_expect_gt(fitted, planned / 4);
 }
 
+Test(planner, swaps_what_the_link_hides_for_nothing)
+{
+    recorded_network(&r, 20, 100, 10);
+    cebus_plan_terms terms = {.budget = peak() * 6 / 10,
+                              .host = 1 << 20,
+                              .out_rate = UINT64_C(100000000000),
+                              .in_rate = UINT64_C(100000000000)};
+    cebus_check check;
+    cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_null(check.wrong);
+    cr_expect_leq(check.peak, terms.budget);
+    cr_expect_eq(check.replays, 0);
+    cr_expect_gt(check.host, 0);
+    cr_expect_eq(recorded_count(&r, CEBUS_ACTION_COPY_OUT),
+                 recorded_count(&r, CEBUS_ACTION_SWAP_IN));
+}
+
+Test(planner, swaps_no_more_than_the_host_holds_and_replays_the_rest)
+{
+    recorded_network(&r, 20, 100, 10);
+    cebus_plan_terms terms = {.budget = peak() * 5 / 10,
+                              .host = 350,
+                              .out_rate = UINT64_C(100000000000),
+                              .in_rate = UINT64_C(100000000000)};
+    cebus_check check;
+    cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_null(check.wrong);
+    cr_expect_leq(check.peak, terms.budget);
+    cr_expect_gt(check.replays, 0);
+    cr_expect_gt(check.host, 0);
+    cr_expect_leq(check.host, terms.host);
+}
+
+Test(planner, any_plan_that_swaps_does_what_it_should)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        cebus_iteration_clear(&r.iteration);
+        random_iteration_make(&r.iteration, seed, 10 + (uint32_t)seed % 120);
+        cebus_plan_terms terms = {.budget = peak() * (40 + seed % 5 * 10) / 100,
+                                  .host = seed % 3 == 0 ? 1000 : 1 << 20,
+                                  .out_rate = UINT64_C(3000000000) << seed % 5,
+                                  .in_rate = UINT64_C(6000000000),
+                                  .effort = seed % 2 * 2000};
+        cebus_check check;
+        cebus_plan_clear(&r.plan);
+        cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+        cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+        cr_assert_null(check.wrong, "seed %lu: %s, at %u: %u", seed, check.wrong, check.at,
+                       check.value);
+        cr_assert_leq(check.host, terms.host);
+    }
+}
+
 Test(planner, equal_input_has_equal_plans)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
