@@ -12,4 +12,5 @@ const cebus_policy cebus_policy_cebus = {
     .weight = cebus_policy_weight_neighbourhood,
     .plan = cebus_planner_plan,
     .layout = "planned",
+    .searches = true,
 };

@@ -225,6 +225,7 @@ static bool fits(const cebus_greedy *g)
 static bool is_astray(const cebus_greedy *g, uint64_t most_ns)
 {
     return g->sequence->cost > most_ns || g->closure.spent > g->most_spent ||
+           cebus_greedy_is_stopped(g) ||
            g->sequence->n_replays > MOST_REPLAYS * (g->sequence->iteration->n_calls + 8);
 }
 

@@ -7,6 +7,7 @@
 #ifndef CEBUS_EVICT_PLANNER_GREEDY_H
 #define CEBUS_EVICT_PLANNER_GREEDY_H
 
+#include "evict/plan.h"
 #include "evict/planner/closure.h"
 
 /** A stretch a value could be evicted for: until a use. */
@@ -27,12 +28,13 @@ typedef struct cebus_greedy {
     uint32_t *marks;   /**< of values: the round that touched them */
     size_t n_touched, touched_capacity;
     uint32_t round, noted;
-    bool changed;        /**< since it was last seen whether it fits */
-    double least;        /**< bytes of the values worth a look */
-    uint64_t most_spent; /**< by the closure, beyond which a run gives up */
-    double dearest;      /**< of the scores taken */
-    uint32_t noise;      /**< above 0: scores are off by a part, each value's by its own */
-    uint32_t *barred;    /**< of values: the noise under which they stay where they are */
+    bool changed;                  /**< since it was last seen whether it fits */
+    double least;                  /**< bytes of the values worth a look */
+    uint64_t most_spent;           /**< by the closure, beyond which a run gives up */
+    double dearest;                /**< of the scores taken */
+    const cebus_plan_terms *terms; /**< borrowed: asked whether to go on; NULL: nobody is */
+    uint32_t noise;   /**< above 0: scores are off by a part, each value's by its own */
+    uint32_t *barred; /**< of values: the noise under which they stay where they are */
 } cebus_greedy;
 
 typedef enum cebus_greedy_end {
@@ -40,6 +42,13 @@ typedef enum cebus_greedy_end {
     CEBUS_GREEDY_STUCK, /**< nothing gains any more, or it costs more than allowed */
     CEBUS_GREEDY_NO_HOST_MEMORY,
 } cebus_greedy_end;
+
+/** Whether the plan is no longer wanted. */
+static inline bool cebus_greedy_is_stopped(const cebus_greedy *greedy)
+{
+    const cebus_plan_terms *terms = greedy->terms;
+    return terms != NULL && terms->go_on != NULL && !terms->go_on(terms->context);
+}
 
 /** False without host memory: then there is nothing to free. */
 bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_pool *pool);

@@ -159,7 +159,8 @@ bool cebus_improve_run(cebus_greedy *greedy, double limit, double theta, uint64_
     bool ok = true;
     greedy->noise = 0;
     memset(greedy->barred, 0, greedy->sequence->iteration->n_values * sizeof *greedy->barred);
-    while (greedy->closure.spent < spent && r.sequence->n_replays > 0 && ok)
+    while (greedy->closure.spent < spent && r.sequence->n_replays > 0 && ok &&
+           !cebus_greedy_is_stopped(greedy))
         ok = step(&r, limit, theta);
     greedy->noise = 0;
     return ok;

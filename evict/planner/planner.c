@@ -200,6 +200,7 @@ static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_t
         return false;
     bool ok = cebus_swap_slots_init(&s->slots, iteration->n_values, out->pool);
     if (ok && cebus_greedy_init(&s->greedy, &s->sequence, out->pool)) {
+        s->greedy.terms = terms;
         ok = search_all(s, terms, out);
         cebus_greedy_deinit(&s->greedy);
     } else {
