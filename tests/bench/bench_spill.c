@@ -36,11 +36,12 @@ typedef struct run {
     float loss;
 } run;
 
-static run run_open(const bench_setup *setup, const setting *chosen, uint64_t budget)
+/** With all the memory it wants, for now. */
+static run run_open(const bench_setup *setup, const setting *chosen)
 {
     run r = {.loss = 0};
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    options.memory_budget = budget;
+    options.memory_budget = UINT64_C(8) << 30;
     options.policy = chosen->policy;
     options.threads = THREADS;
     options.swap = chosen->spill ? CEBUS_SWAP_ON : CEBUS_SWAP_OFF;
@@ -84,11 +85,12 @@ static void measure(const bench_setup *setup, const setting *chosen, uint64_t pe
                     int rounds)
 {
     static const setting none = {"none", "none", false};
-    run whole = run_open(setup, &none, UINT64_C(8) << 30);
-    run limited = run_open(setup, chosen, peak / 100 * (uint64_t)percent);
+    run whole = run_open(setup, &none);
+    run limited = run_open(setup, chosen);
     cebus_memory_stats before = bench_stats(limited.rt);
     bench_times ratios = {.n = 0};
-    bool fits = true, same = true;
+    uint64_t budget = peak / 100 * (uint64_t)percent;
+    bool fits = cebus_runtime_set_budget(limited.rt, budget) == CEBUS_OK, same = true;
     for (int i = 0; i < rounds + WARM_UP && fits; i++) {
         if (i == WARM_UP)
             before = bench_stats(limited.rt);

@@ -88,6 +88,7 @@ static void apply_variant(cebus_trial *trial, uint64_t variant, uint64_t peak)
     trial->wiggle = variant == 2 || variant == 5;
     trial->relapse = variant % 3 == 1;
     trial->host_budget = variant == 4 ? peak / 4 : 0;
+    trial->spill_budget = variant == 1 || variant == 4 ? 4 * peak + (1 << 20) : 0;
     trial->relief = 2 * peak;
 }
 
