@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "plan_run.h"
 #include "profile_file.h"
 #include "result.h"
 #include "run_file.h"
@@ -14,15 +15,21 @@ struct replay {
     struct settings settings;
     const char *trace;
     const char *record; /**< NULL: nothing is recorded */
+    const char *plan;   /**< NULL: by a policy */
 };
 
 enum {
-    KEY_RECORD = 0x100
+    KEY_RECORD = 0x100,
+    KEY_PLAN
 };
 
 static const struct argp_option options[] = {
     {"record", KEY_RECORD, "FILE", 0,
      "write every event of the run, for `cebus report' and `cebus explain'", 3},
+    {"plan", KEY_PLAN, "PLAN.json", 0,
+     "by a plan of `cebus advise', on its machine and in its memory, on paper: all it says is held "
+     "to what the trace needs",
+     3},
     {0},
 };
 
@@ -36,6 +43,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_RECORD:
         replay->record = argument;
         return 0;
+    case KEY_PLAN:
+        replay->plan = argument;
+        return 0;
     case ARGP_KEY_ARG:
         if (replay->trace != NULL)
             argp_error(state, "one trace at a time: \"%s\" is too much", argument);
@@ -44,6 +54,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (replay->trace == NULL)
             argp_error(state, "which trace?");
+        if (replay->record != NULL && replay->plan != NULL)
+            argp_error(state, "--record: a plan is run on paper, without events");
         if (replay->record != NULL && strcmp(replay->settings.of[SETTING_POLICY].text, "all") == 0)
             argp_error(state, "--record: one run at a time; name a --policy");
         return 0;
@@ -127,7 +139,8 @@ int command_replay(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &replay);
     bool good = program_load(&program, replay.trace, replay.settings.of[SETTING_FORMAT].text) &&
                 profile_apply(&program, replay.settings.of[SETTING_PROFILE].text) &&
-                replay_all(&replay, &program);
+                (replay.plan != NULL ? plan_run(replay.plan, &program, replay.settings.json)
+                                     : replay_all(&replay, &program));
     program_free(&program);
     return good ? 0 : EXIT_WRONG;
 }

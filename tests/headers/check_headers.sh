@@ -16,7 +16,8 @@ compiles() {
     shift 3
     printf '%s\n' "$source" | "$@" -x "$language" -std="$standard" \
         -Wall -Wextra -Wpedantic -Werror -fsyntax-only \
-        -I"$root/layout/include" -I"$root/eager/include" - >"$result" 2>&1
+        -I"$root/layout/include" -I"$root/evict/include" \
+        -I"$root/eager/include" - >"$result" 2>&1
 }
 
 # check LANGUAGE STANDARD HEADER COMPILER...
@@ -35,7 +36,8 @@ check() {
     fi
 }
 
-for header in $(cd "$root" && find layout/include eager/include -name '*.h' | sort); do
+headers=$(cd "$root" && find layout/include evict/include eager/include -name '*.h' | sort)
+for header in $headers; do
     header=${header#*/include/cebus/}
     check c c11 "$header" "$@"
     check c++ c++11 "$header" "$@"

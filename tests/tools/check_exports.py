@@ -19,7 +19,7 @@ DECLARATION = re.compile(r"\bCEBUS_API\b[^;{(]*?(?:\bCEBUS_\w+\([^)]*\)[^;{(]*?)
 def declared(root):
     """name -> header of everything marked CEBUS_API."""
     names = {}
-    for path in sources(root, ("layout/include", "eager/include"), (".h",)):
+    for path in sources(root, ("layout/include", "evict/include", "eager/include"), (".h",)):
         text = DIRECTIVE.sub("", COMMENT.sub("", read(root, path)))
         names.update((name, path) for name in DECLARATION.findall(text))
     return names

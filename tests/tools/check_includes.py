@@ -22,7 +22,9 @@ def home(quote, target):
     """The folder that an included file belongs to; None for the C library, the config header
     and siblings."""
     if quote == "<" and target.startswith("cebus/"):
-        return "layout" if target in ("cebus/base.h", "cebus/pack.h") else "eager"
+        if target in ("cebus/base.h", "cebus/pack.h"):
+            return "layout"
+        return "evict" if target == "cebus/advise.h" else "eager"
     first = target.split("/")[0]
     return first if first in FOLDERS or first == "tests" else None
 

@@ -274,3 +274,18 @@ cebus_status cebus_machine_parse(const char *device, cebus_machine *out)
     }
     return check(device, out);
 }
+
+cebus_status cebus_machine_link(const char *device, uint64_t *out_out, uint64_t *out_in,
+                                uint64_t *out_both, uint64_t *out_latency_ns)
+{
+    cebus_machine machine;
+    *out_out = *out_in = *out_both = *out_latency_ns = 0;
+    cebus_status status = cebus_machine_parse(device, &machine);
+    if (status != CEBUS_OK)
+        return status;
+    *out_out = machine.link_out;
+    *out_in = machine.link_in;
+    *out_both = machine.link_both;
+    *out_latency_ns = machine.latency_ns;
+    return CEBUS_OK;
+}

@@ -103,6 +103,13 @@ CEBUS_API const char *cebus_layout_name(size_t i);
  * reads from it is zeros. */
 CEBUS_API const char *cebus_machine_name(size_t i);
 
+/** Of a simulated machine, "sim:NAME" with changes if wanted: bytes/s of its link to the host, from
+ * it, and of both together (0: it has none), and the time before each copy's first byte.
+ * CEBUS_INVALID_ARGUMENT lists what machines there are. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_machine_link(const char *device, uint64_t *out_out,
+                                                           uint64_t *out_in, uint64_t *out_both,
+                                                           uint64_t *out_latency_ns);
+
 /**
  * A hint: an iteration of the program ended here. Never needed. Policies that plan ahead learn from
  * one iteration and act in those that repeat it. They find out where iterations end: at a run of

@@ -1,0 +1,455 @@
+/*
+ * The advisor: graphs, searches, plans. Every plan is run on paper by the checker
+ * (cebus_advice_check), which is itself held to catch plans that were spoilt.
+ */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <cebus/advise.h>
+
+#include "evict/advisor/breed.h"
+
+enum {
+    MAX_CALLS = 256,
+    MAX_VALUES = 1024,
+    MAX_REFS = 4096
+};
+
+typedef struct network {
+    cebus_advise_value values[MAX_VALUES];
+    cebus_advise_call calls[MAX_CALLS];
+    uint32_t refs[MAX_REFS];
+    cebus_advise_program program;
+} network;
+
+static const cebus_advise_link link_10 = {
+    .out = 10000000000, .in = 10000000000, .both = 16000000000, .latency_ns = 10};
+
+static void begin(network *n)
+{
+    memset(n, 0, sizeof *n);
+    n->program = (cebus_advise_program){.values = n->values, .calls = n->calls, .refs = n->refs};
+}
+
+static uint32_t add_value(network *n, uint64_t bytes, bool persistent)
+{
+    n->values[n->program.n_values] = (cebus_advise_value){.bytes = bytes, .persistent = persistent};
+    return (uint32_t)n->program.n_values++;
+}
+
+static void add_ref(network *n, uint32_t value)
+{
+    n->refs[n->program.n_refs++] = value;
+}
+
+/** A call whose refs were added last. */
+static void add_call(network *n, uint64_t cost, uint32_t n_in, uint32_t n_out, uint32_t n_written)
+{
+    n->calls[n->program.n_calls++] = (cebus_advise_call){.cost_ns = cost,
+                                                         .refs = n->program.n_refs - n_in - n_out,
+                                                         .n_in = n_in,
+                                                         .n_out = n_out,
+                                                         .n_written = n_written,
+                                                         .replayable = true};
+}
+
+/** A network of `depth` layers that trains: x' = f(x, w), then gradients back and w updated. */
+static void make_network(network *n, uint32_t depth, uint64_t bytes, uint64_t cost)
+{
+    uint32_t x[32], w[32], g;
+    begin(n);
+    for (uint32_t i = 0; i < depth; i++)
+        w[i] = add_value(n, bytes / 2, true);
+    x[0] = add_value(n, bytes, false);
+    n->values[x[0]].given = true;
+    for (uint32_t i = 0; i < depth; i++) {
+        x[i + 1] = add_value(n, bytes, false);
+        add_ref(n, x[i]);
+        add_ref(n, w[i]);
+        add_ref(n, x[i + 1]);
+        add_call(n, cost, 2, 1, 0);
+    }
+    g = add_value(n, bytes, false);
+    add_ref(n, x[depth]);
+    add_ref(n, g);
+    add_call(n, cost, 1, 1, 0);
+    for (uint32_t i = depth; i-- > 0;) {
+        const uint32_t dw = add_value(n, bytes / 2, false), next = add_value(n, bytes, false);
+        const uint32_t in[] = {g, x[i], w[i], next, dw};
+        for (size_t k = 0; k < 5; k++)
+            add_ref(n, in[k]);
+        add_call(n, 2 * cost, 3, 2, 0);
+        const uint32_t update[] = {w[i], dw, w[i]};
+        for (size_t k = 0; k < 3; k++)
+            add_ref(n, update[k]);
+        add_call(n, cost / 4, 2, 1, 1);
+        g = next;
+    }
+}
+
+static uint64_t state;
+
+static uint32_t draw(uint32_t bound)
+{
+    return (uint32_t)cebus_order_draw(&state, bound);
+}
+
+/** Calls that read what lives, write some of it in place, make something. */
+static void make_random(network *n, uint32_t n_calls)
+{
+    uint32_t live[MAX_VALUES], n_live = 0;
+    begin(n);
+    for (uint32_t i = 0; i < 4; i++) {
+        live[n_live++] = add_value(n, 1000000 * (1 + draw(8)), i < 2);
+        n->values[i].given = i >= 2;
+    }
+    for (uint32_t k = 0; k < n_calls; k++) {
+        const uint32_t n_in = 1 + draw(n_live < 3 ? n_live : 3),
+                       first = (uint32_t)n->program.n_refs;
+        for (uint32_t i = 0; i < n_in; i++) { /* distinct: moved to the end of those that live */
+            const uint32_t at = draw(n_live - i), last = n_live - 1 - i, value = live[at];
+            live[at] = live[last];
+            live[last] = value;
+            add_ref(n, value);
+        }
+        const bool writes = draw(4) == 0;
+        uint32_t n_out = 0;
+        if (writes) {
+            const uint32_t old = n->refs[first];
+            uint32_t fresh = old;
+            if (!n->values[old].persistent) {
+                fresh = add_value(n, n->values[old].bytes, false);
+                live[n_live - 1] = fresh;
+            }
+            add_ref(n, fresh);
+            n_out++;
+        }
+        if (!writes || draw(2) == 0) {
+            const uint32_t made = add_value(n, 1000000 * (1 + draw(8)), false);
+            add_ref(n, made);
+            live[n_live++] = made;
+            n_out++;
+        }
+        add_call(n, 50000 + draw(400000), n_in, n_out, writes);
+        n->calls[k].replayable = draw(5) != 0;
+        n->calls[k].workspace = draw(6) == 0 ? 500000 : 0;
+        while (n_live > 24) /* forgotten: never read again */
+        {
+            n_live--;
+            live[draw(n_live + 1)] = live[n_live];
+        }
+    }
+    for (uint32_t i = 0; i < n_live; i++)
+        n->values[live[i]].kept = draw(8) == 0;
+}
+
+static cebus_advise_options options_for(uint64_t memory, uint64_t generations)
+{
+    cebus_advise_options options = CEBUS_ADVISE_OPTIONS_INIT;
+    options.memory = memory;
+    options.link = link_10;
+    options.generations = generations;
+    return options;
+}
+
+static cebus_advice *ask(const network *n, const cebus_advise_options *options)
+{
+    cebus_advise_result result;
+    cebus_advice *plan;
+    cr_assert_eq(cebus_advise(&n->program, options, &result, &plan), CEBUS_OK);
+    cr_assert_eq(result.verdict, CEBUS_ADVISE_PLANNED, "verdict %d", (int)result.verdict);
+    return plan;
+}
+
+static uint64_t expect_good(const network *n, const cebus_advice *plan)
+{
+    char why[256];
+    uint64_t ns;
+    cr_assert_eq(cebus_advice_check(&n->program, &link_10, plan, why, sizeof why, &ns), CEBUS_OK,
+                 "%s", why);
+    cr_expect_leq(plan->height, plan->memory);
+    cr_expect(llabs((long long)ns - (long long)plan->time_ns) <= (long long)plan->time_ns / 50);
+    return ns;
+}
+
+static void expect_bad(const network *n, const cebus_advice *plan, const char *wanted)
+{
+    char why[256];
+    uint64_t ns;
+    cr_expect_eq(cebus_advice_check(&n->program, &link_10, plan, why, sizeof why, &ns),
+                 CEBUS_INVALID_ARGUMENT, "%s was not seen", wanted);
+    cr_expect_neq(strstr(why, wanted), NULL, "\"%s\" instead of \"%s\"", why, wanted);
+}
+
+/** With all the memory an iteration takes what its calls do. */
+Test(advisor, room_for_all)
+{
+    network n;
+    make_network(&n, 8, 1000000, 1000000);
+    cebus_advise_options options = options_for(100000000, 2);
+    cebus_advice *plan = ask(&n, &options);
+    expect_good(&n, plan);
+    cr_expect_eq(plan->ideal_ns, 8 * 1000000 + 1000000 + 8 * (2000000 + 250000));
+    cr_expect_leq(plan->time_ns, plan->ideal_ns + 8 * 500000 / 10 + 200000);
+    cebus_advice_destroy(plan);
+}
+
+/** In a third of what it needs things leave and come back; it still takes little longer. */
+Test(advisor, short_of_room)
+{
+    network n;
+    make_network(&n, 16, 1000000, 200000);
+    cebus_advise_options options = options_for(8000000, 20);
+    cebus_advice *plan = ask(&n, &options);
+    expect_good(&n, plan);
+    cr_expect_gt(plan->n_copies, 0);
+    cr_expect_leq(plan->time_ns, 2 * plan->ideal_ns);
+    cebus_advice_destroy(plan);
+}
+
+Test(advisor, program_order_is_kept)
+{
+    network n;
+    make_network(&n, 12, 1000000, 200000);
+    cebus_advise_options options = options_for(8000000, 10);
+    options.fix_order = true;
+    cebus_advice *plan = ask(&n, &options);
+    uint32_t next = 0;
+    expect_good(&n, plan);
+    for (size_t k = 0; k < plan->n_steps; k++) {
+        if (!plan->steps[k].again)
+            cr_expect_eq(plan->steps[k].call, next++);
+    }
+    cr_expect_eq(next, n.program.n_calls);
+    cebus_advice_destroy(plan);
+}
+
+Test(advisor, pools_as_published)
+{
+    network n;
+    make_network(&n, 16, 1000000, 200000);
+    cebus_advise_options options = options_for(9000000, 10);
+    options.published = true;
+    cebus_advice *plan = ask(&n, &options);
+    expect_good(&n, plan);
+    for (size_t k = 0; k < plan->n_steps; k++)
+        cr_expect_not(plan->steps[k].again);
+    cebus_advice_destroy(plan);
+}
+
+Test(advisor, random_programs)
+{
+    static network n;
+    size_t planned = 0;
+    state = 7;
+    for (int round = 0; round < 60; round++) {
+        make_random(&n, 20 + draw(100));
+        cebus_advise_options options = options_for(30000000 + (uint64_t)draw(8) * 12000000, 3);
+        options.fix_order = draw(3) == 0;
+        options.published = draw(3) == 0;
+        options.seed = (uint64_t)round;
+        cebus_advise_result result;
+        cebus_advice *plan;
+        cr_assert_eq(cebus_advise(&n.program, &options, &result, &plan), CEBUS_OK, "%s",
+                     result.why);
+        planned += plan != NULL;
+        if (plan != NULL)
+            expect_good(&n, plan);
+        cebus_advice_destroy(plan);
+    }
+    cr_expect_gt(planned, 40, "%zu of 60 were planned", planned);
+}
+
+static bool same(const cebus_advice *a, const cebus_advice *b)
+{
+    if (a->time_ns != b->time_ns || a->n_steps != b->n_steps || a->n_copies != b->n_copies ||
+        a->n_blocks != b->n_blocks)
+        return false;
+    for (size_t i = 0; i < a->n_blocks; i++) {
+        if (a->blocks[i].offset != b->blocks[i].offset || a->blocks[i].value != b->blocks[i].value)
+            return false;
+    }
+    for (size_t i = 0; i < a->n_steps; i++) {
+        if (a->steps[i].call != b->steps[i].call)
+            return false;
+    }
+    return true;
+}
+
+Test(advisor, same_with_any_number_of_threads)
+{
+    network n;
+    make_network(&n, 16, 1000000, 100000);
+    cebus_advise_options options = options_for(7000000, 12);
+    options.seed = 3;
+    options.threads = 1;
+    cebus_advice *one = ask(&n, &options);
+    for (unsigned threads = 2; threads <= 5; threads++) {
+        options.threads = threads;
+        cebus_advice *many = ask(&n, &options);
+        cr_expect(same(one, many), "with %u threads", threads);
+        cebus_advice_destroy(many);
+    }
+    cebus_advice_destroy(one);
+}
+
+Test(advisor, spoilt_plans_are_seen)
+{
+    network n;
+    make_network(&n, 12, 1000000, 200000);
+    cebus_advise_options options = options_for(8000000, 4);
+    cebus_advice *plan = ask(&n, &options);
+    expect_good(&n, plan);
+    const cebus_advice good = *plan;
+    const cebus_advice_step step = plan->steps[2];
+    plan->steps[2] = plan->steps[3];
+    plan->steps[3] = step;
+    expect_bad(&n, plan, "step");
+    plan->steps[3] = plan->steps[2];
+    plan->steps[2] = step;
+    plan->n_steps--;
+    expect_bad(&n, plan, "");
+    *plan = good;
+    for (size_t i = 0; i < plan->n_blocks; i++) {
+        const uint64_t offset = plan->blocks[i].offset;
+        plan->blocks[i].offset = plan->memory;
+        expect_bad(&n, plan, "ends above the memory");
+        plan->blocks[i].offset = offset;
+    }
+    size_t in = 0;
+    while (!plan->copies[in].in)
+        in++;
+    const cebus_advice_copy copy = plan->copies[in];
+    plan->copies[in].value = 5000;
+    expect_bad(&n, plan, "that there is not");
+    plan->copies[in] = copy;
+    plan->blocks[0].bytes = 1;
+    expect_bad(&n, plan, "too small");
+    *plan = good;
+    cebus_advice_destroy(plan);
+}
+
+/** All blocks at 0: something must overlap, or wait for ever. */
+Test(advisor, overlaps_are_seen)
+{
+    network n;
+    char why[256];
+    uint64_t ns;
+    make_network(&n, 6, 1000000, 200000);
+    cebus_advise_options options = options_for(8000000, 0);
+    cebus_advice *plan = ask(&n, &options);
+    for (size_t i = 0; i < plan->n_blocks; i++)
+        plan->blocks[i].offset = 0;
+    cr_expect_eq(cebus_advice_check(&n.program, &link_10, plan, why, sizeof why, &ns),
+                 CEBUS_INVALID_ARGUMENT);
+    cebus_advice_destroy(plan);
+}
+
+static void expect_verdict(const network *n, const cebus_advise_options *options,
+                           cebus_advise_verdict wanted)
+{
+    cebus_advise_result result;
+    cebus_advice *plan;
+    const bool invalid = wanted == CEBUS_ADVISE_WRONG_CALL || wanted == CEBUS_ADVISE_NO_LINK;
+    cr_expect_eq(cebus_advise(&n->program, options, &result, &plan),
+                 invalid ? CEBUS_INVALID_ARGUMENT : CEBUS_OK);
+    cr_expect_eq(result.verdict, wanted);
+    cr_expect_null(plan);
+}
+
+Test(advisor, refusals)
+{
+    network n;
+    make_network(&n, 4, 1000000, 200000);
+    cebus_advise_options options = options_for(2000000, 0);
+    expect_verdict(&n, &options, CEBUS_ADVISE_NO_ROOM);
+    options.memory = 8000000;
+    options.link.in = 0;
+    expect_verdict(&n, &options, CEBUS_ADVISE_NO_LINK);
+    options.link = link_10;
+    n.refs[3] = 900000; /* no such value */
+    expect_verdict(&n, &options, CEBUS_ADVISE_WRONG_CALL);
+    make_network(&n, 4, 1000000, 200000);
+    n.calls[2].n_written = 3; /* more than it makes */
+    expect_verdict(&n, &options, CEBUS_ADVISE_WRONG_CALL);
+    make_network(&n, 4, 1000000, 200000);
+    n.refs[0] = n.refs[n.calls[1].refs + 2]; /* not made yet */
+    expect_verdict(&n, &options, CEBUS_ADVISE_WRONG_CALL);
+}
+
+/* ---- host memory ---- */
+
+static size_t left;
+
+static void *counted_alloc(void *context, size_t bytes)
+{
+    (void)context;
+    return left-- > 0 ? malloc(bytes) : NULL;
+}
+
+static void *counted_realloc(void *context, void *pointer, size_t bytes)
+{
+    (void)context;
+    return left-- > 0 ? realloc(pointer, bytes) : NULL;
+}
+
+static void counted_free(void *context, void *pointer)
+{
+    (void)context;
+    free(pointer);
+}
+
+Test(advisor, no_host_memory)
+{
+    network n;
+    const cebus_host_allocator host = {counted_alloc, counted_realloc, counted_free, NULL};
+    make_network(&n, 4, 1000000, 200000);
+    cebus_advise_options options = options_for(8000000, 0);
+    options.host = &host;
+    for (size_t granted = 0;; granted = granted < 40 ? granted + 1 : granted + granted / 16) {
+        cebus_advise_result result;
+        cebus_advice *plan;
+        left = granted;
+        cebus_status status = cebus_advise(&n.program, &options, &result, &plan);
+        if (status == CEBUS_OK && left != SIZE_MAX) {
+            cr_expect_not_null(plan);
+            cebus_advice_destroy(plan);
+            break;
+        }
+        cr_assert_eq(status, CEBUS_OUT_OF_HOST_MEMORY);
+        cr_assert_null(plan);
+    }
+}
+
+/* ---- orders ---- */
+
+Test(advisor, orders_stay_valid)
+{
+    static network n;
+    cebus_shelf shelf;
+    cebus_graph graph;
+    cebus_order order;
+    uint32_t call, a[MAX_CALLS], b[MAX_CALLS], out[MAX_CALLS], groups[MAX_CALLS + MAX_VALUES];
+    state = 11;
+    for (int round = 0; round < 40; round++) {
+        make_random(&n, 20 + draw(200));
+        cebus_shelf_init(&shelf, NULL);
+        cr_assert_eq(cebus_graph_make(&n.program, &shelf, &graph, &call), CEBUS_GRAPH_MADE);
+        cr_assert(cebus_order_init(&order, &graph, &shelf));
+        cebus_order_program(&graph, a);
+        cr_expect(cebus_order_is_valid(&order, a));
+        cebus_order_prompt(&order, b);
+        cr_expect(cebus_order_is_valid(&order, b));
+        cebus_order_layers(&order, 1, groups, out);
+        cr_expect(cebus_order_is_valid(&order, out));
+        cebus_order_mutate(&order, a, UINT32_MAX / 2, &state, b);
+        cr_expect(cebus_order_is_valid(&order, b));
+        cebus_order_cross(&order, a, b, draw((uint32_t)graph.n_calls), out);
+        cr_expect(cebus_order_is_valid(&order, out));
+        out[0] = out[1];
+        cr_expect_not(cebus_order_is_valid(&order, out));
+        cebus_shelf_clear(&shelf);
+    }
+}
