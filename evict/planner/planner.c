@@ -68,7 +68,8 @@ static bool run_once(search *s, double limit, double theta, cebus_greedy_end *ou
             cebus_prune_all(&s->sequence, limit, s->sequence.pool));
 }
 
-/** From the bare program to the limit, by way of higher ones. */
+/** From the bare program to the limit, by way of higher ones. Where a run gets stuck, what it did
+ * is dear and of no use: what fitted the limit before stands. */
 static bool run_steps(search *s, const way *how, double theta)
 {
     cebus_greedy_end end = CEBUS_GREEDY_FITS;
@@ -78,12 +79,12 @@ static bool run_steps(search *s, const way *how, double theta)
     while (how->factor < 1 && limit / how->factor < peak)
         limit /= how->factor;
     for (;; limit = limit * how->factor > s->limit ? limit * how->factor : s->limit) {
-        if (!run_once(s, limit, theta, &end))
+        if (!run_once(s, limit, theta, &end) || (end == CEBUS_GREEDY_FITS && !offer(s)))
             return false;
         if (limit <= s->limit || end != CEBUS_GREEDY_FITS)
             break;
     }
-    return offer(s);
+    return true;
 }
 
 /** Sets the search up as told, runs it, and runs it again at some of the price it ended at. */
@@ -118,6 +119,7 @@ static bool try_all(search *s, uint64_t effort, bool done)
         {.factor = 0.7, .weighs = true, .shares = true},
         {.factor = 0.6},
         {.factor = 0.85, .weighs = true, .shares = true},
+        {.factor = 0.93, .shares = true},
     };
     bool ok = true;
     uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
