@@ -1,7 +1,7 @@
 /**
  * bench_op.c: what one small operation costs on the host, with lineage, tracking and the graph of
  * gradients on, against the same call in PyTorch, in turn; and that a loop of a million calls
- * stays flat, in memory and in time.
+ * stays flat, in memory and in time. And what following the iterations of a loop adds to a call.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +12,8 @@
 #include "tests/bench/peer.h"
 
 enum {
-    BATCHES = 40
+    BATCHES = 40,
+    LAYERS = 64 /* of the loop that is followed */
 };
 
 static const char *const titles[BENCH_OP_COUNT] = {
@@ -126,6 +127,60 @@ static void measure_loop(int64_t calls)
     cebus_runtime_destroy(rt);
 }
 
+/** An inference loop without marks, 128 calls a round; microseconds a call. */
+static double time_rounds(cebus_runtime *rt, cebus_tensor *const *w, int rounds)
+{
+    float ones[64] = {1};
+    double start = bench_now(1);
+    for (int i = 0; i < rounds; i++) {
+        cebus_tensor *x, *y;
+        bench_must(cebus_tensor_from_host(rt, ones, CEBUS_F32, 2, (int64_t[]){8, 8}, &x));
+        for (int k = 0; k < LAYERS; k++) {
+            bench_must(cebus_mul(rt, x, w[k], &y));
+            cebus_tensor_release(x);
+            bench_must(cebus_tanh(rt, y, &x));
+            cebus_tensor_release(y);
+        }
+        cebus_tensor_release(x);
+    }
+    return (bench_now(1) - start) * 1e3 / (2.0 * LAYERS * rounds);
+}
+
+static cebus_runtime *open_loop(const char *policy, cebus_tensor **w)
+{
+    cebus_runtime *rt = bench_open("cpu", policy, 1);
+    for (int k = 0; k < LAYERS; k++) {
+        w[k] = bench_ones(rt, 2, (int64_t[]){8, 8});
+        bench_must(cebus_tensor_set_persistent(w[k]));
+    }
+    return rt;
+}
+
+/** What it costs to follow iterations: a policy that plans against one that does not, in turn. */
+static void measure_tracking(void)
+{
+    cebus_tensor *w[2][LAYERS];
+    bench_times times[2] = {{.n = 0}, {.n = 0}}, more = {.n = 0};
+    cebus_runtime *rt[2] = {open_loop("lru", w[0]), open_loop("odswap", w[1])};
+    for (int i = 0; i < BATCHES; i++) {
+        double us[2];
+        for (int p = 0; p < 2; p++)
+            bench_times_add(&times[p], us[p] = time_rounds(rt[p], w[p], 50));
+        bench_times_add(&more, us[1] - us[0]);
+    }
+    cebus_memory_stats stats = bench_stats(rt[1]);
+    puts("\n| us a call, `lru` | `odswap` | more | iterations | of them followed |");
+    puts("|---:|---:|---:|---:|---:|");
+    printf("| %.3f | %.3f | %.3f | %" PRIu64 " | %" PRIu64 " |\n", bench_times_median(&times[0]),
+           bench_times_median(&times[1]), bench_times_median(&more), stats.iterations_found,
+           stats.iterations_repeated);
+    for (int p = 0; p < 2; p++) {
+        for (int k = 0; k < LAYERS; k++)
+            cebus_tensor_release(w[p][k]);
+        cebus_runtime_destroy(rt[p]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int64_t calls = argc > 1 ? atoll(argv[1]) : 1000000;
@@ -135,6 +190,7 @@ int main(int argc, char **argv)
     for (int kind = 0; kind < BENCH_OP_COUNT; kind++)
         measure((bench_op_kind)kind, calls);
     measure_loop(calls);
+    measure_tracking();
     puts("\none thread, CPU time, results freed at once; targets for the first line: 0.4 us, and "
          "half of PyTorch's");
     return 0;

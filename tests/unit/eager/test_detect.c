@@ -105,6 +105,44 @@ static void evaluate(net *n, int64_t rows)
     cebus_grad_enable(recorded);
 }
 
+/** Of the last call. */
+static uint64_t signature(cebus_runtime *rt)
+{
+    return rt->guidance->detector.access.signature;
+}
+
+static uint64_t of_sum(cebus_runtime *rt, cebus_tensor *x, int dim)
+{
+    cebus_tensor *y;
+    OK(cebus_sum(rt, x, 1, &dim, false, &y));
+    cebus_tensor_release(y);
+    return signature(rt);
+}
+
+static uint64_t of_product(cebus_runtime *rt, cebus_tensor *x, double factor)
+{
+    cebus_tensor *y;
+    OK(cebus_mul_scalar(rt, x, factor, &y));
+    cebus_tensor_release(y);
+    return signature(rt);
+}
+
+Test(detect, a_call_is_told_by_attributes_and_shapes_but_not_by_numbers)
+{
+    cebus_runtime *rt = open_unmarked();
+    cebus_tensor *x = noise(rt, WIDTH, WIDTH), *wide = noise(rt, WIDTH, 2 * WIDTH);
+    cr_expect_eq(of_product(rt, x, 2), of_product(rt, x, 3));
+    cr_expect_neq(of_product(rt, x, 2), of_product(rt, wide, 2));
+    cr_expect_eq(of_sum(rt, x, 0), of_sum(rt, x, 0));
+    cr_expect_neq(of_sum(rt, x, 0), of_sum(rt, x, 1));
+    uint64_t plain = of_sum(rt, x, 0);
+    OK(cebus_tensor_set_requires_grad(x, true));
+    cr_expect_neq(of_sum(rt, x, 0), plain, "a backward will want it");
+    cebus_tensor_release(x);
+    cebus_tensor_release(wide);
+    cebus_runtime_destroy(rt);
+}
+
 /** What was found since the last time it was asked. */
 typedef struct found {
     uint64_t ended, repeated;
@@ -417,6 +455,7 @@ Test(detect, models_that_train_have_one_iteration_a_step)
     expect_one_a_step("lstm-cells", 3);
     expect_one_a_step("gpt", 3);
     expect_one_a_step("unet", 3);
+    expect_one_a_step("resnet-cifar", 3);
 }
 
 Test(detect, trees_that_never_repeat_are_not_taken_for_anything)
