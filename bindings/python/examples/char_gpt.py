@@ -9,7 +9,8 @@ from progress import bar, plot
 
 import cebus
 
-TEXT = """the tensor that was dropped comes back when it is read, bit for bit, and the budget holds. """
+TEXT = ("the tensor that was dropped comes back when it is read, bit for bit, and the budget "
+        "holds. ")
 
 
 def main(steps=150):
