@@ -164,8 +164,8 @@ static bool add_swaps(search *s, const cebus_plan_terms *terms)
         if (s->best.cost != cost || s->best.peak < peak)
             best = i;
     }
-    if (best == n)
-        return cebus_sequence_clear(&s->sequence) && cebus_snapshot_take(&s->base, &s->sequence);
+    if (best == n) /* what stands swaps nothing; with more effort these slots may yet do better */
+        return fill_base(s, terms, agains[0]);
     if (best + 1 == n)
         return true;
     /* The weights depend on the best cost: what is filled again is not quite what it was. */
