@@ -23,7 +23,7 @@ def case_options(cli):
             (("--machine", "titanv-12g,link=fast"), "fast"),
             (("--machine", "titanv-12g," + "x" * 300), "too long"),
             (("--swap", "maybe"), "neither on nor off"),
-            (("--layout", "heap"), "there are zones, planned, coop, best-fit, caching"),
+            (("--layout", "heap"), "zones, planned, coop, best-fit, caching"),
             (("--host-budget", "10%"), "8GiB"), (("--iterations", "0"), "1 to 1000"),
             (("--iterations", "1.5"), "whole"), (("--limit", "0.9"), "--limit"),
             (("--limit", "x"), "--limit"), (("--format", "csv"), "cebus nor dtr"),
