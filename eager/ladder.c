@@ -88,11 +88,12 @@ static uint64_t host_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/** Persistent values go with the last resort at the latest. */
+/** Persistent values go with the last resort at the latest; on simulated machines they stay, as the
+ * bounds that those are held to have it. */
 static cebus_swap_terms swap_terms(const cebus_runtime *rt, unsigned how)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    terms.persistent |= (how & CHOOSE_LAST_RESORT) != 0;
+    terms.persistent |= (how & CHOOSE_LAST_RESORT) != 0 && !rt->info.simulated;
     return terms;
 }
 

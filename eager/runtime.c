@@ -310,7 +310,7 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
                                  .swap = cebus_swap_terms_now(rt),
                                  .now = rt->clock_ns,
                                  .last_resort = true};
-        chooser.swap.persistent = true;
+        chooser.swap.persistent = !rt->info.simulated;
         cebus_victims victims = cebus_choose_one(&chooser);
         if (victims.first == NULL)
             return cebus_oom_fail(rt, rt->arena.used_bytes, op);
@@ -349,7 +349,7 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "set_budget",
                           "%" PRIu64 " bytes are more than the device offers (%" PRIu64 ")", bytes,
                           rt->most_bytes);
-    bool swaps = cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
+    bool swaps = !rt->info.simulated && cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
     if (bytes < rt->stats.active_bytes_persistent && !swaps)
         return cebus_fail(CEBUS_OUT_OF_MEMORY, "set_budget",
                           "%" PRIu64 " bytes are less than the persistent tensors hold "

@@ -53,7 +53,7 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
                               .in_rate = rate_or_guess(rt->info.in_rate),
                               .room = room(swap->host_budget, swap->used_bytes, swap->spare_bytes),
                               .spill = spill_terms(rt),
-                              .persistent = swap->option == CEBUS_SWAP_ON};
+                              .persistent = swap->option == CEBUS_SWAP_ON && !rt->info.simulated};
     bool wanted =
         swap->option == CEBUS_SWAP_ON || (swap->option == CEBUS_SWAP_DEFAULT && rt->policy->swaps);
     if (swap->host_budget == 0 && swap->spill != NULL) { /* what planners reckon with */
