@@ -78,6 +78,7 @@ void cebus_reset_peak_memory_stats(cebus_runtime *rt)
     rt->stats.allocated_bytes_peak = rt->arena.used_bytes;
     rt->stats.fragmentation_ppm_max = 0;
     rt->stats.forced_free_ppm_max = rt->stats.unused_ppm_max = 0;
+    rt->stats.stranded_bytes_max = 0;
     cebus_runtime_unlock(rt);
 }
 

@@ -4,7 +4,7 @@
  * patterns of tests/support/patterns.h. All of it is virtual time and arithmetic: exact, whatever
  * the machine it runs on.
  *
- * usage: bench_fragmentation [--quick] [networks|budgets|patterns] [NETWORK]
+ * usage: bench_fragmentation [--quick] [--system=PART] [networks|budgets|patterns] [NETWORK]
  *
  * Every run is a process of its own that is given up when it takes ten times the step's time
  * without a budget, or a minute.
@@ -24,11 +24,14 @@
 enum {
     LIMIT = 10,   /**< times the time without a budget */
     SECONDS = 60, /**< of the host, a run */
-    STEP = 10     /**< percent, between budgets */
+    STEP = 10,    /**< percent, between budgets */
+    STEPS = 2,    /**< of a run, the last of which is measured */
+    PLANNED = 5   /**< the same where the first ones are for learning */
 };
 
 static const struct system {
     const char *name, *policy, *layout;
+    bool plans; /**< the step that is measured follows a plan: nothing given up is no news */
 } systems[] = {
     {"dtr, best-fit", "dtr", "best-fit"},
     {"dte, best-fit", "dte", "best-fit"},
@@ -37,6 +40,7 @@ static const struct system {
     {"coop policy, best-fit", "coop", "best-fit"},
     {"coop, coop", "coop", "coop"},
     {"coop policy, zones", "coop", "zones"},
+    {"cebus, planned", "cebus", "planned", true},
 };
 enum {
     SYSTEMS = sizeof systems / sizeof *systems
@@ -91,7 +95,7 @@ static void subtract(cebus_memory_stats *now, const cebus_memory_stats *before)
     now->evictions -= before->evictions;
 }
 
-/** Two steps; the second is measured. */
+/** Some steps; the last is measured. */
 static measured train(const cebus_model_preset *preset, const struct system *system,
                       uint64_t budget, uint64_t base_ns)
 {
@@ -110,7 +114,8 @@ static measured train(const cebus_model_preset *preset, const struct system *sys
         cebus_runtime_set_event_hook(rt, on_event, NULL);
     cebus_model *model = cebus_model_create(rt, preset->model, &preset->config);
     cebus_status status = model != NULL ? CEBUS_OK : cebus_last_error()->status;
-    for (int i = 0; i < 2 && status == CEBUS_OK; i++) {
+    for (int i = system->plans ? PLANNED : STEPS; i > 0 && status == CEBUS_OK; i--) {
+        cebus_reset_peak_memory_stats(rt);
         before = bench_stats(rt);
         left_ns = LIMIT * base_ns;
         status = cebus_model_step(model, NULL);
@@ -168,10 +173,10 @@ static void keep_most(uint64_t *most, uint64_t value)
         *most = value;
 }
 
-static void add(tally *sum, const measured *m)
+static void add(tally *sum, const measured *m, bool plans)
 {
     const cebus_memory_stats *s = &m->stats;
-    if (m->how != FITS || s->forced_evictions == 0)
+    if (m->how != FITS || (s->forced_evictions == 0 && !plans))
         return;
     sum->unused += (double)per_million(s->unused_ppm_sum, s->forced_evictions);
     sum->with_request += (double)per_million(s->unused_with_request_ppm_sum, s->forced_evictions);
@@ -213,7 +218,7 @@ static const cebus_model_preset *preset_at(size_t i, const char *only)
     return cebus_model_preset_find(networks[i]);
 }
 
-static void bench_networks(bool quick, const char *only)
+static void bench_networks(bool quick, const char *only, const char *which)
 {
     tally all[SYSTEMS] = {0};
     int step = quick ? 3 * STEP : STEP;
@@ -237,14 +242,16 @@ static void bench_networks(bool quick, const char *only)
             continue;
         measured base = run_free(preset);
         for (size_t s = 0; s < SYSTEMS; s++) {
+            if (strstr(systems[s].name, which) == NULL)
+                continue;
             measured at[8];
             tally sum = {0};
             int count = 0;
             for (int ratio = 90; ratio >= 20; ratio -= step) {
                 at[count] = run(preset, &systems[s], base.peak / 100 * (uint64_t)ratio,
                                 base.stats.device_ns);
-                add(&sum, &at[count]);
-                add(&all[s], &at[count]);
+                add(&sum, &at[count], systems[s].plans);
+                add(&all[s], &at[count], systems[s].plans);
                 count++;
             }
             print_tally(preset->name, systems[s].name, &sum);
@@ -340,10 +347,12 @@ static void bench_patterns(bool quick)
 int main(int argc, char **argv)
 {
     bool quick = false;
-    const char *part = "", *only = "";
+    const char *part = "", *only = "", *which = "";
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0)
             quick = true;
+        else if (strncmp(argv[i], "--system=", 9) == 0)
+            which = argv[i] + 9;
         else if (part[0] == '\0')
             part = argv[i];
         else
@@ -353,7 +362,7 @@ int main(int argc, char **argv)
     if (strstr("patterns", part) != NULL)
         bench_patterns(quick);
     if (strstr("networks", part) != NULL)
-        bench_networks(quick, only);
+        bench_networks(quick, only, which);
     if (strstr("budgets", part) != NULL)
         bench_budgets(quick, only);
     return 0;
