@@ -33,6 +33,8 @@ void cebus_guidance_stop(cebus_runtime *rt);
 /** @name Where a plan has things go: an offset, or CEBUS_ANYWHERE; also where rt->guidance is NULL.
  */
 /** @{ */
+/** Whether the running iteration follows a placement: then nothing should move out of its place. */
+bool cebus_guidance_places(const cebus_runtime *rt);
 /** Output j of the call at hand, which has just been described. */
 uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
                                     const cebus_candidate *output);

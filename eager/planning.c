@@ -197,27 +197,19 @@ static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms
     return false;
 }
 
-/** Bytes that come from outside during the iteration, all together: they have no place. */
-static uint64_t bytes_from_outside(const cebus_iteration *iteration)
-{
-    uint64_t bytes = 0;
-    for (size_t v = 0; v < iteration->n_values; v++) {
-        const cebus_iteration_value *value = &iteration->values[v];
-        if (value->born == CEBUS_ITERATION_NONE && !value->persistent &&
-            value->freed != CEBUS_ITERATION_NONE)
-            bytes += value->bytes;
-    }
-    return bytes;
-}
-
-static cebus_site_verdict place(cebus_runtime *rt, cebus_scheme *scheme, uint64_t *out_missing)
+/** *out_room: bytes there are for what has a place. */
+static cebus_site_verdict place_at(cebus_runtime *rt, cebus_scheme *scheme,
+                                   const cebus_outside *outside, uint64_t *out_room,
+                                   uint64_t *out_missing)
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
-    uint64_t outside = bytes_from_outside(iteration);
-    cebus_site site = {.capacity = rt->arena.limit > outside ? rt->arena.limit - outside : 0,
+    uint64_t limit = rt->arena.limit;
+    cebus_site site = {.capacity = limit > outside->bytes ? limit - outside->bytes : 0,
                        .alignment = rt->arena.alignment,
                        .fixtures = scheme->fixtures.items,
-                       .n_fixtures = scheme->fixtures.count};
+                       .n_fixtures = scheme->fixtures.count,
+                       .outside = outside};
+    *out_room = site.capacity;
     clear_placement(rt, scheme);
     cebus_site_verdict verdict =
         cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, out_missing);
@@ -230,17 +222,29 @@ static cebus_site_verdict place(cebus_runtime *rt, cebus_scheme *scheme, uint64_
     return CEBUS_SITE_NO_HOST_MEMORY;
 }
 
+static cebus_site_verdict place(cebus_runtime *rt, cebus_scheme *scheme, uint64_t *out_room,
+                                uint64_t *out_missing)
+{
+    cebus_outside outside;
+    if (!cebus_outside_init(&outside, iteration_of(rt->guidance, scheme), &rt->pool))
+        return CEBUS_SITE_NO_HOST_MEMORY;
+    cebus_site_verdict verdict = place_at(rt, scheme, &outside, out_room, out_missing);
+    cebus_outside_deinit(&outside);
+    return verdict;
+}
+
 /** Plans for less until the values of the plan find places; terms->budget is what did. */
 static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms *terms)
 {
     for (int i = 0; i < TRIES && plan(rt, scheme, *terms); i++) {
-        uint64_t missing = 0;
-        cebus_site_verdict verdict = place(rt, scheme, &missing);
+        uint64_t room = 0, missing = 0;
+        cebus_site_verdict verdict = place(rt, scheme, &room, &missing);
         if (verdict == CEBUS_SITE_PLACED)
             return true;
         if (verdict == CEBUS_SITE_NO_HOST_MEMORY || missing == 0 || missing >= terms->budget)
             break;
-        terms->budget -= missing;
+        terms->budget -= missing; /* but more than that fits nowhere */
+        terms->budget = terms->budget < room ? terms->budget : room;
     }
     clear_placement(rt, scheme);
     return false;
@@ -264,19 +268,19 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
 /** A plan takes the place of the first one, if its values find places, too. */
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better)
 {
-    uint64_t missing;
+    uint64_t room, missing;
     cebus_plan first = scheme->plan;
     bool placed = scheme->spots != NULL;
     scheme->plan = better;
     if (cebus_plan_link(&scheme->plan, iteration_of(rt->guidance, scheme)) &&
-        (!placed || place(rt, scheme, &missing) == CEBUS_SITE_PLACED)) {
+        (!placed || place(rt, scheme, &room, &missing) == CEBUS_SITE_PLACED)) {
         cebus_plan_clear(&first);
         return;
     }
     cebus_plan_clear(&scheme->plan);
     scheme->plan = first;
     if (placed)
-        (void)place(rt, scheme, &missing);
+        (void)place(rt, scheme, &room, &missing);
 }
 
 /** A plan that is ready is taken over, and the next one that is waited for begun. */
@@ -319,10 +323,10 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
     bool places = rt->arena.layout->planned && scheme->fixtures.complete;
     bool move = should_move(rt->guidance);
-    uint64_t missing;
+    uint64_t room, missing;
     cebus_plan_terms terms = terms_of(rt, false);
     if (!differ(&terms, &scheme->terms) &&
-        !(places && move && place(rt, scheme, &missing) != CEBUS_SITE_PLACED))
+        !(places && move && place(rt, scheme, &room, &missing) != CEBUS_SITE_PLACED))
         return;
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
@@ -350,11 +354,17 @@ void cebus_planning_renew(cebus_runtime *rt)
     guidance->below = scheme->placement.height;
 }
 
+bool cebus_guidance_places(const cebus_runtime *rt)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    return guidance != NULL && guidance->scheme->spots != NULL && guidance->log.following;
+}
+
 uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
                                     const cebus_candidate *output)
 {
     const cebus_guidance *guidance = rt->guidance;
-    if (guidance == NULL || guidance->scheme->spots == NULL || !guidance->log.following)
+    if (!cebus_guidance_places(rt))
         return CEBUS_ANYWHERE;
     const cebus_iteration *reference = guidance->log.reference;
     if (guidance->log.at >= reference->n_calls)
@@ -380,7 +390,7 @@ uint64_t cebus_guidance_workspace_spot(cebus_runtime *rt)
 uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     const cebus_guidance *guidance = rt->guidance;
-    if (guidance == NULL || guidance->scheme->spots == NULL || !guidance->log.following)
+    if (!cebus_guidance_places(rt))
         return CEBUS_ANYWHERE;
     uint32_t ordinal = cebus_access_ordinal(&guidance->log, &candidate->value);
     if (ordinal >= guidance->scheme->placement.n_values)

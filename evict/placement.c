@@ -108,7 +108,6 @@ static cebus_site_verdict answer(const cebus_pool *pool, const question *q, size
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     options.minimise = true;
     options.presets = q->count > n_sojourns ? q->presets : NULL;
-    options.max_steps = site->max_steps;
     options.host = &pool->host;
     cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, &result);
     if (status == CEBUS_OUT_OF_HOST_MEMORY)
@@ -144,7 +143,7 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
     cebus_sojourns sojourns;
     cebus_site_verdict verdict = CEBUS_SITE_NO_HOST_MEMORY;
     *out_missing = 0;
-    if (!cebus_sojourns_init(&sojourns, iteration, plan, out->pool))
+    if (!cebus_sojourns_init(&sojourns, iteration, plan, site->outside, out->pool))
         return verdict;
     if (ask(out->pool, &sojourns, site, &q))
         verdict = answer(out->pool, &q, sojourns.count, site, out_missing);

@@ -9,12 +9,12 @@
  *     x again                             [replayed ------
  *     workspace         [------)
  *
- * What comes from outside while the iteration runs (inputs from the host) is no call's output, and
- * has no place here: it goes above all that has.
+ * What has no place here (outside.h) goes above all that has.
  */
 #ifndef CEBUS_EVICT_PLACEMENT_H
 #define CEBUS_EVICT_PLACEMENT_H
 
+#include "evict/outside.h"
 #include "evict/plan.h"
 
 /** No place is planned: anywhere will do. */
@@ -30,7 +30,7 @@ typedef struct cebus_site {
     uint64_t alignment;            /**< of offsets and lengths: a power of two */
     const cebus_fixture *fixtures; /**< by offset, apart */
     size_t n_fixtures;
-    uint64_t max_steps; /**< of the exact search, where heuristics do not do; 0: none */
+    const cebus_outside *outside; /**< what gets no place; NULL: what was there before, only */
 } cebus_site;
 
 typedef struct cebus_placement {

@@ -9,11 +9,12 @@ typedef struct walk {
     cebus_sojourns *sojourns;
     const cebus_iteration *iteration;
     const cebus_plan *plan;
-    uint32_t *open;  /**< by ordinal: the stay that goes on; NONE: it is not there */
-    uint8_t *coming; /**< by ordinal: the kind of its next action */
-    uint32_t *freed; /**< ordinals by the time they are let go */
-    size_t let_go;   /**< of these: done */
-    size_t action;   /**< the next one */
+    const cebus_outside *outside; /**< may be NULL */
+    uint32_t *open;               /**< by ordinal: the stay that goes on; NONE: it is not there */
+    uint8_t *coming;              /**< by ordinal: the kind of its next action */
+    uint32_t *freed;              /**< ordinals by the time they are let go */
+    size_t let_go;                /**< of these: done */
+    size_t action;                /**< the next one */
 } walk;
 
 static bool begin(walk *w, cebus_sojourn_kind kind, uint32_t index, uint64_t bytes)
@@ -33,7 +34,7 @@ static bool begin(walk *w, cebus_sojourn_kind kind, uint32_t index, uint64_t byt
 static bool arrive(walk *w, cebus_sojourn_kind kind, uint32_t index, uint32_t value)
 {
     uint64_t bytes = w->iteration->values[value].bytes;
-    if (w->open[value] != NONE || bytes == 0)
+    if (w->open[value] != NONE || bytes == 0 || (w->outside != NULL && w->outside->has[value]))
         return true;
     w->open[value] = (uint32_t)w->sojourns->count;
     return begin(w, kind, index, bytes);
@@ -183,11 +184,11 @@ static bool walk_all(walk *w)
 }
 
 bool cebus_sojourns_init(cebus_sojourns *sojourns, const cebus_iteration *iteration,
-                         const cebus_plan *plan, cebus_pool *pool)
+                         const cebus_plan *plan, const cebus_outside *outside, cebus_pool *pool)
 {
     size_t n = iteration->n_values;
     *sojourns = (cebus_sojourns){.pool = pool};
-    walk w = {.sojourns = sojourns, .iteration = iteration, .plan = plan};
+    walk w = {.sojourns = sojourns, .iteration = iteration, .plan = plan, .outside = outside};
     w.open = cebus_pool_alloc(pool, n * sizeof *w.open);
     w.freed = cebus_pool_alloc(pool, n * sizeof *w.freed);
     w.coming = cebus_pool_alloc(pool, n);

@@ -6,6 +6,7 @@
 #ifndef CEBUS_EVICT_SOJOURN_H
 #define CEBUS_EVICT_SOJOURN_H
 
+#include "evict/outside.h"
 #include "evict/plan.h"
 
 /** What it is the stay of. */
@@ -32,11 +33,12 @@ typedef struct cebus_sojourns {
 
 /**
  * Of all that calls and the plan (linked) make. What an in-place call takes over is one stay, that
- * of the first version. Values that were there before the iteration have none. False without host
- * memory: then there is nothing to free. O(refs + actions + values).
+ * of the first version. Values that were there before the iteration, and those that are `outside`
+ * (NULL: none are), have none. False without host memory: then there is nothing to free.
+ * O(refs + actions + values).
  */
 bool cebus_sojourns_init(cebus_sojourns *sojourns, const cebus_iteration *iteration,
-                         const cebus_plan *plan, cebus_pool *pool);
+                         const cebus_plan *plan, const cebus_outside *outside, cebus_pool *pool);
 void cebus_sojourns_deinit(cebus_sojourns *sojourns);
 
 #endif

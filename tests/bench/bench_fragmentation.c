@@ -26,7 +26,7 @@ enum {
     SECONDS = 60, /**< of the host, a run */
     STEP = 10,    /**< percent, between budgets */
     STEPS = 2,    /**< of a run, the last of which is measured */
-    PLANNED = 5   /**< the same where the first ones are for learning */
+    PLANNED = 8   /**< the same where the first ones are for learning */
 };
 
 static const struct system {

@@ -88,7 +88,7 @@ static bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
 static void expect_apart(const cebus_site *site)
 {
     cebus_sojourns stays;
-    cr_assert(cebus_sojourns_init(&stays, &r.iteration, &r.plan, &r.pool));
+    cr_assert(cebus_sojourns_init(&stays, &r.iteration, &r.plan, NULL, &r.pool));
     cr_assert_gt(stays.count, 10);
     for (size_t i = 0; i < stays.count; i++) {
         const cebus_sojourn *a = &stays.items[i];
@@ -159,7 +159,7 @@ Test(placement, keeps_what_the_plan_drops_later_and_lets_the_rest_go)
     uint32_t y = ordinal(r.y[2]), freed = r.iteration.values[y].freed;
     cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, freed + 3, y));
     cr_assert(cebus_plan_link(&r.plan, &r.iteration));
-    cr_assert(cebus_sojourns_init(&stays, &r.iteration, &r.plan, &r.pool));
+    cr_assert(cebus_sojourns_init(&stays, &r.iteration, &r.plan, NULL, &r.pool));
     for (size_t i = 0; i < stays.count; i++) {
         const cebus_sojourn *s = &stays.items[i];
         if (s->kind == CEBUS_SOJOURN_VALUE && s->index == y)
@@ -186,4 +186,27 @@ Test(placement, without_host_memory_there_is_none)
         cr_expect_eq(placement.height != 0, !failed);
     }
     cr_expect_gt(n, 10);
+}
+
+Test(placement, what_passes_to_the_next_iteration_has_no_place)
+{
+    cebus_outside outside;
+    cebus_sojourns stays;
+    cebus_iteration_clear(&r.iteration);
+    memset(r.values, 0, sizeof r.values);
+    r.count = 0;
+    size_t old = recorded_leaf(&r, 64, false), kept = recorded_leaf(&r, 64, true);
+    size_t fresh = recorded_call(&r, "running_mean", 1, old, kept, 64);
+    recorded_free(&r, old);
+    size_t other = recorded_call(&r, "loss", 1, fresh, SIZE_MAX, 8);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    cr_assert(cebus_outside_init(&outside, &r.iteration, &r.pool));
+    cr_expect(outside.has[ordinal(old)] && outside.has[ordinal(fresh)]);
+    cr_expect_not(outside.has[ordinal(kept)] || outside.has[ordinal(other)]);
+    cr_expect_eq(outside.bytes, 128);
+    cr_assert(cebus_sojourns_init(&stays, &r.iteration, &r.plan, &outside, &r.pool));
+    cr_assert_eq(stays.count, 1);
+    cr_expect_eq(stays.items[0].index, ordinal(other));
+    cebus_sojourns_deinit(&stays);
+    cebus_outside_deinit(&outside);
 }
