@@ -3,6 +3,7 @@
  * contents have versions, and whatever starts needs what it reads in place and its bytes free.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -340,6 +341,7 @@ static bool advance(check *c, bool *out_halt)
     *out_halt = next < 0;
     if (next < 0)
         return true;
+    next = ceil(next); /* plans are made in whole ns */
     const double passed = next - c->now;
     const bool outs = c->is_out && out_end <= next, ins = c->is_in && in_end <= next;
     c->out_left -= passed * out;

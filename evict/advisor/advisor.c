@@ -48,6 +48,7 @@ static const char *const reasons[] = {
 
 /** A search and what it needs. */
 typedef struct asking {
+    const cebus_advise_program *program;
     const cebus_advise_options *options;
     cebus_shelf shelf;
     cebus_graph graph;
@@ -75,6 +76,17 @@ static bool take_log(asking *a)
     return !a->shelf.failed;
 }
 
+/** Whether the checker lets a plan pass: where bytes lie may order what numbers of bytes did not.
+ * Its time is the plan's from then on. */
+static bool holds(asking *a, cebus_advice *plan)
+{
+    uint64_t ns;
+    cebus_status status = cebus_advice_check(a->program, &a->options->link, plan, NULL, 0, &ns);
+    a->failed = a->failed || status == CEBUS_OUT_OF_HOST_MEMORY;
+    plan->time_ns = ns;
+    return status == CEBUS_OK;
+}
+
 /** Tries to place a genome's plan; keeps it if it is the best one placed. False: it could
  * not be, *out_missing bytes more would do. */
 static bool place_as(asking *a, const cebus_genome *best, bool stays, uint64_t *out_missing)
@@ -96,6 +108,10 @@ static bool place_as(asking *a, const cebus_genome *best, bool stays, uint64_t *
                                       .time_ns = a->tried.time};
     if (cebus_advice_make(&draft, a->options->host, out_missing, &plan) != CEBUS_OK)
         a->failed = true;
+    if (plan != NULL && !holds(a, plan)) {
+        cebus_advice_destroy(plan);
+        plan = NULL;
+    }
     if (plan == NULL)
         return false;
     if (a->plan != NULL && a->plan->time_ns <= plan->time_ns) {
@@ -230,7 +246,7 @@ cebus_status cebus_advise(const cebus_advise_program *program, const cebus_advis
                           cebus_advise_result *out_result, cebus_advice **out)
 {
     const cebus_advise_link *link = &options->link;
-    asking a = {.options = options, .looked_at = UINT64_MAX};
+    asking a = {.program = program, .options = options, .looked_at = UINT64_MAX};
     *out = NULL;
     *out_result = (cebus_advise_result){.verdict = CEBUS_ADVISE_NO_LINK, .why = ""};
     if (link->out == 0 || link->in == 0 || link->both == 0)

@@ -366,7 +366,7 @@ void cebus_genome_mutate(const cebus_species *species, cebus_order *order, uint6
     const size_t n = species->graph->n_calls;
     if (!species->fix_order && happens(random, species->pools ? 10 : 30)) {
         const uint32_t chance =
-            species->pools ? UINT32_MAX / 10 : UINT32_MAX >> (4 + cebus_order_draw(random, 12));
+            species->pools ? UINT32_MAX / 10 : UINT32_MAX >> (1 + cebus_order_draw(random, 15));
         memcpy(old, genome->order, n * sizeof *old);
         cebus_order_mutate(order, old, chance, random, genome->order);
     }

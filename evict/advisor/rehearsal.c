@@ -1,5 +1,6 @@
 #include "evict/advisor/rehearsal.h"
 
+#include <math.h>
 #include <string.h>
 
 bool cebus_rehearsal_init(cebus_rehearsal *rehearsal, const cebus_belady *belady, size_t max_pools,
@@ -189,6 +190,7 @@ static bool advance(stage *s)
         next = in_end;
     if (next < 0)
         return false;
+    next = ceil(next); /* whole ns: what the log says is when it was, to the order of events */
     const double passed = next - s->now;
     s->now = next;
     s->out_left -= passed * out;

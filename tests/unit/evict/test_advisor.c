@@ -453,3 +453,67 @@ Test(advisor, orders_stay_valid)
         cebus_shelf_clear(&shelf);
     }
 }
+
+/* ---- all orders of tiny programs ---- */
+
+typedef struct contest {
+    cebus_breed_bench *bench;
+    const cebus_species *species;
+    const cebus_link_terms *link;
+    cebus_genome genome;
+    uint64_t best;
+    size_t n_orders;
+} contest;
+
+/** Tries every order that begins with the first `depth` calls of the genome's. */
+static void try_orders(contest *c, size_t depth)
+{
+    const size_t n = c->species->graph->n_calls;
+    if (depth == n) {
+        if (!cebus_order_is_valid(&c->bench->order, c->genome.order))
+            return;
+        cebus_breed_bench_try(c->bench, c->species, c->link, &c->genome, NULL);
+        c->best = c->genome.time < c->best ? c->genome.time : c->best;
+        c->n_orders++;
+        return;
+    }
+    for (size_t k = depth; k < n; k++) {
+        const uint32_t a = c->genome.order[depth], b = c->genome.order[k];
+        c->genome.order[depth] = b;
+        c->genome.order[k] = a;
+        try_orders(c, depth + 1);
+        c->genome.order[depth] = a;
+        c->genome.order[k] = b;
+    }
+}
+
+Test(advisor, finds_the_best_order_of_tiny_programs)
+{
+    static network n;
+    const cebus_link_terms link = {.out = 10, .in = 10, .both = 16, .latency_ns = 10};
+    const cebus_breed_terms terms = {.link = link, .seed = 1, .generations = 30};
+    size_t compared = 0;
+    state = 23;
+    for (int round = 0; round < 12; round++) {
+        cebus_shelf shelf;
+        cebus_graph graph;
+        cebus_species species;
+        cebus_breed breed;
+        uint32_t call;
+        make_random(&n, 7);
+        cebus_shelf_init(&shelf, NULL);
+        cr_assert_eq(cebus_graph_make(&n.program, &shelf, &graph, &call), CEBUS_GRAPH_MADE);
+        cr_assert(cebus_species_init(&species, &graph, graph.need + 3000000, 10, &shelf));
+        cr_assert(cebus_breed_init(&breed, &species, 1, &shelf));
+        contest all = {&breed.benches[0], &species, &link, {0}, UINT64_MAX, 0};
+        cr_assert(cebus_genome_init(&all.genome, &species, &shelf));
+        cebus_order_program(&graph, all.genome.order);
+        cebus_genome_set(&species, 0, &all.genome);
+        try_orders(&all, 0);
+        cr_expect_gt(all.n_orders, 0);
+        compared += all.best != UINT64_MAX;
+        cr_expect_leq(cebus_breed_run(&breed, &terms)->time, all.best, "round %d", round);
+        cebus_shelf_clear(&shelf);
+    }
+    cr_expect_gt(compared, 6);
+}
