@@ -27,6 +27,8 @@ typedef struct cebus_scheme {
     cebus_fixtures fixtures;   /**< when such an iteration ended last */
     uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
     uint64_t iteration_ns;   /**< its calls together */
+    uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; 0: unknown */
+    uint32_t dear;           /**< times in a row that it took more with one */
     uint32_t moves;          /**< times in a row that places were chosen anew */
     bool missed;             /**< some places were taken the last time */
     bool waits;              /**< for a better plan, while one is made for another */
@@ -45,6 +47,8 @@ typedef struct cebus_guidance {
     cebus_guide guide;                      /**< of the scheme's plan */
     uint64_t workspace_spot;                /**< where that of the run at hand is to go */
     uint64_t below;  /**< what the arena was told about the placement's height */
+    uint64_t paid;   /**< for replays and waiting until this iteration began */
+    bool planned;    /**< it began with a plan */
     uint64_t missed; /**< missed placements until this iteration began */
     bool left;       /**< a plan was left: what only it kept is still there */
 } cebus_guidance;

@@ -11,6 +11,8 @@
 
 /** So many plans are tried, each for less, until their values can be placed. */
 #define TRIES 6
+/** So many times in a row a plan may cost more than none where times are measured. */
+#define MOST_DEAR 2
 /** So many times in a row places are chosen anew because some were taken. */
 #define MOST_MOVES 4
 /** So many new iterations in a row that did not come again, and new ones are not planned before
@@ -139,6 +141,51 @@ static uint64_t summed_cost(const cebus_iteration *iteration)
     return ns;
 }
 
+/** Whether plans must be the same in every run: then they are waited for. */
+static bool must_repeat(const cebus_runtime *rt)
+{
+    return rt->info.simulated || rt->cost_model == CEBUS_COST_ESTIMATED;
+}
+
+/** Time that went into replays, and into waiting for copies, so far. */
+static uint64_t paid(const cebus_runtime *rt)
+{
+    cebus_device_info info;
+    rt->device_ops->query(rt->device, &info);
+    return rt->stats.recompute_ns + info.stall_ns;
+}
+
+/** A plan that costs more than none is given up, until it would be made for something else; not
+ * those of published policies, which keep to theirs. Where times are measured one that seems to,
+ * once, may have been unlucky. */
+static void appraise(cebus_runtime *rt, cebus_scheme *scheme, bool followed)
+{
+    cebus_guidance *guidance = rt->guidance;
+    uint64_t took = paid(rt) - guidance->paid;
+    if (!rt->policy->searches)
+        return;
+    uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
+    if (!guidance->planned || !followed) {
+        if (scheme->unplanned_ns == 0 || took < scheme->unplanned_ns)
+            scheme->unplanned_ns = took > 0 ? took : 1;
+        return;
+    }
+    bool dear = scheme->unplanned_ns > 0 && took > scheme->unplanned_ns + margin;
+    scheme->dear = dear ? scheme->dear + 1 : 0;
+    if (scheme->dear <= (must_repeat(rt) ? 0 : MOST_DEAR))
+        return;
+    if (guidance->drafted == scheme)
+        cancel_draft(guidance);
+    clear_placement(rt, scheme);
+    cebus_plan_clear(&scheme->plan);
+}
+
+void cebus_planning_begin(cebus_runtime *rt)
+{
+    rt->guidance->paid = paid(rt);
+    rt->guidance->planned = rt->guidance->scheme->plan.count > 0;
+}
+
 void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
 {
     cebus_guidance *guidance = rt->guidance;
@@ -147,6 +194,7 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
         clear_scheme(rt, scheme);
         scheme->iteration_ns = summed_cost(iteration_of(guidance, scheme));
     }
+    appraise(rt, scheme, !learned);
     cebus_fixtures former = scheme->fixtures;
     scheme->fixtures = guidance->fixtures;
     guidance->fixtures = former;
@@ -170,12 +218,6 @@ static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
 {
     return a->budget != b->budget || a->holes != b->holes || a->host != b->host ||
            a->out_rate != b->out_rate || a->in_rate != b->in_rate;
-}
-
-/** Whether plans must be the same in every run: then they are waited for. */
-static bool must_repeat(const cebus_runtime *rt)
-{
-    return rt->info.simulated || rt->cost_model == CEBUS_COST_ESTIMATED;
 }
 
 static uint64_t effort_for(const cebus_iteration *iteration)
@@ -233,15 +275,19 @@ static cebus_site_verdict place(cebus_runtime *rt, cebus_scheme *scheme, uint64_
     return verdict;
 }
 
-/** Plans for less until the values of the plan find places; terms->budget is what did. */
+/** Plans for less until the values of the plan find places; terms->budget is what did. Where the
+ * third plan is as far from that as the first there is none that fits. */
 static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms *terms)
 {
+    uint64_t first = 0;
     for (int i = 0; i < TRIES && plan(rt, scheme, *terms); i++) {
         uint64_t room = 0, missing = 0;
         cebus_site_verdict verdict = place(rt, scheme, &room, &missing);
         if (verdict == CEBUS_SITE_PLACED)
             return true;
-        if (verdict == CEBUS_SITE_NO_HOST_MEMORY || missing == 0 || missing >= terms->budget)
+        first = i == 0 ? missing : first;
+        if (verdict == CEBUS_SITE_NO_HOST_MEMORY || missing == 0 || missing >= terms->budget ||
+            (i >= 2 && missing > first / 2))
             break;
         terms->budget -= missing; /* but more than that fits nowhere */
         terms->budget = terms->budget < room ? terms->budget : room;
@@ -330,6 +376,8 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
         return;
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
+    if (scheme->terms.out_rate > 0) /* not the first time: nothing is known of these terms */
+        scheme->unplanned_ns = scheme->dear = 0;
     scheme->terms = terms;
     cebus_plan_terms placed = terms_of(rt, true);
     if (places && plan_and_place(rt, scheme, &placed))

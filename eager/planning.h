@@ -10,6 +10,8 @@
 /** Nothing is planned yet. */
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance);
 
+/** An iteration begins, with the plan of guidance->scheme. */
+void cebus_planning_begin(cebus_runtime *rt);
 /** At the end of an iteration, before the log forgets its names: what will stay where it is. */
 void cebus_planning_look(cebus_runtime *rt);
 /** What was looked at belongs to the iteration at this place of the log. `learned`: it is new
