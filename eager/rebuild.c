@@ -139,6 +139,12 @@ static void pop_frame(cebus_runtime *rt)
     }
 }
 
+/** What a rebuild that gets no further would have needed: more than the value itself. */
+static uint64_t bytes_at_once(const cebus_candidate *target)
+{
+    return cebus_max_u64(target->value.bytes, target->value.producer->need);
+}
+
 /**
  * Makes the target resident depth first with an explicit stack: a call waits on it with those
  * inputs pinned that were made for it. It needs the least room, may run a call several times, and
@@ -164,7 +170,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
             continue;
         }
         rt->frugal.kept |= ++ran > patience;
-        status = ran > patience ? cebus_oom_fail(rt, target->value.bytes, op)
+        status = ran > patience ? cebus_oom_fail(rt, bytes_at_once(target), op)
                                 : cebus_replay_call(rt, top->call, CEBUS_REPLAY_HELD);
         if (status == CEBUS_OK)
             pop_frame(rt);

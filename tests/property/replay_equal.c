@@ -36,7 +36,7 @@ enum {
     PROGRAM_STEPS = 300,
     PROGRAMS = 10,
     PROGRAMS_ALL = 200,
-    THIN = 3, /* one of so many budgets, for most models */
+    THIN = 4, /* one of so many budgets, for most models */
     VARIANTS = 12
 };
 
@@ -65,6 +65,9 @@ static const setting settings[] = {
     {"superneurons-swap", "superneurons", CEBUS_SWAP_OFF},
     {"tflms", "tflms", CEBUS_SWAP_DEFAULT},
     {"odswap", "odswap", CEBUS_SWAP_DEFAULT},
+    {"capuchin", "capuchin", CEBUS_SWAP_DEFAULT},
+    {"cebus", "cebus", CEBUS_SWAP_OFF},
+    {"cebus+swap", "cebus", CEBUS_SWAP_ON},
     {"coop/coop", "coop", CEBUS_SWAP_OFF, "coop"},
     {"coop/best-fit", "coop", CEBUS_SWAP_OFF, "best-fit"},
     {"coop/caching", "coop", CEBUS_SWAP_OFF, "caching"},
@@ -213,14 +216,16 @@ static uint64_t budget_at(const reference *ref, uint64_t i)
 }
 
 /** Whether a sample holds budget `i` under setting `number`. The first has all that are not thinned
- * out and the two last, the others share them. */
+ * out and, of small models, the two last; the others share them, from model to model in turn. */
 static bool is_drawn(const reference *ref, size_t number, uint64_t i)
 {
+    if (i >= BUDGETS - 2 && ref->thin > 1)
+        return false;
     if (number == 0 && i >= BUDGETS - 2)
         return true;
     if (ref->thin > 1 && (i + ref->turn) % ref->thin != 0)
         return false;
-    return number == 0 || i % (SETTINGS - 1) + 1 == number;
+    return number == 0 || (i + ref->turn * BUDGETS) % (SETTINGS - 1) + 1 == number;
 }
 
 /** All budgets under one policy. */
