@@ -147,11 +147,13 @@ static bool must_repeat(const cebus_runtime *rt)
     return rt->info.simulated || rt->cost_model == CEBUS_COST_ESTIMATED;
 }
 
-/** Time that went into replays, and into waiting for copies, so far. */
+/** Time that went into replays so far, and, where it costs nothing to ask, into waiting for copies:
+ * other devices than simulated ones look at all their memory to answer. */
 static uint64_t paid(const cebus_runtime *rt)
 {
-    cebus_device_info info;
-    rt->device_ops->query(rt->device, &info);
+    cebus_device_info info = {.stall_ns = 0};
+    if (rt->info.simulated && rt->policy->searches)
+        rt->device_ops->query(rt->device, &info);
     return rt->stats.recompute_ns + info.stall_ns;
 }
 
@@ -161,9 +163,9 @@ static uint64_t paid(const cebus_runtime *rt)
 static void appraise(cebus_runtime *rt, cebus_scheme *scheme, bool followed)
 {
     cebus_guidance *guidance = rt->guidance;
-    uint64_t took = paid(rt) - guidance->paid;
     if (!rt->policy->searches)
         return;
+    uint64_t took = paid(rt) - guidance->paid;
     uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
     if (!guidance->planned || !followed) {
         if (scheme->unplanned_ns == 0 || took < scheme->unplanned_ns)
