@@ -155,13 +155,7 @@ void cebus_carry_out_due(cebus_runtime *rt)
 void cebus_carry_out_left(cebus_runtime *rt)
 {
     rt->guidance->left = false;
-    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
-        cebus_candidate *candidate = block->owner;
-        if (candidate != NULL && candidate->value.holders == 0 &&
-            cebus_candidate_is_evictable(candidate) && !cebus_guidance_keeps(rt, candidate) &&
-            !cebus_value_is_wanted(&candidate->value))
-            block = cebus_candidate_drop(rt, candidate);
-    }
+    cebus_candidate_settle_all(rt, false);
 }
 
 bool cebus_guidance_yield(cebus_runtime *rt)

@@ -1,7 +1,8 @@
 /**
  * draft.h: a better plan, made while the program runs on. The first plan for an iteration is made
  * at once; where the policy can do better with more effort a thread of its own searches, over a
- * copy of the record. At a mark it is asked whether it is done; the program never waits for it.
+ * copy of the record. Between iterations it is asked whether it is done; the program never waits
+ * for it.
  *
  * The thread takes its memory from malloc, whatever allocator the runtime was given: that one is
  * called under the runtime's lock only.

@@ -391,7 +391,7 @@ static cebus_place_result place_guided(cebus_runtime *rt, const cebus_request *r
                                        cebus_block **out)
 {
     cebus_place_result placed = CEBUS_PLACE_FULL;
-    if (request->spot != CEBUS_ANYWHERE && rt->guidance != NULL)
+    if (request->spot != CEBUS_ANYWHERE)
         placed = place_planned(rt, request, out);
     if (placed == CEBUS_PLACE_FULL)
         placed = cebus_arena_place(&rt->arena, request->bytes, request->zone, out);

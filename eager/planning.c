@@ -178,6 +178,7 @@ static void appraise(cebus_runtime *rt, cebus_scheme *scheme, bool followed)
         return;
     if (guidance->drafted == scheme)
         cancel_draft(guidance);
+    scheme->waits = false;
     clear_placement(rt, scheme);
     cebus_plan_clear(&scheme->plan);
 }

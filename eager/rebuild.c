@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "eager/call.h"
-#include "eager/guidance.h"
 #include "eager/ladder.h"
 #include "eager/replay_call.h"
 #include "eager/swap.h"
@@ -181,17 +180,6 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
     return status;
 }
 
-/** Drops what a rebuild left behind that nobody holds. */
-static void settle_all(cebus_runtime *rt)
-{
-    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
-        cebus_candidate *candidate = block->owner;
-        if (candidate != NULL && candidate->value.holders == 0 &&
-            cebus_candidate_is_evictable(candidate) && !cebus_guidance_keeps(rt, candidate))
-            block = cebus_candidate_drop(rt, candidate);
-    }
-}
-
 static void report_rebuilt(cebus_runtime *rt, const cebus_candidate *target, uint64_t before)
 {
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_RETURNED,
@@ -219,7 +207,7 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
         cebus_replay_number(&list);
         status = rebuild_by_stack(rt, target, patience * (list.count + 8), op);
         cebus_replay_unnumber(&list);
-        settle_all(rt);
+        cebus_candidate_settle_all(rt, true); /* what the rebuild left behind */
     }
     return status;
 }

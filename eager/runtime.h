@@ -48,13 +48,13 @@ typedef struct cebus_replay_buffer {
     bool busy;
 } cebus_replay_buffer;
 
-/** A call that waits for its inputs (cebus_edge.pinned: those it has). */
 /** How sparing a rebuild is with what would have to be rebuilt for it in turn. */
 typedef struct cebus_frugality {
     uint64_t limit; /**< ns: what takes longer to rebuild does not go; 0: no limit */
     bool kept;      /**< something did not, and with it the rebuild might have got on */
 } cebus_frugality;
 
+/** A call that waits for its inputs (cebus_edge.pinned: those it has). */
 typedef struct cebus_replay_frame {
     cebus_call *call;
 } cebus_replay_frame;

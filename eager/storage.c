@@ -128,6 +128,17 @@ void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate)
     cebus_candidate_drop(rt, candidate);
 }
 
+void cebus_candidate_settle_all(cebus_runtime *rt, bool wanted)
+{
+    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        cebus_candidate *candidate = block->owner;
+        if (candidate != NULL && candidate->value.holders == 0 &&
+            cebus_candidate_is_evictable(candidate) && !cebus_guidance_keeps(rt, candidate) &&
+            (wanted || !cebus_value_is_wanted(&candidate->value)))
+            block = cebus_candidate_drop(rt, candidate);
+    }
+}
+
 static void report_placed(cebus_runtime *rt, const cebus_candidate *candidate, const char *op)
 {
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_PLACED,

@@ -50,6 +50,9 @@ void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate);
 cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate);
 /** Drops an unheld, unpinned, rebuildable version at once. */
 void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate);
+/** Drops all that nobody holds and no plan keeps; `wanted`: also what an absent value somebody
+ * holds is made of. O(blocks). */
+void cebus_candidate_settle_all(cebus_runtime *rt, bool wanted);
 /** The bytes were read or written now, on the clock that ages count. */
 void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate);
 /** The compute stream was just given work that reads or writes the bytes. */
