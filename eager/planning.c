@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/loaded.h"
 #include "eager/swap.h"
 
 /** Of the budget: what plans leave free where bytes have addresses and no placement. Holes of a
@@ -367,6 +368,31 @@ static bool is_proven(const cebus_access_log *log)
     return log->known.at[log->place].confirmed || log->unproven <= MOST_UNPROVEN;
 }
 
+/** A plan from a file, where one was loaded for this: then nothing is searched. */
+static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
+{
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    uint64_t room, missing;
+    bool placed;
+    cebus_plan_clear(&scheme->plan);
+    if (!cebus_loaded_take(rt, iteration, &scheme->terms, &scheme->plan, &placed))
+        return false;
+    clear_placement(rt, scheme);
+    scheme->waits = false;
+    const char *wrong = NULL;
+    if (!cebus_plan_link(&scheme->plan, iteration))
+        wrong = "no host memory to follow it";
+    else if (places && placed && place(rt, scheme, &room, &missing) != CEBUS_SITE_PLACED)
+        wrong = "its values find no places side by side";
+    if (wrong == NULL) {
+        rt->stats.plans_used++;
+        return true;
+    }
+    cebus_loaded_refuse(rt, iteration, wrong);
+    cebus_plan_clear(&scheme->plan);
+    return false;
+}
+
 /** Plans for the scheme if it is new, or what it was made for has changed. */
 static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
@@ -383,6 +409,8 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
         scheme->unplanned_ns = scheme->dear = 0;
     scheme->terms = terms;
     cebus_plan_terms placed = terms_of(rt, true);
+    if (use_loaded(rt, scheme, places))
+        return;
     if (places && plan_and_place(rt, scheme, &placed))
         start_draft(rt, scheme, placed);
     else if (plan(rt, scheme, terms))

@@ -10,6 +10,7 @@
 #include "eager/guidance.h"
 #include "eager/host.h"
 #include "eager/ladder.h"
+#include "eager/loaded.h"
 #include "eager/options.h"
 #include "eager/spill/spill.h"
 #include "eager/storage.h"
@@ -55,6 +56,7 @@ static void destroy(cebus_runtime *rt)
         cebus_swap_deinit(rt);
     (void)cebus_record_end(rt);
     cebus_guidance_stop(rt);
+    cebus_loaded_clear(rt);
     cebus_measure_deinit(rt);
     cebus_custom_free(rt);
     cebus_lineage_deinit(&rt->lineage);

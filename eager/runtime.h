@@ -137,6 +137,7 @@ struct cebus_runtime {
 
     struct cebus_recorder *recorder; /**< of a trace (trace_record.h); NULL: none is recorded */
     uint64_t trace_ids;              /**< given out so far, to all traces */
+    struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
     uint64_t names;                  /**< given to values by guidance so far */
 

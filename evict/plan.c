@@ -66,6 +66,23 @@ bool cebus_plan_link(cebus_plan *plan, const cebus_iteration *iteration)
     return true;
 }
 
+const char *cebus_plan_wrong(const cebus_plan *plan, const cebus_iteration *iteration)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const cebus_action *action = &plan->actions[i];
+        if (action->kind >= CEBUS_ACTION_KINDS || action->value >= iteration->n_values)
+            return "it names a value that the iteration does not have";
+        const cebus_iteration_value *value = &iteration->values[action->value];
+        if (action->at > iteration->n_calls || (i > 0 && action->at < action[-1].at))
+            return "its actions are out of order, or past the iteration's end";
+        if (value->born != CEBUS_ITERATION_NONE && value->born >= action->at)
+            return "it names a value before that is made";
+        if (value->persistent)
+            return "it sends a persistent value away";
+    }
+    return NULL;
+}
+
 uint64_t cebus_plan_copy_ns(uint64_t bytes, uint64_t rate)
 {
     return (uint64_t)((double)bytes * 1e9 / (double)rate) + 1;

@@ -82,6 +82,11 @@ bool cebus_plan_sort(cebus_plan *plan, const cebus_iteration *iteration);
  * host memory. O(actions + values). */
 bool cebus_plan_link(cebus_plan *plan, const cebus_iteration *iteration);
 
+/** What of a plan from elsewhere cannot be meant for the iteration: what is out of order or range,
+ * names what is not there yet, or would send what stays away. A static text; NULL: nothing.
+ * O(actions). */
+const char *cebus_plan_wrong(const cebus_plan *plan, const cebus_iteration *iteration);
+
 /** ns to copy `bytes` at `rate` a second. */
 uint64_t cebus_plan_copy_ns(uint64_t bytes, uint64_t rate);
 

@@ -14,6 +14,7 @@
 #include <cebus/ops.h>
 #include <cebus/optim.h>
 #include <cebus/pack.h>
+#include <cebus/plan.h>
 #include <cebus/runtime.h>
 #include <cebus/tensor.h>
 #include <cebus/trace.h>

@@ -26,6 +26,7 @@ typedef enum cebus_event_kind {
     CEBUS_EVENT_OUT_OF_MEMORY,
     CEBUS_EVENT_BUDGET, /**< the budget changed; bytes: the new one */
     CEBUS_EVENT_MARK,   /**< an iteration ended (cebus_iteration_mark()) */
+    CEBUS_EVENT_PLAN_REFUSED, /**< a loaded plan is not used; op: why, value: its signature */
 } cebus_event_kind;
 
 /** The rungs of the ladder a request climbs. */

@@ -70,6 +70,12 @@ typedef struct cebus_memory_stats {
     uint64_t spill_bytes_current;    /**< of the file that holds values now */
     uint64_t spill_failures;         /**< values that could not be written, or not read */
     uint64_t pageable_bytes_current; /**< of swapped_bytes_current: not page-locked, so slower */
+    /** @name Plans from files (<cebus/plan.h>). */
+    /** @{ */
+    uint64_t plans_loaded;  /**< read */
+    uint64_t plans_used;    /**< times one took the place of a search */
+    uint64_t plans_refused; /**< times one did not fit the iteration, or what there is now */
+    /** @} */
 } cebus_memory_stats;
 
 /** To be filled. */
