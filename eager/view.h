@@ -48,6 +48,12 @@ bool cebus_view_broadcast(const cebus_view *a, const cebus_view *b, int *out_ndi
 /** `view` read as `shape`: stride 0 where it is repeated. The shapes must broadcast. */
 void cebus_view_expand(const cebus_view *view, int ndim, const int64_t *shape, cebus_view *out);
 
+/** The type in which sums and statistics of elements of `dtype` are kept: f32 for f16 and bf16. */
+static inline cebus_dtype cebus_dtype_wide(cebus_dtype dtype)
+{
+    return dtype == CEBUS_F16 || dtype == CEBUS_BF16 ? CEBUS_F32 : dtype;
+}
+
 /** Checks ndim, lengths >= 0 and that numel x element size fits in 2^62. */
 bool cebus_shape_valid(cebus_dtype dtype, int ndim, const int64_t *shape);
 

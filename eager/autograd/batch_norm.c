@@ -3,6 +3,8 @@
  */
 #include "eager/ops/batch_norm.h"
 
+#include "eager/view.h"
+
 enum {
     X,
     WEIGHT,
@@ -11,14 +13,24 @@ enum {
     VAR
 };
 
+/** The element type of an optional input's gradient, wanted or not. */
+static cebus_dtype type_of(const cebus_gradient *io, int input)
+{
+    const cebus_view *view = &io->in_view[input];
+    return view->ndim > 0 ? view->dtype : cebus_dtype_wide(io->in_view[X].dtype);
+}
+
 /** `statistics` are the mean and variance that were used. */
 static cebus_status backward(const cebus_gradient *io, cebus_tensor *const *statistics)
 {
+    cebus_batch_norm_attrs attrs = *(const cebus_batch_norm_attrs *)io->attrs;
+    attrs.dweight = type_of(io, WEIGHT);
+    attrs.dbias = type_of(io, BIAS);
     cebus_tensor *in[] = {io->grad_out[0], io->in[X], statistics[0], statistics[1], io->in[WEIGHT]};
     cebus_call_spec spec = {
         .op = &cebus_op_batch_norm_backward,
-        .attrs = io->attrs,
-        .attr_bytes = sizeof(cebus_batch_norm_attrs),
+        .attrs = &attrs,
+        .attr_bytes = sizeof attrs,
         .in = in,
         .n_in = 5,
         .n_out = 3,

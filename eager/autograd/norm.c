@@ -1,5 +1,7 @@
 #include "eager/ops/norm.h"
 
+#include <cebus/ops/cast.h>
+
 #include "eager/ops/reduce.h"
 
 /* Inputs are x, weight, bias. The gradient of a bias alone is a sum and reads nothing saved; only
@@ -40,6 +42,8 @@ static cebus_status run_backward(const cebus_gradient *io, const cebus_op *op, c
 {
     cebus_norm_attrs attrs = *(const cebus_norm_attrs *)io->attrs;
     attrs.wanted = (int64_t)(io->needs & 7);
+    attrs.dweight = io->in_view[1].dtype;
+    attrs.dbias = io->n_in > 2 ? io->in_view[2].dtype : attrs.dweight;
     uint32_t n_out = (uint32_t)__builtin_popcountll(io->needs & 7);
     cebus_tensor *results[3];
     cebus_call_spec spec = {
@@ -56,12 +60,24 @@ static cebus_status run_backward(const cebus_gradient *io, const cebus_op *op, c
     return status;
 }
 
+/** The gradient of a bias, which may be wider than what it was added to. */
+static cebus_status finish_bias(const cebus_gradient *io, cebus_status status, cebus_tensor *sum)
+{
+    if (status == CEBUS_OK)
+        status = cebus_cast(io->rt, sum, io->in_view[2].dtype, &io->grad_in[2]);
+    cebus_tensor_release(sum);
+    return status;
+}
+
 cebus_status cebus_layer_norm_gradient(const cebus_gradient *io)
 {
     if (io->grad_out[0] == NULL)
         return CEBUS_OK;
-    if (io->needs == CEBUS_NORM_DBIAS)
-        return cebus_sum_to(io->rt, io->grad_out[0], &io->in_view[2], &io->grad_in[2]);
+    if (io->needs == CEBUS_NORM_DBIAS) {
+        cebus_tensor *sum = NULL;
+        cebus_status status = cebus_sum_to(io->rt, io->grad_out[0], &io->in_view[2], &sum);
+        return finish_bias(io, status, sum);
+    }
     return run_backward(io, &cebus_op_layer_norm_backward, io->out[1], io->out[2]);
 }
 
@@ -78,12 +94,12 @@ static cebus_status group_bias_gradient(const cebus_gradient *io)
     cebus_view like = io->in_view[0];
     for (int d = 0; d < like.ndim; d++)
         like.shape[d] = d == 1 ? like.shape[1] : 1;
-    cebus_tensor *sum = NULL;
+    cebus_tensor *sum = NULL, *flat = NULL;
     cebus_status status = cebus_sum_to(io->rt, io->grad_out[0], &like, &sum);
     if (status == CEBUS_OK)
-        status = cebus_reshape(io->rt, sum, 1, &like.shape[1], &io->grad_in[2]);
+        status = cebus_reshape(io->rt, sum, 1, &like.shape[1], &flat);
     cebus_tensor_release(sum);
-    return status;
+    return finish_bias(io, status, flat);
 }
 
 cebus_status cebus_group_norm_gradient(const cebus_gradient *io)

@@ -16,10 +16,10 @@ static cebus_status check_dtypes(const cebus_infer *io)
 {
     cebus_dtype dtype = io->in[CEBUS_ATTENTION_Q]->dtype;
     const cebus_view *mask = io->in[CEBUS_ATTENTION_MASK];
-    if (dtype != CEBUS_F32 && dtype != CEBUS_F64)
+    if (!cebus_dtype_is_float(dtype))
         return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
-                          "takes f32 or f64, got q %s %s: cebus_cast() it", cebus_dtype_name(dtype),
-                          CEBUS_SHAPE(io->in[CEBUS_ATTENTION_Q]));
+                          "takes f32, f64, f16 or bf16, got q %s %s: cebus_cast() it",
+                          cebus_dtype_name(dtype), CEBUS_SHAPE(io->in[CEBUS_ATTENTION_Q]));
     for (int i = CEBUS_ATTENTION_K; i <= CEBUS_ATTENTION_V; i++) {
         if (io->in[i]->dtype != dtype)
             return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
@@ -154,7 +154,8 @@ static cebus_status attention_infer(cebus_infer *io)
         return status;
     matrices_of(&scores, scores.shape[scores.ndim - 2], io->in[CEBUS_ATTENTION_Q],
                 v->shape[v->ndim - 1], &io->out[0]);
-    cebus_view_contiguous(&io->out[1], scores.dtype, scores.ndim - 1, scores.shape);
+    cebus_view_contiguous(&io->out[1], cebus_dtype_wide(scores.dtype), scores.ndim - 1,
+                          scores.shape);
     return CEBUS_OK;
 }
 

@@ -8,9 +8,9 @@ static const char name[] = "batch_norm";
 static cebus_status operands_check(const cebus_infer *io, uint32_t n_images)
 {
     const cebus_view *x = io->in[0];
-    if (x->dtype != CEBUS_F32 && x->dtype != CEBUS_F64)
+    if (!cebus_dtype_is_float(x->dtype))
         return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
-                          "x is %s: only f32 and f64 are normalized; cebus_cast() it",
+                          "x is %s: only floats are normalized; cebus_cast() it",
                           cebus_dtype_name(x->dtype));
     if (x->ndim < 2 || x->ndim > 5)
         return cebus_fail(CEBUS_SHAPE_MISMATCH, io->op->name,
@@ -20,7 +20,7 @@ static cebus_status operands_check(const cebus_infer *io, uint32_t n_images)
         const cebus_view *v = io->in[i];
         if (!v)
             continue;
-        if (v->dtype != x->dtype)
+        if (v->dtype != x->dtype && (i < n_images || v->dtype != cebus_dtype_wide(x->dtype)))
             return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
                               "x is %s and input %u is %s: cebus_cast() one of them",
                               cebus_dtype_name(x->dtype), i, cebus_dtype_name(v->dtype));
@@ -43,7 +43,7 @@ static void fill_image(cebus_view *out, const cebus_view *like)
 
 static void fill_channels(cebus_view *out, const cebus_view *x)
 {
-    cebus_view_contiguous(out, x->dtype, 1, &x->shape[1]);
+    cebus_view_contiguous(out, cebus_dtype_wide(x->dtype), 1, &x->shape[1]);
 }
 
 static cebus_status infer_train(cebus_infer *io)
@@ -75,9 +75,12 @@ static cebus_status infer_backward(cebus_infer *io)
     cebus_status status = operands_check(io, 2);
     if (status != CEBUS_OK)
         return status;
+    const cebus_batch_norm_attrs *attrs = io->attrs;
     fill_image(&io->out[0], io->in[1]);
     fill_channels(&io->out[1], io->in[1]);
     fill_channels(&io->out[2], io->in[1]);
+    io->out[1].dtype = (cebus_dtype)attrs->dweight;
+    io->out[2].dtype = (cebus_dtype)attrs->dbias;
     return CEBUS_OK;
 }
 
@@ -158,10 +161,12 @@ static cebus_status running_check(const cebus_tensor *x, const cebus_batch_norm_
                               "x has shape %s and a running statistic %s: expected one value a "
                               "channel",
                               CEBUS_SHAPE(view), CEBUS_SHAPE(running[i]));
-        if (running[i]->dtype != view->dtype)
+        if (running[i]->dtype != cebus_dtype_wide(view->dtype))
             return cebus_fail(CEBUS_DTYPE_MISMATCH, name,
-                              "x is %s and a running statistic %s: cebus_cast() one of them",
-                              cebus_dtype_name(view->dtype), cebus_dtype_name(running[i]->dtype));
+                              "x is %s and a running statistic %s, which must be %s: cebus_cast() "
+                              "one of them",
+                              cebus_dtype_name(view->dtype), cebus_dtype_name(running[i]->dtype),
+                              cebus_dtype_name(cebus_dtype_wide(view->dtype)));
     }
     return CEBUS_OK;
 }

@@ -6,7 +6,8 @@
  *   batch_norm_backward  grad, x, mean, var, weight?       -> grad of x, weight, bias
  *   batch_norm_running   running mean, var; mean, var      -> the first two, in place
  *
- * The variance (not its root's inverse) is what is kept: the running one is made from it exactly.
+ * Mean and variance are f32 where x is f16 or bf16. The variance (not its root's inverse) is what
+ * is kept: the running one is made from it exactly.
  */
 #ifndef CEBUS_EAGER_OPS_BATCH_NORM_H
 #define CEBUS_EAGER_OPS_BATCH_NORM_H
@@ -18,7 +19,8 @@
 /** Attributes of all but batch_norm_running. */
 typedef struct cebus_batch_norm_attrs {
     double eps;
-    int64_t training; /**< of the backward op: mean and var depend on x */
+    int64_t training;       /**< of the backward op: mean and var depend on x */
+    int64_t dweight, dbias; /**< of the backward op: element types of the two */
 } cebus_batch_norm_attrs;
 
 typedef struct cebus_batch_norm_running_attrs {

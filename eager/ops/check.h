@@ -20,12 +20,13 @@ static inline cebus_status cebus_check_pointers(const char *op, const cebus_runt
     return CEBUS_OK;
 }
 
-/** f32 or f64: what reductions and normalizations are computed in. */
+/** A float type: what products, reductions and normalizations take. */
 static inline cebus_status cebus_check_real(const char *op, const cebus_view *x)
 {
-    if (x->dtype == CEBUS_F32 || x->dtype == CEBUS_F64)
+    if (cebus_dtype_is_float(x->dtype))
         return CEBUS_OK;
-    return cebus_fail(CEBUS_DTYPE_MISMATCH, op, "takes f32 or f64, got %s %s: cebus_cast() it",
+    return cebus_fail(CEBUS_DTYPE_MISMATCH, op,
+                      "takes f32, f64, f16 or bf16, got %s %s: cebus_cast() it",
                       cebus_dtype_name(x->dtype), CEBUS_SHAPE(x));
 }
 

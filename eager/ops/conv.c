@@ -40,9 +40,10 @@ static cebus_status operands_check(const cebus_infer *io)
         const cebus_view *v = io->in[i];
         if (!v)
             continue;
-        if (v->dtype != io->in[0]->dtype || (v->dtype != CEBUS_F32 && v->dtype != CEBUS_F64))
+        if (v->dtype != io->in[0]->dtype || !cebus_dtype_is_float(v->dtype))
             return cebus_fail(CEBUS_DTYPE_MISMATCH, op,
-                              "inputs are %s and %s: all must be f32 or all f64; cebus_cast() them",
+                              "inputs are %s and %s: all must be of one float type; cebus_cast() "
+                              "them",
                               cebus_dtype_name(io->in[0]->dtype), cebus_dtype_name(v->dtype));
         if (v->ndim != (i < 2 ? 4 : 1))
             return cebus_fail(CEBUS_SHAPE_MISMATCH, op,

@@ -64,7 +64,7 @@ static cebus_status class_infer(cebus_infer *io)
     cebus_view_contiguous(&each, x->dtype, ndim, shape);
     loss_view((cebus_loss_reduction)attrs->reduction, &each, &io->out[0]);
     if (io->n_out > 1)
-        io->out[1] = each;
+        cebus_view_contiguous(&io->out[1], cebus_dtype_wide(x->dtype), ndim, shape);
     return CEBUS_OK;
 }
 

@@ -14,9 +14,9 @@ static cebus_status check_dtypes(const cebus_infer *io)
         if (io->in[i] == NULL)
             continue;
         cebus_dtype dtype = io->in[i]->dtype;
-        if (dtype != CEBUS_F32 && dtype != CEBUS_F64)
+        if (!cebus_dtype_is_float(dtype))
             return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
-                              "takes f32 or f64, got %s %s: cebus_cast() it",
+                              "takes f32, f64, f16 or bf16, got %s %s: cebus_cast() it",
                               cebus_dtype_name(dtype), CEBUS_SHAPE(io->in[i]));
         if (dtype != io->in[0]->dtype)
             return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,

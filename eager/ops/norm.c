@@ -15,7 +15,7 @@ static cebus_status check_affine(const cebus_infer *io, uint32_t i, const cebus_
     const char *name = i == 1 ? "weight" : "bias";
     if (affine == NULL)
         return CEBUS_OK;
-    if (affine->dtype != wanted->dtype)
+    if (affine->dtype != wanted->dtype && affine->dtype != cebus_dtype_wide(wanted->dtype))
         return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
                           "x is %s and the %s %s: cebus_cast() one of them",
                           cebus_dtype_name(wanted->dtype), name, cebus_dtype_name(affine->dtype));
@@ -53,7 +53,8 @@ static cebus_status trailing_infer(cebus_infer *io)
         return status;
     cebus_view_contiguous(&io->out[0], x->dtype, x->ndim, x->shape);
     for (uint32_t i = 1; i < io->n_out; i++)
-        cebus_view_contiguous(&io->out[i], x->dtype, x->ndim - (int)attrs->n_dims, x->shape);
+        cebus_view_contiguous(&io->out[i], cebus_dtype_wide(x->dtype), x->ndim - (int)attrs->n_dims,
+                              x->shape);
     return CEBUS_OK;
 }
 
@@ -77,7 +78,7 @@ static cebus_status group_infer(cebus_infer *io)
         return status;
     cebus_group_norm_layout(x, &io->out[0]);
     for (uint32_t i = 1; i < 3; i++)
-        cebus_view_contiguous(&io->out[i], x->dtype, 2,
+        cebus_view_contiguous(&io->out[i], cebus_dtype_wide(x->dtype), 2,
                               (const int64_t[]){x->shape[0], attrs->groups});
     return CEBUS_OK;
 }
@@ -86,13 +87,13 @@ static cebus_status group_infer(cebus_infer *io)
 static void backward_views(cebus_infer *io, const cebus_view *dx, const cebus_view *affine)
 {
     const cebus_norm_attrs *attrs = io->attrs;
-    int n = 0;
-    if (attrs->wanted & CEBUS_NORM_DX)
-        io->out[n++] = *dx;
-    if (attrs->wanted & CEBUS_NORM_DWEIGHT)
-        io->out[n++] = *affine;
-    if (attrs->wanted & CEBUS_NORM_DBIAS)
-        io->out[n++] = *affine;
+    const int64_t types[] = {dx->dtype, attrs->dweight, attrs->dbias};
+    for (int i = 0, n = 0; i < 3; i++) {
+        if (!(attrs->wanted >> i & 1))
+            continue;
+        io->out[n] = i == 0 ? *dx : *affine;
+        io->out[n++].dtype = (cebus_dtype)types[i];
+    }
 }
 
 static cebus_status trailing_backward_infer(cebus_infer *io)

@@ -2,8 +2,8 @@
  * norm.h: the inside of layer, RMS and group norm.
  *
  * Forward ops: (x, weight, bias) -> (out, mean, rstd), the latter two one number for each group
- * (RMS norm has neither bias nor mean). Backward ops: (grad, x, weight, mean, rstd) -> those of
- * (dx, dweight, dbias) that `wanted` names, in that order.
+ * (RMS norm has neither bias nor mean) in f32 where x is f16 or bf16. Backward ops: (grad, x,
+ * weight, mean, rstd) -> those of (dx, dweight, dbias) that `wanted` names, in that order.
  */
 #ifndef CEBUS_EAGER_OPS_NORM_H
 #define CEBUS_EAGER_OPS_NORM_H
@@ -20,7 +20,8 @@ typedef struct cebus_norm_attrs {
     int64_t n_dims; /**< layer and RMS norm: trailing dimensions */
     int64_t groups; /**< group norm */
     double eps;
-    int64_t wanted; /**< backward: a mask of CEBUS_NORM_* */
+    int64_t wanted;         /**< backward: a mask of CEBUS_NORM_* */
+    int64_t dweight, dbias; /**< backward: element types, those of weight and bias */
 } cebus_norm_attrs;
 
 /** The memory order group norm works in and answers in. */

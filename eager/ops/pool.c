@@ -7,9 +7,9 @@
 
 static cebus_status image_check(const char *op, const cebus_view *x)
 {
-    if (x->dtype != CEBUS_F32 && x->dtype != CEBUS_F64)
+    if (!cebus_dtype_is_float(x->dtype))
         return cebus_fail(CEBUS_DTYPE_MISMATCH, op,
-                          "the image is %s: only f32 and f64 are pooled; cebus_cast() it",
+                          "the image is %s: only floats are pooled; cebus_cast() it",
                           cebus_dtype_name(x->dtype));
     if (x->ndim != 4)
         return cebus_fail(CEBUS_SHAPE_MISMATCH, op,

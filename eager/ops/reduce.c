@@ -62,8 +62,9 @@ static cebus_status real_infer(cebus_infer *io)
     cebus_status status = cebus_check_real(io->op->name, io->in[0]);
     if (status != CEBUS_OK)
         return status;
-    for (uint32_t i = 0; i < io->n_out; i++)
-        reduced_view(io->in[0], io->attrs, io->in[0]->dtype, &io->out[i]);
+    reduced_view(io->in[0], io->attrs, io->in[0]->dtype, &io->out[0]);
+    if (io->n_out > 1)
+        reduced_view(io->in[0], io->attrs, cebus_dtype_wide(io->in[0]->dtype), &io->out[1]);
     return CEBUS_OK;
 }
 

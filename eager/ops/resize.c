@@ -10,9 +10,9 @@ static cebus_status infer(cebus_infer *io)
 {
     const cebus_resize_attrs *attrs = io->attrs;
     const cebus_view *x = io->in[0];
-    if (x->dtype != CEBUS_F32 && x->dtype != CEBUS_F64)
+    if (!cebus_dtype_is_float(x->dtype))
         return cebus_fail(CEBUS_DTYPE_MISMATCH, name,
-                          "the image is %s: only f32 and f64 are resized; cebus_cast() it",
+                          "the image is %s: only floats are resized; cebus_cast() it",
                           cebus_dtype_name(x->dtype));
     if (x->ndim != 4)
         return cebus_fail(CEBUS_SHAPE_MISMATCH, name,

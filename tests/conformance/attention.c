@@ -461,7 +461,7 @@ static void other_errors(cebus_test *t)
 {
     cebus_tensor *out = NULL, *q = f32(t, 2, (int64_t[]){4, 3});
     cebus_tensor *d = cebus_test_tensor(t, CEBUS_F64, 1, 1, 0, 2, (int64_t[]){4, 3});
-    cebus_tensor *h = cebus_test_tensor(t, CEBUS_F16, 1, 1, 0, 2, (int64_t[]){4, 3});
+    cebus_tensor *h = cebus_test_tensor(t, CEBUS_I32, 1, 1, 0, 2, (int64_t[]){4, 3});
     cebus_tensor *mask = cebus_test_tensor(t, CEBUS_I64, 1, 1, 0, 2, (int64_t[]){4, 4});
     cebus_attention_options bad[] = {
         {.dropout_p = 1.5}, {.dropout_p = NAN}, {.scale = INFINITY}, {.mask = mask}};
@@ -469,7 +469,7 @@ static void other_errors(cebus_test *t)
           cebus_scaled_dot_product_attention(t->rt, q, d, q, NULL, &out));
     FAILS(t, CEBUS_DTYPE_MISMATCH, "q is f32 and v is f64",
           cebus_scaled_dot_product_attention(t->rt, q, q, d, NULL, &out));
-    FAILS(t, CEBUS_DTYPE_MISMATCH, "takes f32 or f64, got q f16",
+    FAILS(t, CEBUS_DTYPE_MISMATCH, "takes f32, f64, f16 or bf16, got q i32",
           cebus_scaled_dot_product_attention(t->rt, h, h, h, NULL, &out));
     FAILS(t, CEBUS_INVALID_ARGUMENT, "dropout_p is 1.5",
           cebus_scaled_dot_product_attention(t->rt, q, q, q, &bad[0], &out));

@@ -33,6 +33,7 @@
     X(resize)                                                                                      \
     X(index)                                                                                       \
     X(join)                                                                                        \
+    X(half)                                                                                        \
     X(optim)
 
 /* Weak: absent without a C++ compiler. */

@@ -1,6 +1,7 @@
 /* blas.h by plain loops, so that all around the library is tested: what it is asked for is checked
  * against its rules, and it fills the workspace that it asked for. */
 #include "eager/device/cuda/blas.h"
+#include "numbers.h"
 
 #define WORKSPACE 512
 
@@ -14,7 +15,7 @@ static bool is_allowed(const cebus_cuda_gemm *g)
     const bool a = g->trans_a ? is_rows(g->k, g->m, g->lda) : is_rows(g->m, g->k, g->lda);
     const bool b = g->trans_b ? is_rows(g->n, g->k, g->ldb) : is_rows(g->k, g->n, g->ldb);
     return a && b && is_rows(g->m, g->n, g->ldc) && g->batch > 0 &&
-           (g->dtype == CEBUS_F32 || g->dtype == CEBUS_F64);
+           cebus_dtype_is_float((cebus_dtype)g->dtype);
 }
 
 cebus_status cebus_cuda_blas_query(cebus_cuda *cuda, const char *op, const cebus_cuda_gemm *gemm,
@@ -30,26 +31,13 @@ cebus_status cebus_cuda_blas_query(cebus_cuda *cuda, const char *op, const cebus
     return CEBUS_OK;
 }
 
-static double load(const void *data, int64_t dtype, int64_t at)
-{
-    return dtype == CEBUS_F64 ? ((const double *)data)[at] : (double)((const float *)data)[at];
-}
-
-static void store(void *data, int64_t dtype, int64_t at, double value)
-{
-    if (dtype == CEBUS_F64)
-        ((double *)data)[at] = value;
-    else
-        ((float *)data)[at] = (float)value;
-}
-
 static double sum_of(const cebus_cuda_blas_call *call, int64_t a, int64_t b)
 {
     const cebus_cuda_gemm *g = call->gemm;
     double sum = 0;
     for (int64_t p = 0; p < g->k; p++)
-        sum += load(call->a, g->dtype, a + p * (g->trans_a ? g->lda : 1)) *
-               load(call->b, g->dtype, b + p * (g->trans_b ? 1 : g->ldb));
+        sum += number_load(call->a, g->dtype, a + p * (g->trans_a ? g->lda : 1)) *
+               number_load(call->b, g->dtype, b + p * (g->trans_b ? 1 : g->ldb));
     return call->alpha * sum;
 }
 
@@ -76,10 +64,10 @@ cebus_status cebus_cuda_blas_run(cebus_cuda *cuda, const char *op, const cebus_c
         const int64_t c = matrix * g->c_stride + row * g->ldc + col;
         double sum = sum_of(call, a, b);
         if (g->accumulate)
-            sum += load(call->c, g->dtype, c);
+            sum += number_load(call->c, g->dtype, c);
         if (info.adds_bias)
-            sum += load(call->bias, g->dtype, col);
-        store(call->c, g->dtype, c, sum);
+            sum += number_load(call->bias, g->dtype, col);
+        number_store(call->c, g->dtype, c, sum);
     }
     return CEBUS_OK;
 }

@@ -1,5 +1,8 @@
 /* conv.h by plain loops: of the image only what the frame describes is read or written. */
+#include <stdlib.h>
+
 #include "eager/device/cuda/conv.h"
+#include "numbers.h"
 
 #define WORKSPACE 512
 
@@ -8,20 +11,13 @@ typedef struct convolution {
     const cebus_conv_shape *s;
     const cebus_cuda_conv_data *data;
     cebus_cuda_conv_frame frame;
-    bool wide;
+    int64_t dtype;
+    double *sums; /* the result, not yet rounded */
 } convolution;
 
 static double load(const convolution *c, const void *data, int64_t at)
 {
-    return c->wide ? ((const double *)data)[at] : (double)((const float *)data)[at];
-}
-
-static void add(const convolution *c, void *data, int64_t at, double value)
-{
-    if (c->wide)
-        ((double *)data)[at] += value;
-    else
-        ((float *)data)[at] += (float)value;
+    return number_load(data, c->dtype, at);
 }
 
 /* The places that one multiplication joins. */
@@ -53,7 +49,7 @@ static bool join(const convolution *c, const int64_t *at, triple *out)
 static void clear_result(const convolution *c, cebus_cuda_conv_way way)
 {
     const cebus_conv_shape *s = c->s;
-    const size_t size = c->wide ? 8 : 4;
+    const size_t size = cebus_dtype_size((cebus_dtype)c->dtype);
     const int64_t weight =
         s->output_channels * (s->image_channels / s->groups) * s->kernel[0] * s->kernel[1];
     if (way == CEBUS_CUDA_CONV_WEIGHT)
@@ -74,11 +70,34 @@ static void multiply(const convolution *c, const triple *t, cebus_cuda_conv_way 
 {
     const cebus_cuda_conv_data *d = c->data;
     if (way == CEBUS_CUDA_CONV_OUTPUT)
-        add(c, d->output, t->output, load(c, d->image, t->image) * load(c, d->weight, t->weight));
+        c->sums[t->output] += load(c, d->image, t->image) * load(c, d->weight, t->weight);
     if (way == CEBUS_CUDA_CONV_IMAGE)
-        add(c, d->image, t->image, load(c, d->output, t->output) * load(c, d->weight, t->weight));
+        c->sums[t->image] += load(c, d->output, t->output) * load(c, d->weight, t->weight);
     if (way == CEBUS_CUDA_CONV_WEIGHT)
-        add(c, d->weight, t->weight, load(c, d->image, t->image) * load(c, d->output, t->output));
+        c->sums[t->weight] += load(c, d->image, t->image) * load(c, d->output, t->output);
+}
+
+/* Elements of the result. */
+static int64_t result_numel(const cebus_conv_shape *s, cebus_cuda_conv_way way)
+{
+    if (way == CEBUS_CUDA_CONV_OUTPUT)
+        return s->batch * s->output_channels * s->output[0] * s->output[1];
+    if (way == CEBUS_CUDA_CONV_IMAGE)
+        return s->batch * s->image_channels * s->image[0] * s->image[1];
+    return s->output_channels * (s->image_channels / s->groups) * s->kernel[0] * s->kernel[1];
+}
+
+/* What is zero was cleared. */
+static void store_result(const convolution *c, cebus_cuda_conv_way way)
+{
+    const cebus_cuda_conv_data *d = c->data;
+    void *result = way == CEBUS_CUDA_CONV_OUTPUT  ? d->output
+                   : way == CEBUS_CUDA_CONV_IMAGE ? d->image
+                                                  : d->weight;
+    for (int64_t i = 0; i < result_numel(c->s, way); i++) {
+        if (c->sums[i] != 0)
+            number_store(result, c->dtype, i, c->sums[i]);
+    }
 }
 
 cebus_status cebus_cuda_conv_query(cebus_cuda *cuda, const char *op, const cebus_cuda_conv_key *key,
@@ -101,7 +120,8 @@ cebus_status cebus_cuda_conv_run(cebus_cuda *cuda, const char *op, const cebus_c
                                  const cebus_cuda_conv_data *data)
 {
     const cebus_conv_shape *s = &key->shape;
-    const convolution c = {s, data, cebus_cuda_conv_frame_of(s), key->dtype == CEBUS_F64};
+    const cebus_cuda_conv_way way = (cebus_cuda_conv_way)key->way;
+    convolution c = {s, data, cebus_cuda_conv_frame_of(s), key->dtype, NULL};
     const int64_t length[] = {
         s->batch,     s->output_channels, s->output[0], s->output[1], s->image_channels / s->groups,
         s->kernel[0], s->kernel[1]};
@@ -110,8 +130,11 @@ cebus_status cebus_cuda_conv_run(cebus_cuda *cuda, const char *op, const cebus_c
     cebus_status status = cebus_cuda_conv_query(cuda, op, key, &bytes);
     if (status != CEBUS_OK)
         return status;
+    c.sums = calloc((size_t)result_numel(s, way) + 1, sizeof *c.sums);
+    if (c.sums == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory");
     memset(data->workspace, 0x5A, bytes);
-    clear_result(&c, (cebus_cuda_conv_way)key->way);
+    clear_result(&c, way);
     for (int i = 0; i < 7; i++)
         count *= length[i];
     for (int64_t i = 0; i < count; i++) {
@@ -122,7 +145,9 @@ cebus_status cebus_cuda_conv_run(cebus_cuda *cuda, const char *op, const cebus_c
             rest /= length[d];
         }
         if (join(&c, at, &t))
-            multiply(&c, &t, (cebus_cuda_conv_way)key->way);
+            multiply(&c, &t, way);
     }
+    store_result(&c, way);
+    free(c.sums);
     return CEBUS_OK;
 }

@@ -11,6 +11,7 @@
 #include "eager/device/cpu/operand.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/scores.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/ops/attention.h"
 #include "eager/view.h"
 
@@ -473,8 +474,11 @@ static cebus_status run(const cebus_launch *launch)
     return CEBUS_OK;
 }
 
+#define KERNELS(X)                                                                                 \
+    X(scaled_dot_product_attention, run, workspace)                                                \
+    X(scaled_dot_product_attention_backward, run, workspace)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_attention[] = {
-    {"scaled_dot_product_attention", run, workspace},
-    {"scaled_dot_product_attention_backward", run, workspace},
-    {NULL, NULL, NULL},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

@@ -12,6 +12,7 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/view.h"
 
 /** Elements of a block: 16 KiB of f32. */
@@ -376,10 +377,13 @@ static cebus_status run_running(const cebus_launch *launch)
     return CEBUS_OK;
 }
 
+#define KERNELS(X)                                                                                 \
+    X(batch_norm, run_train, forward_workspace)                                                    \
+    X(batch_norm_eval, run_eval, forward_workspace)                                                \
+    X(batch_norm_backward, run_backward, backward_workspace)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_batch_norm[] = {
-    {"batch_norm", run_train, forward_workspace},
-    {"batch_norm_eval", run_eval, forward_workspace},
-    {"batch_norm_backward", run_backward, backward_workspace},
     {"batch_norm_running", run_running, NULL},
-    {0},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

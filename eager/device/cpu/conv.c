@@ -6,6 +6,7 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/view.h"
 
 /** A job and how it will be done. */
@@ -116,9 +117,12 @@ DEFINE_WAY(conv2d, CEBUS_CONV_OUTPUT)
 DEFINE_WAY(conv_transpose2d, CEBUS_CONV_IMAGE)
 DEFINE_WAY(conv2d_weight, CEBUS_CONV_WEIGHT)
 
+#define KERNELS(X)                                                                                 \
+    X(conv2d, conv2d, conv2d_workspace)                                                            \
+    X(conv_transpose2d, conv_transpose2d, conv_transpose2d_workspace)                              \
+    X(conv2d_weight, conv2d_weight, conv2d_weight_workspace)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_conv[] = {
-    {"conv2d", conv2d, conv2d_workspace},
-    {"conv_transpose2d", conv_transpose2d, conv_transpose2d_workspace},
-    {"conv2d_weight", conv2d_weight, conv2d_weight_workspace},
-    {0},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

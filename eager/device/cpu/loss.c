@@ -5,6 +5,7 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/lines.h"
 #include "eager/device/cpu/rows.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/device/scalar.h"
 #include "eager/ops/loss.h"
 #include "eager/view.h"
@@ -289,12 +290,15 @@ static cebus_status run_mse_loss_backward(const cebus_launch *launch)
     return CEBUS_OK;
 }
 
+#define KERNELS(X)                                                                                 \
+    X(cross_entropy, run_cross_entropy, class_workspace)                                           \
+    X(nll_loss, run_nll_loss, class_workspace)                                                     \
+    X(mse_loss, run_mse_loss, mse_workspace)                                                       \
+    X(cross_entropy_backward, run_cross_entropy_backward, cross_entropy_backward_workspace)        \
+    X(nll_loss_backward, run_nll_loss_backward, nll_loss_backward_workspace)                       \
+    X(mse_loss_backward, run_mse_loss_backward, NULL)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_loss[] = {
-    {"cross_entropy", run_cross_entropy, class_workspace},
-    {"nll_loss", run_nll_loss, class_workspace},
-    {"mse_loss", run_mse_loss, mse_workspace},
-    {"cross_entropy_backward", run_cross_entropy_backward, cross_entropy_backward_workspace},
-    {"nll_loss_backward", run_nll_loss_backward, nll_loss_backward_workspace},
-    {"mse_loss_backward", run_mse_loss_backward, NULL},
-    {NULL, NULL, NULL},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

@@ -5,6 +5,7 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/gemm_batch.h"
 #include "eager/device/cpu/operand.h"
+#include "eager/device/cpu/widen.h"
 
 /* Inputs of either op: the result is a b + bias. */
 typedef struct factors {
@@ -136,8 +137,11 @@ static cebus_status linear_run(const cebus_launch *launch)
     return product_run(launch, &f);
 }
 
+#define KERNELS(X)                                                                                 \
+    X(matmul, matmul_run, matmul_workspace)                                                        \
+    X(linear, linear_run, linear_workspace)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_matmul[] = {
-    {"matmul", matmul_run, matmul_workspace},
-    {"linear", linear_run, linear_workspace},
-    {NULL, NULL, NULL},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

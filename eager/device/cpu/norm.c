@@ -8,6 +8,7 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/fold.h"
 #include "eager/device/cpu/parallel.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/ops/norm.h"
 #include "eager/view.h"
 
@@ -214,12 +215,15 @@ static cebus_status run_rms_norm_backward(const cebus_launch *launch)
     return run_backward(launch, false);
 }
 
+#define KERNELS(X)                                                                                 \
+    X(layer_norm, run_layer_norm, forward_workspace)                                               \
+    X(rms_norm, run_rms_norm, forward_workspace)                                                   \
+    X(layer_norm_backward, run_layer_norm_backward, backward_workspace)                            \
+    X(rms_norm_backward, run_rms_norm_backward, backward_workspace)                                \
+    X(group_norm, cebus_group_norm_run, cebus_group_norm_workspace)                                \
+    X(group_norm_backward, cebus_group_norm_backward_run, cebus_group_norm_backward_workspace)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_norm[] = {
-    {"layer_norm", run_layer_norm, forward_workspace},
-    {"rms_norm", run_rms_norm, forward_workspace},
-    {"layer_norm_backward", run_layer_norm_backward, backward_workspace},
-    {"rms_norm_backward", run_rms_norm_backward, backward_workspace},
-    {"group_norm", cebus_group_norm_run, cebus_group_norm_workspace},
-    {"group_norm_backward", cebus_group_norm_backward_run, cebus_group_norm_backward_workspace},
-    {NULL, NULL, NULL},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

@@ -12,6 +12,7 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/view.h"
 
 /** Channels whose maxima are kept on the stack at once. */
@@ -227,11 +228,14 @@ static cebus_status run_avg_backward(const cebus_launch *launch)
     return run(launch, &job);
 }
 
+#define KERNELS(X)                                                                                 \
+    X(max_pool2d, run_max, workspace)                                                              \
+    X(max_pool2d_backward, run_max_backward, workspace)                                            \
+    X(avg_pool2d, run_avg, workspace)                                                              \
+    X(adaptive_avg_pool2d, run_avg, workspace)                                                     \
+    X(avg_pool2d_backward, run_avg_backward, workspace)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_pool[] = {
-    {"max_pool2d", run_max, workspace},
-    {"max_pool2d_backward", run_max_backward, workspace},
-    {"avg_pool2d", run_avg, workspace},
-    {"adaptive_avg_pool2d", run_avg, workspace},
-    {"avg_pool2d_backward", run_avg_backward, workspace},
-    {0},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

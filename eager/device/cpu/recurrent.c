@@ -8,6 +8,7 @@
 #include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/device/scalar.h"
 #include "eager/ops/recurrent.h"
 #include "eager/view.h"
@@ -167,10 +168,13 @@ DEFINE_KERNEL(lstm_backward)
 DEFINE_KERNEL(gru)
 DEFINE_KERNEL(gru_backward)
 
+#define KERNELS(X)                                                                                 \
+    X(lstm_gates, lstm_run, lstm_workspace)                                                        \
+    X(lstm_gates_backward, lstm_backward_run, lstm_backward_workspace)                             \
+    X(gru_gates, gru_run, gru_workspace)                                                           \
+    X(gru_gates_backward, gru_backward_run, gru_backward_workspace)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_recurrent[] = {
-    {"lstm_gates", lstm_run, lstm_workspace},
-    {"lstm_gates_backward", lstm_backward_run, lstm_backward_workspace},
-    {"gru_gates", gru_run, gru_workspace},
-    {"gru_gates_backward", gru_backward_run, gru_backward_workspace},
-    {NULL, NULL, NULL},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

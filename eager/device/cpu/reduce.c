@@ -6,6 +6,7 @@
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/reduction.h"
 #include "eager/device/cpu/rows.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/device/scalar.h"
 #include "eager/ops/reduce.h"
 #include "eager/view.h"
@@ -289,17 +290,20 @@ static cebus_status run_extremum_backward(const cebus_launch *launch)
     return CEBUS_OK;
 }
 
+#define KERNELS(X)                                                                                 \
+    X(max, run_max, workspace)                                                                     \
+    X(min, run_min, workspace)                                                                     \
+    X(argmax, run_argmax, ordered_workspace)                                                       \
+    X(argmin, run_argmin, ordered_workspace)                                                       \
+    X(var, run_var, centered_workspace)                                                            \
+    X(logsumexp, run_logsumexp, centered_workspace)                                                \
+    X(extremum_backward, run_extremum_backward, extremum_backward_workspace)                       \
+    X(var_backward, run_var_backward, NULL)                                                        \
+    X(logsumexp_backward, run_logsumexp_backward, NULL)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_reduce[] = {
     {"sum", run_total, workspace},
     {"mean", run_total, workspace},
-    {"max", run_max, workspace},
-    {"min", run_min, workspace},
-    {"argmax", run_argmax, ordered_workspace},
-    {"argmin", run_argmin, ordered_workspace},
-    {"var", run_var, centered_workspace},
-    {"logsumexp", run_logsumexp, centered_workspace},
-    {"extremum_backward", run_extremum_backward, extremum_backward_workspace},
-    {"var_backward", run_var_backward, NULL},
-    {"logsumexp_backward", run_logsumexp_backward, NULL},
-    {NULL, NULL, NULL},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

@@ -11,6 +11,7 @@
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/device/tap.h"
 #include "eager/view.h"
 
@@ -144,8 +145,11 @@ static uint64_t workspace_backward(const cebus_launch *launch)
     return bytes;
 }
 
+#define KERNELS(X)                                                                                 \
+    X(interpolate, run_forward, workspace_forward)                                                 \
+    X(interpolate_backward, run_backward, workspace_backward)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_resize[] = {
-    {"interpolate", run_forward, workspace_forward},
-    {"interpolate_backward", run_backward, workspace_backward},
-    {0},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

@@ -4,6 +4,7 @@
 #include "eager/device/cpu/dense.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/lines.h"
+#include "eager/device/cpu/widen.h"
 #include "eager/device/scalar.h"
 #include "eager/ops/softmax.h"
 #include "eager/view.h"
@@ -150,10 +151,13 @@ static cebus_status run_log_softmax_backward(const cebus_launch *launch)
     return run_backward(launch, true);
 }
 
+#define KERNELS(X)                                                                                 \
+    X(softmax, run_softmax, workspace)                                                             \
+    X(log_softmax, run_log_softmax, workspace)                                                     \
+    X(softmax_backward, run_softmax_backward, workspace)                                           \
+    X(log_softmax_backward, run_log_softmax_backward, workspace)
+KERNELS(CEBUS_WIDEN)
+
 const cebus_kernel cebus_cpu_softmax[] = {
-    {"softmax", run_softmax, workspace},
-    {"log_softmax", run_log_softmax, workspace},
-    {"softmax_backward", run_softmax_backward, workspace},
-    {"log_softmax_backward", run_log_softmax_backward, workspace},
-    {NULL, NULL, NULL},
+    KERNELS(CEBUS_WIDENED){NULL, NULL, NULL},
 };

@@ -65,8 +65,8 @@ static void plan_sizes(job *j)
         j->is_backward ? launch->in[CEBUS_ATTENTION_LSE].view : launch->out[1].view;
     const cebus_view *k = launch->in[CEBUS_ATTENTION_K].view;
     const cebus_view *v = launch->in[CEBUS_ATTENTION_V].view;
-    j->dtype = lse->dtype;
-    j->size = (int64_t)cebus_dtype_size(lse->dtype);
+    j->dtype = launch->in[CEBUS_ATTENTION_Q].view->dtype;
+    j->size = (int64_t)cebus_dtype_size(j->dtype);
     j->ndim = lse->ndim - 1;
     j->count = 1;
     for (int i = 0; i < j->ndim; i++)

@@ -22,7 +22,7 @@ typedef struct cebus_attention_options {
  * dropout(softmax(scale q k^T + mask)) v for q [.., L, E], k [.., S, E] and v [.., S, D]; leading
  * dimensions broadcast, the result is [.., L, D]. Its dimensions lie in memory as those of q do, so
  * that heads that were split off by a view go back together without a copy. A row that may look at
- * nothing is zero. `options` may be NULL. f32 and f64.
+ * nothing is zero. `options` may be NULL. Any float type.
  *
  * Rows of scores are computed a few at a time in workspace, for each matrix of the batch. The
  * gradient saves q, k, v, the mask, the result and one number a row, and computes the weights

@@ -2,12 +2,13 @@
  * @file batch_norm.h
  * Normalization of each channel over the batch and the image, with PyTorch's semantics.
  *
- * x is [N, C, ...] with 2 to 5 dimensions, f32 or f64; the result has its shape and, for images,
- * its memory order (channels-last or row-major). All parameters are [C] and of x's type.
+ * x is [N, C, ...] with 2 to 5 dimensions, of any float type; the result has its shape and, for
+ * images, its memory order (channels-last or row-major). All parameters are [C] and of x's type;
+ * where that is f16 or bf16, running statistics must be f32, and weight and bias may be.
  *
  * Errors: CEBUS_INVALID_ARGUMENT for NULL, half of the running statistics, or an option out of
  * range; CEBUS_SHAPE_MISMATCH for a parameter that is not [C], and in training for fewer than two
- * values a channel; CEBUS_DTYPE_MISMATCH for types that differ or are not f32 or f64.
+ * values a channel; CEBUS_DTYPE_MISMATCH for types that do not go together or are not floats.
  */
 #ifndef CEBUS_OPS_BATCH_NORM_H
 #define CEBUS_OPS_BATCH_NORM_H

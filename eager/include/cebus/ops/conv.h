@@ -2,13 +2,13 @@
  * @file conv.h
  * Convolution over two dimensions and its transpose, with PyTorch's semantics.
  *
- * Images are [N, C, H, W], f32 or f64, in any memory order. Results lie channels-last (C
+ * Images are [N, C, H, W], of any float type, in any memory order. Results lie channels-last (C
  * innermost), the order convolutions, pooling and normalization are fastest in: keep it between
  * layers. Parameters stay in their plain row-major order.
  *
  * Errors: CEBUS_INVALID_ARGUMENT for NULL or an option out of range; CEBUS_SHAPE_MISMATCH when
  * image, weight, bias and options do not go together (the message names the shapes);
- * CEBUS_DTYPE_MISMATCH when their types differ or are not f32 or f64.
+ * CEBUS_DTYPE_MISMATCH when their types differ or are not floats.
  */
 #ifndef CEBUS_OPS_CONV_H
 #define CEBUS_OPS_CONV_H

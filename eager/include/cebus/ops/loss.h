@@ -1,6 +1,6 @@
 /**
  * @file loss.h
- * Losses. f32 and f64; fused, so that a training step keeps no log-probabilities and no
+ * Losses of any float type; fused, so that a training step keeps no log-probabilities and no
  * differences alive between forward and backward.
  *
  * Errors of all: CEBUS_INVALID_ARGUMENT for NULL, a bad option, or a class index out of range

@@ -4,7 +4,8 @@
  *
  * Operands are read where they are: a transposed, sliced or broadcast view costs no copy as long
  * as one of its two matrix dimensions has stride 1 (other views are copied to workspace). The
- * result is a new contiguous tensor. f32 and f64; both operands of one type.
+ * result is a new contiguous tensor. Both operands are of one float type; f16 and bf16
+ * are summed in f32 and rounded once.
  *
  * Sums run in an order that the shapes and the runtime's thread count fix: same inputs, same
  * bits. With OpenBLAS its packing buffers lie outside the budget, at most about 5 MiB a thread.

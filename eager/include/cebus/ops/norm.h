@@ -2,9 +2,10 @@
  * @file norm.h
  * Normalization within each sample: layer, group and RMS norm. (Over the batch: batch_norm.h.)
  *
- * All take f32 or f64, with weight and bias of the same type, both optional (NULL: 1 and 0). The
- * gradients of x, weight and bias come from one fused op; it saves x, the weight and one or two
- * numbers for each normalized group.
+ * All take any float type, with weight and bias of the same type, or of f32 beside an f16 or bf16
+ * x; both are optional (NULL: 1 and 0). The gradients of x, weight and bias come from one fused op;
+ * it saves x, the weight and one or two numbers for each normalized group, in f32 where x is f16 or
+ * bf16.
  *
  * Errors of all: CEBUS_INVALID_ARGUMENT for NULL, a bad count, or an eps that is negative or not
  * finite; CEBUS_SHAPE_MISMATCH; CEBUS_DTYPE_MISMATCH.

@@ -2,7 +2,7 @@
  * @file pool.h
  * Pooling of images, with PyTorch's semantics.
  *
- * Images are [N, C, H, W], f32 or f64, in any memory order; results lie channels-last, as those
+ * Images are [N, C, H, W], any float type, any memory order; results lie channels-last, as those
  * of the convolutions.
  *
  * Errors: CEBUS_INVALID_ARGUMENT for NULL or an option out of range; CEBUS_SHAPE_MISMATCH for an

@@ -7,8 +7,8 @@
  * dimensions stay with length 1, otherwise they are dropped. The result is a new contiguous tensor.
  *
  * Floating-point sums run in blocks whose partial sums are added in double, in an order that
- * depends on the shapes alone: same input, same bits, for any number of threads. f32 and f64
- * everywhere, other types where said; cebus_cast() to f32 otherwise.
+ * depends on the shapes alone: same input, same bits, for any number of threads. Any float type
+ * everywhere, f16 and bf16 summed in f32 and rounded once; other types where said.
  *
  * Errors: CEBUS_INVALID_ARGUMENT for NULL, for a dimension out of range or given twice, and for a
  * maximum or minimum of no elements; CEBUS_DTYPE_MISMATCH for an element type that is not taken.

@@ -2,7 +2,7 @@
  * @file resize.h
  * Images made larger or smaller, with the semantics of PyTorch's interpolate.
  *
- * Images are [N, C, H, W], f32 or f64, in any memory order; results lie channels-last, as those
+ * Images are [N, C, H, W], any float type, any memory order; results lie channels-last, as those
  * of the convolutions.
  */
 #ifndef CEBUS_OPS_RESIZE_H

@@ -11,7 +11,7 @@ CEBUS_BEGIN_DECLS
 
 /**
  * exp(x) / sum(exp(x)) along `dim` (negative counts from the end), from the distance to the
- * maximum so that it does not overflow. f32 and f64. The result lies in memory like x (row-major
+ * maximum so that it does not overflow. Any float type. The result lies in memory like x (row-major
  * when x has holes). The gradient saves the output alone.
  *
  * Errors: CEBUS_INVALID_ARGUMENT for NULL or a dimension out of range, CEBUS_DTYPE_MISMATCH.
