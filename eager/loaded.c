@@ -191,7 +191,14 @@ static void write_scheme(const cebus_runtime *rt, uint32_t i, cebus_trace_writer
 
 static int write_all(const cebus_runtime *rt, size_t n, cebus_trace_writer *to)
 {
-    cebus_plan_book_write_head(to, rt->device_name, rt->policy, n);
+    static const char *const swaps[] = {"default", "off", "on"};
+    cebus_plan_origin origin = {.device = rt->device_name,
+                                .layout = rt->arena.layout->name,
+                                .swap = swaps[rt->swap.option],
+                                .policy = rt->policy,
+                                .budget = rt->arena.limit,
+                                .host_budget = rt->swap.host_budget};
+    cebus_plan_book_write_head(to, &origin, n);
     for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
         if (is_planned(rt->guidance, i))
             write_scheme(rt, i, to);

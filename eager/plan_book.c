@@ -73,15 +73,24 @@ static void write_key(cebus_trace_writer *to, const char *key, uint64_t number)
     cebus_trace_write_number(to, number);
 }
 
-void cebus_plan_book_write_head(cebus_trace_writer *to, const char *device,
-                                const cebus_policy *policy, size_t n)
+static void write_name(cebus_trace_writer *to, const char *key, const char *name)
 {
-    cebus_trace_write_text(to, "{\"cebus_plans\": 1, \"version\": ");
-    cebus_trace_write_string(to, cebus_version());
-    cebus_trace_write_text(to, ", \"device\": ");
-    cebus_trace_write_string(to, device);
-    cebus_trace_write_text(to, ", \"policy\": ");
-    cebus_trace_write_string(to, policy->name);
+    cebus_trace_write_text(to, ", \"");
+    cebus_trace_write_text(to, key);
+    cebus_trace_write_text(to, "\": ");
+    cebus_trace_write_string(to, name);
+}
+
+void cebus_plan_book_write_head(cebus_trace_writer *to, const cebus_plan_origin *origin, size_t n)
+{
+    cebus_trace_write_text(to, "{\"cebus_plans\": 1");
+    write_name(to, "version", cebus_version());
+    write_name(to, "device", origin->device);
+    write_name(to, "policy", origin->policy->name);
+    write_name(to, "layout", origin->layout);
+    write_name(to, "swap", origin->swap);
+    write_key(to, "budget", origin->budget);
+    write_key(to, "host_budget", origin->host_budget);
     write_key(to, "plans", n);
     cebus_trace_write_text(to, "}\n");
 }

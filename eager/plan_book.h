@@ -37,9 +37,15 @@ const cebus_plan_page *cebus_plan_book_find(const cebus_plan_book *book, uint64_
  * memory: then neither has changed. */
 bool cebus_plan_book_merge(cebus_plan_book *book, cebus_plan_book *from);
 
+/** Where plans come from: what a program that means to be guided by them should ask for, too. */
+typedef struct cebus_plan_origin {
+    const char *device, *layout, *swap; /**< swap: "default", "off" or "on" */
+    const cebus_policy *policy;
+    uint64_t budget, host_budget; /**< bytes */
+} cebus_plan_origin;
+
 /** The first line of a file of n plans. */
-void cebus_plan_book_write_head(cebus_trace_writer *to, const char *device,
-                                const cebus_policy *policy, size_t n);
+void cebus_plan_book_write_head(cebus_trace_writer *to, const cebus_plan_origin *origin, size_t n);
 /** One plan, with its actions. */
 void cebus_plan_book_write(cebus_trace_writer *to, const cebus_plan_page *page);
 

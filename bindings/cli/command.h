@@ -12,6 +12,7 @@ int command_explain(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_profile(int argc, char **argv);
 int command_pack(int argc, char **argv);
+int command_plan(int argc, char **argv);
 int command_advise(int argc, char **argv);
 int command_info(int argc, char **argv);
 

@@ -22,6 +22,7 @@ static const struct command {
     {"profile", command_profile, "cebus profile", "turn recorded traces into measured costs"},
     {"pack", command_pack, "cebus pack",
      "offsets for blocks of known lifetimes, within a capacity"},
+    {"plan", command_plan, "cebus plan", "what a policy plans for a trace, as a file"},
     {"advise", command_advise, "cebus advise",
      "search a plan for a trace: order, swaps, replays, offsets"},
     {"info", command_info, "cebus info", "devices, libraries, versions, settings"},

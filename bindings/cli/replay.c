@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "plan_head.h"
 #include "plan_run.h"
 #include "profile_file.h"
 #include "result.h"
@@ -27,8 +28,10 @@ static const struct argp_option options[] = {
     {"record", KEY_RECORD, "FILE", 0,
      "write every event of the run, for `cebus report' and `cebus explain'", 3},
     {"plan", KEY_PLAN, "PLAN.json", 0,
-     "by a plan of `cebus advise', on its machine and in its memory, on paper: all it says is held "
-     "to what the trace needs",
+     "by a plan of `cebus plan', in the settings it was made for where no option says otherwise; "
+     "or "
+     "of `cebus advise', on its machine and in its memory, on paper: all it says is held to what "
+     "the trace needs",
      3},
     {0},
 };
@@ -54,8 +57,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (replay->trace == NULL)
             argp_error(state, "which trace?");
-        if (replay->record != NULL && replay->plan != NULL)
-            argp_error(state, "--record: a plan is run on paper, without events");
+        if (replay->record != NULL && replay->plan != NULL && !plan_head_is(replay->plan))
+            argp_error(state, "--record: a plan of `cebus advise' is run on paper, without events");
         if (replay->record != NULL && strcmp(replay->settings.of[SETTING_POLICY].text, "all") == 0)
             argp_error(state, "--record: one run at a time; name a --policy");
         return 0;
@@ -118,6 +121,7 @@ static bool replay_all(const struct replay *replay, const struct program *progra
         .settings = &replay->settings,
         .budget = replay->settings.of[SETTING_BUDGET].text,
         .observer = replay->record != NULL ? &observer : NULL,
+        .load_plan = replay->plan,
     };
     if (!run_base(program, &replay->settings, &run_options.base_ns))
         return false;
@@ -134,13 +138,18 @@ int command_replay(int argc, char **argv)
 {
     struct replay replay = {0};
     struct program program = {0};
+    struct plan_head head = {0};
     if (!settings_begin(&replay.settings))
         return EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &replay);
+    bool advised = replay.plan != NULL && !plan_head_is(replay.plan);
+    if (replay.plan != NULL && !advised && !plan_head_apply(&head, replay.plan, &replay.settings))
+        return EXIT_WRONG;
     bool good = program_load(&program, replay.trace, replay.settings.of[SETTING_FORMAT].text) &&
                 profile_apply(&program, replay.settings.of[SETTING_PROFILE].text) &&
-                (replay.plan != NULL ? plan_run(replay.plan, &program, replay.settings.json)
-                                     : replay_all(&replay, &program));
+                (advised ? plan_run(replay.plan, &program, replay.settings.json)
+                         : replay_all(&replay, &program));
     program_free(&program);
+    plan_head_free(&head);
     return good ? 0 : EXIT_WRONG;
 }

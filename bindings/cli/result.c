@@ -144,6 +144,8 @@ static void put_memory(json_t *json, const struct program *program, const struct
     put_number(json, "planned_replays", last->planned_replays);
     put_number(json, "planned_placements", last->planned_placements);
     put_number(json, "missed_placements", last->missed_placements);
+    put_number(json, "plans_used", last->plans_used);
+    put_number(json, "plans_refused", last->plans_refused);
     put_number(json, "swapped_bytes", last->swapped_out_bytes + last->swapped_in_bytes);
     put_number(json, "stall_ns", last->stall_ns);
     put_real(json, "fragmentation_mean", fragmentation_mean(result));

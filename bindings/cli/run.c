@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include <cebus/plan.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,11 @@ static enum replay_outcome begin(struct running *running)
     enum replay_outcome outcome =
         replayer_begin(&running->replayer, running->program, &options,
                        result->options.observer != NULL ? on_event : NULL, running);
+    if (outcome == REPLAY_DONE && result->options.load_plan != NULL &&
+        cebus_plan_load(running->replayer.rt, result->options.load_plan) != CEBUS_OK) {
+        complain("%s", cebus_last_error()->message);
+        outcome = REPLAY_FAILED;
+    }
     running->replayer.unmarked = strcmp(settings->of[SETTING_MARKS].text, "off") == 0;
     if (running->replayer.rt != NULL) {
         result->budget_bytes = cebus_runtime_budget(running->replayer.rt);
@@ -165,6 +171,15 @@ static enum replay_outcome run_passes(struct running *running)
     return outcome;
 }
 
+static enum replay_outcome save_plan(const struct running *running)
+{
+    const char *path = running->result->options.save_plan;
+    if (path == NULL || cebus_plan_save(running->replayer.rt, path) == CEBUS_OK)
+        return REPLAY_DONE;
+    complain("%s", cebus_last_error()->message);
+    return REPLAY_FAILED;
+}
+
 static void explain_outcome(struct run_result *result, enum replay_outcome outcome)
 {
     result->feasible = outcome == REPLAY_DONE;
@@ -196,6 +211,8 @@ bool run_program(const struct program *program, const struct run_options *option
     enum replay_outcome outcome = begin(&running);
     if (outcome == REPLAY_DONE)
         outcome = run_passes(&running);
+    if (outcome == REPLAY_DONE)
+        outcome = save_plan(&running);
     explain_outcome(out, outcome);
     replayer_end(&running.replayer);
     return outcome != REPLAY_FAILED;

@@ -25,6 +25,8 @@ struct run_options {
     const char *budget;              /**< as asked */
     uint64_t base_ns;                /**< of one pass without a budget: run_base() */
     const struct observer *observer; /**< NULL: nobody */
+    const char *load_plan;           /**< a file of plans to be guided by; NULL: none */
+    const char *save_plan;           /**< where the plans go in the end; NULL: nowhere */
 };
 
 struct run_result {

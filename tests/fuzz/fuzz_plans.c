@@ -70,7 +70,8 @@ static void write_again(const cebus_plan_book *book, cebus_pool *pool)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (fd < 0 || cebus_trace_writer_open(&writer, path) != 0)
         stop("no file to write to");
-    cebus_plan_book_write_head(&writer, "cpu", book->pages[0].policy, book->count);
+    cebus_plan_origin origin = {"cpu", "zones", "on", book->pages[0].policy, 1, 2};
+    cebus_plan_book_write_head(&writer, &origin, book->count);
     for (size_t i = 0; i < book->count; i++)
         cebus_plan_book_write(&writer, &book->pages[i]);
     cebus_plan_book_init(&again, pool);

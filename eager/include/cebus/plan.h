@@ -19,14 +19,15 @@
  * The format is JSON lines, one object a line:
  *
  *     {"cebus_plans": 1, "version": "0.1.0", "device": "sim:p100-16g", "policy": "cebus",
- *      "plans": 1}
+ *      "layout": "planned", "swap": "default", "budget": 4294967296, "host_budget": 0, "plans": 1}
  *     {"plan": "9f3c...", "calls": 812, "values": 1310, "budget": 4294967296, "holes": 0,
  *      "host": 0, "out_rate": 12000000000, "in_rate": 12000000000, "placed": 1,
  *      "predicted_ns": 81250000, "actions": 2}
  *     {"drop": 12, "at": 40}
  *     {"replay": 12, "at": 730}
  *
- * Each plan is followed by its actions, in the order in which they are due: `drop`, `copy_out`,
+ * The first line says what the runtime was that saved them; of it only `policy` and `plans` must be
+ * there. Each plan is followed by its actions, in the order in which they are due: `drop`, `copy_out`,
  * `swap_out`, `swap_in` or `replay` of a value (they count from 0 in the order in which the
  * iteration's calls name them), `at` so many calls. Keys may stand in any order; others are
  * ignored. `budget`, `host` are bytes, the rates bytes/s: what the plan was made for.

@@ -1,0 +1,113 @@
+/**
+ * plan.c: what a policy plans for a trace, on a simulated machine in a budget, as a file that the
+ * runtime can load (<cebus/plan.h>).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "message.h"
+#include "profile_file.h"
+#include "result.h"
+
+struct plan {
+    struct settings settings;
+    const char *trace;
+    const char *output;
+};
+
+enum {
+    KEY_PLANNER = 0x100,
+};
+
+static const struct argp_option options[] = {
+    {"planner", KEY_PLANNER, "NAME", 0,
+     "who plans: cebus (default), capuchin, or another policy that does; the same as --policy", 3},
+    {"output", 'o', "FILE", 0, "where the plan goes", 3},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    struct plan *plan = state->input;
+    struct setting *policy = &plan->settings.of[SETTING_POLICY];
+    const char *wrong;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = state->child_inputs[1] = &plan->settings;
+        return 0;
+    case KEY_PLANNER:
+        wrong = setting_problem(SETTING_POLICY, argument);
+        if (wrong != NULL)
+            argp_error(state, "--planner: %s", wrong);
+        *policy = (struct setting){argument, FROM_OPTION};
+        return 0;
+    case 'o':
+        plan->output = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (plan->trace != NULL)
+            argp_error(state, "one trace at a time: \"%s\" is too much", argument);
+        plan->trace = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (plan->trace == NULL)
+            argp_error(state, "which trace?");
+        if (plan->output == NULL)
+            argp_error(state, "where to? Name a file with -o");
+        if (strcmp(policy->text, "all") == 0)
+            argp_error(state, "--planner: one at a time");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {
+    {.argp = &run_settings}, {.argp = &machine_settings}, {0}};
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "TRACE",
+    .children = children,
+    .doc = "Has a policy plan a trace on a simulated machine, in a memory budget, and keeps the "
+           "plan: for `cebus replay --plan', `cebus explain --plan' and cebus_plan_load(). A run "
+           "that does not fit leaves no file." COMMAND_EXIT_STATUS,
+};
+
+static bool plan_program(const struct plan *plan, const struct program *program)
+{
+    struct run_result result;
+    struct run_options run_options = {
+        .settings = &plan->settings,
+        .policy = plan->settings.of[SETTING_POLICY].text,
+        .budget = plan->settings.of[SETTING_BUDGET].text,
+        .save_plan = plan->output,
+    };
+    if (!run_base(program, &plan->settings, &run_options.base_ns))
+        return false;
+    bool good = run_program(program, &run_options, &result);
+    if (good && plan->settings.json)
+        good = json_print_line(result_json(program, &result));
+    else if (good)
+        result_print(program, &result);
+    run_result_free(&result);
+    return good;
+}
+
+int command_plan(int argc, char **argv)
+{
+    struct plan plan = {0};
+    struct program program = {0};
+    if (!settings_begin(&plan.settings))
+        return EXIT_USAGE;
+    if (plan.settings.of[SETTING_POLICY].origin == FROM_DEFAULT)
+        plan.settings.of[SETTING_POLICY].text = "cebus";
+    argp_parse(&argp, argc, argv, 0, NULL, &plan);
+    bool good = program_load(&program, plan.trace, plan.settings.of[SETTING_FORMAT].text) &&
+                profile_apply(&program, plan.settings.of[SETTING_PROFILE].text) &&
+                plan_program(&plan, &program);
+    program_free(&program);
+    return good ? 0 : EXIT_WRONG;
+}
