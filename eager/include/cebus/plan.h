@@ -27,9 +27,9 @@
  *     {"replay": 12, "at": 730}
  *
  * The first line says what the runtime was that saved them; of it only `policy` and `plans` must be
- * there. Each plan is followed by its actions, in the order in which they are due: `drop`, `copy_out`,
- * `swap_out`, `swap_in` or `replay` of a value (they count from 0 in the order in which the
- * iteration's calls name them), `at` so many calls. Keys may stand in any order; others are
+ * there. Each plan is followed by its actions, in the order in which they are due: `drop`,
+ * `copy_out`, `swap_out`, `swap_in` or `replay` of a value (they count from 0 in the order in which
+ * the iteration's calls name them), `at` so many calls. Keys may stand in any order; others are
  * ignored. `budget`, `host` are bytes, the rates bytes/s: what the plan was made for.
  */
 #ifndef CEBUS_PLAN_H
