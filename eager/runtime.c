@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "eager/autograd/hook.h"
 #include "eager/compaction.h"
 #include "eager/custom.h"
 #include "eager/device/plugin.h"
@@ -93,6 +94,37 @@ void cebus_event_emit(cebus_runtime *rt, cebus_event event)
     queue->events[queue->count++] = event;
 }
 
+static void open_lock(cebus_runtime *rt)
+{
+    rt->depth = 0;
+    atomic_store_explicit(&rt->owner, 0, memory_order_relaxed);
+    pthread_mutex_unlock(&rt->mutex);
+}
+
+/**
+ * Lets contexts of hooks go, outside the lock. The whole queue at once: what is let go may release
+ * tensors, and must not come back here for what is queued already, deeper with each.
+ */
+static void deliver_releases(cebus_runtime *rt)
+{
+    const cebus_error error = *cebus_last_error();
+    cebus_hook *hook = rt->released;
+    rt->released = NULL;
+    rt->handles++;
+    while (hook != NULL) {
+        cebus_hook *next = hook->next;
+        if (hook->user.release != NULL) {
+            open_lock(rt);
+            hook->user.release(hook->user.context);
+            cebus_runtime_lock_always(rt);
+        }
+        cebus_pool_free_object(&rt->pool, hook, sizeof *hook);
+        hook = next;
+    }
+    rt->handles--;
+    cebus_error_restore(&error);
+}
+
 /** Hands the queue over in pieces, each outside the lock, so that hooks may call cebus. */
 static void deliver_events(cebus_runtime *rt)
 {
@@ -109,9 +141,7 @@ static void deliver_events(cebus_runtime *rt)
         queue->delivered += n;
         if (n == left)
             queue->count = queue->delivered = 0;
-        rt->depth = 0;
-        atomic_store_explicit(&rt->owner, 0, memory_order_relaxed);
-        pthread_mutex_unlock(&rt->mutex);
+        open_lock(rt);
         for (size_t i = 0; i < n && hook != NULL; i++)
             hook(context, &piece[i]);
         cebus_runtime_lock_always(rt);
@@ -124,14 +154,30 @@ void cebus_runtime_unlock(cebus_runtime *rt)
         rt->depth--;
         return;
     }
+    while (rt->released != NULL)
+        deliver_releases(rt);
     if (rt->events.count > 0)
         deliver_events(rt);
     bool last = rt->closing && rt->handles == 0;
-    rt->depth = 0;
-    atomic_store_explicit(&rt->owner, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&rt->mutex);
+    open_lock(rt);
     if (last)
         destroy(rt);
+}
+
+int cebus_runtime_leave(cebus_runtime *rt)
+{
+    int depth = rt->depth;
+    rt->handles++;
+    rt->depth = 1;
+    cebus_runtime_unlock(rt);
+    return depth;
+}
+
+void cebus_runtime_enter(cebus_runtime *rt, int depth)
+{
+    cebus_runtime_lock_always(rt);
+    rt->depth = depth;
+    rt->handles--;
 }
 
 static bool is_commodity(const cebus_runtime_options *options)

@@ -128,7 +128,10 @@ struct cebus_runtime {
     uint64_t serial;                    /**< versions made so far */
     uint64_t node_sequence, node_epoch; /**< graph nodes made; backward visits */
     uint64_t nodes;                     /**< graph nodes alive */
-    uint64_t backwards;                 /**< backwards that gave leaves their gradients */
+    struct cebus_walk *walk;            /**< the backward that runs (autograd/walk.h) */
+    struct cebus_hook *released; /**< contexts to let go outside the lock (autograd/hook.h) */
+    uint64_t hook_ids;           /**< given out so far */
+    uint64_t backwards;          /**< backwards that gave leaves their gradients */
     cebus_cost_model cost_model;
     uint32_t debug;
     uint64_t chaos;  /**< state of the chaos mode's generator */
@@ -152,6 +155,10 @@ cebus_status cebus_runtime_lock(cebus_runtime *rt, const char *function);
 void cebus_runtime_unlock(cebus_runtime *rt);
 /** Enters for functions that cannot fail (release); false inside a kernel. */
 void cebus_runtime_lock_always(cebus_runtime *rt);
+/** Gives the lock away however often this thread took it, and delivers events; answers how often.
+ * The runtime does not go meanwhile. */
+int cebus_runtime_leave(cebus_runtime *rt);
+void cebus_runtime_enter(cebus_runtime *rt, int depth);
 
 /** The op's entry, found or made. CEBUS_UNSUPPORTED when the device lacks the kernel. */
 cebus_status cebus_op_entry_find(cebus_runtime *rt, const cebus_op *op, cebus_op_entry **out);

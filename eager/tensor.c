@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "eager/autograd/hook.h"
 #include "eager/autograd/node.h"
 #include "eager/guidance.h"
 #include "eager/ladder.h"
@@ -25,6 +26,7 @@ cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage, con
     tensor->base = NULL;
     tensor->grad = NULL;
     tensor->incoming = NULL;
+    tensor->hooks = NULL;
     storage->refs++;
     rt->handles++;
     return tensor;
@@ -45,6 +47,7 @@ static void destroy(cebus_tensor *tensor)
         cebus_node_release(rt, tensor->node);
     cebus_tensor_release(tensor->base);
     cebus_tensor_release(tensor->grad);
+    cebus_hooks_drop(rt, &tensor->hooks);
     cebus_storage_release(rt, tensor->storage);
     tensor->alive = 0;
     cebus_pool_free_object(&rt->pool, tensor, sizeof *tensor);

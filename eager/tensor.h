@@ -8,6 +8,7 @@
 
 #include "eager/storage.h"
 
+struct cebus_hook;
 struct cebus_node;
 
 /** What `alive` holds while a handle is. A released one is told by it, until its memory serves
@@ -22,11 +23,12 @@ struct cebus_tensor {
     cebus_view view;
     bool requires_grad; /**< a leaf that collects a gradient */
     uint32_t node_output;
-    struct cebus_node *node; /**< what computed it, counted; NULL: a leaf of the graph */
-    uint64_t node_rebased;   /**< storage->rebased when node was set (views only) */
-    cebus_tensor *base;      /**< of a differentiable view: the tensor it views, counted */
-    cebus_tensor *grad;      /**< counted */
-    cebus_tensor *incoming;  /**< backward: what the running one adds to grad; counted */
+    struct cebus_node *node;  /**< what computed it, counted; NULL: a leaf of the graph */
+    uint64_t node_rebased;    /**< storage->rebased when node was set (views only) */
+    cebus_tensor *base;       /**< of a differentiable view: the tensor it views, counted */
+    cebus_tensor *grad;       /**< counted */
+    cebus_tensor *incoming;   /**< backward: what the running one adds to grad; counted */
+    struct cebus_hook *hooks; /**< of a leaf, on its gradient (autograd/hook.h) */
 };
 
 /** A handle over `storage` (counts it). NULL without host memory. The lock is held. */

@@ -1,213 +1,43 @@
 /**
- * backward.c: walks the graph from a root, latest node first, and adds up what reaches the leaves.
+ * backward.c: walks the graph from its roots, latest node first, and adds up what reaches the
+ * leaves, or the inputs that were asked for.
  *
  * Nothing is committed before everything succeeded: leaf gradients wait in tensor->incoming, and
  * the versions a processed node saved are parked (their bytes may go, they stay rebuildable), so
  * that a failed backward leaves graph and gradients as they were.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include <cebus/ops.h>
 
-#include "eager/autograd/node.h"
-#include "eager/residency.h"
+#include "eager/autograd/hook.h"
+#include "eager/autograd/sum.h"
+#include "eager/autograd/walk.h"
 #include "eager/view.h"
 
 static const char name[] = "backward";
-
-/** A growable list of pointers in the runtime's pool. */
-typedef struct list {
-    void **items;
-    size_t count, capacity;
-} list;
-
-typedef struct engine {
-    cebus_runtime *rt;
-    bool retain_graph;
-    uint64_t epoch;
-    list ready;   /**< a heap of nodes, the latest on top */
-    list visited; /**< every node reached, counted */
-    list leaves;  /**< leaf tensors with an incoming gradient, counted */
-} engine;
 
 static cebus_status no_host_memory(void)
 {
     return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, name, "no host memory to walk the graph");
 }
 
-static bool push(cebus_runtime *rt, list *l, void *item)
-{
-    void *items = l->items;
-    if (!cebus_pool_grow(&rt->pool, &items, &l->capacity, l->count, sizeof *l->items))
-        return false;
-    l->items = items;
-    l->items[l->count++] = item;
-    return true;
-}
+/* --- one node ------------------------------------------------------------------------------- */
 
-static void free_list(cebus_runtime *rt, list *l)
-{
-    cebus_pool_free_object(&rt->pool, l->items, l->capacity * sizeof *l->items);
-}
-
-static uint64_t sequence(const list *heap, size_t i)
-{
-    return ((const cebus_node *)heap->items[i])->sequence;
-}
-
-static void swap_items(list *heap, size_t i, size_t j)
-{
-    void *item = heap->items[i];
-    heap->items[i] = heap->items[j];
-    heap->items[j] = item;
-}
-
-static bool push_ready(cebus_runtime *rt, list *heap, cebus_node *node)
-{
-    if (!push(rt, heap, node))
-        return false;
-    for (size_t i = heap->count - 1; i > 0 && sequence(heap, i) > sequence(heap, (i - 1) / 2);
-         i = (i - 1) / 2)
-        swap_items(heap, i, (i - 1) / 2);
-    return true;
-}
-
-static cebus_node *pop_ready(list *heap)
-{
-    cebus_node *top = heap->items[0];
-    heap->items[0] = heap->items[--heap->count];
-    for (size_t i = 0;;) {
-        size_t best = i;
-        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < heap->count; child++) {
-            if (sequence(heap, child) > sequence(heap, best))
-                best = child;
-        }
-        if (best == i)
-            return top;
-        swap_items(heap, i, best);
-        i = best;
-    }
-}
-
-/** First visit: room for the gradients that will arrive. */
-static cebus_status visit(engine *e, cebus_node *node)
-{
-    size_t bytes = node->call->n_out * sizeof *node->grads;
-    if (node->freed)
-        return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
-                          "the graph was freed by an earlier backward; pass retain_graph there");
-    node->grads = cebus_pool_alloc(&e->rt->pool, bytes);
-    if (node->grads == NULL)
-        return no_host_memory();
-    memset(node->grads, 0, bytes);
-    node->visited = e->epoch;
-    node->pending = 0;
-    if (push(e->rt, &e->visited, node)) {
-        cebus_node_retain(node);
-        return CEBUS_OK;
-    }
-    cebus_pool_free_object(&e->rt->pool, node->grads, bytes);
-    node->grads = NULL;
-    return no_host_memory();
-}
-
-/** Visits everything below root; counts each node's readers. */
-static cebus_status discover(engine *e, cebus_node *root)
-{
-    cebus_status status = visit(e, root);
-    for (size_t at = 0; at < e->visited.count && status == CEBUS_OK; at++) {
-        cebus_node *node = e->visited.items[at];
-        for (uint32_t i = 0; i < node->call->n_in && status == CEBUS_OK; i++) {
-            cebus_node *source = node->edges[i].node;
-            if (source == NULL)
-                continue;
-            if (source->visited != e->epoch)
-                status = visit(e, source);
-            if (status == CEBUS_OK)
-                source->pending++;
-        }
-    }
-    return status;
-}
-
-/** sum += grad (takes the reference). */
-static cebus_status accumulate(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad)
-{
-    if (*sum == NULL) {
-        *sum = grad;
-        return CEBUS_OK;
-    }
-    cebus_tensor *total;
-    cebus_status status = cebus_add(rt, *sum, grad, &total);
-    cebus_tensor_release(grad);
-    if (status != CEBUS_OK)
-        return status;
-    cebus_tensor_release(*sum);
-    *sum = total;
-    return CEBUS_OK;
-}
-
-static bool is_own(const cebus_tensor *grad)
-{
-    return atomic_load(&grad->refs) == 1 && grad->storage->refs == 1;
-}
-
-/**
- * A leaf's gradient loses its record and becomes a leaf itself: rebuilding it would run most of the
- * backward again, and its record would keep all that alive. Further terms are then added in place.
- * Once memory is short it moves out of the way.
- */
-static void settle_gradient(cebus_runtime *rt, cebus_candidate *gradient)
-{
-    gradient->gradient = true;
-    if (!gradient->value.resident)
-        return;
-    cebus_value_detach(&rt->lineage, &gradient->value);
-    cebus_storage_reap(rt);
-    if (rt->stats.num_alloc_retries > 0)
-        cebus_candidate_move_low(rt, gradient);
-}
-
-static cebus_status accumulate_leaf(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad)
-{
-    cebus_status status;
-    if (*sum != NULL && is_own(*sum) && (*sum)->storage->now->value.producer == NULL) {
-        status = cebus_add_(rt, *sum, grad, 1.0);
-        cebus_tensor_release(grad);
-    } else {
-        status = accumulate(rt, sum, grad);
-    }
-    if (status == CEBUS_OK)
-        settle_gradient(rt, (*sum)->storage->now);
-    return status;
-}
-
-/**
- * A gradient on its way is read once, soon, and then gone; to rebuild it would run the backward
- * from the loss to here. So it goes, like a leaf's, only when nothing else can.
- */
-static cebus_status accumulate_inner(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad)
-{
-    cebus_status status = accumulate(rt, sum, grad);
-    if (status == CEBUS_OK)
-        (*sum)->storage->now->gradient = true;
-    return status;
-}
-
-static cebus_status arrive(engine *e, const cebus_graph_edge *edge, cebus_tensor *grad)
+static cebus_status arrive(cebus_walk *w, const cebus_graph_edge *edge, cebus_tensor *grad)
 {
     if (edge->node != NULL)
-        return accumulate_inner(e->rt, &edge->node->grads[edge->output], grad);
+        return cebus_sum_inner(w->rt, &edge->node->grads[edge->output], grad);
     cebus_tensor *leaf = edge->leaf;
     if (leaf->incoming == NULL) {
-        if (!push(e->rt, &e->leaves, leaf)) {
+        if (!cebus_agenda_push(w->rt, &w->aside, NULL) ||
+            !cebus_agenda_push(w->rt, &w->leaves, leaf)) {
             cebus_tensor_release(grad);
             return no_host_memory();
         }
         cebus_tensor_retain(leaf);
     }
-    return accumulate_leaf(e->rt, &leaf->incoming, grad);
+    return cebus_sum_leaf(w->rt, &leaf->incoming, grad);
 }
 
 /** A handle to a saved version, as the call saw it. */
@@ -249,25 +79,25 @@ static cebus_tensor *open_sum(const cebus_node *node)
         sum = edge->node->grads[edge->output];
     else if (edge->leaf != NULL)
         sum = edge->leaf->incoming;
-    return sum != NULL && is_own(sum) && cebus_view_is_dense(&sum->view) ? sum : NULL;
+    return sum != NULL && cebus_sum_is_own(sum) && cebus_view_is_dense(&sum->view) ? sum : NULL;
 }
 
 /** Everything one gradient call works on. */
 typedef struct step {
-    cebus_tensor *saved[CEBUS_MAX_TRACKED + CEBUS_MAX_OUTPUTS];
-    cebus_tensor *grad_in[CEBUS_MAX_TRACKED];
+    cebus_tensor *saved[CEBUS_MAX_INPUTS + CEBUS_MAX_OUTPUTS];
+    cebus_tensor *grad_in[CEBUS_MAX_INPUTS];
 } step;
 
-static cebus_status call_gradient(engine *e, cebus_node *node, step *s)
+static cebus_status call_gradient(cebus_walk *w, cebus_node *node, uint64_t needs, step *s)
 {
     const cebus_call *call = node->call;
     const cebus_op *op = call->op;
     cebus_status status = CEBUS_OK;
     for (uint32_t k = 0; k < call->n_in + call->n_out && status == CEBUS_OK; k++)
-        status = open_saved(e->rt, &node->saved[k], &cebus_call_views(call)[k], op, &s->saved[k]);
+        status = open_saved(w->rt, &node->saved[k], &cebus_call_views(call)[k], op, &s->saved[k]);
     if (status != CEBUS_OK)
         return status;
-    cebus_gradient io = {.rt = e->rt,
+    cebus_gradient io = {.rt = w->rt,
                          .op = op,
                          .attrs = cebus_call_attrs(call),
                          .n_in = call->n_in,
@@ -277,7 +107,7 @@ static cebus_status call_gradient(engine *e, cebus_node *node, step *s)
                          .in = s->saved,
                          .out = s->saved + call->n_in,
                          .grad_out = node->grads,
-                         .needs = node->needs,
+                         .needs = needs,
                          .grad_in = s->grad_in};
     cebus_tensor *sum = op->add_gradient != NULL ? open_sum(node) : NULL;
     return sum != NULL ? op->add_gradient(&io, sum) : op->gradient(&io);
@@ -300,147 +130,198 @@ static void drop_grads(cebus_node *node)
     }
 }
 
-static cebus_status deliver(engine *e, cebus_node *node, step *s)
+static cebus_status deliver(cebus_walk *w, cebus_node *node, step *s)
 {
     cebus_status status = CEBUS_OK;
     for (uint32_t i = 0; i < node->call->n_in && status == CEBUS_OK; i++) {
         cebus_graph_edge *edge = &node->edges[i];
-        if (s->grad_in[i] == NULL || (edge->node == NULL && edge->leaf == NULL))
+        if (s->grad_in[i] == NULL || !cebus_walk_leads(w, edge))
             continue;
         status = check_gradient(node->call->op, s->grad_in[i], &cebus_call_views(node->call)[i]);
         if (status != CEBUS_OK)
             break;
         cebus_tensor *grad = s->grad_in[i];
         s->grad_in[i] = NULL;
-        status = arrive(e, edge, grad);
+        status = arrive(w, edge, grad);
     }
     return status;
 }
 
-static cebus_status release_readers(engine *e, cebus_node *node)
+static cebus_status release_readers(cebus_walk *w, cebus_node *node)
 {
     for (uint32_t i = 0; i < node->call->n_in; i++) {
         cebus_node *source = node->edges[i].node;
-        if (source != NULL && --source->pending == 0 && !push_ready(e->rt, &e->ready, source))
+        if (source != NULL && --source->pending == 0 &&
+            !cebus_agenda_push_node(w->rt, &w->ready, source))
             return no_host_memory();
     }
     return CEBUS_OK;
 }
 
-static cebus_status process(engine *e, cebus_node *node)
+static cebus_status show_grad(cebus_walk *w, cebus_node *node, uint32_t j)
 {
-    step s;
-    cebus_status status = CEBUS_OK;
-    uint32_t n_in = node->call->n_in, n_out = node->call->n_out;
-    memset(s.saved, 0, (n_in + n_out) * sizeof *s.saved);
-    memset(s.grad_in, 0, n_in * sizeof *s.grad_in);
-    if (has_gradient(node))
-        status = call_gradient(e, node, &s);
-    for (uint32_t k = 0; k < n_in + n_out; k++)
-        cebus_tensor_release(s.saved[k]);
-    drop_grads(node);
-    if (!e->retain_graph)
-        cebus_node_park(e->rt, node);
-    if (status == CEBUS_OK)
-        status = deliver(e, node, &s);
-    for (uint32_t i = 0; i < n_in; i++)
-        cebus_tensor_release(s.grad_in[i]);
-    return status == CEBUS_OK ? release_readers(e, node) : status;
-}
-
-/** A gradient that something else also names must not become the leaf's own: it may be written. */
-static cebus_status make_own(cebus_runtime *rt, cebus_tensor **grad)
-{
-    cebus_tensor *copy;
-    if (is_own(*grad))
-        return CEBUS_OK;
-    cebus_status status = cebus_clone(rt, *grad, &copy);
+    cebus_status status = cebus_hooks_run(w->rt, &node->hooks, j, false, &node->grads[j]);
     if (status != CEBUS_OK)
         return status;
-    settle_gradient(rt, copy->storage->now);
-    cebus_tensor_release(*grad);
-    *grad = copy;
-    return CEBUS_OK;
+    cebus_tensor *seen = cebus_tensor_retain(node->grads[j]);
+    status = cebus_hooks_run(w->rt, &node->hooks, j, true, &seen);
+    cebus_tensor_release(seen);
+    return status;
 }
 
-static cebus_status finish_leaves(engine *e)
+/** The gradients of the node's outputs are complete: hooks see them, and who asked for them. */
+static cebus_status show_grads(cebus_walk *w, cebus_node *node)
 {
     cebus_status status = CEBUS_OK;
-    for (size_t i = 0; i < e->leaves.count && status == CEBUS_OK; i++) {
-        cebus_tensor *leaf = e->leaves.items[i];
-        status = leaf->grad != NULL
-                     ? accumulate_leaf(e->rt, &leaf->incoming, cebus_tensor_retain(leaf->grad))
-                     : make_own(e->rt, &leaf->incoming);
+    for (uint32_t j = 0; node->hooks != NULL && j < node->call->n_out; j++) {
+        if (node->grads[j] != NULL && status == CEBUS_OK)
+            status = show_grad(w, node, j);
+    }
+    for (size_t c = 0; w->captures != NULL && c < w->what->n_inputs; c++) {
+        if (w->captures[c].at.node == node && status == CEBUS_OK)
+            w->captures[c].grad = cebus_tensor_retain(node->grads[w->captures[c].at.output]);
     }
     return status;
 }
 
-/**
- * The sum goes to where the gradient lies, so that it keeps its address; one that lies elsewhere
- * takes its place only where that cannot be. Nothing is lost either way, and nothing can fail.
- */
-static void replace_grad(cebus_runtime *rt, cebus_tensor *leaf)
+static cebus_status process(cebus_walk *w, cebus_node *node)
 {
-    cebus_tensor *former = leaf->grad;
-    const cebus_candidate *now = former != NULL ? former->storage->now : NULL;
-    rt->trial++;
-    bool stays = now != NULL && is_own(former) && now->value.resident && now->exports == 0 &&
-                 now->value.producer == NULL &&
-                 cebus_view_same_layout(&former->view, &leaf->incoming->view) &&
-                 former->view.dtype == leaf->incoming->view.dtype &&
-                 cebus_copy_(rt, former, leaf->incoming) == CEBUS_OK;
-    rt->trial--;
-    if (stays) {
-        former->storage->now->gradient = true;
-        return;
+    step s;
+    cebus_status status = CEBUS_OK;
+    uint32_t n_in = node->call->n_in, n_out = node->call->n_out;
+    if (node->wanted != w->epoch)
+        return release_readers(w, node);
+    memset(s.saved, 0, (n_in + n_out) * sizeof *s.saved);
+    memset(s.grad_in, 0, n_in * sizeof *s.grad_in);
+    if (has_gradient(node)) {
+        status = show_grads(w, node);
+        uint64_t needs = cebus_walk_inputs(w, node);
+        if (status == CEBUS_OK && needs != 0)
+            status = call_gradient(w, node, needs, &s);
     }
-    leaf->grad = leaf->incoming;
-    leaf->incoming = former;
+    for (uint32_t k = 0; k < n_in + n_out; k++)
+        cebus_tensor_release(s.saved[k]);
+    drop_grads(node);
+    if (!w->what->retain_graph)
+        cebus_node_park(w->rt, node);
+    if (status == CEBUS_OK)
+        status = deliver(w, node, &s);
+    for (uint32_t i = 0; i < n_in; i++)
+        cebus_tensor_release(s.grad_in[i]);
+    return status == CEBUS_OK ? release_readers(w, node) : status;
 }
 
-static void settle(engine *e, bool success)
+/* --- the whole ------------------------------------------------------------------------------ */
+
+/** What a walk has in tensors that another may use, too: out of them, or back. */
+static void swap_incoming(cebus_walk *w)
 {
-    cebus_runtime *rt = e->rt;
-    rt->backwards += success && e->leaves.count > 0;
-    for (size_t i = 0; i < e->leaves.count; i++) {
-        cebus_tensor *leaf = e->leaves.items[i];
-        if (success)
-            replace_grad(rt, leaf);
-        cebus_tensor_release(leaf->incoming);
+    for (size_t i = 0; w != NULL && i < w->leaves.count; i++) {
+        cebus_tensor *leaf = w->leaves.items[i], *incoming = leaf->incoming;
+        leaf->incoming = w->aside.items[i];
+        w->aside.items[i] = incoming;
+    }
+}
+
+cebus_pause cebus_walk_pause(cebus_runtime *rt)
+{
+    cebus_pause pause = {.walk = rt->walk, .recorded = cebus_grad_is_enabled()};
+    swap_incoming(rt->walk);
+    rt->walk = NULL;
+    pause.depth = cebus_runtime_leave(rt);
+    return pause;
+}
+
+void cebus_walk_resume(cebus_runtime *rt, cebus_pause pause)
+{
+    cebus_runtime_enter(rt, pause.depth);
+    rt->walk = pause.walk;
+    swap_incoming(rt->walk);
+    cebus_grad_enable(pause.recorded);
+}
+
+static cebus_status finish_leaf(cebus_walk *w, cebus_tensor *leaf)
+{
+    cebus_runtime *rt = w->rt;
+    if (leaf->hooks != NULL) {
+        /* The hooks' walks may use leaf->incoming. */
+        cebus_tensor *grad = leaf->incoming;
         leaf->incoming = NULL;
-        cebus_tensor_release(leaf);
+        cebus_status status = cebus_hooks_run(rt, &leaf->hooks, 0, false, &grad);
+        leaf->incoming = grad;
+        if (status != CEBUS_OK)
+            return status;
     }
-    for (size_t i = 0; i < e->visited.count; i++) {
-        cebus_node *node = e->visited.items[i];
-        drop_grads(node);
-        cebus_pool_free_object(&rt->pool, node->grads, node->call->n_out * sizeof *node->grads);
-        node->grads = NULL;
-        if (success && !e->retain_graph) {
-            cebus_node_free_saved(rt, node);
-            node->freed = true;
-        } else {
-            cebus_node_unpark(rt, node);
-        }
-    }
-    for (size_t i = 0; i < e->visited.count; i++)
-        cebus_node_release(rt, e->visited.items[i]);
-    free_list(rt, &e->ready);
-    free_list(rt, &e->visited);
-    free_list(rt, &e->leaves);
+    if (w->keep)
+        return CEBUS_OK;
+    if (leaf->grad == NULL)
+        return cebus_sum_make_own(rt, &leaf->incoming);
+    return cebus_sum_leaf(rt, &leaf->incoming, cebus_tensor_retain(leaf->grad));
 }
 
-static cebus_status walk(engine *e, const cebus_graph_edge *root, cebus_tensor *gradient)
+static cebus_status finish_leaves(cebus_walk *w)
 {
     cebus_status status = CEBUS_OK;
-    if (root->node != NULL)
-        status = discover(e, root->node);
-    if (status == CEBUS_OK)
-        status = arrive(e, root, cebus_tensor_retain(gradient));
-    if (status == CEBUS_OK && root->node != NULL && !push_ready(e->rt, &e->ready, root->node))
-        status = no_host_memory();
-    while (status == CEBUS_OK && e->ready.count > 0)
-        status = process(e, pop_ready(&e->ready));
-    return status == CEBUS_OK ? finish_leaves(e) : status;
+    for (size_t i = 0; i < w->leaves.count && status == CEBUS_OK; i++)
+        status = finish_leaf(w, w->leaves.items[i]);
+    return status;
+}
+
+static void answer(const cebus_walk *w, cebus_tensor **out)
+{
+    for (size_t c = 0; c < w->what->n_inputs; c++) {
+        const cebus_graph_edge *at = &w->captures[c].at;
+        out[c] = cebus_tensor_retain(at->leaf != NULL ? at->leaf->incoming : w->captures[c].grad);
+    }
+}
+
+static void settle_node(cebus_walk *w, cebus_node *node, bool success)
+{
+    cebus_runtime *rt = w->rt;
+    drop_grads(node);
+    cebus_pool_free_object(&rt->pool, node->grads, node->call->n_out * sizeof *node->grads);
+    node->grads = NULL;
+    if (!success || w->what->retain_graph || node->wanted != w->epoch) {
+        cebus_node_unpark(rt, node);
+        return;
+    }
+    cebus_node_free_saved(rt, node);
+    cebus_hooks_drop(rt, &node->hooks);
+    node->freed = true;
+}
+
+static void settle(cebus_walk *w, bool success)
+{
+    cebus_runtime *rt = w->rt;
+    rt->backwards += success && !w->keep && w->leaves.count > 0;
+    for (size_t i = 0; i < w->leaves.count; i++) {
+        cebus_tensor *leaf = w->leaves.items[i];
+        if (success && !w->keep)
+            cebus_sum_commit(rt, leaf);
+        cebus_tensor_release(leaf->incoming);
+        leaf->incoming = NULL;
+    }
+    for (size_t i = 0; i < w->visited.count; i++)
+        settle_node(w, w->visited.items[i], success);
+    for (size_t i = 0; i < w->visited.count; i++)
+        cebus_node_release(rt, w->visited.items[i]);
+    cebus_agenda_deinit(rt, &w->ready);
+    cebus_agenda_deinit(rt, &w->visited);
+}
+
+/** Hooks that wanted to see the leaves' gradients as they are now. */
+static cebus_status show_leaves(cebus_walk *w)
+{
+    cebus_status status = CEBUS_OK;
+    for (size_t i = 0; i < w->leaves.count && status == CEBUS_OK && !w->keep; i++) {
+        cebus_tensor *leaf = w->leaves.items[i];
+        if (leaf->hooks == NULL || leaf->grad == NULL)
+            continue;
+        cebus_tensor *grad = cebus_tensor_retain(leaf->grad);
+        status = cebus_hooks_run(w->rt, &leaf->hooks, 0, true, &grad);
+        cebus_tensor_release(grad);
+    }
+    return status;
 }
 
 static cebus_status first_gradient(cebus_runtime *rt, cebus_tensor *root, cebus_tensor *gradient,
@@ -455,6 +336,8 @@ static cebus_status first_gradient(cebus_runtime *rt, cebus_tensor *root, cebus_
                               "the gradient has shape %s of %s, but the root has %s of %s",
                               CEBUS_SHAPE(&gradient->view), cebus_dtype_name(gradient->view.dtype),
                               CEBUS_SHAPE(&root->view), cebus_dtype_name(root->view.dtype));
+        if (status == CEBUS_OK && cebus_tensor_requires_grad(gradient))
+            return cebus_detach(rt, gradient, out);
         *out = status == CEBUS_OK ? cebus_tensor_retain(gradient) : NULL;
         return status;
     }
@@ -465,114 +348,174 @@ static cebus_status first_gradient(cebus_runtime *rt, cebus_tensor *root, cebus_
     return cebus_full(rt, 1, root->view.dtype, root->view.ndim, root->view.shape, out);
 }
 
-static cebus_status backward_locked(cebus_runtime *rt, cebus_tensor *root, cebus_tensor *gradient,
-                                    bool retain_graph)
+/** The gradients of the roots arrive; those that nothing else waits for are ready. */
+static cebus_status start(cebus_walk *w)
 {
-    engine e = {.rt = rt, .retain_graph = retain_graph, .epoch = ++rt->node_epoch};
-    cebus_tensor *first = NULL;
-    cebus_status renewed;
-    (void)cebus_node_of(rt, root, &renewed);
-    if (renewed != CEBUS_OK)
-        return no_host_memory();
-    cebus_graph_edge edge = cebus_graph_edge_of(rt, root);
-    if (edge.node == NULL && edge.leaf == NULL)
-        return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
-                          "the root does not depend on anything that collects a gradient");
-    cebus_status status = first_gradient(rt, root, gradient, &first);
+    cebus_status status = CEBUS_OK;
+    for (size_t r = 0; r < w->what->n_roots && status == CEBUS_OK; r++) {
+        cebus_tensor *first = NULL, *seed = w->what->seeds != NULL ? w->what->seeds[r] : NULL;
+        const cebus_graph_edge *root = &w->roots[r];
+        status = first_gradient(w->rt, w->what->roots[r], seed, &first);
+        if (status == CEBUS_OK && cebus_walk_leads(w, root))
+            status = arrive(w, root, first);
+        else
+            cebus_tensor_release(first);
+    }
+    for (size_t r = 0; r < w->what->n_roots && status == CEBUS_OK; r++) {
+        cebus_node *root = w->roots[r].node;
+        if (root == NULL || root->pending > 0)
+            continue;
+        root->pending = UINT32_MAX; /* once, however many of its outputs are roots */
+        if (!cebus_agenda_push_node(w->rt, &w->ready, root))
+            status = no_host_memory();
+    }
+    return status;
+}
+
+static cebus_status run(cebus_walk *w)
+{
+    cebus_status status = cebus_walk_discover(w);
     if (status == CEBUS_OK)
-        status = walk(&e, &edge, first);
-    settle(&e, status == CEBUS_OK);
-    cebus_tensor_release(first);
-    cebus_graph_edge_release(rt, &edge);
+        status = start(w);
+    while (status == CEBUS_OK && w->ready.count > 0)
+        status = process(w, cebus_agenda_pop_node(&w->ready));
+    return status == CEBUS_OK ? finish_leaves(w) : status;
+}
+
+/* --- the entries ---------------------------------------------------------------------------- */
+
+/** Where gradients come from: the sources of the roots. */
+static cebus_status open_roots(cebus_walk *w)
+{
+    const cebus_gradients *what = w->what;
+    for (size_t r = 0; r < what->n_roots; r++) {
+        cebus_status renewed;
+        (void)cebus_node_of(w->rt, what->roots[r], &renewed);
+        if (renewed != CEBUS_OK)
+            return no_host_memory();
+        w->roots[r] = cebus_graph_edge_of(w->rt, what->roots[r]);
+        if (w->roots[r].node == NULL && w->roots[r].leaf == NULL)
+            return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
+                              "the root does not depend on anything that collects a gradient");
+    }
+    return CEBUS_OK;
+}
+
+/** Where they go to. */
+static cebus_status open_inputs(cebus_walk *w)
+{
+    const cebus_gradients *what = w->what;
+    for (size_t c = 0; w->captures != NULL && c < what->n_inputs; c++) {
+        cebus_status renewed;
+        (void)cebus_node_of(w->rt, what->inputs[c], &renewed);
+        if (renewed != CEBUS_OK)
+            return no_host_memory();
+        cebus_graph_edge at = w->captures[c].at = cebus_graph_edge_of(w->rt, what->inputs[c]);
+        if (at.node == NULL && at.leaf == NULL)
+            return cebus_fail(CEBUS_AUTOGRAD_ERROR, name, "input %zu requires no gradient", c);
+        if (at.leaf == NULL && !w->keep)
+            return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
+                              "input %zu is not a leaf: only leaves accumulate a gradient", c);
+    }
+    return CEBUS_OK;
+}
+
+static void close_walk(cebus_walk *w)
+{
+    cebus_runtime *rt = w->rt;
+    const cebus_gradients *what = w->what;
+    for (size_t i = 0; i < w->leaves.count; i++)
+        cebus_tensor_release(w->leaves.items[i]);
+    cebus_agenda_deinit(rt, &w->leaves);
+    cebus_agenda_deinit(rt, &w->aside);
+    for (size_t r = 0; w->roots != NULL && r < what->n_roots; r++)
+        cebus_graph_edge_release(rt, &w->roots[r]);
+    for (size_t c = 0; w->captures != NULL && c < what->n_inputs; c++) {
+        cebus_graph_edge_release(rt, &w->captures[c].at);
+        cebus_tensor_release(w->captures[c].grad);
+    }
+    cebus_pool_free_object(&rt->pool, w->roots, what->n_roots * sizeof *w->roots);
+    cebus_pool_free_object(&rt->pool, w->captures, what->n_inputs * sizeof *w->captures);
+}
+
+static void *alloc_zeros(cebus_runtime *rt, size_t n, size_t size)
+{
+    void *items = n <= SIZE_MAX / size ? cebus_pool_alloc(&rt->pool, n * size) : NULL;
+    if (items != NULL)
+        memset(items, 0, n * size);
+    return items;
+}
+
+static cebus_status backward_locked(cebus_runtime *rt, const cebus_gradients *what,
+                                    cebus_tensor **out)
+{
+    cebus_walk w = {.rt = rt, .what = what, .keep = out != NULL, .epoch = ++rt->node_epoch};
+    cebus_walk *outer = rt->walk; /* whose gradient function calls us, under the lock */
+    swap_incoming(outer);
+    rt->walk = &w;
+    w.roots = alloc_zeros(rt, what->n_roots, sizeof *w.roots);
+    if (what->inputs != NULL)
+        w.captures = alloc_zeros(rt, what->n_inputs, sizeof *w.captures);
+    cebus_status status = CEBUS_OK;
+    if (w.roots == NULL || (what->inputs != NULL && w.captures == NULL))
+        status = no_host_memory();
+    if (status == CEBUS_OK)
+        status = open_roots(&w);
+    if (status == CEBUS_OK)
+        status = open_inputs(&w);
+    if (status == CEBUS_OK)
+        status = run(&w);
+    if (status == CEBUS_OK && out != NULL)
+        answer(&w, out);
+    settle(&w, status == CEBUS_OK);
+    rt->walk = NULL;
+    if (status == CEBUS_OK)
+        status = show_leaves(&w);
+    close_walk(&w);
+    rt->walk = outer;
+    swap_incoming(outer);
+    return status;
+}
+
+static cebus_status check_all(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n,
+                              const char *what)
+{
+    cebus_status status = CEBUS_OK;
+    for (size_t i = 0; i < n && status == CEBUS_OK; i++)
+        status = cebus_tensor_check(rt, tensors[i], name, what);
+    return status;
+}
+
+cebus_status cebus_gradients_compute(cebus_runtime *rt, const cebus_gradients *what,
+                                     cebus_tensor **out)
+{
+    if (what == NULL || what->struct_size < sizeof *what || what->roots == NULL ||
+        what->n_roots == 0 || (out != NULL && what->inputs == NULL))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, name,
+                          "there are no roots, no inputs to answer for, or no struct_size");
+    for (size_t c = 0; out != NULL && c < what->n_inputs; c++)
+        out[c] = NULL;
+    cebus_status status = check_all(rt, what->roots, what->n_roots, "the root");
+    if (status == CEBUS_OK && what->inputs != NULL)
+        status = check_all(rt, what->inputs, what->n_inputs, "an input");
+    if (status == CEBUS_OK)
+        status = cebus_runtime_lock(rt, name);
+    if (status != CEBUS_OK)
+        return status;
+    bool recorded = cebus_grad_enable(false);
+    status = backward_locked(rt, what, out);
+    cebus_grad_enable(recorded);
+    cebus_runtime_unlock(rt);
     return status;
 }
 
 cebus_status cebus_backward(cebus_runtime *rt, cebus_tensor *root, cebus_tensor *gradient,
                             bool retain_graph)
 {
-    cebus_status status = cebus_tensor_check(rt, root, name, "the root");
-    if (status != CEBUS_OK)
-        return status;
-    status = cebus_runtime_lock(rt, name);
-    if (status != CEBUS_OK)
-        return status;
-    bool recorded = cebus_grad_enable(false);
-    status = backward_locked(rt, root, gradient, retain_graph);
-    cebus_grad_enable(recorded);
-    cebus_runtime_unlock(rt);
-    return status;
-}
-
-/** A view that becomes a leaf leaves the graph of its base: a write to the base that depends on the
- * leaf would close a circle. */
-static void mark_leaf(cebus_tensor *tensor, bool requires_grad)
-{
-    tensor->requires_grad = requires_grad;
-    if (requires_grad) {
-        cebus_tensor_release(tensor->base);
-        tensor->base = NULL;
-    }
-}
-
-cebus_status cebus_tensor_set_requires_grad(cebus_tensor *tensor, bool requires_grad)
-{
-    static const char op[] = "set_requires_grad";
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
-    if (!cebus_dtype_is_float(tensor->view.dtype))
-        return cebus_fail(CEBUS_DTYPE_MISMATCH, op, "%s tensors have no gradient",
-                          cebus_dtype_name(tensor->view.dtype));
-    cebus_status status = cebus_runtime_lock(tensor->rt, op);
-    if (status != CEBUS_OK)
-        return status;
-    if (cebus_node_of(tensor->rt, tensor, &status) != NULL)
-        status = cebus_fail(CEBUS_AUTOGRAD_ERROR, op,
-                            "only leaves collect a gradient; cebus_detach() it first");
-    else if (status == CEBUS_OK)
-        mark_leaf(tensor, requires_grad);
-    cebus_runtime_unlock(tensor->rt);
-    return status;
-}
-
-cebus_status cebus_tensor_grad(cebus_tensor *tensor, cebus_tensor **out)
-{
-    static const char op[] = "grad";
-    if (tensor == NULL || out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
-                          tensor == NULL ? "the tensor" : "out");
-    *out = NULL;
-    cebus_status status = cebus_runtime_lock(tensor->rt, op);
-    if (status != CEBUS_OK)
-        return status;
-    *out = cebus_tensor_retain(tensor->grad);
-    cebus_runtime_unlock(tensor->rt);
-    return CEBUS_OK;
-}
-
-cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
-{
-    static const char op[] = "set_grad";
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
-    if (grad != NULL && (grad->rt != tensor->rt || grad->view.dtype != tensor->view.dtype ||
-                         !cebus_view_same_shape(&grad->view, &tensor->view)))
-        return cebus_fail(
-            CEBUS_SHAPE_MISMATCH, op,
-            "a gradient has its tensor's runtime, type and shape: %s of %s, not %s of "
-            "%s",
-            CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype),
-            CEBUS_SHAPE(&grad->view), cebus_dtype_name(grad->view.dtype));
-    cebus_tensor *kept = NULL;
-    cebus_status status = grad != NULL ? cebus_detach(tensor->rt, grad, &kept) : CEBUS_OK;
-    if (status == CEBUS_OK)
-        status = cebus_runtime_lock(tensor->rt, op);
-    if (status != CEBUS_OK) {
-        cebus_tensor_release(kept);
-        return status;
-    }
-    cebus_tensor *former = tensor->grad;
-    tensor->grad = kept;
-    cebus_tensor_release(former);
-    cebus_runtime_unlock(tensor->rt);
-    return CEBUS_OK;
+    cebus_gradients what = CEBUS_GRADIENTS_INIT;
+    what.roots = &root;
+    what.seeds = &gradient;
+    what.n_roots = 1;
+    what.retain_graph = retain_graph;
+    return cebus_gradients_compute(rt, &what, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/autograd/hook.h"
 #include "eager/autograd/rebase.h"
 #include "lineage/cost.h"
 
@@ -69,11 +70,11 @@ cebus_node *cebus_node_create_bare(cebus_runtime *rt, cebus_call *call)
     return node;
 }
 
-static void save(cebus_saved *saved, cebus_candidate *version)
+void cebus_node_save(cebus_node *node, uint32_t slot, const cebus_tensor *tensor)
 {
+    cebus_candidate *version = tensor->storage->now;
     cebus_value_hold(&version->value);
-    saved->version = version;
-    saved->writes = version->writes;
+    node->saved[slot] = (cebus_saved){.version = version, .writes = version->writes};
 }
 
 static cebus_saves saves_of(const cebus_node *node)
@@ -107,7 +108,7 @@ cebus_node *cebus_node_create(cebus_runtime *rt, cebus_call *call, cebus_tensor 
     cebus_saves saves = saves_of(node);
     for (uint32_t i = 0; i < call->n_in; i++) {
         if ((saves.in >> i) & 1 && in[i] != NULL)
-            save(&node->saved[i], in[i]->storage->now);
+            cebus_node_save(node, i, in[i]);
         if (!((needs >> i) & 1))
             continue;
         node->edges[i] = cebus_graph_edge_of(rt, in[i]);
@@ -129,7 +130,7 @@ void cebus_node_attach(cebus_runtime *rt, cebus_node *node, cebus_tensor *const 
     cebus_saves saves = saves_of(node);
     for (uint32_t j = 0; j < call->n_out; j++) {
         if ((saves.out >> j) & 1)
-            save(&node->saved[call->n_in + j], out[j]->storage->now);
+            cebus_node_save(node, call->n_in + j, out[j]);
         if (!cebus_dtype_is_float(out[j]->view.dtype))
             continue;
         if (op->mutates != 0) {
@@ -169,6 +170,7 @@ void cebus_node_release(cebus_runtime *rt, cebus_node *node)
             cebus_tensor_release(gone->edges[i].leaf);
         }
         drop_node(gone->slices, &dead);
+        cebus_hooks_drop(rt, &gone->hooks);
         cebus_call_release(&rt->lineage, gone->call);
         cebus_pool_free_object(&rt->pool, gone, gone->bytes);
         rt->nodes--;

@@ -30,14 +30,16 @@ struct cebus_node {
     uint32_t refs;
     uint32_t pending;     /**< backward: readers whose gradient is still to come */
     uint64_t visited;     /**< backward: epoch of the last visit */
+    uint64_t wanted;      /**< backward by some inputs: epoch in which it leads to one */
     uint64_t sequence;    /**< when it was made: backward runs the latest first */
     cebus_tensor **grads; /**< backward: arrived so far, n_out; NULL outside */
     cebus_node *next_dead;
-    cebus_node *slices; /**< for a write through a view: the base's source to be (rebase.h) */
-    bool freed;         /**< its saved versions were let go */
-    bool parked;        /**< held by name only while a backward runs (park/unpark) */
-    uint64_t needs;     /**< bit i: input i wants a gradient */
-    cebus_call *call;   /**< counted; views and attributes */
+    struct cebus_hook *hooks; /**< on its outputs' gradients (hook.h) */
+    cebus_node *slices;       /**< for a write through a view: the base's source to be (rebase.h) */
+    bool freed;               /**< its saved versions were let go */
+    bool parked;              /**< held by name only while a backward runs (park/unpark) */
+    uint64_t needs;           /**< bit i: input i wants a gradient */
+    cebus_call *call;         /**< counted; views and attributes */
     size_t bytes;
     cebus_graph_edge *edges; /**< n_in */
     cebus_saved *saved;      /**< n_in inputs, then n_out outputs */
@@ -58,6 +60,8 @@ void cebus_node_attach(cebus_runtime *rt, cebus_node *node, cebus_tensor *const 
 
 /** An empty node over `call` (counts it): no edges, nothing saved. */
 cebus_node *cebus_node_create_bare(cebus_runtime *rt, cebus_call *call);
+/** Holds the tensor's current version in a slot: inputs, then outputs. */
+void cebus_node_save(cebus_node *node, uint32_t slot, const cebus_tensor *tensor);
 cebus_node *cebus_node_retain(cebus_node *node);
 /** Iterative: graphs are deep. */
 void cebus_node_release(cebus_runtime *rt, cebus_node *node);

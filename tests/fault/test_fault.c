@@ -91,6 +91,48 @@ static cebus_tensor *parameter(run *r, const int64_t *shape)
     return w;
 }
 
+static cebus_status halve(void *context, cebus_tensor *grad, cebus_tensor **out)
+{
+    return cebus_mul_scalar(context, grad, 0.5, out);
+}
+
+/** Every gradient of the parameter passes a hook. */
+static void watch(run *r, cebus_tensor *w)
+{
+    uint64_t id = 0;
+    cebus_grad_hook hook = {.struct_size = sizeof hook, .call = halve, .context = r->rt};
+    TRY(r, cebus_tensor_register_hook(w, &hook, &id));
+}
+
+static cebus_status square_gradient(void *context, const cebus_function_step *step)
+{
+    (void)context;
+    return cebus_mul(step->rt, step->grad_out[0], step->saved[0], &step->grad_in[0]);
+}
+
+/** y y / 2, whose gradient is a function of the program. */
+static void square_half(run *r, cebus_tensor *y, cebus_tensor **out)
+{
+    cebus_tensor *result = NULL;
+    bool recorded = cebus_grad_enable(false);
+    TRY(r, cebus_mul(r->rt, y, y, &result));
+    TRY(r, cebus_mul_scalar_(r->rt, result, 0.5));
+    cebus_grad_enable(recorded);
+    if (r->broken)
+        return;
+    cebus_function function = {.struct_size = sizeof function,
+                               .name = "square_half",
+                               .in = &y,
+                               .n_in = 1,
+                               .saved = &y,
+                               .n_saved = 1,
+                               .results = &result,
+                               .n_out = 1,
+                               .gradient = square_gradient};
+    TRY(r, cebus_function_record(r->rt, &function, out));
+    cebus_tensor_release(result);
+}
+
 static void forward(run *r, cebus_tensor *x, cebus_tensor *w, cebus_tensor **loss)
 {
     cebus_tensor *h = cebus_tensor_retain(x), *y = NULL, *part = NULL, *square = NULL;
@@ -106,7 +148,7 @@ static void forward(run *r, cebus_tensor *x, cebus_tensor *w, cebus_tensor **los
     TRY(r, cebus_dropout(r->rt, h, 0.25, true, &y));
     TRY(r, cebus_slice(r->rt, y, 0, 0, ROWS / 2, 1, &part));
     TRY(r, cebus_mul_(r->rt, part, part));
-    TRY(r, cebus_mul(r->rt, y, y, &square));
+    square_half(r, y, &square);
     TRY(r, cebus_sum(r->rt, square, 0, NULL, false, loss));
     cebus_tensor_release(part);
     cebus_tensor_release(square);
@@ -150,6 +192,7 @@ static void scenario(run *r)
     if (r->rt == NULL)
         return;
     cebus_tensor *w = parameter(r, square), *x = NULL, *loss = NULL;
+    watch(r, w);
     for (int step = 0; step < r->setting->steps; step++) {
         TRY(r, cebus_uniform(r->rt, (cebus_uniform_range){-1, 1}, CEBUS_F32, 2, rows, &x));
         forward(r, x, w, &loss);

@@ -4,7 +4,20 @@ from ._core import Size, cat, where
 
 METHODS = ("chunk repeat repeat_interleave tile flip fliplr flipud movedim moveaxis swapaxes "
            "swapdims expand_as view_as reshape_as type_as unflatten ravel adjoint tril triu diag "
-           "diagonal trace broadcast_to tensor_split unfold diag_embed").split()
+           "diagonal trace broadcast_to tensor_split unfold diag_embed sum_to_size").split()
+
+
+def sum_to_size(x, *shape):
+    """x summed over what a broadcast of `shape` to its own shape repeats."""
+    shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    lead = x.dim() - len(shape)
+    if lead < 0 or any(b not in (1, a) for a, b in zip(x.shape[lead:], shape)):
+        raise _core.ShapeError(f"size {{{list(shape)}}} is not expandable to size "
+                               f"{{{list(x.shape)}}}.")
+    if lead:
+        x = x.sum(tuple(range(lead)))
+    repeated = tuple(d for d, b in enumerate(shape) if b == 1 and x.shape[d] != 1)
+    return x.sum(repeated, keepdim=True) if repeated else x
 
 
 def chunk(x, chunks, dim=0):

@@ -10,7 +10,7 @@ cdef extern from "<cebus/cebus.h>" nogil:
         CEBUS_OK, CEBUS_INVALID_ARGUMENT, CEBUS_SHAPE_MISMATCH, CEBUS_DTYPE_MISMATCH
         CEBUS_RUNTIME_MISMATCH, CEBUS_OUT_OF_MEMORY, CEBUS_OUT_OF_HOST_MEMORY
         CEBUS_NOT_REPLAYABLE, CEBUS_AUTOGRAD_ERROR, CEBUS_UNSUPPORTED, CEBUS_DEVICE_ERROR
-        CEBUS_REENTRANT, CEBUS_INTERNAL
+        CEBUS_REENTRANT, CEBUS_IO_ERROR, CEBUS_INTERNAL
 
     ctypedef struct cebus_error:
         cebus_status status
@@ -151,6 +151,48 @@ cdef extern from "<cebus/cebus.h>" nogil:
     cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
     cebus_status cebus_backward(cebus_runtime *rt, cebus_tensor *root, cebus_tensor *gradient,
                                 cbool retain_graph)
+    ctypedef struct cebus_gradients:
+        size_t struct_size
+        cebus_tensor **roots
+        cebus_tensor **seeds
+        size_t n_roots
+        cebus_tensor **inputs
+        size_t n_inputs
+        cbool retain_graph
+    cebus_status cebus_gradients_compute(cebus_runtime *rt, const cebus_gradients *what,
+                                         cebus_tensor **out)
+    ctypedef struct cebus_grad_hook:
+        size_t struct_size
+        cebus_status (*call)(void *context, cebus_tensor *grad, cebus_tensor **out)
+        void (*release)(void *context)
+        void *context
+        cbool after
+    cebus_status cebus_tensor_register_hook(cebus_tensor *tensor, const cebus_grad_hook *hook,
+                                            uint64_t *out_id)
+    cebus_status cebus_tensor_remove_hook(cebus_tensor *tensor, uint64_t id)
+    ctypedef struct cebus_function_step:
+        cebus_runtime *rt
+        cebus_tensor **saved
+        uint32_t n_saved
+        cebus_tensor **grad_out
+        uint32_t n_out
+        uint64_t needs
+        uint32_t n_in
+        cebus_tensor **grad_in
+    ctypedef struct cebus_function:
+        size_t struct_size
+        const char *name
+        cebus_tensor **inputs "in"
+        uint32_t n_in
+        cebus_tensor **saved
+        uint32_t n_saved
+        cebus_tensor **results
+        uint32_t n_out
+        cebus_status (*gradient)(void *context, const cebus_function_step *step)
+        void (*release)(void *context)
+        void *context
+    cebus_status cebus_function_record(cebus_runtime *rt, const cebus_function *function,
+                                       cebus_tensor **out)
     cbool cebus_grad_enable(cbool enabled)
     cbool cebus_grad_is_enabled()
     cebus_status cebus_detach(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)

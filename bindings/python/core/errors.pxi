@@ -37,6 +37,10 @@ class HostMemoryError(Error, MemoryError):
     """The process has no memory left for cebus's books."""
 
 
+class SpillError(Error, OSError):
+    """The spill file failed. Nothing is lost: try again, or see to the disk."""
+
+
 class UnsupportedError(Error, NotImplementedError):
     """This build or device lacks it."""
 
@@ -48,6 +52,7 @@ cdef dict error_classes = {
     CEBUS_OUT_OF_MEMORY: OutOfMemoryError,
     CEBUS_OUT_OF_HOST_MEMORY: HostMemoryError,
     CEBUS_UNSUPPORTED: UnsupportedError,
+    CEBUS_IO_ERROR: SpillError,
 }
 
 

@@ -1,6 +1,7 @@
 # Runtimes: one a device, made when it is first used.
 import os as _os
 import threading as _threading
+import weakref as _weakref
 
 cdef dict runtimes = {}         # name -> Runtime
 cdef dict runtimes_by_handle = {}

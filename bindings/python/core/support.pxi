@@ -320,34 +320,3 @@ cdef object copy_into(Tensor x, object source):
     if status:
         fail(status)
     return x
-
-
-# --- gradients --------------------------------------------------------------------------------
-
-cdef object callback_error = None  # what a Python gradient raised, until backward has returned
-
-
-cdef int finish_backward(cebus_status status) except -1:
-    global callback_error
-    error, callback_error = callback_error, None
-    if error is not None:
-        raise error
-    if status:
-        fail(status)
-    return 0
-
-
-class GradFn:
-    """Stands for the part of the graph that made a tensor."""
-
-    def __repr__(self):
-        return "<Backward>"
-
-
-def is_grad_enabled():
-    """Whether operations of this thread are recorded for backward."""
-    return cebus_grad_is_enabled()
-
-
-def _grad_enable(bint enabled):
-    return cebus_grad_enable(enabled)

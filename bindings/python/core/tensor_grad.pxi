@@ -33,7 +33,7 @@
 
     @property
     def grad(self):
-        """The accumulated gradient of a leaf, or None."""
+        """The accumulated gradient of a leaf (or of what retain_grad() was called on), or None."""
         cdef cebus_tensor *out = NULL
         cdef cebus_status status = cebus_tensor_grad(self.handle, &out)
         if status:
@@ -44,7 +44,11 @@
 
     @grad.setter
     def grad(self, value):
-        cdef cebus_status status = cebus_tensor_set_grad(self.handle, handle_of(value))
+        cdef cebus_status status
+        if "_retained_grad" in self.__dict__:
+            self.__dict__["_retained_grad"] = value
+            return
+        status = cebus_tensor_set_grad(self.handle, handle_of(value))
         if status:
             fail(status)
 
@@ -53,7 +57,9 @@
         self.grad = None
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Accumulates d(self)/d(leaf) into the `grad` of every leaf it was computed from."""
+        """Accumulates d(self)/d(leaf) into the `grad` of every leaf it was computed from, or of
+        the leaves `inputs` alone. `gradient` has the shape of self; a single element needs none.
+        """
         cdef cebus_tensor *seed = handle_of(gradient)
         cdef cbool retain = bool(retain_graph)
         cdef cebus_status status
@@ -61,9 +67,49 @@
             raise UnsupportedError("gradients of gradients (create_graph) are not recorded")
         if forked:
             refuse_fork()
+        if inputs is not None:
+            inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+            _gradients((self,), (gradient,), inputs, retain, False)
+            return
         with nogil:
             status = cebus_backward(self.rt, self.handle, seed, retain)
         finish_backward(status)
+
+    def register_hook(self, hook):
+        """Calls hook(grad) in every backward, once the gradient of this tensor is complete; what it
+        returns, if anything, is passed on instead. Returns a handle with remove().
+
+        The hook may use cebus. Of a leaf it sees what one backward adds to `grad`. It stays with
+        the graph when the tensor is gone; a graph that was walked for good lets its hooks go.
+        """
+        return add_hook(self, hook, False)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls hook(tensor) after a backward has added to the `grad` of this leaf: an optimizer
+        step may then be taken, and the gradient let go."""
+        if not self.is_leaf:
+            raise Error("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        owner = _weakref.ref(self)
+
+        def after(grad):
+            leaf = owner()
+            if leaf is not None:
+                hook(leaf)
+        return add_hook(self, after, True)
+
+    def retain_grad(self):
+        """Has the gradient of an inner tensor kept in its `grad`, too."""
+        if not cebus_tensor_requires_grad(self.handle):
+            raise Error("can't retain_grad on Tensor that has requires_grad=False")
+        if self.is_leaf or "_retained_grad" in self.__dict__:
+            return
+        self.__dict__["_retained_grad"] = None
+        add_hook(self, keeper_of(self), True)
+
+    @property
+    def retains_grad(self):
+        """Whether retain_grad() was called on an inner tensor."""
+        return "_retained_grad" in self.__dict__
 
     def detach(self):
         """A view of the same storage outside the graph."""
@@ -88,3 +134,4 @@
         if wanted:
             fresh.requires_grad = True
         adopt(self, fresh)
+        rehang_hooks(self)

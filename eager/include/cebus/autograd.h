@@ -39,6 +39,107 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_grad(cebus_tensor *tens
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_backward(cebus_runtime *rt, cebus_tensor *root,
                                                        cebus_tensor *gradient, bool retain_graph);
 
+/**
+ * What to differentiate by what. Everything is borrowed for the call.
+ */
+typedef struct cebus_gradients {
+    size_t struct_size;          /**< sizeof this struct, as the caller was compiled */
+    cebus_tensor *const *roots;  /**< what is differentiated; their gradients add up */
+    cebus_tensor *const *seeds;  /**< d(loss)/d(root) of each; NULL, or NULL in it: 1, for a
+                                      one-element root */
+    size_t n_roots;              /**< length of roots and seeds */
+    cebus_tensor *const *inputs; /**< by what, leaves or not; NULL: by every leaf */
+    size_t n_inputs;             /**< length of inputs */
+    bool retain_graph;           /**< the calls that were walked can be walked again */
+} cebus_gradients;
+
+/** A request with its struct_size set. */
+#define CEBUS_GRADIENTS_INIT                                                                       \
+    {                                                                                              \
+        sizeof(cebus_gradients), NULL, NULL, 0, NULL, 0, false                                     \
+    }
+
+/**
+ * As cebus_backward() from several roots in one walk. With `out` the gradients of the inputs are
+ * written there (n_inputs new references outside any graph; NULL where no root depends on the
+ * input) and no leaf's own gradient changes; without, they are added to the inputs, which then must
+ * be leaves. Only calls between roots and inputs are walked, and freed.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_gradients_compute(cebus_runtime *rt,
+                                                                const cebus_gradients *what,
+                                                                cebus_tensor **out);
+
+/**
+ * Sees a gradient pass. Called without any lock of the runtime, gradients off, on the thread of the
+ * backward; it may call cebus, backwards of other graphs included. `context` is let go by `release`
+ * (NULL: nothing to do), without the lock as well, once neither tensor nor graph can call the
+ * hook again.
+ */
+typedef struct cebus_grad_hook {
+    size_t struct_size; /**< sizeof this struct, as the caller was compiled */
+    /** `grad` is borrowed; what is written to *out, a new reference of the same shape and type,
+     * takes its place (NULL: it stays). Anything but CEBUS_OK ends the backward with it. */
+    cebus_status (*call)(void *context, cebus_tensor *grad, cebus_tensor **out);
+    void (*release)(void *context); /**< lets the context go */
+    void *context;                  /**< handed to both */
+    /** See what the other hooks made of it; of a leaf: the sum, once it is the leaf's gradient.
+     * What it answers then replaces nothing. */
+    bool after;
+} cebus_grad_hook;
+
+/**
+ * Has `hook` see the gradient of `tensor` in every backward, complete, before it is passed on (of a
+ * leaf: before it is added to the leaf's, when all else was walked). Hooks run in the order of
+ * their registration. A tensor that is not a leaf may be released: the hook stays with the graph. A
+ * tensor that was written in place has its hooks with its former value.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_register_hook(cebus_tensor *tensor,
+                                                                   const cebus_grad_hook *hook,
+                                                                   uint64_t *out_id);
+/** Takes the hook called `id` off the tensor. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_remove_hook(cebus_tensor *tensor, uint64_t id);
+
+/** One gradient of a user's function; valid until it returns. */
+typedef struct cebus_function_step {
+    cebus_runtime *rt;             /**< of all of them */
+    cebus_tensor *const *saved;    /**< as they were when the function was recorded */
+    uint32_t n_saved;              /**< length of saved */
+    cebus_tensor *const *grad_out; /**< NULL where zero */
+    uint32_t n_out;                /**< length of grad_out */
+    uint64_t needs;                /**< bit i: grad_in[i] is wanted */
+    uint32_t n_in;                 /**< length of grad_in */
+    cebus_tensor **grad_in;        /**< to fill with new references; NULL: none */
+} cebus_function_step;
+
+/**
+ * Results computed by any means, and how gradients pass through them. Everything but the context is
+ * borrowed for the call.
+ */
+typedef struct cebus_function {
+    size_t struct_size;           /**< sizeof this struct, as the caller was compiled */
+    const char *name;             /**< for errors; the first 47 bytes are kept */
+    cebus_tensor *const *in;      /**< at most 64 */
+    uint32_t n_in;                /**< length of in */
+    cebus_tensor *const *saved;   /**< what the gradient reads, at most 960: may be given up, and
+                                       comes back as it was, whatever is written meanwhile */
+    uint32_t n_saved;             /**< length of saved */
+    cebus_tensor *const *results; /**< 1 to 64; one that is itself an input was written in place */
+    uint32_t n_out;               /**< length of results */
+    /** Called like a hook, once a backward. */
+    cebus_status (*gradient)(void *context, const cebus_function_step *step);
+    void (*release)(void *context); /**< lets the context go, once the graph cannot need it */
+    void *context;                  /**< handed to both */
+} cebus_function;
+
+/**
+ * Records one call of a function of the user. out[0..n_out) are new references: the results seen as
+ * made from `in`, or as they are when no input requires a gradient or gradients are off; then the
+ * context is let go at once. On failure it remains the caller's.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_function_record(cebus_runtime *rt,
+                                                              const cebus_function *function,
+                                                              cebus_tensor **out);
+
 /** Whether calls of this thread build the graph. Returns the former state; on by default. */
 CEBUS_API bool cebus_grad_enable(bool enabled);
 /** Whether they do now. */

@@ -1,0 +1,79 @@
+/**
+ * leaf.c: what a leaf says of its gradient.
+ */
+#include "eager/autograd/node.h"
+#include "eager/view.h"
+
+/** A view that becomes a leaf leaves the graph of its base: a write to the base that depends on the
+ * leaf would close a circle. */
+static void mark_leaf(cebus_tensor *tensor, bool requires_grad)
+{
+    tensor->requires_grad = requires_grad;
+    if (requires_grad) {
+        cebus_tensor_release(tensor->base);
+        tensor->base = NULL;
+    }
+}
+
+cebus_status cebus_tensor_set_requires_grad(cebus_tensor *tensor, bool requires_grad)
+{
+    static const char op[] = "set_requires_grad";
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
+    if (!cebus_dtype_is_float(tensor->view.dtype))
+        return cebus_fail(CEBUS_DTYPE_MISMATCH, op, "%s tensors have no gradient",
+                          cebus_dtype_name(tensor->view.dtype));
+    cebus_status status = cebus_runtime_lock(tensor->rt, op);
+    if (status != CEBUS_OK)
+        return status;
+    if (cebus_node_of(tensor->rt, tensor, &status) != NULL)
+        status = cebus_fail(CEBUS_AUTOGRAD_ERROR, op,
+                            "only leaves collect a gradient; cebus_detach() it first");
+    else if (status == CEBUS_OK)
+        mark_leaf(tensor, requires_grad);
+    cebus_runtime_unlock(tensor->rt);
+    return status;
+}
+
+cebus_status cebus_tensor_grad(cebus_tensor *tensor, cebus_tensor **out)
+{
+    static const char op[] = "grad";
+    if (tensor == NULL || out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
+                          tensor == NULL ? "the tensor" : "out");
+    *out = NULL;
+    cebus_status status = cebus_runtime_lock(tensor->rt, op);
+    if (status != CEBUS_OK)
+        return status;
+    *out = cebus_tensor_retain(tensor->grad);
+    cebus_runtime_unlock(tensor->rt);
+    return CEBUS_OK;
+}
+
+cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
+{
+    static const char op[] = "set_grad";
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
+    if (grad != NULL && (grad->rt != tensor->rt || grad->view.dtype != tensor->view.dtype ||
+                         !cebus_view_same_shape(&grad->view, &tensor->view)))
+        return cebus_fail(
+            CEBUS_SHAPE_MISMATCH, op,
+            "a gradient has its tensor's runtime, type and shape: %s of %s, not %s of "
+            "%s",
+            CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype),
+            CEBUS_SHAPE(&grad->view), cebus_dtype_name(grad->view.dtype));
+    cebus_tensor *kept = NULL;
+    cebus_status status = grad != NULL ? cebus_detach(tensor->rt, grad, &kept) : CEBUS_OK;
+    if (status == CEBUS_OK)
+        status = cebus_runtime_lock(tensor->rt, op);
+    if (status != CEBUS_OK) {
+        cebus_tensor_release(kept);
+        return status;
+    }
+    cebus_tensor *former = tensor->grad;
+    tensor->grad = kept;
+    cebus_tensor_release(former);
+    cebus_runtime_unlock(tensor->rt);
+    return CEBUS_OK;
+}

@@ -1,0 +1,27 @@
+/**
+ * sum.h: gradients on their way: added up where several meet, and made a leaf's own at the end.
+ *
+ * Thread-safety: the runtime's lock.
+ */
+#ifndef CEBUS_EAGER_AUTOGRAD_SUM_H
+#define CEBUS_EAGER_AUTOGRAD_SUM_H
+
+#include "eager/tensor.h"
+
+/** True if nothing but this handle names its storage. */
+bool cebus_sum_is_own(const cebus_tensor *grad);
+
+/** sum += grad (takes the reference) between two calls of the graph. */
+cebus_status cebus_sum_inner(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad);
+/** sum += grad (takes the reference) at a leaf: the sum has no record. */
+cebus_status cebus_sum_leaf(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad);
+/** A gradient that something else also names must not become the leaf's own: it may be written. */
+cebus_status cebus_sum_make_own(cebus_runtime *rt, cebus_tensor **grad);
+
+/**
+ * leaf->incoming becomes leaf->grad, at the address of the former one where that can be; the former
+ * is left in leaf->incoming. Nothing is lost either way, and nothing can fail.
+ */
+void cebus_sum_commit(cebus_runtime *rt, cebus_tensor *leaf);
+
+#endif
