@@ -5,6 +5,7 @@
 
 #include "eager/autograd/node.h"
 #include "eager/autograd/rebase.h"
+#include "eager/capture.h"
 #include "eager/custom.h"
 #include "eager/debug.h"
 #include "eager/guidance.h"
@@ -477,6 +478,10 @@ static cebus_status run(frame *f)
         status = describe(f);
     if (status != CEBUS_OK)
         return status;
+    if (rt->capture != NULL)
+        status = cebus_capture_expect(rt, f->call, f->spec->in);
+    if (status != CEBUS_OK)
+        return status;
     draw_random(f, &blocks);
     if (rt->info.late_costs)
         cebus_measure_collect(rt);
@@ -506,6 +511,8 @@ static cebus_status run(frame *f)
         cebus_record_call(rt, f->call, f->entry->kernel, f->spec->in, f->out);
     if (rt->guidance != NULL)
         cebus_guidance_observe(rt, f->call, f->entry->kernel, f->spec->in, f->out, f->recordable);
+    if (rt->capture != NULL)
+        cebus_capture_call(rt, f->call, f->spec->in, f->out, f->tensors);
     commit(f);
     return CEBUS_OK;
 }

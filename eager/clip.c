@@ -5,6 +5,7 @@
 
 #include <cebus/autograd.h>
 
+#include "eager/capture.h"
 #include "eager/op.h"
 #include "eager/ops/optim.h"
 #include "eager/residency.h"
@@ -120,6 +121,8 @@ cebus_status cebus_clip_grad_norm(cebus_runtime *rt, cebus_tensor *const *params
                           "rt or params is NULL, or max_norm (%g) is not >= 0", max_norm);
     if (n == 0)
         return CEBUS_OK;
+    if (rt->capture)
+        return cebus_capture_refuse("clip_grad_norm", "the host reads the norm of the gradients");
     if (n > SIZE_MAX / sizeof(cebus_tensor *))
         return no_host_memory(n);
     cebus_tensor **grads = rt->host.alloc(rt->host.context, n * sizeof *grads);

@@ -51,6 +51,7 @@ const char *cebus_status_name(cebus_status status)
         [CEBUS_REENTRANT] = "CEBUS_REENTRANT",
         [CEBUS_INTERNAL] = "CEBUS_INTERNAL",
         [CEBUS_IO_ERROR] = "CEBUS_IO_ERROR",
+        [CEBUS_CAPTURE_ERROR] = "CEBUS_CAPTURE_ERROR",
     };
     if ((size_t)status >= sizeof names / sizeof *names)
         return "CEBUS_UNKNOWN";

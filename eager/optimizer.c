@@ -7,8 +7,8 @@
 #include <cebus/autograd.h>
 #include <cebus/ops/fill.h>
 
-#include "eager/op.h"
-#include "eager/ops/optim.h"
+#include "eager/capture.h"
+#include "eager/optimizer.h"
 #include "eager/residency.h"
 #include "eager/swap.h"
 #include "eager/tensor.h"
@@ -34,6 +34,7 @@ struct slot {
 
 struct cebus_optimizer {
     cebus_runtime *rt;
+    atomic_uint refs;          /* the user's, and captures' */
     cebus_host_allocator host; /* a copy: the runtime may go first */
     cebus_status (*update)(const cebus_optimizer *optimizer, const struct slot *slot, int64_t step);
     const cebus_optimizer_buffer *buffer_kinds;
@@ -88,6 +89,7 @@ static cebus_status create(cebus_runtime *rt, const cebus_optimizer *like, const
     if (!optimizer)
         return no_host_memory(function, sizeof *optimizer);
     *optimizer = *like;
+    atomic_init(&optimizer->refs, 1);
     optimizer->rt = rt;
     optimizer->host = rt->host;
     *out = optimizer;
@@ -124,9 +126,15 @@ static void release_slot(struct slot *slot)
     cebus_tensor_release(slot->param);
 }
 
+cebus_optimizer *cebus_optimizer_retain(cebus_optimizer *optimizer)
+{
+    atomic_fetch_add_explicit(&optimizer->refs, 1, memory_order_relaxed);
+    return optimizer;
+}
+
 void cebus_optimizer_destroy(cebus_optimizer *optimizer)
 {
-    if (!optimizer)
+    if (!optimizer || atomic_fetch_sub_explicit(&optimizer->refs, 1, memory_order_acq_rel) > 1)
         return;
     cebus_host_allocator host = optimizer->host;
     for (size_t i = 0; i < optimizer->count; i++)
@@ -265,12 +273,31 @@ static bool was_applied(const struct slot *slot)
 static cebus_status update_slot(cebus_optimizer *optimizer, struct slot *slot)
 {
     struct contents applied = contents_of(slot->grad);
+    cebus_runtime *rt = optimizer->rt;
+    if (rt->capture)
+        cebus_capture_update(rt, optimizer, (size_t)(slot - optimizer->slots));
     cebus_status status = optimizer->update(optimizer, slot, slot->steps + 1);
+    if (rt->capture)
+        cebus_capture_update(rt, NULL, 0);
     if (status != CEBUS_OK)
         return status;
     slot->applied = applied;
     slot->steps++;
     return CEBUS_OK;
+}
+
+void cebus_optimizer_attrs(const cebus_optimizer *optimizer, size_t slot, cebus_update_attrs *out)
+{
+    int64_t step = optimizer->slots[slot].steps + 1;
+    if (optimizer->update == update_sgd)
+        out->sgd = cebus_sgd_attrs_of(&optimizer->how.sgd, step);
+    else
+        out->adam = cebus_adam_attrs_of(&optimizer->how.adam, step);
+}
+
+void cebus_optimizer_count_update(cebus_optimizer *optimizer, size_t slot)
+{
+    optimizer->slots[slot].steps++;
 }
 
 static cebus_status update_all(cebus_optimizer *optimizer)

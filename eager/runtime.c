@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "eager/autograd/hook.h"
+#include "eager/capture.h"
 #include "eager/compaction.h"
 #include "eager/custom.h"
 #include "eager/device/plugin.h"
@@ -341,6 +342,7 @@ void cebus_runtime_destroy(cebus_runtime *rt)
     if (rt == NULL)
         return;
     cebus_runtime_lock_always(rt);
+    cebus_capture_abandon(rt);
     rt->closing = true;
     cebus_runtime_unlock(rt);
 }
@@ -490,6 +492,8 @@ void cebus_manual_seed(cebus_runtime *rt, uint64_t seed)
     cebus_runtime_lock_always(rt);
     rt->seed = seed;
     rt->rng_offset = 0;
+    if (rt->capture != NULL)
+        rt->capture->reseeded = true;
     cebus_runtime_unlock(rt);
 }
 

@@ -128,6 +128,7 @@ struct cebus_runtime {
     uint64_t serial;                    /**< versions made so far */
     uint64_t node_sequence, node_epoch; /**< graph nodes made; backward visits */
     uint64_t nodes;                     /**< graph nodes alive */
+    uint64_t open_nodes;                /**< of these: no backward has freed them */
     struct cebus_walk *walk;            /**< the backward that runs (autograd/walk.h) */
     struct cebus_hook *released; /**< contexts to let go outside the lock (autograd/hook.h) */
     uint64_t hook_ids;           /**< given out so far */
@@ -141,6 +142,8 @@ struct cebus_runtime {
     struct cebus_recorder *recorder; /**< of a trace (trace_record.h); NULL: none is recorded */
     uint64_t trace_ids;              /**< given out so far, to all traces */
     struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
+    struct cebus_capture *capture;   /**< that calls are recorded by (capture.h); NULL: none */
+    uint64_t captures, capture_ids;  /**< begun so far; values they had, together */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
     uint64_t names;                  /**< given to values by guidance so far */
 

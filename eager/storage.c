@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/capture.h"
 #include "eager/debug.h"
 #include "eager/guidance.h"
 #include "eager/ladder.h"
@@ -43,7 +44,7 @@ cebus_storage *cebus_storage_of(cebus_runtime *rt, cebus_candidate *version)
     cebus_storage *storage = cebus_pool_alloc(&rt->pool, sizeof *storage);
     if (storage == NULL)
         return NULL;
-    *storage = (cebus_storage){.refs = 1, .now = version};
+    *storage = (cebus_storage){.refs = 1, .now = version, .saved = true};
     cebus_value_hold(&version->value);
     return storage;
 }
@@ -54,6 +55,8 @@ void cebus_storage_release(cebus_runtime *rt, cebus_storage *storage)
         return;
     if (storage->persistent)
         rt->stats.active_bytes_persistent -= storage->now->value.bytes;
+    if (rt->capture != NULL)
+        cebus_capture_forget(rt, storage);
     cebus_candidate_unhold(rt, storage->now);
     cebus_pool_free_object(&rt->pool, storage, sizeof *storage);
 }

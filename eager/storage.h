@@ -12,8 +12,10 @@
 
 typedef struct cebus_storage {
     cebus_candidate *now; /**< held */
-    uint32_t refs;        /**< tensors that view it */
+    uint32_t refs;        /**< tensors that view it, and captures */
+    uint32_t captured;    /**< of these: captures */
     bool persistent;
+    bool saved;       /**< a name for what the graph saved, no user's */
     uint64_t version; /**< in-place writes so far */
     uint64_t rebased; /**< in-place writes the graph knows of (autograd/rebase.h) */
 } cebus_storage;

@@ -4,6 +4,7 @@
 
 #include "eager/autograd/hook.h"
 #include "eager/autograd/node.h"
+#include "eager/capture.h"
 #include "eager/guidance.h"
 #include "eager/ladder.h"
 #include "eager/residency.h"
@@ -27,6 +28,7 @@ cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage, con
     tensor->grad = NULL;
     tensor->incoming = NULL;
     tensor->hooks = NULL;
+    tensor->captured = 0;
     storage->refs++;
     rt->handles++;
     return tensor;
@@ -166,7 +168,9 @@ cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor)
     if (status != CEBUS_OK)
         return status;
     cebus_candidate *now = storage->now;
-    if (!storage->persistent) {
+    if (!storage->persistent && rt->capture != NULL) {
+        status = cebus_capture_refuse(op, "a tensor becomes persistent once; before it begins");
+    } else if (!storage->persistent) {
         status = cebus_residency_begin(rt, &now, 1, op);
         if (status == CEBUS_OK) {
             cebus_value_detach(&rt->lineage, &now->value);

@@ -5,11 +5,27 @@
 
 #include <cebus/ops.h>
 
+#include "eager/capture.h"
 #include "eager/guidance.h"
 #include "eager/residency.h"
 #include "eager/swap.h"
 #include "eager/tensor.h"
 #include "eager/view.h"
+
+/** Takes the lock; fails while calls are recorded: what passes between host and device would be
+ * settled once and for all. */
+static cebus_status enter(cebus_runtime *rt, const char *op, const char *why)
+{
+    cebus_status status = cebus_runtime_lock(rt, op);
+    if (status != CEBUS_OK || rt->capture == NULL)
+        return status;
+    cebus_runtime_unlock(rt);
+    return cebus_capture_refuse(op, why);
+}
+
+static const char reads[] = "the host would read it once and never again; read it after the end";
+static const char writes[] = "the host would write it once and never again; make tensors before "
+                             "the beginning, and write to them between launches";
 
 cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data, cebus_dtype dtype,
                                     int ndim, const int64_t *shape, cebus_tensor **out)
@@ -30,7 +46,7 @@ cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data, cebus_d
     cebus_view_contiguous(&view, dtype, ndim, shape);
     if (data == NULL && cebus_view_numel(&view) > 0)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "data is NULL");
-    cebus_status status = cebus_runtime_lock(rt, op);
+    cebus_status status = enter(rt, op, writes);
     if (status != CEBUS_OK)
         return status;
     cebus_tensor *tensor;
@@ -94,7 +110,7 @@ cebus_status cebus_tensor_to_host(cebus_tensor *tensor, void *data, size_t bytes
         return status;
     cebus_runtime *rt = tensor->rt;
     cebus_tensor *dense = NULL;
-    status = cebus_runtime_lock(rt, op);
+    status = enter(rt, op, reads);
     if (status != CEBUS_OK)
         return status;
     bool recorded = cebus_grad_enable(false);
@@ -133,12 +149,16 @@ cebus_status cebus_tensor_item(cebus_tensor *tensor, double *out)
         return cebus_fail(CEBUS_SHAPE_MISMATCH, op, "shape %s has %" PRId64 " elements, not one",
                           CEBUS_SHAPE(&tensor->view), cebus_view_numel(&tensor->view));
     cebus_tensor *wide = NULL;
+    cebus_status status = enter(tensor->rt, op, reads);
+    if (status != CEBUS_OK)
+        return status;
     bool recorded = cebus_grad_enable(false);
-    cebus_status status = cebus_cast(tensor->rt, tensor, CEBUS_F64, &wide);
+    status = cebus_cast(tensor->rt, tensor, CEBUS_F64, &wide);
     cebus_grad_enable(recorded);
     if (status == CEBUS_OK)
         status = cebus_tensor_to_host(wide, out, sizeof *out);
     cebus_tensor_release(wide);
+    cebus_runtime_unlock(tensor->rt);
     return status;
 }
 
@@ -150,7 +170,7 @@ cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out)
                           tensor == NULL ? "the tensor" : "out");
     *out = NULL;
     cebus_runtime *rt = tensor->rt;
-    cebus_status status = cebus_runtime_lock(rt, op);
+    cebus_status status = enter(rt, op, reads);
     if (status != CEBUS_OK)
         return status;
     cebus_candidate *now = tensor->storage->now;

@@ -25,23 +25,24 @@ typedef enum cebus_tier {
 } cebus_tier;
 
 typedef struct cebus_candidate {
-    cebus_value value;  /**< first: a cebus_value * of the runtime is a cebus_candidate * */
-    cebus_block *block; /**< while resident; NULL for a storage of zero bytes */
-    void *host;         /**< a copy of the bytes off the device: an address in host memory, or, of
-                             the other tiers, a record; NULL: none. Valid while the version lasts,
-                             also when the bytes are on the device again */
-    uint64_t host_mark; /**< when that copy is complete, on the stream that makes it */
-    uint64_t serial;    /**< number in events, never reused */
-    uint32_t exports;   /**< addresses handed out (maps): the bytes must not go or move */
-    uint8_t zone;       /**< cebus_zone its bytes belong to */
-    uint8_t method;     /**< cebus_go: what the last pricing took for it */
-    uint8_t tier;       /**< cebus_tier, where there is a copy */
-    bool uploaded;      /**< from the host: no call made it */
-    bool arriving;      /**< the copy back may still run: block->fence says until when */
-    bool gradient;      /**< of a leaf or on its way: goes only when nothing else can */
-    uint64_t writes;    /**< in-place writes that kept this version (a leaf's) */
-    uint64_t hash;      /**< of the bytes when they were given up (check mode), or 0 */
-    uint64_t trace_id;  /**< of the recorder (eager/trace_record.c); 0: none */
+    cebus_value value;   /**< first: a cebus_value * of the runtime is a cebus_candidate * */
+    cebus_block *block;  /**< while resident; NULL for a storage of zero bytes */
+    void *host;          /**< a copy of the bytes off the device: an address in host memory, or, of
+                              the other tiers, a record; NULL: none. Valid while the version lasts,
+                              also when the bytes are on the device again */
+    uint64_t host_mark;  /**< when that copy is complete, on the stream that makes it */
+    uint64_t serial;     /**< number in events, never reused */
+    uint32_t exports;    /**< addresses handed out (maps): the bytes must not go or move */
+    uint8_t zone;        /**< cebus_zone its bytes belong to */
+    uint8_t method;      /**< cebus_go: what the last pricing took for it */
+    uint8_t tier;        /**< cebus_tier, where there is a copy */
+    bool uploaded;       /**< from the host: no call made it */
+    bool arriving;       /**< the copy back may still run: block->fence says until when */
+    bool gradient;       /**< of a leaf or on its way: goes only when nothing else can */
+    uint64_t writes;     /**< in-place writes that kept this version (a leaf's) */
+    uint64_t hash;       /**< of the bytes when they were given up (check mode), or 0 */
+    uint64_t trace_id;   /**< of the recorder (eager/trace_record.c); 0: none */
+    uint64_t capture_id; /**< of the capture (eager/capture.h); 0: none */
 } cebus_candidate;
 
 static inline cebus_candidate *cebus_candidate_of(cebus_value *value)

@@ -13,6 +13,7 @@
 #include "eager/autograd/hook.h"
 #include "eager/autograd/sum.h"
 #include "eager/autograd/walk.h"
+#include "eager/capture.h"
 #include "eager/view.h"
 
 static const char name[] = "backward";
@@ -30,6 +31,13 @@ static cebus_status arrive(cebus_walk *w, const cebus_graph_edge *edge, cebus_te
         return cebus_sum_inner(w->rt, &edge->node->grads[edge->output], grad);
     cebus_tensor *leaf = edge->leaf;
     if (leaf->incoming == NULL) {
+        if (w->rt->capture != NULL && !w->keep) {
+            cebus_status status = cebus_capture_touch(w->rt, leaf, true);
+            if (status != CEBUS_OK) {
+                cebus_tensor_release(grad);
+                return status;
+            }
+        }
         if (!cebus_agenda_push(w->rt, &w->aside, NULL) ||
             !cebus_agenda_push(w->rt, &w->leaves, leaf)) {
             cebus_tensor_release(grad);
@@ -287,6 +295,7 @@ static void settle_node(cebus_walk *w, cebus_node *node, bool success)
     }
     cebus_node_free_saved(rt, node);
     cebus_hooks_drop(rt, &node->hooks);
+    rt->open_nodes -= !node->freed;
     node->freed = true;
 }
 
@@ -450,6 +459,7 @@ static cebus_status backward_locked(cebus_runtime *rt, const cebus_gradients *wh
                                     cebus_tensor **out)
 {
     cebus_walk w = {.rt = rt, .what = what, .keep = out != NULL, .epoch = ++rt->node_epoch};
+    const size_t recorded = rt->capture != NULL ? rt->capture->n_calls : 0;
     cebus_walk *outer = rt->walk; /* whose gradient function calls us, under the lock */
     swap_incoming(outer);
     rt->walk = &w;
@@ -468,6 +478,8 @@ static cebus_status backward_locked(cebus_runtime *rt, const cebus_gradients *wh
     if (status == CEBUS_OK && out != NULL)
         answer(&w, out);
     settle(&w, status == CEBUS_OK);
+    if (status != CEBUS_OK && rt->capture != NULL)
+        cebus_capture_rewind(rt, recorded);
     rt->walk = NULL;
     if (status == CEBUS_OK)
         status = show_leaves(&w);

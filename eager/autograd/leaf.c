@@ -2,6 +2,7 @@
  * leaf.c: what a leaf says of its gradient.
  */
 #include "eager/autograd/node.h"
+#include "eager/capture.h"
 #include "eager/view.h"
 
 /** A view that becomes a leaf leaves the graph of its base: a write to the base that depends on the
@@ -69,6 +70,13 @@ cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
         status = cebus_runtime_lock(tensor->rt, op);
     if (status != CEBUS_OK) {
         cebus_tensor_release(kept);
+        return status;
+    }
+    if (tensor->rt->capture != NULL)
+        status = cebus_capture_touch(tensor->rt, tensor, false);
+    if (status != CEBUS_OK) {
+        cebus_tensor_release(kept);
+        cebus_runtime_unlock(tensor->rt);
         return status;
     }
     cebus_tensor *former = tensor->grad;

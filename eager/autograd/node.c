@@ -64,6 +64,7 @@ cebus_node *cebus_node_create_bare(cebus_runtime *rt, cebus_call *call)
     node->bytes = bytes;
     node->sequence = ++rt->node_sequence;
     rt->nodes++;
+    rt->open_nodes++;
     node->edges = (cebus_graph_edge *)(node + 1);
     node->saved = (cebus_saved *)(node->edges + call->n_in);
     cebus_call_retain(call);
@@ -172,6 +173,7 @@ void cebus_node_release(cebus_runtime *rt, cebus_node *node)
         drop_node(gone->slices, &dead);
         cebus_hooks_drop(rt, &gone->hooks);
         cebus_call_release(&rt->lineage, gone->call);
+        rt->open_nodes -= !gone->freed;
         cebus_pool_free_object(&rt->pool, gone, gone->bytes);
         rt->nodes--;
     }

@@ -2,6 +2,7 @@
 
 #include <cebus/ops.h>
 
+#include "eager/capture.h"
 #include "eager/view.h"
 
 /** sum += grad (takes the reference). */
@@ -23,7 +24,8 @@ static cebus_status accumulate(cebus_runtime *rt, cebus_tensor **sum, cebus_tens
 
 bool cebus_sum_is_own(const cebus_tensor *grad)
 {
-    return atomic_load(&grad->refs) == 1 && grad->storage->refs == 1;
+    const cebus_storage *storage = grad->storage;
+    return atomic_load(&grad->refs) == 1 && storage->refs - storage->captured == 1;
 }
 
 /**
@@ -34,6 +36,8 @@ bool cebus_sum_is_own(const cebus_tensor *grad)
 static void settle_gradient(cebus_runtime *rt, cebus_candidate *gradient)
 {
     gradient->gradient = true;
+    if (rt->capture != NULL)
+        cebus_capture_gradient(rt, gradient, CEBUS_CAPTURED_LEAF);
     if (!gradient->value.resident)
         return;
     cebus_value_detach(&rt->lineage, &gradient->value);
@@ -63,9 +67,12 @@ cebus_status cebus_sum_leaf(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor 
 cebus_status cebus_sum_inner(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad)
 {
     cebus_status status = accumulate(rt, sum, grad);
-    if (status == CEBUS_OK)
-        (*sum)->storage->now->gradient = true;
-    return status;
+    if (status != CEBUS_OK)
+        return status;
+    (*sum)->storage->now->gradient = true;
+    if (rt->capture != NULL)
+        cebus_capture_gradient(rt, (*sum)->storage->now, CEBUS_CAPTURED_INNER);
+    return CEBUS_OK;
 }
 
 cebus_status cebus_sum_make_own(cebus_runtime *rt, cebus_tensor **grad)
@@ -82,13 +89,19 @@ cebus_status cebus_sum_make_own(cebus_runtime *rt, cebus_tensor **grad)
     return CEBUS_OK;
 }
 
+/** Whether bytes happen to be there must not decide what a capture records. */
+static bool may_write(const cebus_runtime *rt, const cebus_candidate *now)
+{
+    return rt->capture != NULL || (now->value.resident && now->value.producer == NULL);
+}
+
 void cebus_sum_commit(cebus_runtime *rt, cebus_tensor *leaf)
 {
     cebus_tensor *former = leaf->grad;
     const cebus_candidate *now = former != NULL ? former->storage->now : NULL;
     rt->trial++;
-    bool stays = now != NULL && cebus_sum_is_own(former) && now->value.resident &&
-                 now->exports == 0 && now->value.producer == NULL &&
+    bool stays = now != NULL && cebus_sum_is_own(former) && now->exports == 0 &&
+                 may_write(rt, now) &&
                  cebus_view_same_layout(&former->view, &leaf->incoming->view) &&
                  former->view.dtype == leaf->incoming->view.dtype &&
                  cebus_copy_(rt, former, leaf->incoming) == CEBUS_OK;

@@ -13,22 +13,22 @@
 #include "eager/autograd/agenda.h"
 
 /** An input that was asked for. */
-typedef struct cebus_capture {
+typedef struct cebus_walk_end {
     cebus_graph_edge at; /**< counted */
     cebus_tensor *grad;  /**< of a node's output; a leaf's is in leaf->incoming */
-} cebus_capture;
+} cebus_walk_end;
 
 typedef struct cebus_walk {
     cebus_runtime *rt;
     const cebus_gradients *what;
     bool keep; /**< the inputs' own gradients: what arrives is only answered */
     uint64_t epoch;
-    cebus_graph_edge *roots; /**< what->n_roots, counted */
-    cebus_capture *captures; /**< what->n_inputs; NULL: every leaf is asked for */
-    cebus_agenda ready;      /**< a heap: their gradients are complete */
-    cebus_agenda visited;    /**< every node reached, counted */
-    cebus_agenda leaves;     /**< leaf tensors with an incoming gradient, counted */
-    cebus_agenda aside;      /**< leaf->incoming of each, while a function of the user runs */
+    cebus_graph_edge *roots;  /**< what->n_roots, counted */
+    cebus_walk_end *captures; /**< what->n_inputs; NULL: every leaf is asked for */
+    cebus_agenda ready;       /**< a heap: their gradients are complete */
+    cebus_agenda visited;     /**< every node reached, counted */
+    cebus_agenda leaves;      /**< leaf tensors with an incoming gradient, counted */
+    cebus_agenda aside;       /**< leaf->incoming of each, while a function of the user runs */
 } cebus_walk;
 
 /** Visits all below the roots, counts readers and marks what leads to the inputs. */

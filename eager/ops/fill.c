@@ -1,9 +1,11 @@
 #include "eager/ops/fill.h"
 
 #include <math.h>
+#include <string.h>
 
 #include <cebus/ops/fill.h>
 
+#include "eager/call.h"
 #include "eager/ops/entry.h"
 #include "eager/view.h"
 
@@ -109,6 +111,21 @@ cebus_status cebus_empty(cebus_runtime *rt, cebus_dtype dtype, int ndim, const i
                          cebus_tensor **out)
 {
     return cebus_full(rt, 0.0, dtype, ndim, shape, out);
+}
+
+cebus_call *cebus_fill_record(cebus_runtime *rt, uint64_t bytes)
+{
+    cebus_fill_attrs attrs = {0};
+    const int64_t length = (int64_t)bytes;
+    cebus_view_contiguous(&attrs.view, CEBUS_U8, 1, &length);
+    cebus_call *call =
+        cebus_call_create(&rt->lineage, &op_full, 0, 1, sizeof attrs.view + sizeof attrs);
+    if (!call)
+        return NULL;
+    *cebus_call_views(call) = attrs.view;
+    memcpy(cebus_call_attrs(call), &attrs, sizeof attrs);
+    call->cost_ns = 500 + bytes / 10;
+    return call;
 }
 
 cebus_status cebus_fill_like(cebus_runtime *rt, const cebus_view *like, double value,

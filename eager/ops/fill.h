@@ -6,6 +6,8 @@
 
 #include "eager/op.h"
 
+struct cebus_call;
+
 /** The result's view is dense, its unused dimensions zero (attributes are compared as bytes). */
 typedef struct cebus_fill_attrs {
     cebus_view view;
@@ -16,6 +18,10 @@ typedef struct cebus_fill_attrs {
 /** A tensor of the shape, type and, where dense, memory order of `like`, all `value`. */
 CEBUS_MUST_CHECK cebus_status cebus_fill_like(cebus_runtime *rt, const cebus_view *like,
                                               double value, cebus_tensor **out);
+
+/** The record of a call, not made yet, that fills so many bytes with zeros. NULL without host
+ * memory. */
+struct cebus_call *cebus_fill_record(cebus_runtime *rt, uint64_t bytes);
 
 /** `view` := `from` made dense, with nothing left undefined: fit for attributes. */
 void cebus_fill_view(cebus_view *view, const cebus_view *from);

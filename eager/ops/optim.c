@@ -169,6 +169,26 @@ static cebus_status run_in_place(cebus_runtime *rt, const cebus_call_spec *spec)
     return status;
 }
 
+cebus_sgd_attrs cebus_sgd_attrs_of(const cebus_sgd_options *how, int64_t step)
+{
+    return (cebus_sgd_attrs){how->lr,           how->momentum, how->dampening,
+                             how->weight_decay, how->nesterov, step == 1};
+}
+
+cebus_adam_attrs cebus_adam_attrs_of(const cebus_adam_options *how, int64_t step)
+{
+    return (cebus_adam_attrs){how->lr,           how->beta1,     how->beta2, how->eps,
+                              how->weight_decay, how->decoupled, step};
+}
+
+void cebus_update_advance(const cebus_op *op, void *attrs, uint64_t steps)
+{
+    if (op == &op_adam_step)
+        ((cebus_adam_attrs *)attrs)->step += (int64_t)steps;
+    else if (op->flags & CEBUS_OP_UPDATE && steps > 0)
+        ((cebus_sgd_attrs *)attrs)->first = 0;
+}
+
 cebus_status cebus_sgd_update(cebus_runtime *rt, const cebus_sgd_tensors *tensors, int64_t step,
                               const cebus_sgd_options *how)
 {
@@ -180,8 +200,7 @@ cebus_status cebus_sgd_update(cebus_runtime *rt, const cebus_sgd_tensors *tensor
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op_sgd_step.name,
                           "a momentum of %g %s a momentum tensor", how->momentum,
                           remembers ? "needs" : "takes no");
-    const cebus_sgd_attrs attrs = {how->lr,           how->momentum, how->dampening,
-                                   how->weight_decay, how->nesterov, step == 1};
+    const cebus_sgd_attrs attrs = cebus_sgd_attrs_of(how, step);
     cebus_tensor *const in[] = {tensors->param, tensors->grad, tensors->momentum};
     const cebus_call_spec plain = {&op_sgd_step, &attrs, sizeof attrs, in, 2, 1};
     const cebus_call_spec momentum = {&op_sgd_momentum_step, &attrs, sizeof attrs, in, 3, 2};
@@ -203,8 +222,7 @@ cebus_status cebus_adam_update(cebus_runtime *rt, const cebus_adam_tensors *tens
         !tensors->exp_avg_sq || step < 1)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op_adam_step.name,
                           "a tensor is NULL, or step < 1");
-    const cebus_adam_attrs attrs = {how->lr,           how->beta1,     how->beta2, how->eps,
-                                    how->weight_decay, how->decoupled, step};
+    const cebus_adam_attrs attrs = cebus_adam_attrs_of(how, step);
     cebus_tensor *const in[] = {tensors->param, tensors->grad, tensors->exp_avg,
                                 tensors->exp_avg_sq};
     const cebus_call_spec spec = {&op_adam_step, &attrs, sizeof attrs, in, 4, 3};

@@ -27,6 +27,12 @@ typedef struct cebus_scale_attrs {
     double factor;
 } cebus_scale_attrs;
 
+/** Attributes of step number `step`, from 1. */
+cebus_sgd_attrs cebus_sgd_attrs_of(const cebus_sgd_options *how, int64_t step);
+cebus_adam_attrs cebus_adam_attrs_of(const cebus_adam_options *how, int64_t step);
+/** Makes the attributes of an update those of the same one `steps` later. */
+void cebus_update_advance(const cebus_op *op, void *attrs, uint64_t steps);
+
 /** Elements whose squares sum_squares adds up on one thread; it fixes the order of the sum. */
 #define CEBUS_SUM_SQUARES_BLOCK 4096
 

@@ -151,7 +151,7 @@ void cebus_model_destroy(cebus_model *model)
 }
 
 /** The batch and the random numbers of a step, or of a part of it, depend on its number alone. */
-static void begin_part(cebus_model *model)
+void cebus_model_begin_part(cebus_model *model)
 {
     uint64_t number = model->config.seed * UINT64_C(0x2545F4914F6CDD1D) + model->steps + 1 +
                       model->part * UINT64_C(0x9E3779B97F4A7C15);
@@ -185,23 +185,32 @@ static cebus_status zero_gradients(cebus_model *model)
     return status;
 }
 
+cebus_status cebus_model_run_part(cebus_model *model, float *out_loss, bool *out_more)
+{
+    *out_more = false;
+    cebus_status status = model->kind->train != NULL ? model->kind->train(model, out_loss, out_more)
+                                                     : train(model, out_loss);
+    cebus_status zeroed = zero_gradients(model);
+    return status == CEBUS_OK ? zeroed : status;
+}
+
+void cebus_model_end_part(cebus_model *model, bool more)
+{
+    model->part++;
+    if (more)
+        return;
+    model->steps++;
+    model->part = model->moved_buffers = 0;
+}
+
 cebus_status cebus_model_step(cebus_model *model, float *out_loss)
 {
     cebus_status status = CEBUS_OK;
     for (bool more = true; more && status == CEBUS_OK;) {
-        more = false;
-        begin_part(model);
-        status = model->kind->train != NULL ? model->kind->train(model, out_loss, &more)
-                                            : train(model, out_loss);
-        cebus_status zeroed = zero_gradients(model);
+        cebus_model_begin_part(model);
+        status = cebus_model_run_part(model, out_loss, &more);
         if (status == CEBUS_OK)
-            status = zeroed;
-        if (status == CEBUS_OK)
-            model->part++;
-    }
-    if (status == CEBUS_OK) {
-        model->steps++;
-        model->part = model->moved_buffers = 0;
+            cebus_model_end_part(model, more);
     }
     return status;
 }

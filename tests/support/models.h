@@ -92,6 +92,18 @@ void cebus_model_destroy(cebus_model *model);
  */
 CEBUS_MUST_CHECK cebus_status cebus_model_step(cebus_model *model, float *out_loss);
 
+/** @name A step in pieces, for whoever captures one. A step is a begin, a part and an end, as often
+ * as there are parts: only gan has several. */
+/** @{ */
+/** Seeds the part's data and random numbers. */
+void cebus_model_begin_part(cebus_model *model);
+/** Calls, from the batch to where the gradients are let go. *out_more: it is not the last part. */
+CEBUS_MUST_CHECK cebus_status cebus_model_run_part(cebus_model *model, float *out_loss,
+                                                   bool *out_more);
+/** It was done, by a run or by a launch. */
+void cebus_model_end_part(cebus_model *model, bool more);
+/** @} */
+
 /** Hash of all parameters, buffers (running statistics) and optimizer state, every bit. */
 CEBUS_MUST_CHECK cebus_status cebus_model_hash(cebus_model *model, uint64_t *out_hash);
 

@@ -7,6 +7,7 @@
 
 #include <cebus/autograd.h>
 #include <cebus/base.h>
+#include <cebus/capture.h>
 #include <cebus/custom.h>
 #include <cebus/info.h>
 #include <cebus/log.h>

@@ -60,6 +60,7 @@ typedef enum cebus_status {
     CEBUS_REENTRANT,      /**< a kernel called back into its own runtime */
     CEBUS_INTERNAL,       /**< a defect of cebus: please report it */
     CEBUS_IO_ERROR, /**< the spill file failed: nothing is lost, try again or see to the disk */
+    CEBUS_CAPTURE_ERROR, /**< what a capture cannot repeat, or not now: see the message */
 } cebus_status;
 
 /** The name of a code, as in "CEBUS_OUT_OF_MEMORY". Never NULL. */

@@ -1,0 +1,313 @@
+#include "eager/capture.h"
+
+#include "eager/optimizer.h"
+
+static const char begin_name[] = "capture_begin";
+
+cebus_status cebus_capture_refuse(const char *op, const char *why)
+{
+    return cebus_fail(CEBUS_CAPTURE_ERROR, op, "cannot be captured: %s", why);
+}
+
+uint32_t cebus_capture_value_of(const cebus_capture *capture, const cebus_candidate *version)
+{
+    uint64_t id = version->capture_id;
+    return id > capture->before ? (uint32_t)(id - capture->before - 1) : CEBUS_CAPTURE_NONE;
+}
+
+static bool grow(cebus_runtime *rt, void **items, size_t *room, size_t needed, size_t item_bytes)
+{
+    while (*room < needed) {
+        if (!cebus_pool_grow(&rt->pool, items, room, *room, item_bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool make_room(cebus_capture *capture, size_t n_in, size_t n_out)
+{
+    cebus_runtime *rt = capture->rt;
+    void *calls = capture->calls, *values = capture->values, *refs = capture->refs;
+    bool grown =
+        grow(rt, &calls, &capture->calls_room, capture->n_calls + 1, sizeof *capture->calls) &&
+        grow(rt, &values, &capture->values_room, capture->n_values + n_in + n_out,
+             sizeof *capture->values) &&
+        grow(rt, &refs, &capture->refs_room, capture->n_refs + n_in + n_out, sizeof *capture->refs);
+    capture->calls = calls;
+    capture->values = values;
+    capture->refs = refs;
+    return grown;
+}
+
+/** What no recorded call made must have been there before, and be what a tensor holds. */
+static cebus_status check_input(const cebus_capture *capture, const cebus_storage *storage,
+                                const char *op)
+{
+    uint32_t value = cebus_capture_value_of(capture, storage->now);
+    if (value == CEBUS_CAPTURE_NONE && storage->saved)
+        return cebus_capture_refuse(op, "it is the gradient of a call from before the capture "
+                                        "began; begin before the forward");
+    if (value == CEBUS_CAPTURE_NONE && storage->now->serial > capture->serial)
+        return cebus_capture_refuse(op, "it reads a tensor that no recorded call made; make that "
+                                        "before the capture begins");
+    return CEBUS_OK;
+}
+
+cebus_status cebus_capture_expect(cebus_runtime *rt, const cebus_call *call,
+                                  cebus_tensor *const *in)
+{
+    const cebus_op *op = call->op;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        cebus_status status =
+            in[i] != NULL ? check_input(rt->capture, in[i]->storage, op->name) : CEBUS_OK;
+        if (status != CEBUS_OK)
+            return status;
+    }
+    if (make_room(rt->capture, call->n_in, call->n_out))
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory to capture the call");
+}
+
+static uint32_t add_value(cebus_capture *capture, cebus_candidate *version, uint32_t maker,
+                          uint32_t over)
+{
+    uint32_t value = (uint32_t)capture->n_values++;
+    capture->values[value] = (cebus_captured_value){
+        .bytes = version->value.bytes, .maker = maker, .over = over, .under = CEBUS_CAPTURE_NONE};
+    version->capture_id = ++capture->rt->capture_ids;
+    return value;
+}
+
+static void count_storage(cebus_storage *storage)
+{
+    storage->refs++;
+    storage->captured++;
+}
+
+static void uncount_storage(cebus_runtime *rt, cebus_storage *storage)
+{
+    if (storage == NULL)
+        return;
+    storage->captured--;
+    cebus_storage_release(rt, storage);
+}
+
+/** What was there before stays as long as the capture. */
+static uint32_t read_value(cebus_capture *capture, cebus_storage *storage)
+{
+    uint32_t value = cebus_capture_value_of(capture, storage->now);
+    if (value == CEBUS_CAPTURE_NONE) {
+        value = add_value(capture, storage->now, CEBUS_CAPTURE_NONE, CEBUS_CAPTURE_NONE);
+        capture->values[value].storage = storage;
+        capture->values[value].held = true;
+        count_storage(storage);
+    }
+    return value;
+}
+
+static bool is_parameter(const cebus_tensor *tensor)
+{
+    return tensor->requires_grad || (tensor->base != NULL && tensor->base->requires_grad);
+}
+
+static void take_inputs(cebus_capture *capture, cebus_captured_call *taken, cebus_tensor *const *in)
+{
+    uint32_t *refs = capture->refs + taken->refs;
+    for (uint32_t i = 0; i < taken->call->n_in; i++) {
+        refs[i] = CEBUS_CAPTURE_NONE;
+        if (in[i] == NULL)
+            continue;
+        refs[i] = read_value(capture, in[i]->storage);
+        if (i < CEBUS_MAX_TRACKED && is_parameter(in[i]))
+            taken->in_graph |= UINT64_C(1) << i;
+    }
+}
+
+/** A write in place: the buffer goes on with a new value, be the version new or not. */
+static void take_write(cebus_capture *capture, uint32_t maker, uint32_t old, cebus_storage *storage,
+                       cebus_candidate *version, uint32_t *out)
+{
+    *out = add_value(capture, version, maker, old);
+    cebus_captured_value *before = &capture->values[old], *after = &capture->values[*out];
+    before->under = *out;
+    after->gradient = before->gradient;
+    after->held = before->held;
+    if (!before->held) { /* of an input, its first value keeps the storage */
+        after->storage = storage;
+        before->storage = NULL;
+    }
+}
+
+static void take_outputs(cebus_capture *capture, const cebus_captured_call *taken,
+                         cebus_tensor *const *in, cebus_candidate *const *out,
+                         cebus_tensor *const *made)
+{
+    const cebus_call *call = taken->call;
+    const cebus_op *op = call->op;
+    uint32_t maker = (uint32_t)capture->n_calls, *refs = capture->refs + taken->refs;
+    for (uint32_t j = 0; op->mutates == 0 && j < call->n_out; j++) {
+        refs[call->n_in + j] = add_value(capture, out[j], maker, CEBUS_CAPTURE_NONE);
+        capture->values[refs[call->n_in + j]].storage = made[j]->storage;
+    }
+    for (uint32_t i = 0, j = 0; op->mutates != 0 && i < call->n_in; i++) {
+        if (!cebus_op_mutates(op, i))
+            continue;
+        take_write(capture, maker, refs[i], in[i]->storage, out[j], &refs[call->n_in + j]);
+        j++;
+    }
+}
+
+void cebus_capture_call(cebus_runtime *rt, cebus_call *call, cebus_tensor *const *in,
+                        cebus_candidate *const *out, cebus_tensor *const *made)
+{
+    cebus_capture *capture = rt->capture;
+    const cebus_op *op = call->op;
+    cebus_captured_call *taken = &capture->calls[capture->n_calls];
+    *taken = (cebus_captured_call){.call = call, .refs = capture->n_refs};
+    cebus_call_retain(call);
+    if (op->flags & CEBUS_OP_UPDATE && capture->optimizer != NULL) {
+        taken->optimizer = cebus_optimizer_retain(capture->optimizer);
+        taken->slot = capture->slot;
+    }
+    take_inputs(capture, taken, in);
+    take_outputs(capture, taken, in, out, made);
+    capture->n_refs += call->n_in + call->n_out;
+    capture->n_calls++;
+}
+
+void cebus_capture_forget(cebus_runtime *rt, const cebus_storage *storage)
+{
+    uint32_t value = cebus_capture_value_of(rt->capture, storage->now);
+    if (value != CEBUS_CAPTURE_NONE && rt->capture->values[value].storage == storage)
+        rt->capture->values[value].storage = NULL;
+}
+
+void cebus_capture_gradient(cebus_runtime *rt, const cebus_candidate *version,
+                            cebus_captured_gradient kind)
+{
+    uint32_t value = cebus_capture_value_of(rt->capture, version);
+    if (value != CEBUS_CAPTURE_NONE)
+        rt->capture->values[value].gradient = (uint8_t)kind;
+}
+
+cebus_status cebus_capture_touch(cebus_runtime *rt, cebus_tensor *leaf, bool added)
+{
+    cebus_capture *capture = rt->capture;
+    void *leaves = capture->leaves;
+    if (leaf->captured == capture->stamp)
+        return CEBUS_OK;
+    if (!cebus_pool_grow(&rt->pool, &leaves, &capture->leaves_room, capture->n_leaves,
+                         sizeof *capture->leaves))
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "capture",
+                          "no host memory to capture a gradient");
+    capture->leaves = leaves;
+    leaf->captured = capture->stamp;
+    capture->leaves[capture->n_leaves++] =
+        (cebus_captured_leaf){.leaf = cebus_tensor_retain(leaf),
+                              .former = leaf->grad != NULL ? leaf->grad->storage : NULL,
+                              .added = added};
+    return CEBUS_OK;
+}
+
+void cebus_capture_update(cebus_runtime *rt, cebus_optimizer *optimizer, size_t slot)
+{
+    rt->capture->optimizer = optimizer;
+    rt->capture->slot = slot;
+}
+
+static void release_call(cebus_runtime *rt, cebus_captured_call *taken)
+{
+    cebus_call_release(&rt->lineage, taken->call);
+    cebus_optimizer_destroy(taken->optimizer);
+}
+
+/** Nothing that it made is left. Inputs it was the first to read stay inputs, which costs nothing
+ * but that they are kept. */
+void cebus_capture_rewind(cebus_runtime *rt, size_t n_calls)
+{
+    cebus_capture *capture = rt->capture;
+    while (capture->n_calls > n_calls) {
+        cebus_captured_call *last = &capture->calls[--capture->n_calls];
+        const cebus_call *call = last->call;
+        for (uint32_t k = call->n_in; k < call->n_in + call->n_out; k++) {
+            cebus_captured_value *made = &capture->values[capture->refs[last->refs + k]];
+            if (made->over != CEBUS_CAPTURE_NONE)
+                capture->values[made->over].under = CEBUS_CAPTURE_NONE;
+            made->storage = NULL;
+        }
+        capture->n_refs = last->refs;
+        release_call(rt, last);
+    }
+}
+
+static void free_array(cebus_runtime *rt, void *items, size_t room, size_t item_bytes)
+{
+    cebus_pool_free_object(&rt->pool, items, room * item_bytes);
+}
+
+static void free_leaves(cebus_capture *capture)
+{
+    for (size_t i = 0; i < capture->n_leaves; i++) {
+        cebus_tensor_release(capture->leaves[i].leaf);
+        cebus_tensor_release(capture->leaves[i].grad);
+    }
+    free_array(capture->rt, capture->leaves, capture->leaves_room, sizeof *capture->leaves);
+}
+
+void cebus_capture_free(cebus_capture *capture)
+{
+    cebus_runtime *rt = capture->rt;
+    cebus_capture_strip(capture);
+    free_leaves(capture);
+    for (size_t i = 0; i < capture->n_values; i++) {
+        cebus_captured_value *value = &capture->values[i];
+        cebus_storage_release(rt, value->at);
+        if (value->held)
+            uncount_storage(rt, value->storage);
+    }
+    for (size_t i = 0; i < capture->n_calls; i++)
+        release_call(rt, &capture->calls[i]);
+    free_array(rt, capture->calls, capture->calls_room, sizeof *capture->calls);
+    free_array(rt, capture->values, capture->values_room, sizeof *capture->values);
+    free_array(rt, capture->refs, capture->refs_room, sizeof *capture->refs);
+    cebus_pool_free_object(&rt->pool, capture, sizeof *capture);
+    rt->handles--;
+}
+
+void cebus_capture_abandon(cebus_runtime *rt)
+{
+    cebus_capture *capture = rt->capture;
+    rt->capture = NULL;
+    if (capture != NULL)
+        cebus_capture_free(capture);
+}
+
+static cebus_status begin(cebus_runtime *rt)
+{
+    if (rt->capture != NULL)
+        return cebus_fail(CEBUS_CAPTURE_ERROR, begin_name,
+                          "calls are being recorded already; cebus_capture_end() that first");
+    cebus_capture *capture = cebus_pool_alloc(&rt->pool, sizeof *capture);
+    if (capture == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, begin_name, "no host memory for a capture");
+    *capture = (cebus_capture){.rt = rt,
+                               .before = rt->capture_ids,
+                               .stamp = ++rt->captures,
+                               .serial = rt->serial,
+                               .open_nodes = rt->open_nodes,
+                               .seed = rt->seed,
+                               .rng_offset = rt->rng_offset};
+    rt->capture = capture;
+    rt->handles++;
+    return CEBUS_OK;
+}
+
+cebus_status cebus_capture_begin(cebus_runtime *rt)
+{
+    cebus_status status = cebus_runtime_lock(rt, begin_name);
+    if (status != CEBUS_OK)
+        return status;
+    status = begin(rt);
+    cebus_runtime_unlock(rt);
+    return status;
+}

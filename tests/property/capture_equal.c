@@ -1,0 +1,318 @@
+/**
+ * Captured iterations leave the bits of the program: every model is trained by itself on unlimited
+ * memory, and again with one step captured and launches for those that follow, under several
+ * policies and budgets, each launch in another order that the data allow. After each step all
+ * parameters, statistics and optimizer state are compared.
+ *
+ *     capture_equal [--model NAME] [--policy NAME] [--all]
+ *
+ * Prints TAP.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cebus/cebus.h>
+
+#include "evict/advisor/order.h"
+#include "tests/support/models.h"
+#include "tests/support/test_device.h"
+
+#define ORDERS 20  /* of launches on plenty of memory */
+#define LAUNCHES 3 /* under each other setting */
+#define MAX_PARTS 16
+#define SEED 11
+
+static struct {
+    const char *model, *policy;
+    bool all;
+} how;
+static int tests, failed;
+
+/** The program itself: what each step leaves. */
+typedef struct reference {
+    const char *name;
+    uint64_t hashes[ORDERS + 2];
+    uint64_t peak, floor;
+} reference;
+
+/** A captured step: one capture a part. */
+typedef struct subject {
+    cebus_runtime *rt;
+    cebus_model *model;
+    cebus_capture *parts[MAX_PARTS];
+    size_t n_parts, n_calls, resumed;
+    uint64_t random, budget, relief;
+    char why[600];
+} subject;
+
+static bool good(subject *s, cebus_status status, const char *what)
+{
+    if (status != CEBUS_OK && s->why[0] == '\0')
+        snprintf(s->why, sizeof s->why, "%s: %s: %s", what, cebus_last_error()->op,
+                 cebus_last_error()->message);
+    return status == CEBUS_OK;
+}
+
+static bool create(subject *s, const char *name, const cebus_runtime_options *options)
+{
+    const cebus_model_config config = {.seed = SEED, .drawn = true};
+    *s = (subject){.random = SEED, .budget = options->memory_budget};
+    if (!good(s, cebus_runtime_create(options, &s->rt), "runtime"))
+        return false;
+    s->model = cebus_model_create(s->rt, name, &config);
+    return good(s, s->model != NULL ? CEBUS_OK : CEBUS_INTERNAL, "model");
+}
+
+static void destroy(subject *s)
+{
+    for (size_t i = 0; i < s->n_parts; i++)
+        cebus_capture_destroy(s->parts[i]);
+    cebus_model_destroy(s->model);
+    cebus_runtime_destroy(s->rt);
+}
+
+static uint64_t hash_of(subject *s)
+{
+    uint64_t hash = 0;
+    (void)good(s, cebus_model_hash(s->model, &hash), "hash");
+    return hash;
+}
+
+/** A step that is captured, part by part. */
+static bool capture(subject *s)
+{
+    for (bool more = true; more;) {
+        cebus_model_begin_part(s->model);
+        if (!good(s, cebus_capture_begin(s->rt), "begin") ||
+            !good(s, cebus_model_run_part(s->model, NULL, &more), "step") ||
+            !good(s, cebus_capture_end(s->rt, &s->parts[s->n_parts]), "end"))
+            return false;
+        s->n_calls += cebus_capture_program(s->parts[s->n_parts++])->n_calls;
+        cebus_model_end_part(s->model, more);
+    }
+    return true;
+}
+
+/** A random order, between program order and anything goes. */
+static bool shuffle(subject *s, cebus_capture *part)
+{
+    const cebus_advise_program *program = cebus_capture_program(part);
+    cebus_shelf shelf;
+    cebus_graph graph;
+    cebus_order order;
+    uint32_t wrong;
+    cebus_shelf_init(&shelf, NULL);
+    uint32_t *from = cebus_shelf_take(&shelf, program->n_calls, sizeof *from);
+    uint32_t *to = cebus_shelf_take(&shelf, program->n_calls, sizeof *to);
+    bool done = cebus_graph_make(program, &shelf, &graph, &wrong) == CEBUS_GRAPH_MADE &&
+                cebus_order_init(&order, &graph, &shelf);
+    if (done) {
+        const uint32_t chance = (uint32_t)cebus_order_draw(&s->random, UINT32_MAX);
+        cebus_order_program(&graph, from);
+        cebus_order_mutate(&order, from, chance, &s->random, to);
+        done = good(s, cebus_capture_set_order(part, to, program->n_calls), "order");
+    } else {
+        snprintf(s->why, sizeof s->why, "no graph of the program: call %u", wrong);
+    }
+    cebus_shelf_clear(&shelf);
+    return done;
+}
+
+/** Another order may need more than the program's: the launch stands, and goes on with more. */
+static bool launch_part(subject *s, cebus_capture *part, bool reordered)
+{
+    cebus_status status = cebus_capture_launch(part);
+    if (status != CEBUS_OUT_OF_MEMORY || !reordered)
+        return good(s, status, "launch");
+    s->resumed++;
+    bool done = good(s, cebus_runtime_set_budget(s->rt, s->relief), "relief") &&
+                good(s, cebus_capture_launch(part), "launch, resumed");
+    if (done && cebus_runtime_set_budget(s->rt, s->budget) != CEBUS_OK)
+        return cebus_last_error()->status == CEBUS_OUT_OF_MEMORY; /* it goes on with more */
+    return done;
+}
+
+static bool launch(subject *s, bool reorder)
+{
+    for (size_t i = 0; i < s->n_parts; i++) {
+        if (reorder && !shuffle(s, s->parts[i]))
+            return false;
+        cebus_model_begin_part(s->model);
+        if (!launch_part(s, s->parts[i], reorder))
+            return false;
+        cebus_model_end_part(s->model, i + 1 < s->n_parts);
+    }
+    return true;
+}
+
+static bool same(subject *s, const reference *ref, size_t step)
+{
+    if (s->why[0] == '\0' && hash_of(s) != ref->hashes[step])
+        snprintf(s->why, sizeof s->why, "other bits than the program after step %zu", step);
+    return s->why[0] == '\0';
+}
+
+/** A step by itself, one captured, the others launched: the first in program order. */
+static bool run(subject *s, const reference *ref, size_t launches)
+{
+    if (!good(s, cebus_model_step(s->model, NULL), "step") || !same(s, ref, 0) || !capture(s) ||
+        !same(s, ref, 1))
+        return false;
+    for (size_t i = 0; i < launches; i++) {
+        if (!launch(s, i > 0) || !same(s, ref, i + 2))
+            return false;
+    }
+    return good(s, cebus_runtime_check(s->rt), "check");
+}
+
+static void report(bool passed, const char *name, const char *what, const char *why)
+{
+    tests++;
+    failed += !passed;
+    if (!passed)
+        printf("# %s\n", why);
+    printf("%s %d - %s %s\n", passed ? "ok" : "not ok", tests, name, what);
+    fflush(stdout);
+}
+
+static cebus_runtime_options options_of(const char *policy, uint64_t budget)
+{
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.threads = 1;
+    options.policy = policy;
+    options.memory_budget = budget;
+    options.cost_model = CEBUS_COST_ESTIMATED;
+    return options;
+}
+
+static bool run_reference(reference *ref, const char *name)
+{
+    subject s;
+    cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
+    cebus_runtime_options options = options_of("none", 0);
+    bool fine = create(&s, name, &options);
+    ref->name = name;
+    for (size_t i = 0; i < ORDERS + 2 && fine; i++) {
+        fine = good(&s, cebus_model_step(s.model, NULL), "step");
+        ref->hashes[i] = hash_of(&s);
+    }
+    if (fine)
+        fine = good(&s, cebus_runtime_memory_stats(s.rt, &stats), "stats");
+    ref->peak = stats.allocated_bytes_peak;
+    destroy(&s);
+    if (!fine)
+        report(false, name, "by itself", s.why);
+    return fine;
+}
+
+/** In `percent` of the peak; where that is too little for the program, in a tenth more. */
+static void check(const reference *ref, const char *policy, unsigned percent, uint32_t debug,
+                  const char *device, size_t launches)
+{
+    subject s;
+    char what[160];
+    bool passed;
+    for (;; percent += 10) {
+        cebus_runtime_options options = options_of(policy, ref->peak / 100 * percent);
+        options.debug = debug;
+        options.device = device;
+        passed = create(&s, ref->name, &options);
+        s.relief = 2 * ref->peak;
+        passed = passed && run(&s, ref, launches);
+        if (passed || percent >= 100 || cebus_last_error()->status != CEBUS_OUT_OF_MEMORY)
+            break;
+        destroy(&s);
+    }
+    snprintf(what, sizeof what,
+             "under %s in %u%% of its peak: %zu launches of %zu calls, %zu in two goes", policy,
+             percent, launches, s.n_calls, s.resumed);
+    report(passed, ref->name, what, s.why);
+    destroy(&s);
+}
+
+static void check_model(const char *name, size_t turn)
+{
+    static const struct {
+        const char *policy;
+        unsigned percent;
+        uint32_t debug;
+        const char *device;
+    } settings[] = {
+        {"coop", 60, CEBUS_DEBUG_HASH | CEBUS_DEBUG_WALK, NULL},
+        {"dtr", 50, CEBUS_DEBUG_CHAOS, NULL},
+        {"cebus", 60, 0, NULL},
+        {"lru", 50, 0, "test"},
+        {"capuchin", 70, CEBUS_DEBUG_HASH, NULL},
+        {"odswap", 60, CEBUS_DEBUG_WALK, "test"},
+    };
+    enum {
+        SETTINGS = sizeof settings / sizeof *settings
+    };
+    reference ref;
+    if (!run_reference(&ref, name))
+        return;
+    if (how.policy == NULL)
+        check(&ref, "coop", 120, 0, NULL, ORDERS);
+    for (size_t i = 0; i < SETTINGS; i++) {
+        bool drawn = how.all || how.model != NULL || i % 3 == turn % 3;
+        if (how.policy != NULL ? strcmp(how.policy, settings[i].policy) == 0 : drawn)
+            check(&ref, settings[i].policy, settings[i].percent, settings[i].debug,
+                  settings[i].device, LAUNCHES);
+    }
+}
+
+/** Its graph follows a random tree, and it reads a value back: it cannot be captured, and says so.
+ */
+static void check_tree(void)
+{
+    subject s;
+    cebus_runtime_options options = options_of("coop", 0);
+    cebus_capture *out = NULL;
+    bool more,
+        passed = create(&s, "tree", &options) && good(&s, cebus_model_step(s.model, NULL), "step");
+    cebus_model_begin_part(s.model);
+    passed = passed && good(&s, cebus_capture_begin(s.rt), "begin") &&
+             cebus_model_run_part(s.model, NULL, &more) == CEBUS_CAPTURE_ERROR &&
+             strcmp(cebus_last_error()->op, "item") == 0 &&
+             good(&s, cebus_capture_end(s.rt, NULL), "end") &&
+             good(&s, cebus_model_step(s.model, NULL), "step");
+    cebus_capture_destroy(out);
+    report(passed, "tree", "is refused for what it reads back", cebus_last_error()->message);
+    destroy(&s);
+}
+
+static bool parse(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--all") == 0)
+            how.all = true;
+        else if (strcmp(argv[i], "--model") == 0 && i + 1 < argc)
+            how.model = argv[++i];
+        else if (strcmp(argv[i], "--policy") == 0 && i + 1 < argc)
+            how.policy = argv[++i];
+        else
+            return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    how.all = getenv("CEBUS_TEST_ALL") != NULL;
+    if (!parse(argc, argv))
+        return fprintf(stderr, "usage: capture_equal [--all] [--model NAME] [--policy NAME]\n"), 2;
+    cebus_test_device_register();
+    for (size_t i = 0; cebus_model_name(i) != NULL; i++) {
+        const char *name = cebus_model_name(i);
+        if (how.model != NULL ? strcmp(how.model, name) != 0 : strcmp(name, "resnet18") == 0)
+            continue; /* resnet18 is as large as published, and runs when asked for */
+        if (strcmp(name, "tree") == 0)
+            check_tree();
+        else
+            check_model(name, i);
+    }
+    printf("1..%d\n", tests);
+    return failed > 0;
+}
