@@ -8,6 +8,7 @@
 #include "eager/capture.h"
 #include "eager/op.h"
 #include "eager/ops/optim.h"
+#include "eager/optimizer.h"
 #include "eager/residency.h"
 #include "eager/tensor.h"
 
@@ -34,13 +35,12 @@ static cebus_status gather_grads(cebus_tensor *const *params, size_t n, cebus_te
     return status;
 }
 
-/* How many of the gradients are added up in one call: what it takes, and no more bytes than fit
- * into small memory. By sizes alone: the sum must have the same bits under every budget. */
-static size_t group_size(cebus_tensor *const *grads, size_t n)
+/* The sum must have the same bits under every budget. */
+size_t cebus_gradient_group(cebus_tensor *const *grads, size_t n)
 {
     uint64_t bytes = 0;
     size_t count = 0;
-    while (count < n && count < CEBUS_MAX_TRACKED) {
+    while (count < n && count < CEBUS_MAX_TRACKED - 1) {
         bytes += grads[count]->storage->now->value.bytes;
         if (count > 0 && bytes > GROUP_BYTES)
             break;
@@ -54,7 +54,7 @@ static cebus_status measure(cebus_runtime *rt, cebus_tensor *const *grads, size_
 {
     double total = 0, part;
     for (size_t i = 0, count; i < n; i += count) {
-        count = group_size(grads + i, n - i);
+        count = cebus_gradient_group(grads + i, n - i);
         cebus_status status = cebus_sum_squares(rt, grads + i, (uint32_t)count, &part);
         if (status != CEBUS_OK)
             return status;

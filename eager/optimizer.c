@@ -26,11 +26,14 @@ struct slot {
     cebus_tensor *buffer[MAX_BUFFERS];
     cebus_tensor *grad; /* only while a step runs */
     int64_t steps;
+    cebus_tensor *counter;   /* counts steps on the device instead, once one was scaled */
     struct contents applied; /* by a step that failed later on: not to be applied again */
 };
 
-/* What a step touches of one slot at most: parameter, gradient, buffers. */
-#define SLOT_TENSORS (2 + MAX_BUFFERS)
+/* What a step touches of one slot at most: parameter, gradient, buffers, counter; and what all
+ * slots share. */
+#define SLOT_TENSORS (3 + MAX_BUFFERS)
+#define SHARED_TENSORS 2
 
 struct cebus_optimizer {
     cebus_runtime *rt;
@@ -45,6 +48,7 @@ struct cebus_optimizer {
     } how;
     struct slot *slots;
     cebus_tensor **held; /* scratch of a step: SLOT_TENSORS for each slot there is room for */
+    const cebus_step_scaling *scaling; /* only while a scaled step runs */
     size_t count, capacity;
     uint64_t crowded; /* a budget in which not all of it could be held at once; 0: none yet */
 };
@@ -52,17 +56,30 @@ struct cebus_optimizer {
 static const cebus_optimizer_buffer sgd_buffers[] = {CEBUS_SGD_MOMENTUM};
 static const cebus_optimizer_buffer adam_buffers[] = {CEBUS_ADAM_EXP_AVG, CEBUS_ADAM_EXP_AVG_SQ};
 
+/* Once a counter counts, all steps go by it. */
+static cebus_step_scaling scaling_of(const cebus_optimizer *optimizer, const struct slot *slot)
+{
+    cebus_step_scaling scaling = {.steps = slot->counter};
+    if (optimizer->scaling) {
+        scaling.scale = optimizer->scaling->scale;
+        scaling.found_inf = optimizer->scaling->found_inf;
+    }
+    return scaling;
+}
+
 static cebus_status update_sgd(const cebus_optimizer *optimizer, const struct slot *slot,
                                int64_t step)
 {
-    const cebus_sgd_tensors tensors = {slot->param, slot->grad, slot->buffer[0]};
+    const cebus_sgd_tensors tensors = {slot->param, slot->grad, slot->buffer[0],
+                                       scaling_of(optimizer, slot)};
     return cebus_sgd_update(optimizer->rt, &tensors, step, &optimizer->how.sgd);
 }
 
 static cebus_status update_adam(const cebus_optimizer *optimizer, const struct slot *slot,
                                 int64_t step)
 {
-    const cebus_adam_tensors tensors = {slot->param, slot->grad, slot->buffer[0], slot->buffer[1]};
+    const cebus_adam_tensors tensors = {slot->param, slot->grad, slot->buffer[0], slot->buffer[1],
+                                        scaling_of(optimizer, slot)};
     return cebus_adam_update(optimizer->rt, &tensors, step, &optimizer->how.adam);
 }
 
@@ -123,6 +140,7 @@ static void release_slot(struct slot *slot)
 {
     for (size_t i = 0; i < MAX_BUFFERS; i++)
         cebus_tensor_release(slot->buffer[i]);
+    cebus_tensor_release(slot->counter);
     cebus_tensor_release(slot->param);
 }
 
@@ -185,7 +203,8 @@ static cebus_status make_room(cebus_optimizer *optimizer)
     void *slots = optimizer->slots, *held = optimizer->held;
     bool grown = grow(&optimizer->host, &slots, capacity, sizeof(struct slot));
     optimizer->slots = slots;
-    grown = grown && grow(&optimizer->host, &held, SLOT_TENSORS * capacity, sizeof(cebus_tensor *));
+    grown = grown && grow(&optimizer->host, &held, SLOT_TENSORS * capacity + SHARED_TENSORS,
+                          sizeof(cebus_tensor *));
     optimizer->held = held;
     if (!grown)
         return no_host_memory("optimizer_add", capacity * sizeof(struct slot));
@@ -223,6 +242,23 @@ cebus_status cebus_optimizer_add(cebus_optimizer *optimizer, cebus_tensor *param
     return CEBUS_OK;
 }
 
+/* Goes on from the host's count. */
+static cebus_status make_counter(cebus_optimizer *optimizer, struct slot *slot)
+{
+    cebus_tensor *counter = NULL;
+    bool was_enabled = cebus_grad_enable(false);
+    cebus_status status =
+        cebus_full(optimizer->rt, (double)slot->steps, CEBUS_I64, 0, NULL, &counter);
+    cebus_grad_enable(was_enabled);
+    if (status == CEBUS_OK)
+        status = cebus_tensor_set_persistent(counter);
+    if (status == CEBUS_OK)
+        slot->counter = counter;
+    else
+        cebus_tensor_release(counter);
+    return status;
+}
+
 size_t cebus_optimizer_count(const cebus_optimizer *optimizer)
 {
     return optimizer ? optimizer->count : 0;
@@ -237,6 +273,8 @@ static size_t list_slot(const cebus_optimizer *optimizer, const struct slot *slo
     out[n++] = slot->grad;
     for (size_t b = 0; b < optimizer->n_buffers; b++)
         out[n++] = slot->buffer[b];
+    if (slot->counter)
+        out[n++] = slot->counter;
     return n;
 }
 
@@ -252,7 +290,15 @@ static cebus_status collect(cebus_optimizer *optimizer, size_t *out_held)
             return status;
         if (!slot->grad)
             continue;
+        if (optimizer->scaling && !slot->counter)
+            status = make_counter(optimizer, slot);
+        if (status != CEBUS_OK)
+            return status;
         n += list_slot(optimizer, slot, optimizer->held + n);
+    }
+    if (optimizer->scaling && n > 0) {
+        optimizer->held[n++] = optimizer->scaling->scale;
+        optimizer->held[n++] = optimizer->scaling->found_inf;
     }
     *out_held = n;
     return CEBUS_OK;
@@ -288,7 +334,8 @@ static cebus_status update_slot(cebus_optimizer *optimizer, struct slot *slot)
 
 void cebus_optimizer_attrs(const cebus_optimizer *optimizer, size_t slot, cebus_update_attrs *out)
 {
-    int64_t step = optimizer->slots[slot].steps + 1;
+    const struct slot *s = &optimizer->slots[slot];
+    int64_t step = s->counter ? 0 : s->steps + 1;
     if (optimizer->update == update_sgd)
         out->sgd = cebus_sgd_attrs_of(&optimizer->how.sgd, step);
     else
@@ -397,20 +444,53 @@ static void end_step(cebus_optimizer *optimizer, cebus_status status)
     }
 }
 
-cebus_status cebus_optimizer_step(cebus_optimizer *optimizer)
+static cebus_status run_step(cebus_optimizer *optimizer, const cebus_step_scaling *scaling)
 {
     size_t held;
-    if (!optimizer)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_step", "optimizer is NULL");
     cebus_status status = cebus_runtime_lock(optimizer->rt, "optimizer_step");
     if (status != CEBUS_OK)
         return status;
     optimizer->rt->swap.blocked = false;
+    optimizer->scaling = scaling;
     status = collect(optimizer, &held);
     if (status == CEBUS_OK)
         status = step(optimizer, held);
     end_step(optimizer, status);
+    optimizer->scaling = NULL;
     cebus_runtime_unlock(optimizer->rt);
+    return status;
+}
+
+cebus_status cebus_optimizer_step(cebus_optimizer *optimizer)
+{
+    if (!optimizer)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_step", "optimizer is NULL");
+    return run_step(optimizer, NULL);
+}
+
+cebus_status cebus_optimizer_step_scaled(cebus_optimizer *optimizer,
+                                         const cebus_step_scaling *scaling)
+{
+    return run_step(optimizer, scaling);
+}
+
+cebus_runtime *cebus_optimizer_runtime(const cebus_optimizer *optimizer)
+{
+    return optimizer->rt;
+}
+
+cebus_status cebus_optimizer_gradients(const cebus_optimizer *optimizer, cebus_tensor **out,
+                                       size_t *out_n)
+{
+    size_t n = 0;
+    cebus_status status = CEBUS_OK;
+    for (size_t i = 0; i < optimizer->count && status == CEBUS_OK; i++) {
+        status = cebus_tensor_grad(optimizer->slots[i].param, &out[n]);
+        n += status == CEBUS_OK && out[n] != NULL;
+    }
+    *out_n = status == CEBUS_OK ? n : 0;
+    for (size_t i = 0; i < n && status != CEBUS_OK; i++)
+        cebus_tensor_release(out[i]);
     return status;
 }
 
@@ -479,7 +559,9 @@ cebus_status cebus_optimizer_step_count(const cebus_optimizer *optimizer, size_t
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_step_count", "out is NULL");
     const struct slot *slot = find_slot(optimizer, index, "optimizer_step_count");
     *out = slot ? slot->steps : 0;
-    return slot ? CEBUS_OK : CEBUS_INVALID_ARGUMENT;
+    if (!slot || !slot->counter)
+        return slot ? CEBUS_OK : CEBUS_INVALID_ARGUMENT;
+    return cebus_tensor_to_host(slot->counter, out, sizeof *out);
 }
 
 cebus_status cebus_optimizer_set_step_count(cebus_optimizer *optimizer, size_t index, int64_t count)
@@ -491,5 +573,6 @@ cebus_status cebus_optimizer_set_step_count(cebus_optimizer *optimizer, size_t i
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_set_step_count", "count %lld is < 0",
                           (long long)count);
     slot->steps = count;
-    return CEBUS_OK;
+    return slot->counter ? cebus_tensor_set_from_host(slot->counter, &count, sizeof count)
+                         : CEBUS_OK;
 }

@@ -7,15 +7,15 @@
 
 #include "eager/view.h"
 
-/* The inputs of a step are alike: one shape, one type, f32 or f64. */
-static cebus_status infer_step(cebus_infer *io)
+/* The first `n` inputs of a step are alike: one shape, one type, f32 or f64. */
+static cebus_status check_step(const cebus_infer *io, uint32_t n)
 {
     const cebus_view *param = io->in[0];
     if (param->dtype != CEBUS_F32 && param->dtype != CEBUS_F64)
         return cebus_fail(CEBUS_DTYPE_MISMATCH, io->op->name,
                           "parameters are f32 or f64, got %s: cebus_cast() a copy",
                           cebus_dtype_name(param->dtype));
-    for (uint32_t i = 1; i < io->n_in; i++) {
+    for (uint32_t i = 1; i < n; i++) {
         if (!cebus_view_same_shape(param, io->in[i]))
             return cebus_fail(CEBUS_SHAPE_MISMATCH, io->op->name,
                               "parameter is %s but its %s is %s", CEBUS_SHAPE(param),
@@ -27,6 +27,35 @@ static cebus_status infer_step(cebus_infer *io)
                               cebus_dtype_name(io->in[i]->dtype));
     }
     return CEBUS_OK;
+}
+
+static cebus_status infer_step(cebus_infer *io)
+{
+    return check_step(io, io->n_in);
+}
+
+cebus_status cebus_check_scalar(const cebus_infer *io, uint32_t i, const char *name,
+                                cebus_dtype dtype)
+{
+    const cebus_view *view = io->in[i];
+    if (view == NULL || (view->ndim == 0 && view->dtype == dtype))
+        return CEBUS_OK;
+    return cebus_fail(view->ndim == 0 ? CEBUS_DTYPE_MISMATCH : CEBUS_SHAPE_MISMATCH, io->op->name,
+                      "%s must be %s of no dimensions, got %s %s", name, cebus_dtype_name(dtype),
+                      cebus_dtype_name(view->dtype), CEBUS_SHAPE(view));
+}
+
+static cebus_status infer_scaled_step(cebus_infer *io)
+{
+    const uint32_t n = io->n_in - CEBUS_STEP_SCALARS;
+    cebus_status status = check_step(io, n);
+    if (status == CEBUS_OK)
+        status = cebus_check_scalar(io, n + CEBUS_STEP_COUNT, "scaling.steps", CEBUS_I64);
+    if (status == CEBUS_OK)
+        status = cebus_check_scalar(io, n + CEBUS_STEP_SCALE, "scaling.scale", CEBUS_F32);
+    if (status == CEBUS_OK)
+        status = cebus_check_scalar(io, n + CEBUS_STEP_FOUND, "scaling.found_inf", CEBUS_F32);
+    return status;
 }
 
 static cebus_status check_float(const cebus_infer *io, const cebus_view *view)
@@ -75,6 +104,30 @@ static const cebus_op op_adam_step = {
     .infer = infer_step,
 };
 
+/* (param, grad, steps, scale?, found_inf?) */
+static const cebus_op op_sgd_scaled_step = {
+    .name = "sgd_scaled_step",
+    .flags = CEBUS_OP_NUMBERS | CEBUS_OP_UPDATE,
+    .mutates = 1U << 0 | 1U << 2,
+    .infer = infer_scaled_step,
+};
+
+/* (param, grad, momentum, steps, scale?, found_inf?) */
+static const cebus_op op_sgd_momentum_scaled_step = {
+    .name = "sgd_momentum_scaled_step",
+    .flags = CEBUS_OP_NUMBERS | CEBUS_OP_UPDATE,
+    .mutates = 1U << 0 | 1U << 2 | 1U << 3,
+    .infer = infer_scaled_step,
+};
+
+/* (param, grad, exp_avg, exp_avg_sq, steps, scale?, found_inf?) */
+static const cebus_op op_adam_scaled_step = {
+    .name = "adam_scaled_step",
+    .flags = CEBUS_OP_NUMBERS | CEBUS_OP_UPDATE,
+    .mutates = 1U << 0 | 1U << 2 | 1U << 3 | 1U << 4,
+    .infer = infer_scaled_step,
+};
+
 /* Any number of floating-point tensors to the f64 sum of their squares. */
 static const cebus_op op_sum_squares = {
     .name = "sum_squares",
@@ -88,9 +141,9 @@ static const cebus_op op_scale_grad = {
     .infer = infer_scale,
 };
 
-/* Copies the common prefix of two versions of an options struct; what a newer caller set beyond
- * it cannot be honoured. */
-static cebus_status read_prefix(const char *function, const void *from, void *to, size_t size)
+/* The common prefix of two versions of the struct; what a newer caller set beyond it cannot be
+ * honoured. */
+cebus_status cebus_options_prefix(const char *function, const void *from, void *to, size_t size)
 {
     size_t theirs;
     if (!from)
@@ -124,7 +177,7 @@ cebus_status cebus_sgd_options_read(const cebus_sgd_options *options, const char
                                     cebus_sgd_options *out)
 {
     *out = (cebus_sgd_options)CEBUS_SGD_OPTIONS_INIT;
-    cebus_status status = read_prefix(function, options, out, sizeof *out);
+    cebus_status status = cebus_options_prefix(function, options, out, sizeof *out);
     if (status == CEBUS_OK)
         status = read_number(function, "lr", INFINITY, 1e-3, &out->lr);
     if (status == CEBUS_OK)
@@ -143,7 +196,7 @@ cebus_status cebus_adam_options_read(const cebus_adam_options *options, const ch
                                      cebus_adam_options *out)
 {
     *out = (cebus_adam_options)CEBUS_ADAM_OPTIONS_INIT;
-    cebus_status status = read_prefix(function, options, out, sizeof *out);
+    cebus_status status = cebus_options_prefix(function, options, out, sizeof *out);
     if (status == CEBUS_OK)
         status = read_number(function, "lr", INFINITY, 1e-3, &out->lr);
     if (status == CEBUS_OK)
@@ -157,10 +210,9 @@ cebus_status cebus_adam_options_read(const cebus_adam_options *options, const ch
     return status;
 }
 
-/* Runs an in-place call outside the graph and drops the references to what it wrote. */
-static cebus_status run_in_place(cebus_runtime *rt, const cebus_call_spec *spec)
+cebus_status cebus_run_in_place(cebus_runtime *rt, const cebus_call_spec *spec)
 {
-    cebus_tensor *out[3] = {NULL};
+    cebus_tensor *out[4] = {NULL};
     bool was_enabled = cebus_grad_enable(false);
     cebus_status status = cebus_call_run(rt, spec, out);
     cebus_grad_enable(was_enabled);
@@ -185,26 +237,65 @@ void cebus_update_advance(const cebus_op *op, void *attrs, uint64_t steps)
 {
     if (op == &op_adam_step)
         ((cebus_adam_attrs *)attrs)->step += (int64_t)steps;
-    else if (op->flags & CEBUS_OP_UPDATE && steps > 0)
+    else if ((op == &op_sgd_step || op == &op_sgd_momentum_step) && steps > 0)
         ((cebus_sgd_attrs *)attrs)->first = 0;
+}
+
+/* Of steps that do not count themselves. */
+static cebus_status check_scaling(const char *op, const cebus_step_scaling *scaling, int64_t step)
+{
+    if (scaling->steps == NULL && (scaling->scale != NULL || scaling->found_inf != NULL))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "a scaled step counts on the device: give scaling.steps");
+    if (scaling->steps == NULL && step < 1)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "step is %lld: it counts from 1",
+                          (long long)step);
+    return CEBUS_OK;
+}
+
+static cebus_status sgd_scaled(cebus_runtime *rt, const cebus_sgd_tensors *tensors,
+                               const cebus_sgd_options *how)
+{
+    const cebus_step_scaling *scaling = &tensors->scaling;
+    const cebus_sgd_attrs attrs = cebus_sgd_attrs_of(how, 0);
+    cebus_tensor *in[3 + CEBUS_STEP_SCALARS] = {tensors->param, tensors->grad};
+    uint32_t n = 2;
+    if (tensors->momentum != NULL)
+        in[n++] = tensors->momentum;
+    in[n + CEBUS_STEP_COUNT] = scaling->steps;
+    in[n + CEBUS_STEP_SCALE] = scaling->scale;
+    in[n + CEBUS_STEP_FOUND] = scaling->found_inf;
+    const cebus_call_spec spec = {
+        n > 2 ? &op_sgd_momentum_scaled_step : &op_sgd_scaled_step,
+        &attrs,
+        sizeof attrs,
+        in,
+        n + CEBUS_STEP_SCALARS,
+        n,
+    };
+    return cebus_run_in_place(rt, &spec);
 }
 
 cebus_status cebus_sgd_update(cebus_runtime *rt, const cebus_sgd_tensors *tensors, int64_t step,
                               const cebus_sgd_options *how)
 {
     bool remembers = how->momentum != 0;
-    if (!tensors || !tensors->param || !tensors->grad || step < 1)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op_sgd_step.name,
-                          "param or grad is NULL, or step < 1");
+    if (!tensors || !tensors->param || !tensors->grad)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op_sgd_step.name, "param or grad is NULL");
+    cebus_status status = check_scaling(op_sgd_step.name, &tensors->scaling, step);
+    if (status != CEBUS_OK)
+        return status;
     if (remembers != (tensors->momentum != NULL))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op_sgd_step.name,
                           "a momentum of %g %s a momentum tensor", how->momentum,
                           remembers ? "needs" : "takes no");
+    if (tensors->scaling.steps != NULL)
+        return sgd_scaled(rt, tensors, how);
     const cebus_sgd_attrs attrs = cebus_sgd_attrs_of(how, step);
     cebus_tensor *const in[] = {tensors->param, tensors->grad, tensors->momentum};
     const cebus_call_spec plain = {&op_sgd_step, &attrs, sizeof attrs, in, 2, 1};
     const cebus_call_spec momentum = {&op_sgd_momentum_step, &attrs, sizeof attrs, in, 3, 2};
-    return run_in_place(rt, remembers ? &momentum : &plain);
+    return cebus_run_in_place(rt, remembers ? &momentum : &plain);
 }
 
 cebus_status cebus_sgd_step(cebus_runtime *rt, const cebus_sgd_tensors *tensors, int64_t step,
@@ -218,15 +309,21 @@ cebus_status cebus_sgd_step(cebus_runtime *rt, const cebus_sgd_tensors *tensors,
 cebus_status cebus_adam_update(cebus_runtime *rt, const cebus_adam_tensors *tensors, int64_t step,
                                const cebus_adam_options *how)
 {
-    if (!tensors || !tensors->param || !tensors->grad || !tensors->exp_avg ||
-        !tensors->exp_avg_sq || step < 1)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op_adam_step.name,
-                          "a tensor is NULL, or step < 1");
-    const cebus_adam_attrs attrs = cebus_adam_attrs_of(how, step);
-    cebus_tensor *const in[] = {tensors->param, tensors->grad, tensors->exp_avg,
-                                tensors->exp_avg_sq};
-    const cebus_call_spec spec = {&op_adam_step, &attrs, sizeof attrs, in, 4, 3};
-    return run_in_place(rt, &spec);
+    if (!tensors || !tensors->param || !tensors->grad || !tensors->exp_avg || !tensors->exp_avg_sq)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op_adam_step.name, "a tensor is NULL");
+    const cebus_step_scaling *scaling = &tensors->scaling;
+    cebus_status status = check_scaling(op_adam_step.name, scaling, step);
+    if (status != CEBUS_OK)
+        return status;
+    const bool scaled = scaling->steps != NULL;
+    const cebus_adam_attrs attrs = cebus_adam_attrs_of(how, scaled ? 0 : step);
+    cebus_tensor *const in[] = {tensors->param,      tensors->grad,  tensors->exp_avg,
+                                tensors->exp_avg_sq, scaling->steps, scaling->scale,
+                                scaling->found_inf};
+    const cebus_call_spec plain = {&op_adam_step, &attrs, sizeof attrs, in, 4, 3};
+    const cebus_call_spec counted = {&op_adam_scaled_step,   &attrs, sizeof attrs, in,
+                                     4 + CEBUS_STEP_SCALARS, 4};
+    return cebus_run_in_place(rt, scaled ? &counted : &plain);
 }
 
 cebus_status cebus_adam_step(cebus_runtime *rt, const cebus_adam_tensors *tensors, int64_t step,
@@ -256,5 +353,5 @@ cebus_status cebus_scale_grad(cebus_runtime *rt, cebus_tensor *grad, double fact
 {
     const cebus_scale_attrs attrs = {factor};
     const cebus_call_spec spec = {&op_scale_grad, &attrs, sizeof attrs, &grad, 1, 1};
-    return run_in_place(rt, &spec);
+    return cebus_run_in_place(rt, &spec);
 }

@@ -8,18 +8,18 @@
 
 #include "eager/op.h"
 
-/** Of sgd_step and sgd_momentum_step. */
+/** Of sgd_step and sgd_momentum_step, plain and scaled. */
 typedef struct cebus_sgd_attrs {
     double lr, momentum, dampening, weight_decay;
     int64_t nesterov;
-    int64_t first; /**< the momentum buffer holds nothing yet */
+    int64_t first; /**< the momentum buffer holds nothing yet; scaled: `steps` says so */
 } cebus_sgd_attrs;
 
-/** Of adam_step. */
+/** Of adam_step, plain and scaled. */
 typedef struct cebus_adam_attrs {
     double lr, beta1, beta2, eps, weight_decay;
     int64_t decoupled;
-    int64_t step; /**< from 1 */
+    int64_t step; /**< from 1; scaled: `steps` counts */
 } cebus_adam_attrs;
 
 /** Of scale_grad. */
@@ -27,11 +27,27 @@ typedef struct cebus_scale_attrs {
     double factor;
 } cebus_scale_attrs;
 
-/** Attributes of step number `step`, from 1. */
+/** Attributes of step number `step`, from 1; of a scaled step 0. */
 cebus_sgd_attrs cebus_sgd_attrs_of(const cebus_sgd_options *how, int64_t step);
 cebus_adam_attrs cebus_adam_attrs_of(const cebus_adam_options *how, int64_t step);
 /** Makes the attributes of an update those of the same one `steps` later. */
 void cebus_update_advance(const cebus_op *op, void *attrs, uint64_t steps);
+
+/** Of update_scale. */
+typedef struct cebus_update_scale_attrs {
+    double growth, backoff;
+    int64_t interval;
+} cebus_update_scale_attrs;
+
+/** Inputs of the scaled steps, after the arrays of the plain ones: how many steps were taken (i64,
+ * written in place), what the gradient is too large by and whether it is not finite (both f32, or
+ * absent). */
+enum {
+    CEBUS_STEP_COUNT,
+    CEBUS_STEP_SCALE,
+    CEBUS_STEP_FOUND,
+    CEBUS_STEP_SCALARS,
+};
 
 /** Elements whose squares sum_squares adds up on one thread; it fixes the order of the sum. */
 #define CEBUS_SUM_SQUARES_BLOCK 4096
@@ -43,7 +59,21 @@ CEBUS_MUST_CHECK cebus_status cebus_adam_options_read(const cebus_adam_options *
                                                       const char *function,
                                                       cebus_adam_options *out);
 
-/** The public steps with options that are complete: a learning rate of 0 means 0. */
+/** Copies what the caller's struct, whose first member is its size, has of `size` bytes (NULL:
+ * nothing). */
+CEBUS_MUST_CHECK cebus_status cebus_options_prefix(const char *function, const void *from, void *to,
+                                                   size_t size);
+
+/** Input `i`, when there is one, is of this type and of no dimensions. */
+CEBUS_MUST_CHECK cebus_status cebus_check_scalar(const cebus_infer *io, uint32_t i,
+                                                 const char *name, cebus_dtype dtype);
+
+/** Runs an in-place call of at most 4 outputs outside the graph, and drops the references to what
+ * it wrote. */
+CEBUS_MUST_CHECK cebus_status cebus_run_in_place(cebus_runtime *rt, const cebus_call_spec *spec);
+
+/** The public steps with options that are complete: a learning rate of 0 means 0. With
+ * tensors->steps they are scaled steps, and `step` does not count. */
 CEBUS_MUST_CHECK cebus_status cebus_sgd_update(cebus_runtime *rt, const cebus_sgd_tensors *tensors,
                                                int64_t step, const cebus_sgd_options *how);
 CEBUS_MUST_CHECK cebus_status cebus_adam_update(cebus_runtime *rt,

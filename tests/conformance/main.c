@@ -34,7 +34,8 @@
     X(index)                                                                                       \
     X(join)                                                                                        \
     X(half)                                                                                        \
-    X(optim)
+    X(optim)                                                                                       \
+    X(amp)
 
 /* Weak: absent without a C++ compiler. */
 #pragma weak cebus_cuda_host_register

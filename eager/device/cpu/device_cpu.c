@@ -40,6 +40,7 @@ static const cebus_kernel *const families[] = {
     cebus_cpu_inplace,    cebus_cpu_reduce,    cebus_cpu_softmax, cebus_cpu_loss,  cebus_cpu_matmul,
     cebus_cpu_attention,  cebus_cpu_recurrent, cebus_cpu_conv,    cebus_cpu_pool,  cebus_cpu_norm,
     cebus_cpu_batch_norm, cebus_cpu_resize,    cebus_cpu_index,   cebus_cpu_join,  cebus_cpu_optim,
+    cebus_cpu_amp,
 };
 
 static int available_threads(void)

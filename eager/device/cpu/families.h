@@ -27,5 +27,6 @@ extern const cebus_kernel cebus_cpu_resize[];
 extern const cebus_kernel cebus_cpu_index[];
 extern const cebus_kernel cebus_cpu_join[];
 extern const cebus_kernel cebus_cpu_optim[];
+extern const cebus_kernel cebus_cpu_amp[];
 
 #endif

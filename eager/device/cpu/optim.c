@@ -26,6 +26,8 @@ typedef struct step_job {
     cebus_rows rows;
     char *data[CEBUS_ROWS_ARRAYS];
     const void *how;
+    double unscale;
+    bool first;           /* of SGD */
     cebus_adam_bias bias; /* of Adam */
     cebus_run_fn body;
 } step_job;
@@ -46,7 +48,7 @@ typedef struct step_job {
     static void scale_any_##name(void *context, const int64_t *at, int64_t n)                      \
     {                                                                                              \
         const step_job *job = context;                                                             \
-        const float factor = (float)((const cebus_scale_attrs *)job->how)->factor;                 \
+        const float factor = (float)job->unscale;                                                  \
         uint16_t *grad = (uint16_t *)job->data[0] + at[0];                                         \
         for (int64_t i = 0; i < n; i++) {                                                          \
             uint16_t *g = &grad[i * job->rows.step[0]];                                            \
@@ -64,17 +66,18 @@ static void step_part(void *context, int64_t begin, int64_t end)
     cebus_rows_walk(&job->rows, begin, end, job->body, context);
 }
 
-/* Runs `body` over the inputs; the caller set what else the loop reads of `job`. */
-static cebus_status run_step(const cebus_launch *launch, step_job *job, const step_body *body)
+/* Runs `body` over the first `n` inputs; the caller set what else the loop reads of `job`. */
+static cebus_status walk_step(const cebus_launch *launch, step_job *job, const step_body *body,
+                              uint32_t n)
 {
     const cebus_view *views[CEBUS_ROWS_ARRAYS] = {NULL};
     bool dense = true;
-    for (uint32_t i = 0; i < launch->n_in; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         views[i] = launch->in[i].view;
         job->data[i] = launch->in[i].data;
     }
-    cebus_rows_init(&job->rows, (int)launch->n_in, views);
-    for (uint32_t i = 0; i < launch->n_in; i++)
+    cebus_rows_init(&job->rows, (int)n, views);
+    for (uint32_t i = 0; i < n; i++)
         dense = dense && job->rows.step[i] == 1;
     job->how = launch->attrs;
     job->body = dense ? body->dense : body->strided;
@@ -82,42 +85,106 @@ static cebus_status run_step(const cebus_launch *launch, step_job *job, const st
     return CEBUS_OK;
 }
 
-static bool is_double(const cebus_launch *launch)
+static const step_body *body_for(const cebus_launch *launch, const step_body *single,
+                                 const step_body *wide)
 {
-    return launch->in[0].view->dtype == CEBUS_F64;
+    return launch->in[0].view->dtype == CEBUS_F64 ? wide : single;
 }
 
 static cebus_status run_sgd(const cebus_launch *launch)
 {
-    step_job job = {0};
-    return run_step(launch, &job, is_double(launch) ? &sgd_f64 : &sgd_f32);
+    step_job job = {.unscale = 1};
+    return walk_step(launch, &job, body_for(launch, &sgd_f32, &sgd_f64), 2);
 }
 
 static cebus_status run_momentum(const cebus_launch *launch)
 {
-    step_job job = {0};
-    return run_step(launch, &job, is_double(launch) ? &momentum_f64 : &momentum_f32);
+    const cebus_sgd_attrs *how = launch->attrs;
+    step_job job = {.unscale = 1, .first = how->first != 0};
+    return walk_step(launch, &job, body_for(launch, &momentum_f32, &momentum_f64), 3);
 }
 
 static cebus_status run_adam(const cebus_launch *launch)
 {
-    step_job job = {.bias = cebus_adam_bias_of(launch->attrs)};
-    return run_step(launch, &job, is_double(launch) ? &adam_f64 : &adam_f32);
+    const cebus_adam_attrs *how = launch->attrs;
+    step_job job = {.unscale = 1, .bias = cebus_adam_bias_of(how, how->step)};
+    return walk_step(launch, &job, body_for(launch, &adam_f32, &adam_f64), 4);
+}
+
+/* ---- steps of scaled gradients ------------------------------------------------------------ */
+
+static float scalar_or(const cebus_array *x, float otherwise)
+{
+    return x->data != NULL ? *(const float *)x->data : otherwise;
+}
+
+/* What the scalars behind the `n` arrays say; counts the step. False: it is not taken. */
+static bool begin_scaled(const cebus_launch *launch, uint32_t n, step_job *job, int64_t *out_step)
+{
+    int64_t *count = launch->in[n + CEBUS_STEP_COUNT].data;
+    if (scalar_or(&launch->in[n + CEBUS_STEP_FOUND], 0) != 0)
+        return false;
+    *job = (step_job){
+        .unscale = cebus_unscale_of(scalar_or(&launch->in[n + CEBUS_STEP_SCALE], 1)),
+        .first = *count == 0,
+    };
+    *out_step = *count += 1;
+    return true;
+}
+
+static cebus_status run_scaled_sgd(const cebus_launch *launch)
+{
+    step_job job;
+    int64_t step;
+    if (!begin_scaled(launch, 2, &job, &step))
+        return CEBUS_OK;
+    return walk_step(launch, &job, body_for(launch, &sgd_f32, &sgd_f64), 2);
+}
+
+static cebus_status run_scaled_momentum(const cebus_launch *launch)
+{
+    step_job job;
+    int64_t step;
+    if (!begin_scaled(launch, 3, &job, &step))
+        return CEBUS_OK;
+    return walk_step(launch, &job, body_for(launch, &momentum_f32, &momentum_f64), 3);
+}
+
+static cebus_status run_scaled_adam(const cebus_launch *launch)
+{
+    step_job job;
+    int64_t step;
+    if (!begin_scaled(launch, 4, &job, &step))
+        return CEBUS_OK;
+    job.bias = cebus_adam_bias_of(launch->attrs, step);
+    return walk_step(launch, &job, body_for(launch, &adam_f32, &adam_f64), 4);
+}
+
+/* ---- gradients multiplied in place -------------------------------------------------------- */
+
+static cebus_status multiply_grad(const cebus_launch *launch, double factor)
+{
+    step_job job = {.unscale = factor};
+    switch (launch->in[0].view->dtype) {
+    case CEBUS_F64:
+        return walk_step(launch, &job, &scale_f64, 1);
+    case CEBUS_F16:
+        return walk_step(launch, &job, &scale_f16, 1);
+    case CEBUS_BF16:
+        return walk_step(launch, &job, &scale_bf16, 1);
+    default:
+        return walk_step(launch, &job, &scale_f32, 1);
+    }
 }
 
 static cebus_status run_scale(const cebus_launch *launch)
 {
-    step_job job = {0};
-    switch (launch->in[0].view->dtype) {
-    case CEBUS_F64:
-        return run_step(launch, &job, &scale_f64);
-    case CEBUS_F16:
-        return run_step(launch, &job, &scale_f16);
-    case CEBUS_BF16:
-        return run_step(launch, &job, &scale_bf16);
-    default:
-        return run_step(launch, &job, &scale_f32);
-    }
+    return multiply_grad(launch, ((const cebus_scale_attrs *)launch->attrs)->factor);
+}
+
+static cebus_status run_unscale(const cebus_launch *launch)
+{
+    return multiply_grad(launch, cebus_unscale_of(scalar_or(&launch->in[1], 1)));
 }
 
 /* One tensor whose squares are summed, block by block. */
@@ -227,7 +294,11 @@ const cebus_kernel cebus_cpu_optim[] = {
     {"sgd_step", run_sgd, NULL},
     {"sgd_momentum_step", run_momentum, NULL},
     {"adam_step", run_adam, NULL},
+    {"sgd_scaled_step", run_scaled_sgd, NULL},
+    {"sgd_momentum_scaled_step", run_scaled_momentum, NULL},
+    {"adam_scaled_step", run_scaled_adam, NULL},
     {"scale_grad", run_scale, NULL},
+    {"unscale_grad", run_unscale, NULL},
     {"sum_squares", run_sum_squares, sum_squares_workspace},
     {NULL, NULL, NULL},
 };

@@ -9,7 +9,8 @@
 static CEBUS_ALWAYS_INLINE void NAME(sgd_loop)(const step_job *job, const int64_t *at,
                                                const int64_t *step, int64_t n)
 {
-    const NAME(cebus_sgd_rates) rates = NAME(cebus_sgd_rates_of)(job->how);
+    const NAME(cebus_sgd_rates) rates =
+        NAME(cebus_sgd_rates_of)(job->how, job->unscale, job->first);
     REAL *param = (REAL *)job->data[0] + at[0];
     const REAL *grad = (const REAL *)job->data[1] + at[1];
     CEBUS_IVDEP
@@ -20,7 +21,8 @@ static CEBUS_ALWAYS_INLINE void NAME(sgd_loop)(const step_job *job, const int64_
 static CEBUS_ALWAYS_INLINE void NAME(momentum_loop)(const step_job *job, const int64_t *at,
                                                     const int64_t *step, int64_t n)
 {
-    const NAME(cebus_sgd_rates) rates = NAME(cebus_sgd_rates_of)(job->how);
+    const NAME(cebus_sgd_rates) rates =
+        NAME(cebus_sgd_rates_of)(job->how, job->unscale, job->first);
     REAL *param = (REAL *)job->data[0] + at[0], *buffer = (REAL *)job->data[2] + at[2];
     const REAL *grad = (const REAL *)job->data[1] + at[1];
     CEBUS_IVDEP
@@ -35,7 +37,8 @@ static CEBUS_ALWAYS_INLINE void NAME(momentum_loop)(const step_job *job, const i
 static CEBUS_ALWAYS_INLINE void NAME(adam_loop)(const step_job *job, const int64_t *at,
                                                 const int64_t *step, int64_t n)
 {
-    const NAME(cebus_adam_rates) rates = NAME(cebus_adam_rates_of)(job->how, job->bias);
+    const NAME(cebus_adam_rates) rates =
+        NAME(cebus_adam_rates_of)(job->how, job->unscale, job->bias);
     REAL *param = (REAL *)job->data[0] + at[0];
     const REAL *grad = (const REAL *)job->data[1] + at[1];
     REAL *mean = (REAL *)job->data[2] + at[2], *square = (REAL *)job->data[3] + at[3];
@@ -53,8 +56,7 @@ static CEBUS_ALWAYS_INLINE void NAME(adam_loop)(const step_job *job, const int64
 static CEBUS_ALWAYS_INLINE void NAME(scale_loop)(const step_job *job, const int64_t *at,
                                                  const int64_t *step, int64_t n)
 {
-    const cebus_scale_attrs *how = job->how;
-    const REAL factor = (REAL)how->factor;
+    const REAL factor = (REAL)job->unscale;
     REAL *grad = (REAL *)job->data[0] + at[0];
     for (int64_t i = 0; i < n; i++)
         grad[i * step[0]] = grad[i * step[0]] * factor;

@@ -10,34 +10,50 @@ CEBUS_END_DECLS
 
 /* --- steps --------------------------------------------------------------------------------- */
 
+/** What a step knows beside its attributes, once for all elements. */
+typedef struct step_terms {
+    double unscale;
+    cebus_adam_bias bias; /* of Adam */
+    bool first;           /* of SGD */
+    bool skips;
+} step_terms;
+
 /* A step over elements v: the parameter, its gradient, the states. All but v[1] may change. */
-#define STEP(S, T, name, RATES, COUNT, what)                                                       \
+#define STEP(S, T, name, KIND, COUNT, what, term)                                                  \
     struct name##_##S {                                                                            \
         typedef T lane;                                                                            \
-        typedef RATES##_##S rates;                                                                 \
+        typedef KIND##_rates_##S rates;                                                            \
+        typedef KIND##_attrs attrs;                                                                \
         enum {                                                                                     \
             arrays = COUNT                                                                         \
         };                                                                                         \
+        CEBUS_DEVICE rates rates_of(const attrs *how, const step_terms *t)                         \
+        {                                                                                          \
+            return KIND##_rates_of_##S(how, t->unscale, t->term);                                  \
+        }                                                                                          \
         CEBUS_DEVICE void run(T *v, rates r)                                                       \
         {                                                                                          \
             v[0] = what;                                                                           \
         }                                                                                          \
     };
 #define STEPS(S, T)                                                                                \
-    STEP(S, T, sgd, cebus_sgd_rates, 2, cebus_sgd_step_##S(v[0], v[1], r))                         \
-    STEP(S, T, momentum, cebus_sgd_rates, 3, cebus_momentum_step_##S(v[0], v[1], &v[2], r))        \
-    STEP(S, T, adam, cebus_adam_rates, 4, cebus_adam_step_##S(v[0], v[1], &v[2], &v[3], r))
+    STEP(S, T, sgd, cebus_sgd, 2, cebus_sgd_step_##S(v[0], v[1], r), first)                        \
+    STEP(S, T, momentum, cebus_sgd, 3, cebus_momentum_step_##S(v[0], v[1], &v[2], r), first)       \
+    STEP(S, T, adam, cebus_adam, 4, cebus_adam_step_##S(v[0], v[1], &v[2], &v[3], r), bias)
 STEPS(f32, float)
 STEPS(f64, double)
 
 template <class F> struct step_job {
     cebus_walk walk;
     cebus_cells cells[F::arrays];
-    typename F::rates rates;
+    typename F::attrs how;
+    step_terms terms;
+    const step_terms *found; /* on the device, instead of `terms`; NULL: none */
     int pack;
 };
 
-template <class F> CEBUS_DEVICE void step_some(const step_job<F> *p, const int64_t *at, int n)
+template <class F>
+CEBUS_DEVICE void step_some(const step_job<F> *p, typename F::rates rates, const int64_t *at, int n)
 {
     typedef typename F::lane T;
     T x[F::arrays][CEBUS_PACK] = {};
@@ -50,7 +66,7 @@ template <class F> CEBUS_DEVICE void step_some(const step_job<F> *p, const int64
         CEBUS_UNROLL
         for (int i = 0; i < F::arrays; i++)
             v[i] = x[i][k];
-        F::run(v, p->rates);
+        F::run(v, rates);
         CEBUS_UNROLL
         for (int i = 0; i < F::arrays; i++)
             x[i][k] = v[i];
@@ -64,12 +80,16 @@ template <class F> CEBUS_DEVICE void step_some(const step_job<F> *p, const int64
 template <class F> CEBUS_KERNEL step_kernel(const step_job<F> p)
 {
     int64_t at[F::arrays], end = p.walk.numel;
+    const step_terms terms = p.found != NULL ? *p.found : p.terms;
+    const typename F::rates rates = F::rates_of(&p.how, &terms);
+    if (terms.skips)
+        return;
     for (int64_t i = cebus_grid_first() * p.pack; i < end; i += cebus_grid_step() * p.pack) {
         int left = (int)(end - i < p.pack ? end - i : p.pack);
         for (int64_t k = i; left > 0;) {
             int64_t run = cebus_walk_locate<F::arrays>(&p.walk, k, at);
             int n = run < left ? (int)run : left;
-            step_some<F>(&p, at, n);
+            step_some<F>(&p, rates, at, n);
             left -= n;
             k += n;
         }
@@ -77,7 +97,8 @@ template <class F> CEBUS_KERNEL step_kernel(const step_job<F> p)
 }
 
 template <class F>
-static cebus_status run_step(const cebus_launch *launch, typename F::rates rates, const char *op)
+static cebus_status run_step(const cebus_launch *launch, step_terms terms, const step_terms *found,
+                             const char *op)
 {
     const cebus_view *views[F::arrays];
     step_job<F> p = {};
@@ -86,7 +107,9 @@ static cebus_status run_step(const cebus_launch *launch, typename F::rates rates
         p.cells[i] = cebus_cells_of(&launch->in[i]);
     }
     p.walk = cebus_walk_of(F::arrays, views);
-    p.rates = rates;
+    p.how = *(const typename F::attrs *)launch->attrs;
+    p.terms = terms;
+    p.found = found;
     p.pack = cebus_walk_pack(p.walk.numel);
     cebus_grid_run(launch, step_kernel<F>, cebus_grid_blocks((p.walk.numel + p.pack - 1) / p.pack),
                    CEBUS_GRID_THREADS, p);
@@ -98,29 +121,93 @@ static bool is_double(const cebus_launch *launch)
     return launch->in[0].view->dtype == CEBUS_F64;
 }
 
+/* A step with double precision where the parameter has it. */
+#define RUN_STEP(name, launch, terms, found, op)                                                   \
+    (is_double(launch) ? run_step<name##_f64>(launch, terms, found, op)                            \
+                       : run_step<name##_f32>(launch, terms, found, op))
+
 static cebus_status run_sgd(const cebus_launch *launch)
 {
-    const cebus_sgd_attrs *how = (const cebus_sgd_attrs *)launch->attrs;
-    if (is_double(launch))
-        return run_step<sgd_f64>(launch, cebus_sgd_rates_of_f64(how), "sgd_step");
-    return run_step<sgd_f32>(launch, cebus_sgd_rates_of_f32(how), "sgd_step");
+    const step_terms terms = {1, {0, 1}, false, false};
+    return RUN_STEP(sgd, launch, terms, NULL, "sgd_step");
 }
 
 static cebus_status run_momentum(const cebus_launch *launch)
 {
     const cebus_sgd_attrs *how = (const cebus_sgd_attrs *)launch->attrs;
-    if (is_double(launch))
-        return run_step<momentum_f64>(launch, cebus_sgd_rates_of_f64(how), "sgd_momentum_step");
-    return run_step<momentum_f32>(launch, cebus_sgd_rates_of_f32(how), "sgd_momentum_step");
+    const step_terms terms = {1, {0, 1}, how->first != 0, false};
+    return RUN_STEP(momentum, launch, terms, NULL, "sgd_momentum_step");
 }
 
 static cebus_status run_adam(const cebus_launch *launch)
 {
     const cebus_adam_attrs *how = (const cebus_adam_attrs *)launch->attrs;
-    cebus_adam_bias bias = cebus_adam_bias_of(how);
-    if (is_double(launch))
-        return run_step<adam_f64>(launch, cebus_adam_rates_of_f64(how, bias), "adam_step");
-    return run_step<adam_f32>(launch, cebus_adam_rates_of_f32(how, bias), "adam_step");
+    const step_terms terms = {1, cebus_adam_bias_of(how, how->step), false, false};
+    return RUN_STEP(adam, launch, terms, NULL, "adam_step");
+}
+
+/* --- steps of scaled gradients ------------------------------------------------------------- */
+
+/* Counts a step, and finds out what it goes by: one thread does. */
+typedef struct count_job {
+    int64_t *count;
+    const float *scale, *found; /* NULL: 1, and 0 */
+    cebus_adam_attrs how;       /* of Adam, else zero */
+    step_terms *out;
+} count_job;
+
+CEBUS_KERNEL count_kernel(const count_job p)
+{
+    if (cebus_grid_first() != 0)
+        return;
+    step_terms terms = {1, {0, 1}, *p.count == 0, false};
+    terms.skips = p.found != NULL && *p.found != 0;
+    terms.unscale = p.scale != NULL ? cebus_unscale_of(*p.scale) : 1;
+    terms.bias = cebus_adam_bias_of(&p.how, *p.count + 1);
+    if (!terms.skips)
+        *p.count += 1;
+    *p.out = terms;
+}
+
+static uint64_t scaled_workspace(const cebus_launch *launch)
+{
+    (void)launch;
+    return cebus_cuda_round(sizeof(step_terms));
+}
+
+/* The scalars follow `n` arrays. The answer is on the device. */
+static const step_terms *count_step(const cebus_launch *launch, uint32_t n, bool adam)
+{
+    count_job p = {};
+    p.count = (int64_t *)launch->in[n + CEBUS_STEP_COUNT].data;
+    p.scale = (const float *)launch->in[n + CEBUS_STEP_SCALE].data;
+    p.found = (const float *)launch->in[n + CEBUS_STEP_FOUND].data;
+    if (adam)
+        p.how = *(const cebus_adam_attrs *)launch->attrs;
+    p.out = (step_terms *)launch->workspace;
+    cebus_grid_run(launch, count_kernel, 1, 1, p);
+    return p.out;
+}
+
+static cebus_status run_scaled_sgd(const cebus_launch *launch)
+{
+    const step_terms none = {};
+    const step_terms *found = count_step(launch, 2, false);
+    return RUN_STEP(sgd, launch, none, found, "sgd_scaled_step");
+}
+
+static cebus_status run_scaled_momentum(const cebus_launch *launch)
+{
+    const step_terms none = {};
+    const step_terms *found = count_step(launch, 3, false);
+    return RUN_STEP(momentum, launch, none, found, "sgd_momentum_scaled_step");
+}
+
+static cebus_status run_scaled_adam(const cebus_launch *launch)
+{
+    const step_terms none = {};
+    const step_terms *found = count_step(launch, 4, true);
+    return RUN_STEP(adam, launch, none, found, "adam_scaled_step");
 }
 
 /* --- clipping ------------------------------------------------------------------------------ */
@@ -238,6 +325,9 @@ const cebus_kernel cebus_cuda_optim_kernels[] = {
     {"sgd_step", run_sgd, NULL, NULL},
     {"sgd_momentum_step", run_momentum, NULL, NULL},
     {"adam_step", run_adam, NULL, NULL},
+    {"sgd_scaled_step", run_scaled_sgd, scaled_workspace, NULL},
+    {"sgd_momentum_scaled_step", run_scaled_momentum, scaled_workspace, NULL},
+    {"adam_scaled_step", run_scaled_adam, scaled_workspace, NULL},
     {"scale_grad", run_scale, NULL, NULL},
     {"sum_squares", run_sum_squares, sum_squares_workspace, NULL},
     {},

@@ -76,6 +76,7 @@ const cebus_work_entry cebus_work_table[] = {
     {"logsumexp", CEBUS_WORK_REDUCTION, NULL},
     {"mse_loss", CEBUS_WORK_REDUCTION, NULL},
     {"sum_squares", CEBUS_WORK_REDUCTION, NULL},
+    {"non_finite", CEBUS_WORK_REDUCTION, NULL},
 
     {"embedding", CEBUS_WORK_INDEX, cebus_work_take},
     {"embedding_backward", CEBUS_WORK_INDEX, cebus_work_put},
@@ -100,7 +101,12 @@ const cebus_work_entry cebus_work_table[] = {
     {"sgd_step", CEBUS_WORK_OPTIMIZER, NULL},
     {"sgd_momentum_step", CEBUS_WORK_OPTIMIZER, NULL},
     {"adam_step", CEBUS_WORK_OPTIMIZER, NULL},
+    {"sgd_scaled_step", CEBUS_WORK_OPTIMIZER, NULL},
+    {"sgd_momentum_scaled_step", CEBUS_WORK_OPTIMIZER, NULL},
+    {"adam_scaled_step", CEBUS_WORK_OPTIMIZER, NULL},
     {"scale_grad", CEBUS_WORK_OPTIMIZER, NULL},
+    {"unscale_grad", CEBUS_WORK_OPTIMIZER, NULL},
+    {"update_scale", CEBUS_WORK_OPTIMIZER, NULL},
 
     {"randn", CEBUS_WORK_RANDOM, NULL},
     {"uniform", CEBUS_WORK_RANDOM, NULL},

@@ -5,6 +5,7 @@
 #ifndef CEBUS_CEBUS_H
 #define CEBUS_CEBUS_H
 
+#include <cebus/amp.h>
 #include <cebus/autograd.h>
 #include <cebus/base.h>
 #include <cebus/capture.h>

@@ -52,16 +52,24 @@ typedef struct cebus_adam_options {
 /** @name The steps as ops, for programs that keep their own state */
 /** @{ */
 
+/** Of a step with scaled losses (amp.h): tensors of no dimensions. */
+typedef struct cebus_step_scaling {
+    cebus_tensor *steps;     /**< i64: steps taken so far, counted in place */
+    cebus_tensor *scale;     /**< f32: the gradient is multiplied by 1 / scale; NULL: by 1 */
+    cebus_tensor *found_inf; /**< f32: where it is not 0 nothing is written; NULL: 0 */
+} cebus_step_scaling;
+
 /** What one SGD step reads and writes: tensors of one shape and of one type, f32 or f64. */
 typedef struct cebus_sgd_tensors {
-    cebus_tensor *param;    /**< written in place */
-    cebus_tensor *grad;     /**< read */
-    cebus_tensor *momentum; /**< written in place; NULL when options->momentum is 0 */
+    cebus_tensor *param;        /**< written in place */
+    cebus_tensor *grad;         /**< read */
+    cebus_tensor *momentum;     /**< written in place; NULL when options->momentum is 0 */
+    cebus_step_scaling scaling; /**< all NULL: gradients are as they are */
 } cebus_sgd_tensors;
 
 /**
  * One step of SGD on one parameter; `step` counts from 1 (the first sets the momentum to the
- * gradient). `options` NULL: all defaults. The graph is not extended.
+ * gradient), unless scaling.steps counts. `options` NULL: all defaults. The graph is not extended.
  *
  * Errors: CEBUS_INVALID_ARGUMENT (NULL, step < 1, options out of range, momentum given or missing
  * against the options), CEBUS_SHAPE_MISMATCH, CEBUS_DTYPE_MISMATCH.
@@ -73,15 +81,16 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_sgd_step(cebus_runtime *rt,
 
 /** What one Adam step reads and writes: tensors of one shape and of one type, f32 or f64. */
 typedef struct cebus_adam_tensors {
-    cebus_tensor *param;      /**< written in place */
-    cebus_tensor *grad;       /**< read */
-    cebus_tensor *exp_avg;    /**< running mean of the gradient, written in place */
-    cebus_tensor *exp_avg_sq; /**< running mean of its square, written in place */
+    cebus_tensor *param;        /**< written in place */
+    cebus_tensor *grad;         /**< read */
+    cebus_tensor *exp_avg;      /**< running mean of the gradient, written in place */
+    cebus_tensor *exp_avg_sq;   /**< running mean of its square, written in place */
+    cebus_step_scaling scaling; /**< all NULL: gradients are as they are */
 } cebus_adam_tensors;
 
 /**
- * One step of Adam or AdamW on one parameter; `step` counts from 1 and corrects the means' bias.
- * Otherwise as cebus_sgd_step().
+ * One step of Adam or AdamW on one parameter; `step` counts from 1, unless scaling.steps counts,
+ * and corrects the means' bias. Otherwise as cebus_sgd_step().
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_adam_step(cebus_runtime *rt,
                                                         const cebus_adam_tensors *tensors,
@@ -167,7 +176,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_state(cebus_optimizer *o
                                                               size_t index,
                                                               cebus_optimizer_buffer buffer,
                                                               cebus_tensor **out);
-/** Steps that parameter `index` has taken. */
+/** Steps that parameter `index` has taken. After a step with a scaler (amp.h) the device counts,
+ * and this waits for it. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_optimizer_step_count(const cebus_optimizer *optimizer,
                                                                    size_t index, int64_t *out);
 /** Goes on from a saved count, >= 0. */

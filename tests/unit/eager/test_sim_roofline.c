@@ -335,6 +335,7 @@ Test(sim_roofline, every_kernel_of_the_cpu_has_an_entry)
         cebus_cpu_loss,   cebus_cpu_matmul,  cebus_cpu_attention, cebus_cpu_recurrent,
         cebus_cpu_conv,   cebus_cpu_pool,    cebus_cpu_norm,      cebus_cpu_batch_norm,
         cebus_cpu_resize, cebus_cpu_index,   cebus_cpu_join,      cebus_cpu_optim,
+        cebus_cpu_amp,
     };
     size_t kernels = 0, entries = 0;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
