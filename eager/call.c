@@ -9,6 +9,7 @@
 #include "eager/custom.h"
 #include "eager/debug.h"
 #include "eager/guidance.h"
+#include "eager/hint.h"
 #include "eager/ladder.h"
 #include "eager/residency.h"
 #include "eager/swap.h"
@@ -328,6 +329,7 @@ static cebus_status create_version(frame *f, uint32_t j, uint32_t i)
     f->out[j] = cebus_candidate_create(f->rt, old->value.bytes);
     if (f->out[j] == NULL)
         return no_host_memory(f);
+    f->out[j]->hint = cebus_hint_for(f->rt, old->hint);
     return preserved ? preserve(f, j, old) : CEBUS_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "eager/ladder.h"
 #include "eager/replay_call.h"
 #include "eager/swap.h"
+#include "evict/wish.h"
 
 static cebus_candidate *bearer(const cebus_guidance *guidance, uint32_t ordinal)
 {
@@ -16,6 +17,7 @@ static void copy_out(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
     if (candidate->host == NULL && cebus_candidate_is_idle(candidate) &&
+        !cebus_wish_saves(candidate) && !cebus_wish_recomputes(candidate) &&
         cebus_regen_may_swap(&terms, candidate))
         (void)cebus_swap_copy_out(rt, candidate);
 }
@@ -26,12 +28,20 @@ static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go meth
     cebus_ladder_give_up(rt, candidate);
 }
 
+/** The program wishes it kept, or copied off the device. */
+static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    cebus_swap_terms terms = cebus_swap_terms_now(rt);
+    return cebus_wish_saves(candidate) ||
+           (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
+}
+
 /** What nobody holds is no loss to anybody. */
 static void drop(cebus_runtime *rt, cebus_candidate *candidate)
 {
     if (candidate->value.holders == 0)
         cebus_candidate_settle(rt, candidate);
-    else if (cebus_candidate_is_evictable(candidate))
+    else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate))
         give_up(rt, candidate, CEBUS_GO_DROP);
 }
 

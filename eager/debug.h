@@ -2,6 +2,7 @@
  * debug.h: the debugging aids of cebus_runtime_options.debug. All are no-ops when off.
  *  - HASH: every version is hashed when its bytes go and compared when a replay brought them back.
  *  - CHAOS: before every call one random evictable version goes.
+ *  - HINTS: every version gets a hint that is drawn (hint.c).
  *  - WALK: after every call all invariants are verified.
  */
 #ifndef CEBUS_EAGER_DEBUG_H

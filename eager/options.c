@@ -56,8 +56,8 @@ static cebus_status check(const cebus_runtime_options *options)
     if (options->cost_model != CEBUS_COST_MEASURED && options->cost_model != CEBUS_COST_ESTIMATED)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "unknown cost_model %d",
                           (int)options->cost_model);
-    if (options->debug &
-        ~(uint32_t)(CEBUS_DEBUG_HASH | CEBUS_DEBUG_CHAOS | CEBUS_DEBUG_WALK | CEBUS_DEBUG_HOST))
+    if (options->debug & ~(uint32_t)(CEBUS_DEBUG_HASH | CEBUS_DEBUG_CHAOS | CEBUS_DEBUG_WALK |
+                                     CEBUS_DEBUG_HOST | CEBUS_DEBUG_HINTS))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "unknown bits in debug: 0x%x",
                           (unsigned)options->debug);
     if (options->memory_budget > UINT64_C(1) << 56)

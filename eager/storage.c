@@ -5,6 +5,7 @@
 #include "eager/capture.h"
 #include "eager/debug.h"
 #include "eager/guidance.h"
+#include "eager/hint.h"
 #include "eager/ladder.h"
 #include "eager/swap.h"
 #include "eager/trace_record.h"
@@ -21,6 +22,7 @@ cebus_candidate *cebus_candidate_create(cebus_runtime *rt, uint64_t bytes)
     memset((char *)candidate + sizeof candidate->value, 0,
            sizeof *candidate - sizeof candidate->value);
     candidate->serial = ++rt->serial;
+    candidate->hint = cebus_hint_for(rt, CEBUS_HINT_NONE);
     candidate->zone = CEBUS_ZONE_CHEAP;
     return candidate;
 }
@@ -57,6 +59,7 @@ void cebus_storage_release(cebus_runtime *rt, cebus_storage *storage)
         rt->stats.active_bytes_persistent -= storage->now->value.bytes;
     if (rt->capture != NULL)
         cebus_capture_forget(rt, storage);
+    cebus_hint_let_go(rt, storage->now);
     cebus_candidate_unhold(rt, storage->now);
     cebus_pool_free_object(&rt->pool, storage, sizeof *storage);
 }

@@ -38,6 +38,7 @@ typedef struct cebus_candidate {
     uint8_t tier;        /**< cebus_tier, where there is a copy */
     bool uploaded;       /**< from the host: no call made it */
     bool arriving;       /**< the copy back may still run: block->fence says until when */
+    uint8_t hint;        /**< cebus_hint: what the program wishes (wish.h) */
     bool gradient;       /**< of a leaf or on its way: goes only when nothing else can */
     uint64_t writes;     /**< in-place writes that kept this version (a leaf's) */
     uint64_t hash;       /**< of the bytes when they were given up (check mode), or 0 */

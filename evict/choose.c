@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "evict/wish.h"
 #include "layout/window_index.h"
 #include "lineage/cost.h"
 
@@ -32,7 +33,8 @@ static bool is_too_dear(const cebus_chooser *chooser, cebus_candidate *candidate
 /** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
 static bool may_go(const cebus_chooser *chooser, cebus_candidate *candidate)
 {
-    if (!cebus_candidate_is_idle(candidate))
+    if (!cebus_candidate_is_idle(candidate) ||
+        (cebus_wish_saves(candidate) && !chooser->last_resort))
         return false;
     if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
         return true;
@@ -92,6 +94,7 @@ static void price_block(const cebus_chooser *chooser, cebus_block *block)
         block->weight = cebus_regen_weight(&chooser->swap, candidate, block->weight);
     else
         candidate->method = CEBUS_GO_DROP;
+    block->weight = cebus_wish_price(block->weight, cebus_wish_shift(candidate));
     if (chooser->rebuild != NULL)
         block->weight = add_urgency(chooser, block, &candidate->value);
     if (block->weight < before)
@@ -159,6 +162,8 @@ static double score_block(const cebus_chooser *chooser, const cebus_block *block
     };
     if (chooser->policy->score == NULL || chooser->rebuild != NULL)
         return score_by_density(block->weight, &situation);
+    if (chooser->policy->score == cebus_policy_score_age && block->owner != NULL)
+        situation.age = cebus_wish_price(situation.age, -cebus_wish_shift(block->owner));
     return chooser->policy->score(block->weight, &situation);
 }
 
@@ -268,7 +273,8 @@ static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *bl
         cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, UINT64_MAX);
     cebus_effort ahead = cebus_replay_ahead(chooser->lineage, &candidate->value, LOOK);
     double fill = CROWDING * (double)behind.bytes / (double)chooser->arena->limit;
-    return (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
+    uint64_t weight = (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
+    return cebus_wish_price(weight, cebus_wish_shift(candidate));
 }
 
 static double exact_score(const cebus_chooser *chooser, cebus_block *block)

@@ -1,5 +1,7 @@
 #include "evict/regen.h"
 
+#include "evict/wish.h"
+
 #define NS_PER_S 1000000000.0
 
 bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *candidate)
@@ -41,7 +43,10 @@ uint64_t cebus_regen_weight(const cebus_swap_terms *terms, cebus_candidate *cand
         return recompute;
     uint64_t swap = cebus_regen_swap_ns(terms, candidate);
     bool droppable = cebus_value_is_replayable(&candidate->value) && !candidate->gradient;
-    if (droppable && terms->use == CEBUS_SWAP_CHEAPER && recompute <= swap)
+    if (droppable && cebus_wish_recomputes(candidate))
+        return recompute;
+    if (droppable && terms->use == CEBUS_SWAP_CHEAPER && recompute <= swap &&
+        !cebus_wish_offloads(candidate))
         return recompute;
     candidate->method = CEBUS_GO_SWAP;
     return swap;

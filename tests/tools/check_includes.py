@@ -24,7 +24,7 @@ def home(quote, target):
     if quote == "<" and target.startswith("cebus/"):
         if target in ("cebus/base.h", "cebus/pack.h"):
             return "layout"
-        return "evict" if target == "cebus/advise.h" else "eager"
+        return "evict" if target in ("cebus/advise.h", "cebus/hint.h") else "eager"
     first = target.split("/")[0]
     return first if first in FOLDERS or first == "tests" else None
 

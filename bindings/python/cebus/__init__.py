@@ -11,7 +11,7 @@ What does not fit is given up and rebuilt, bit for bit, before it is read. See R
 """
 from math import e, inf, nan, pi  # noqa: F401
 
-from . import _core, autograd, memory, methods, missing, printing, recording
+from . import _core, autograd, hints, memory, methods, missing, printing, recording
 from . import safetensors, serialization
 from ._core import (  # noqa: F401
     DtypeError, Error, Event, HostMemoryError, InvalidArgumentError, OutOfMemoryError,
@@ -23,6 +23,7 @@ from ._core import (  # noqa: F401
 from ._core import bool_ as bool  # noqa: A004, F401
 from .grad_mode import (  # noqa: F401
     enable_grad, inference_mode, no_grad, set_grad_enabled)
+from .hints import hint  # noqa: F401
 from .memory import *  # noqa: F401, F403
 from .recording import *  # noqa: F401, F403
 from .printing import set_printoptions  # noqa: F401
@@ -34,6 +35,7 @@ _core.install(printer=printing.printer, missing=missing.of_tensor,
               pickler=serialization.reduce_tensor, html=printing.html)
 globals().update(methods.attach())
 autograd.attach()
+hints.attach()
 
 from . import nn, optim, utils  # noqa: E402, F401
 from . import models  # noqa: E402, F401

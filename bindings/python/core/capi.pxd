@@ -128,6 +128,13 @@ cdef extern from "<cebus/cebus.h>" nogil:
         uint64_t unused_ppm_sum, unused_ppm_max, unused_with_request_ppm_sum
 
     cebus_status cebus_runtime_memory_stats(cebus_runtime *rt, cebus_memory_stats *out)
+    ctypedef enum cebus_hint:
+        CEBUS_HINT_NONE
+    cebus_status cebus_hint_push(cebus_hint hint)
+    cebus_status cebus_hint_pop()
+    cebus_status cebus_tensor_set_hint(cebus_tensor *tensor, cebus_hint hint)
+    cebus_hint cebus_tensor_hint(const cebus_tensor *tensor)
+
     uint64_t cebus_memory_allocated(cebus_runtime *rt)
     uint64_t cebus_max_memory_allocated(cebus_runtime *rt)
     uint64_t cebus_memory_reserved(cebus_runtime *rt)

@@ -226,3 +226,39 @@ def trace_stop(device=None):
     cdef cebus_status status = cebus_trace_stop(runtime_of(device).rt)
     if status:
         fail(status)
+
+
+# --- hints ------------------------------------------------------------------------------------
+
+hints = (None, "must_save", "prefer_save", "must_recompute", "prefer_recompute",
+         "must_cpu_offload", "prefer_cpu_offload")
+
+
+cdef int hint_code(object wish) except -1:
+    """Of a name, of PyTorch's CheckpointPolicy or one like it, or of None."""
+    name = getattr(wish, "name", wish)
+    name = name.lower() if isinstance(name, str) else name
+    if name not in hints:
+        raise InvalidArgumentError(f"{wish!r} is no hint: there are "
+                                   + ", ".join([repr(each) for each in hints]))
+    return hints.index(name)
+
+
+def _hint_push(wish):
+    cdef cebus_status status = cebus_hint_push(<cebus_hint>hint_code(wish))
+    if status:
+        fail(status)
+
+
+def _hint_pop():
+    cebus_hint_pop()
+
+
+def _hint_of(Tensor x):
+    return hints[<int>cebus_tensor_hint(x.handle)]
+
+
+def _set_hint(Tensor x, wish):
+    cdef cebus_status status = cebus_tensor_set_hint(x.handle, <cebus_hint>hint_code(wish))
+    if status:
+        fail(status)

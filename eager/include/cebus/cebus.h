@@ -10,6 +10,7 @@
 #include <cebus/base.h>
 #include <cebus/capture.h>
 #include <cebus/custom.h>
+#include <cebus/hint.h>
 #include <cebus/info.h>
 #include <cebus/log.h>
 #include <cebus/memory.h>

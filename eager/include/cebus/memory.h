@@ -5,6 +5,7 @@
 #ifndef CEBUS_MEMORY_H
 #define CEBUS_MEMORY_H
 
+#include <cebus/hint.h>
 #include <cebus/tensor.h>
 
 CEBUS_BEGIN_DECLS
@@ -115,6 +116,22 @@ CEBUS_API size_t cebus_runtime_dump(cebus_runtime *rt, char *text, size_t text_b
 
 /** Verifies every invariant of arena and lineage. CEBUS_INTERNAL names the first violation. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_check(cebus_runtime *rt);
+
+/**
+ * What the calling thread makes from now on until cebus_hint_pop(), on any runtime, has this hint
+ * (NONE: none again). Scopes lie within each other, at most 64 deep; the innermost counts.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_hint_push(cebus_hint hint);
+/** Ends the innermost scope. */
+CEBUS_API cebus_status cebus_hint_pop(void);
+/** Of the calling thread's innermost scope. */
+CEBUS_API cebus_hint cebus_hint_current(void);
+/** Sets the hint of what the tensor and all views of its storage show now; what is written there
+ * later, outside any scope, keeps it. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_hint(cebus_tensor *tensor,
+                                                              cebus_hint hint);
+/** The hint that it has. */
+CEBUS_API cebus_hint cebus_tensor_hint(const cebus_tensor *tensor);
 
 CEBUS_END_DECLS
 

@@ -36,6 +36,7 @@ enum {
     CEBUS_DEBUG_CHAOS = 1 << 1, /**< evict something random before every call */
     CEBUS_DEBUG_WALK = 1 << 2,  /**< verify arena and lineage after every call: slow */
     CEBUS_DEBUG_HOST = 1 << 3, /**< no recycling of records: each is a host allocation of its own */
+    CEBUS_DEBUG_HINTS = 1 << 4, /**< every value has a hint, drawn: no bit may depend on them */
 };
 
 /** Zero means default everywhere. Initialize with CEBUS_RUNTIME_OPTIONS_INIT. */
