@@ -20,7 +20,7 @@
  * they do: a program that never repeats itself shall not pay for plans. */
 #define MOST_UNPROVEN 4
 /** Steps of a planner that searches, a call, and all together: a second or so. */
-#define EFFORT_CALL 500
+#define EFFORT_CALL 1000
 #define EFFORT_MOST 1000000
 
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)

@@ -64,6 +64,7 @@ typedef struct cebus_plan {
     cebus_pool *pool; /**< borrowed */
     cebus_action *actions;
     size_t count, capacity;
+    uint64_t wait_ns; /**< that calls should wait for copies; 0: the planner does not know */
     uint8_t *first; /**< by ordinal: the kind of the value's first action, KINDS; once linked */
     size_t n_values;
 } cebus_plan;

@@ -43,46 +43,50 @@ static bool is_left(const cebus_sequence *sequence, uint32_t v, uint32_t i)
     return value->freed != instance + 1 || value->moved == value->freed;
 }
 
-/** Whether event i of a value brings it back from the host. */
+/** Whether event i of a value brings it back from the host, or the first after it that places
+ * bytes. */
 static bool comes_back(const cebus_sequence *sequence, uint32_t v, uint32_t i)
 {
     const cebus_life *life = &sequence->lives[v];
+    while (i < life->count && cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE &&
+           !cebus_sequence_is_placed(sequence, v, i))
+        i++;
     return i < life->count &&
            sequence->instances[cebus_event_instance(life->events[i])].call ==
                cebus_sequence_in(sequence, v) &&
            cebus_sequence_is_placed(sequence, v, i);
 }
 
-/** The instance behind which the copy out starts that event i brings back: in its slot, or, where
- * the value was made again since, behind that. */
-static uint32_t copy_behind(const cebus_sequence *sequence, uint32_t v, uint32_t i, uint32_t at)
-{
-    const cebus_life *life = &sequence->lives[v];
-    uint32_t instance = CEBUS_SEQUENCE_NONE, out = cebus_sequence_out(sequence, v);
-    while (i > 0 && (instance == NONE || sequence->instances[instance].call != out))
-        instance = cebus_event_instance(life->events[--i]);
-    while (i > 0 && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE)
-        instance = cebus_event_instance(life->events[--i]);
-    bool is_later =
-        cebus_sequence_is_replay(sequence, instance) && sequence->instances[instance].gap >= at;
-    return is_later ? instance : at - 1;
-}
-
-static bool find_ends(const cebus_sequence *sequence, const uint32_t *copy_at, ends *e)
+static bool find_ends(const cebus_sequence *sequence, ends *e)
 {
     bool ok = true;
     for (uint32_t v = (uint32_t)sequence->iteration->n_values; v-- > 0 && ok;) {
         const cebus_life *life = &sequence->lives[v];
         for (uint32_t i = 0; i < life->count && ok; i++) {
-            bool swaps = copy_at != NULL && comes_back(sequence, v, i + 1);
+            cebus_action_kind kind =
+                comes_back(sequence, v, i + 1) ? CEBUS_ACTION_SWAP_OUT : CEBUS_ACTION_DROP;
             if (is_left(sequence, v, i))
-                ok = push_end(e, swaps ? CEBUS_ACTION_SWAP_OUT : CEBUS_ACTION_DROP, v,
-                              cebus_event_instance(life->events[i]));
-            if (swaps)
-                ok = ok && push_end(e, CEBUS_ACTION_COPY_OUT, v,
-                                    copy_behind(sequence, v, i + 1, copy_at[v]));
+                ok = push_end(e, kind, v, cebus_event_instance(life->events[i]));
         }
     }
+    return ok;
+}
+
+/** Copies out where their values are made; but none before one that the link takes first. */
+static bool find_copies(const cebus_sequence *sequence, const cebus_links *links, ends *e)
+{
+    size_t n = links != NULL ? links->out.count : 0, bytes = n * sizeof(uint32_t);
+    uint32_t *behind = cebus_pool_alloc(sequence->pool, bytes);
+    bool ok = n == 0 || behind != NULL;
+    for (size_t i = 0; i < n && ok; i++) {
+        behind[i] = links->out.items[i].behind;
+        if (i > 0 &&
+            cebus_sequence_key(sequence, behind[i]) < cebus_sequence_key(sequence, behind[i - 1]))
+            behind[i] = behind[i - 1];
+    }
+    for (size_t i = n; i-- > 0 && ok;) /* what is pushed last is done first */
+        ok = push_end(e, CEBUS_ACTION_COPY_OUT, links->out.items[i].value, behind[i]);
+    cebus_pool_free_object(sequence->pool, behind, bytes);
     return ok;
 }
 
@@ -107,11 +111,11 @@ static bool emit_all(const cebus_sequence *sequence, const ends *e, cebus_plan *
 {
     uint32_t instance = cebus_sequence_start(sequence);
     bool ok = true;
-    while ((instance = cebus_track_next(&sequence->track, instance)) !=
-               cebus_sequence_end(sequence) &&
-           ok) {
+    for (; instance != cebus_sequence_end(sequence) && ok;
+         instance = cebus_track_next(&sequence->track, instance)) {
         bool is_replay = cebus_sequence_is_replay(sequence, instance);
-        uint32_t at = sequence->instances[instance].gap + !is_replay;
+        bool is_call = !is_replay && instance != cebus_sequence_start(sequence);
+        uint32_t at = sequence->instances[instance].gap + is_call;
         if (is_replay)
             ok = emit_replay(sequence, instance, out);
         for (uint32_t i = e->first[instance]; i != NONE && ok; i = e->ends[i].next)
@@ -120,14 +124,15 @@ static bool emit_all(const cebus_sequence *sequence, const ends *e, cebus_plan *
     return ok;
 }
 
-bool cebus_emit_plan(const cebus_sequence *sequence, const uint32_t *copy_at, cebus_plan *out)
+bool cebus_emit_plan(const cebus_sequence *sequence, const cebus_links *links, cebus_plan *out)
 {
     size_t bytes = sequence->n_instances * sizeof(uint32_t);
     ends e = {.pool = sequence->pool, .first = cebus_pool_alloc(sequence->pool, bytes)};
     bool ok = e.first != NULL;
     if (ok) {
         memset(e.first, 0xff, bytes);
-        ok = find_ends(sequence, copy_at, &e) && emit_all(sequence, &e, out);
+        ok = find_copies(sequence, links, &e) && find_ends(sequence, &e) &&
+             emit_all(sequence, &e, out);
     }
     cebus_pool_free_object(e.pool, e.ends, e.capacity * sizeof *e.ends);
     cebus_pool_free_object(e.pool, e.first, bytes);

@@ -3,12 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "evict/planner/exchange.h"
 #include "evict/planner/prune.h"
 
 #define NONE CEBUS_SEQUENCE_NONE
 
 enum {
-    MOST_RUINED = 40
+    MOST_RUINED = 40,
+    MOST_SWAPS = 8, /* in one step */
 };
 
 typedef struct ruin {
@@ -17,6 +19,12 @@ typedef struct ruin {
     uint64_t random;
     uint32_t chosen[MOST_RUINED];
     uint32_t n_chosen;
+    bool swaps;
+    cebus_exchange exchange;
+    cebus_links runs[2];         /**< of the sequence as it stands, and after a step */
+    unsigned stands;             /**< which is which */
+    uint32_t values[MOST_SWAPS]; /**< to be swapped */
+    uint32_t n_values;
 } ruin;
 
 static uint32_t below(ruin *r, uint32_t n)
@@ -98,7 +106,7 @@ static void bar(ruin *r, uint32_t call)
         r->greedy->barred[values[i]] = r->greedy->noise;
 }
 
-static bool remove_chosen(ruin *r)
+static bool remove_chosen(ruin *r, bool bars)
 {
     bool ok = true;
     for (uint32_t i = 0; i < r->n_chosen && ok; i++) {
@@ -106,16 +114,15 @@ static bool remove_chosen(ruin *r)
         uint32_t call = instance != NONE ? r->sequence->instances[instance].call : NONE;
         if (call == NONE || !cebus_sequence_can_remove(r->sequence, instance))
             continue;
-        if (below(r, 3) == 0)
+        if (bars && below(r, 3) == 0)
             bar(r, call);
         ok = cebus_sequence_remove_all(r->sequence, instance);
     }
     return ok;
 }
 
-static void choose(ruin *r)
+static void choose(ruin *r, uint32_t n)
 {
-    uint32_t n = 1 + below(r, below(r, 4) == 0 ? MOST_RUINED : 10);
     r->n_chosen = 0;
     switch (below(r, 4)) {
     case 0:
@@ -130,38 +137,168 @@ static void choose(ruin *r)
     }
 }
 
+/* ---- swaps -------------------------------------------------------------------------------- */
+
+/** ns beyond the program's own. */
+static uint64_t total(const ruin *r)
+{
+    return r->sequence->cost + (r->swaps ? r->runs[r->stands].wait_ns : 0);
+}
+
+static void note_value(ruin *r, uint32_t value)
+{
+    for (uint32_t i = 0; i < r->n_values; i++) {
+        if (r->values[i] == value)
+            return;
+    }
+    if (r->n_values < MOST_SWAPS && r->runs[r->stands].outs[value] == NONE &&
+        r->sequence->lives[value].bytes >= r->exchange.least)
+        r->values[r->n_values++] = value;
+}
+
+/** What some replays make, instead of them. */
+static bool note_replayed(ruin *r)
+{
+    choose(r, 1 + below(r, 4));
+    for (uint32_t i = 0; i < r->n_chosen; i++) {
+        uint32_t count,
+            call = r->chosen[i] != NONE ? r->sequence->instances[r->chosen[i]].call : NONE;
+        const uint32_t *values =
+            call != NONE ? cebus_sequence_makes(r->sequence, call, &count) : NULL;
+        for (uint32_t j = 0; values != NULL && j < count; j++)
+            note_value(r, values[j]);
+    }
+    return remove_chosen(r, false);
+}
+
+/** Some of what nobody swaps yet; then there may be less to replay. */
+static void note_any(ruin *r)
+{
+    for (uint32_t i = 0, n = 1 + below(r, 3); i < n; i++)
+        note_value(r, below(r, (uint32_t)r->sequence->iteration->n_values));
+}
+
+/** Takes some swaps out; `again`: to be put in elsewhere. */
+static bool take_swaps(ruin *r, bool again)
+{
+    const cebus_copies *copies = &r->runs[r->stands].out;
+    bool ok = true;
+    for (uint32_t i = 0, n = 1 + below(r, 3); i < n && copies->count > 0 && ok; i++) {
+        uint32_t value = copies->items[below(r, (uint32_t)copies->count)].value;
+        bool taken;
+        ok = cebus_exchange_take(&r->exchange, value, &taken);
+        if (taken && again)
+            r->values[r->n_values++] = value;
+    }
+    return ok;
+}
+
+static bool put_swaps(ruin *r)
+{
+    cebus_swap_place places[MOST_SWAPS];
+    bool ok = true, stale;
+    for (uint32_t i = 0; i < r->n_values && ok; i++)
+        ok = cebus_exchange_take(&r->exchange, r->values[i], &stale);
+    for (uint32_t i = 0; i < r->n_values && ok; i++)
+        ok = cebus_exchange_find(&r->exchange, r->values[i], true, &places[i]);
+    for (uint32_t i = 0; i < r->n_values && ok; i++)
+        ok = places[i].value == NONE || cebus_exchange_put(&r->exchange, &places[i]);
+    return ok;
+}
+
+static bool change_swaps(ruin *r, uint32_t how)
+{
+    bool ok = cebus_exchange_begin(&r->exchange, &r->runs[r->stands]);
+    r->n_values = 0;
+    if (how < 3)
+        ok = ok && note_replayed(r);
+    else if (how == 3)
+        note_any(r);
+    else
+        ok = ok && take_swaps(r, how == 5);
+    return ok && put_swaps(r);
+}
+
+/* ---- the search --------------------------------------------------------------------------- */
+
+static bool change(ruin *r)
+{
+    uint32_t how = r->swaps ? below(r, 8) : 8;
+    if (how < 6)
+        return change_swaps(r, how);
+    choose(r, 1 + below(r, below(r, 4) == 0 ? MOST_RUINED : 10));
+    return remove_chosen(r, true);
+}
+
+/** Whether what stands after a change is no worse than it was. */
+static bool is_good(ruin *r, uint64_t most, bool *out)
+{
+    cebus_links *run = &r->runs[!r->stands];
+    *out = r->sequence->cost <= most;
+    if (!*out || !r->swaps)
+        return true;
+    if (!cebus_links_run(run))
+        return false;
+    r->greedy->closure.spent += r->sequence->n_instances / 64;
+    *out = r->sequence->cost + run->wait_ns <= most;
+    if (*out)
+        r->stands = !r->stands;
+    return true;
+}
+
 /** One ruin, one repair. */
 static bool step(ruin *r, double limit, double theta)
 {
     cebus_sequence *sequence = r->sequence;
-    uint64_t cost = sequence->cost;
+    uint64_t most = total(r);
     cebus_greedy_end end = CEBUS_GREEDY_FITS;
+    bool good;
     cebus_sequence_keep(sequence);
     r->greedy->noise++;
-    choose(r);
-    if (!remove_chosen(r))
+    if (!change(r))
         return false;
     theta *= exp2((double)below(r, 512) / 64 - 5);
     if (cebus_track_exceeds(&sequence->track, 0, UINT64_MAX, limit))
-        end = cebus_greedy_repair(r->greedy, limit, theta, cost);
+        end = cebus_greedy_repair(r->greedy, limit, theta, most);
     r->greedy->closure.spent += 4;
     if (end == CEBUS_GREEDY_NO_HOST_MEMORY)
         return false;
-    if (end == CEBUS_GREEDY_FITS && sequence->cost <= cost + cost / 64 &&
+    if (end == CEBUS_GREEDY_FITS && sequence->cost <= most + most / 64 &&
         !cebus_prune_all(sequence, limit, sequence->pool))
         return false;
-    return (end == CEBUS_GREEDY_FITS && sequence->cost <= cost) || cebus_sequence_undo(sequence, 0);
+    if (end != CEBUS_GREEDY_FITS)
+        return cebus_sequence_undo(sequence, 0);
+    return is_good(r, most, &good) && (good || cebus_sequence_undo(sequence, 0));
 }
 
-bool cebus_improve_run(cebus_greedy *greedy, double limit, double theta, uint64_t spent)
+static bool run(ruin *r, double limit, double theta, uint64_t spent)
 {
-    ruin r = {.greedy = greedy, .sequence = greedy->sequence, .random = 1};
-    bool ok = true;
+    cebus_greedy *greedy = r->greedy;
+    bool ok = !r->swaps || cebus_links_run(&r->runs[0]);
     greedy->noise = 0;
-    memset(greedy->barred, 0, greedy->sequence->iteration->n_values * sizeof *greedy->barred);
-    while (greedy->closure.spent < spent && r.sequence->n_replays > 0 && ok &&
-           !cebus_greedy_is_stopped(greedy))
-        ok = step(&r, limit, theta);
+    memset(greedy->barred, 0, r->sequence->iteration->n_values * sizeof *greedy->barred);
+    while (ok && greedy->closure.spent < spent && total(r) > 0 && !cebus_greedy_is_stopped(greedy))
+        ok = step(r, limit, theta);
     greedy->noise = 0;
+    return ok;
+}
+
+bool cebus_improve_run(cebus_greedy *greedy, const cebus_plan_terms *terms, double limit,
+                       double theta, uint64_t spent)
+{
+    cebus_sequence *sequence = greedy->sequence;
+    ruin r = {.greedy = greedy, .sequence = sequence, .random = 1, .swaps = terms->host > 0};
+    if (!r.swaps)
+        return run(&r, limit, theta, spent);
+    if (!cebus_links_init(&r.runs[0], sequence, terms, sequence->pool))
+        return false;
+    bool ok = cebus_links_init(&r.runs[1], sequence, terms, sequence->pool);
+    if (ok) {
+        cebus_exchange_init(&r.exchange, sequence, limit);
+        ok = run(&r, limit, theta, spent);
+        cebus_exchange_deinit(&r.exchange);
+        cebus_links_deinit(&r.runs[1]);
+    }
+    cebus_links_deinit(&r.runs[0]);
     return ok;
 }

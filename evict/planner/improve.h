@@ -1,7 +1,9 @@
 /**
  * improve.h: a plan made better by ruin and recreate (Schrimpf et al., 2000): some replays are
  * taken out, those that lie together, cost much or make the same kind of thing; the greedy fills
- * the gap again with noisy scores and some of what was there forbidden. What is not dearer stays.
+ * the gap again with noisy scores and some of what was there forbidden. Where values may be
+ * swapped, swaps take the place of replays, go, or move (exchange.h). What takes no longer, waiting
+ * included (links.h), stays.
  */
 #ifndef CEBUS_EVICT_PLANNER_IMPROVE_H
 #define CEBUS_EVICT_PLANNER_IMPROVE_H
@@ -10,6 +12,7 @@
 
 /** Of a sequence that fits, until the greedy's closure has spent so much. Leaves the best sequence
  * there was. theta: that of the run that made it. False without host memory. */
-bool cebus_improve_run(cebus_greedy *greedy, double limit, double theta, uint64_t spent);
+bool cebus_improve_run(cebus_greedy *greedy, const cebus_plan_terms *terms, double limit,
+                       double theta, uint64_t spent);
 
 #endif

@@ -24,7 +24,8 @@ typedef struct search {
     cebus_greedy greedy;
     cebus_snapshot base; /**< what runs start from: swaps */
     cebus_snapshot best;
-    cebus_swap_slots slots;
+    cebus_links links; /**< for what waits; `terms` NULL: nothing is swapped */
+    uint64_t best_ns;  /**< of the best: replays and waiting */
     double limit, base_ns;
     double price;      /**< ns for an area, of the weights */
     double best_theta; /**< at which the best run ended */
@@ -44,18 +45,26 @@ way;
 static bool offer(search *s)
 {
     double peak = cebus_track_peak(&s->sequence.track, NULL);
-    bool better = peak < s->best.peak;
-    if (peak <= s->limit && s->best.peak <= s->limit)
-        better = s->sequence.cost < s->best.cost;
-    if (better)
-        s->best_theta = s->greedy.closure.theta;
-    return !better || cebus_snapshot_take(&s->best, &s->sequence);
+    bool fits = peak <= s->limit, better = peak < s->best.peak;
+    uint64_t ns = s->sequence.cost;
+    if (fits && s->links.terms != NULL) {
+        if (!cebus_links_run(&s->links))
+            return false;
+        ns += s->links.wait_ns;
+    }
+    if (fits && s->best.peak <= s->limit)
+        better = ns < s->best_ns;
+    if (!better)
+        return true;
+    s->best_theta = s->greedy.closure.theta;
+    s->best_ns = ns;
+    return cebus_snapshot_take(&s->best, &s->sequence);
 }
 
 /** How much dearer than the best a run may get. */
 static uint64_t most_ns(const search *s)
 {
-    return s->best.peak <= s->limit ? s->best.cost + s->best.cost / 2
+    return s->best.peak <= s->limit ? s->best_ns + s->best_ns / 2
                                     : (uint64_t)(MOST_OVERHEAD * s->base_ns);
 }
 
@@ -96,7 +105,7 @@ static bool try_one(search *s, const way *how)
     if (!how->weighs)
         cebus_weights_level(&s->sequence);
     else if (!cebus_weights_fit(&s->sequence, s->limit,
-                                s->best.peak <= s->limit ? (double)s->best.cost : s->base_ns,
+                                s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
                                 s->sequence.pool, &s->price))
         return false;
     return run_steps(s, how, 0) &&
@@ -138,14 +147,13 @@ static bool fill_base(search *s, const cebus_plan_terms *terms, double again)
 {
     return cebus_sequence_clear(&s->sequence) &&
            cebus_weights_fit(&s->sequence, s->limit,
-                             s->best.peak <= s->limit ? (double)s->best.cost : s->base_ns,
+                             s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
                              s->sequence.pool, &s->price) &&
-           cebus_swap_slots_fill(&s->slots, &s->sequence, terms, s->limit, s->price, again) &&
+           cebus_swap_slots_fill(&s->sequence, terms, s->limit, s->price, again) &&
            cebus_snapshot_take(&s->base, &s->sequence) && offer(s);
 }
 
-/** The best of some ways to share out the link. What is the best plan is made from the slots that
- * are left in s->slots, or swaps nothing. */
+/** The best of some ways to share out the link; runs start from it then. */
 static bool add_swaps(search *s, const cebus_plan_terms *terms)
 {
     static const way plain = {.factor = 1, .weighs = true};
@@ -154,43 +162,40 @@ static bool add_swaps(search *s, const cebus_plan_terms *terms)
     s->greedy.most_spent = first;
     if (!try_one(s, &plain))
         return false;
-    size_t n = terms->effort > 0 ? sizeof agains / sizeof *agains : 1, best = n;
+    size_t n = terms->effort > 0 ? sizeof agains / sizeof *agains : 1, best = 0;
     for (size_t i = 0; i < n; i++) {
-        uint64_t cost = s->best.cost;
+        uint64_t ns = s->best_ns;
         double peak = s->best.peak;
         s->greedy.most_spent = s->greedy.closure.spent + first;
         if (!fill_base(s, terms, agains[i]) || !try_one(s, &plain))
             return false;
-        if (s->best.cost != cost || s->best.peak < peak)
+        if (s->best_ns != ns || s->best.peak < peak)
             best = i;
     }
-    if (best == n) /* what stands swaps nothing; with more effort these slots may yet do better */
-        return fill_base(s, terms, agains[0]);
-    if (best + 1 == n)
-        return true;
-    /* The weights depend on the best cost: what is filled again is not quite what it was. */
-    s->best.peak = INFINITY;
-    s->greedy.most_spent = s->greedy.closure.spent + first;
-    return fill_base(s, terms, agains[best]) && try_one(s, &plain);
+    return best + 1 == n || fill_base(s, terms, agains[best]);
 }
 
-static bool improve(search *s, uint64_t effort)
+static bool improve(search *s, const cebus_plan_terms *terms)
 {
     if (!cebus_snapshot_restore(&s->best, &s->sequence))
         return false;
-    if (s->best.peak > s->limit || s->greedy.closure.spent >= effort)
+    if (s->best.peak > s->limit || s->greedy.closure.spent >= terms->effort)
         return true;
     s->greedy.most_spent = UINT64_MAX;
     cebus_weights_level(&s->sequence);
-    return cebus_improve_run(&s->greedy, s->limit, s->best_theta, effort);
+    return cebus_improve_run(&s->greedy, terms, s->limit, s->best_theta, terms->effort);
 }
 
 static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out)
 {
     bool ok = cebus_snapshot_take(&s->best, &s->sequence) &&
               (terms->host == 0 || add_swaps(s, terms)) &&
-              try_all(s, terms->effort, terms->host > 0) && improve(s, terms->effort);
-    return ok && cebus_emit_plan(&s->sequence, s->slots.copy_at, out);
+              try_all(s, terms->effort, terms->host > 0) && improve(s, terms);
+    if (ok && terms->host > 0) {
+        ok = cebus_links_run(&s->links);
+        out->wait_ns = s->links.wait_ns;
+    }
+    return ok && cebus_emit_plan(&s->sequence, terms->host > 0 ? &s->links : NULL, out);
 }
 
 static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_terms *terms,
@@ -200,7 +205,7 @@ static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_t
     cebus_snapshot_init(&s->best, out->pool);
     if (!cebus_sequence_init(&s->sequence, iteration, out->pool))
         return false;
-    bool ok = cebus_swap_slots_init(&s->slots, iteration->n_values, out->pool);
+    bool ok = terms->host == 0 || cebus_links_init(&s->links, &s->sequence, terms, out->pool);
     if (ok && cebus_greedy_init(&s->greedy, &s->sequence, out->pool)) {
         s->greedy.terms = terms;
         ok = search_all(s, terms, out);
@@ -208,7 +213,8 @@ static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_t
     } else {
         ok = false;
     }
-    cebus_swap_slots_deinit(&s->slots);
+    if (s->links.terms != NULL)
+        cebus_links_deinit(&s->links);
     cebus_sequence_deinit(&s->sequence);
     cebus_snapshot_deinit(&s->best);
     cebus_snapshot_deinit(&s->base);

@@ -24,11 +24,13 @@ typedef struct offer {
 } offer;
 
 typedef struct filler {
-    cebus_swap_slots *slots;
+    cebus_pool *pool;
     cebus_sequence *sequence;
     const cebus_plan_terms *terms;
     double limit, price, again;
     uint64_t *times; /**< when call k starts */
+    bool *away;      /**< of values: swapped */
+    uint64_t host;   /**< bytes there */
     lane out, in;
     offer *offers;
     size_t n_offers, capacity;
@@ -38,24 +40,8 @@ typedef struct filler {
 typedef struct fit {
     slot out, in;
     size_t out_index, in_index;
-    uint32_t copy_at, away, back; /**< calls done */
+    uint32_t away, back; /**< calls done */
 } fit;
-
-bool cebus_swap_slots_init(cebus_swap_slots *slots, size_t n_values, cebus_pool *pool)
-{
-    size_t bytes = n_values * sizeof(uint32_t);
-    *slots = (cebus_swap_slots){
-        .pool = pool, .copy_at = cebus_pool_alloc(pool, bytes), .n_values = n_values};
-    if (slots->copy_at != NULL)
-        memset(slots->copy_at, 0xff, bytes);
-    return slots->copy_at != NULL;
-}
-
-void cebus_swap_slots_deinit(cebus_swap_slots *slots)
-{
-    cebus_pool_free_object(slots->pool, slots->copy_at, slots->n_values * sizeof(uint32_t));
-    slots->copy_at = NULL;
-}
 
 /** The earliest free slot from a time on; its index among the busy ones. */
 static slot earliest(const lane *l, uint64_t from, uint64_t length, size_t *out_index)
@@ -116,8 +102,6 @@ static bool find_fit(const filler *f, const offer *o, fit *out)
                      &out->in_index);
     if (out->in.from == out->in.to || out->in.from <= out->out.to)
         return false;
-    uint32_t start = call_from(f, out->out.from + 1) - 1;
-    out->copy_at = start > o->from ? start : o->from + 1;
     out->away = call_from(f, out->out.to);
     out->back = call_from(f, out->in.from + 1) - 1;
     return out->away < out->back;
@@ -128,7 +112,7 @@ static void weigh(const filler *f, offer *o, fit *out)
 {
     const cebus_life *life = &f->sequence->lives[o->value];
     o->score = 0;
-    if (f->slots->host + f->sequence->iteration->values[o->value].bytes > f->terms->host ||
+    if (f->host + f->sequence->iteration->values[o->value].bytes > f->terms->host ||
         !find_fit(f, o, out))
         return;
     double saved =
@@ -152,7 +136,7 @@ static bool is_better(const offer *a, const offer *b)
 static bool push(filler *f, offer o)
 {
     void *offers = f->offers;
-    if (!cebus_pool_grow(f->slots->pool, &offers, &f->capacity, f->n_offers, sizeof o))
+    if (!cebus_pool_grow(f->pool, &offers, &f->capacity, f->n_offers, sizeof o))
         return false;
     f->offers = offers;
     size_t i = f->n_offers++;
@@ -202,7 +186,7 @@ static bool find_offers(filler *f)
 static bool occupy(filler *f, lane *l, size_t index, slot what)
 {
     void *slots = l->slots;
-    if (!cebus_pool_grow(f->slots->pool, &slots, &l->capacity, l->count, sizeof what))
+    if (!cebus_pool_grow(f->pool, &slots, &l->capacity, l->count, sizeof what))
         return false;
     l->slots = slots;
     memmove(&l->slots[index + 1], &l->slots[index], (l->count - index) * sizeof what);
@@ -213,8 +197,8 @@ static bool occupy(filler *f, lane *l, size_t index, slot what)
 
 static bool take(filler *f, const offer *o, const fit *where)
 {
-    f->slots->copy_at[o->value] = where->copy_at;
-    f->slots->host += f->sequence->iteration->values[o->value].bytes;
+    f->away[o->value] = true;
+    f->host += f->sequence->iteration->values[o->value].bytes;
     return occupy(f, &f->out, where->out_index, where->out) &&
            occupy(f, &f->in, where->in_index, where->in) &&
            cebus_sequence_insert(f->sequence, cebus_sequence_out(f->sequence, o->value),
@@ -229,7 +213,7 @@ static bool next(filler *f, offer *out, fit *out_fit)
     out->value = NONE;
     while (f->n_offers > 0 && out->value == NONE) {
         offer o = pop(f);
-        if (f->slots->copy_at[o.value] != NONE)
+        if (f->away[o.value])
             continue;
         weigh(f, &o, out_fit);
         if (o.score > 0 && (f->n_offers == 0 || o.score >= 0.98 * f->offers[0].score))
@@ -262,23 +246,29 @@ static bool fill(filler *f)
     return true;
 }
 
-bool cebus_swap_slots_fill(cebus_swap_slots *slots, cebus_sequence *sequence,
-                           const cebus_plan_terms *terms, double limit, double price, double again)
+bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *terms, double limit,
+                           double price, double again)
 {
-    filler f = {.slots = slots,
+    cebus_pool *pool = sequence->pool;
+    filler f = {.pool = pool,
                 .sequence = sequence,
                 .terms = terms,
                 .limit = limit,
                 .price = price,
                 .again = again};
     size_t bytes = (sequence->iteration->n_calls + 1) * sizeof *f.times;
-    slots->host = 0;
-    memset(slots->copy_at, 0xff, slots->n_values * sizeof *slots->copy_at);
-    f.times = cebus_pool_alloc(slots->pool, bytes);
-    bool ok = f.times != NULL && fill(&f);
-    cebus_pool_free_object(slots->pool, f.offers, f.capacity * sizeof *f.offers);
-    cebus_pool_free_object(slots->pool, f.out.slots, f.out.capacity * sizeof *f.out.slots);
-    cebus_pool_free_object(slots->pool, f.in.slots, f.in.capacity * sizeof *f.in.slots);
-    cebus_pool_free_object(slots->pool, f.times, bytes);
+    size_t n_values = sequence->iteration->n_values;
+    f.times = cebus_pool_alloc(pool, bytes);
+    f.away = cebus_pool_alloc(pool, n_values);
+    bool ok = f.times != NULL && f.away != NULL;
+    if (ok) {
+        memset(f.away, 0, n_values);
+        ok = fill(&f);
+    }
+    cebus_pool_free_object(pool, f.offers, f.capacity * sizeof *f.offers);
+    cebus_pool_free_object(pool, f.out.slots, f.out.capacity * sizeof *f.out.slots);
+    cebus_pool_free_object(pool, f.in.slots, f.in.capacity * sizeof *f.in.slots);
+    cebus_pool_free_object(pool, f.times, bytes);
+    cebus_pool_free_object(pool, f.away, n_values);
     return ok;
 }

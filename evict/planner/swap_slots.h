@@ -18,23 +18,10 @@
 #include "evict/plan.h"
 #include "evict/planner/sequence.h"
 
-/** For each value that was swapped: calls done when its copy out starts; NONE: it stays. */
-typedef struct cebus_swap_slots {
-    cebus_pool *pool; /**< borrowed */
-    uint32_t *copy_at;
-    size_t n_values;
-    uint64_t host; /**< bytes there */
-} cebus_swap_slots;
-
-/** No swaps. False without host memory. */
-bool cebus_swap_slots_init(cebus_swap_slots *slots, size_t n_values, cebus_pool *pool);
-void cebus_swap_slots_deinit(cebus_swap_slots *slots);
-
 /** Puts swaps into a sequence without replays until it fits, or the link or the host has no more
  * room. price: ns for an area of 1 at the sequence's weights. again: times its own cost that it
- * takes to make a value again, chains and all. What was swapped before is forgotten. False without
- * host memory. */
-bool cebus_swap_slots_fill(cebus_swap_slots *slots, cebus_sequence *sequence,
-                           const cebus_plan_terms *terms, double limit, double price, double again);
+ * takes to make a value again, chains and all. False without host memory. */
+bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *terms, double limit,
+                           double price, double again);
 
 #endif

@@ -183,11 +183,15 @@ static void measure(const cebus_iteration *iteration, cebus_pool *pool, const se
     double ms = milliseconds() - start;
     if (!cebus_check_run(iteration, &plan, pool, &check))
         fail("no host memory");
-    if (check.wrong != NULL)
+    if (check.wrong != NULL) {
+        fprintf(stderr, "after %u calls, value %u: ", check.at, check.value);
         fail(check.wrong);
-    printf("| %s | %s | %.3f | %.2f | %.4f | %zu | %zu | %.1f |\n", f->path, name,
-           (double)budget / (double)f->floor, 100.0 * (double)check.replay_ns / (double)f->base_ns,
-           (double)check.peak / (double)budget, check.replays, plan.count, ms);
+    }
+    printf("| %s | %s | %.3f | %.2f | %.2f | %.4f | %zu | %zu | %.1f |\n", f->path, name,
+           (double)budget / (double)f->floor,
+           100.0 * (double)(check.replay_ns + plan.wait_ns) / (double)f->base_ns,
+           100.0 * (double)plan.wait_ns / (double)f->base_ns, (double)check.peak / (double)budget,
+           check.replays, plan.count, ms);
     fflush(stdout);
     cebus_plan_clear(&plan);
 }
@@ -239,8 +243,9 @@ int main(int argc, char **argv)
             fail("usage: bench_planner [--budgets LIST] [--effort N] [--link GBPS] [--cebus] "
                  "FILE...");
     }
-    printf("| trace | of peak | of floor | overhead %% | of budget | replays | actions | ms |\n"
-           "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    printf("| trace | of peak | of floor | overhead %% | of it waiting | of budget | replays | "
+           "actions | ms |\n"
+           "|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     for (; i < argc; i++)
         measure_all(argv[i], &options);
     return 0;

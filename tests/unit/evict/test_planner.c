@@ -150,7 +150,7 @@ Test(planner, any_plan_that_swaps_does_what_it_should)
                                   .host = seed % 3 == 0 ? 1000 : 1 << 20,
                                   .out_rate = UINT64_C(3000000000) << seed % 5,
                                   .in_rate = UINT64_C(6000000000),
-                                  .effort = seed % 2 * 2000};
+                                  .effort = seed % 2 * 20000};
         cebus_check check;
         cebus_plan_clear(&r.plan);
         cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));

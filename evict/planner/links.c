@@ -1,0 +1,288 @@
+#include "evict/planner/links.h"
+
+#include <string.h>
+
+#define NONE CEBUS_SEQUENCE_NONE
+
+bool cebus_links_init(cebus_links *links, const cebus_sequence *sequence,
+                      const cebus_plan_terms *terms, cebus_pool *pool)
+{
+    size_t n = sequence->iteration->n_values;
+    *links = (cebus_links){.pool = pool, .sequence = sequence, .terms = terms};
+    links->next = cebus_pool_alloc(pool, n * sizeof *links->next);
+    links->outs = cebus_pool_alloc(pool, n * sizeof *links->outs);
+    links->ready = cebus_pool_alloc(pool, n * sizeof *links->ready);
+    if (links->next != NULL && links->outs != NULL && links->ready != NULL)
+        return true;
+    cebus_links_deinit(links);
+    return false;
+}
+
+static void free_instances(cebus_links *links)
+{
+    size_t n = links->instances_capacity;
+    cebus_pool_free_object(links->pool, links->starts, n * sizeof *links->starts);
+    cebus_pool_free_object(links->pool, links->order, n * sizeof *links->order);
+    cebus_pool_free_object(links->pool, links->first, n * sizeof *links->first);
+    links->starts = NULL;
+    links->order = links->first = NULL;
+    links->instances_capacity = 0;
+}
+
+static void free_copies(const cebus_links *links, cebus_copies *copies)
+{
+    cebus_pool_free_object(links->pool, copies->items, copies->capacity * sizeof *copies->items);
+}
+
+void cebus_links_deinit(cebus_links *links)
+{
+    size_t n = links->sequence->iteration->n_values;
+    free_instances(links);
+    free_copies(links, &links->out);
+    free_copies(links, &links->in);
+    cebus_pool_free_object(links->pool, links->next, n * sizeof *links->next);
+    cebus_pool_free_object(links->pool, links->outs, n * sizeof *links->outs);
+    cebus_pool_free_object(links->pool, links->ready, n * sizeof *links->ready);
+    cebus_pool_free_object(links->pool, links->waiting,
+                           links->waiting_capacity * sizeof *links->waiting);
+    memset(links, 0, sizeof *links);
+}
+
+static bool reserve(cebus_links *links)
+{
+    size_t n = links->sequence->n_instances + links->sequence->n_instances / 4;
+    if (links->sequence->n_instances <= links->instances_capacity)
+        return true;
+    free_instances(links);
+    links->starts = cebus_pool_alloc(links->pool, n * sizeof *links->starts);
+    links->order = cebus_pool_alloc(links->pool, n * sizeof *links->order);
+    links->first = cebus_pool_alloc(links->pool, n * sizeof *links->first);
+    links->instances_capacity = n;
+    return links->starts != NULL && links->order != NULL && links->first != NULL;
+}
+
+/* ---- copies out --------------------------------------------------------------------------- */
+
+static bool goes_before(const cebus_links *links, uint32_t a, uint32_t b)
+{
+    return cebus_sequence_key(links->sequence, links->outs[a]) <
+           cebus_sequence_key(links->sequence, links->outs[b]);
+}
+
+static bool push_waiting(cebus_links *links, uint32_t value)
+{
+    void *items = links->waiting;
+    if (!cebus_pool_grow(links->pool, &items, &links->waiting_capacity, links->n_waiting,
+                         sizeof *links->waiting))
+        return false;
+    uint32_t *heap = links->waiting = items;
+    size_t i = links->n_waiting++;
+    for (; i > 0 && goes_before(links, value, heap[(i - 1) / 2]); i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    heap[i] = value;
+    return true;
+}
+
+static uint32_t pop_waiting(cebus_links *links)
+{
+    uint32_t *heap = links->waiting, top = heap[0], last = heap[--links->n_waiting];
+    size_t i = 0;
+    for (size_t child = 1; child < links->n_waiting; child = 2 * i + 1) {
+        if (child + 1 < links->n_waiting && goes_before(links, heap[child + 1], heap[child]))
+            child++;
+        if (!goes_before(links, heap[child], last))
+            break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = last;
+    return top;
+}
+
+static bool add_copy(cebus_links *links, cebus_copies *copies, cebus_copy copy)
+{
+    void *items = copies->items;
+    if (!cebus_pool_grow(links->pool, &items, &copies->capacity, copies->count, sizeof copy))
+        return false;
+    copies->items = items;
+    copies->items[copies->count++] = copy;
+    links->ready[copy.value] = copy.to;
+    return true;
+}
+
+/** The copy out that is wanted first, once the link is free. Until it starts, `ready` is when the
+ * value was made, and `next` behind which instance. */
+static bool start_out(cebus_links *links)
+{
+    uint32_t value = pop_waiting(links);
+    uint64_t bytes = links->sequence->iteration->values[value].bytes;
+    uint64_t from = links->ready[value] > links->out_free ? links->ready[value] : links->out_free;
+    cebus_copy copy = {.from = from, .value = value, .behind = links->next[value]};
+    links->out_free = copy.to = from + cebus_plan_copy_ns(bytes, links->terms->out_rate);
+    links->host += bytes;
+    links->next[value] = NONE;
+    return add_copy(links, &links->out, copy);
+}
+
+/** Copies out go on until now. */
+static bool go_on(cebus_links *links)
+{
+    bool ok = true;
+    while (links->n_waiting > 0 && links->out_free < links->now && ok)
+        ok = start_out(links);
+    return ok;
+}
+
+/** What an instance made, and what leaves behind it, may leave from now on. */
+static bool let_leave(cebus_links *links, uint32_t instance)
+{
+    bool ok = go_on(links);
+    for (uint32_t v = links->first[instance], next; v != NONE && ok; v = next) {
+        next = links->next[v];
+        links->next[v] = instance;
+        links->ready[v] = links->now;
+        ok = push_waiting(links, v);
+    }
+    return ok;
+}
+
+/* ---- the run ------------------------------------------------------------------------------ */
+
+static void wait_until(cebus_links *links, uint64_t time)
+{
+    if (time > links->now) {
+        links->wait_ns += time - links->now;
+        links->now = time;
+    }
+}
+
+/** What brings a value back is preceded by its last use before, and that by what made it. */
+static void find_out(cebus_links *links, uint32_t value, uint32_t in)
+{
+    const cebus_sequence *sequence = links->sequence;
+    const cebus_life *life = &sequence->lives[value];
+    uint32_t i = cebus_sequence_find(sequence, value, cebus_sequence_key(sequence, in));
+    if (!cebus_sequence_is_placed(sequence, value, i))
+        return;
+    do /* replays between that place no bytes do not count */
+        i--;
+    while (i > 0 && cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE);
+    links->outs[value] = cebus_event_instance(life->events[i]);
+    while (i > 0 && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE)
+        i--;
+    uint32_t behind = cebus_event_instance(life->events[i]);
+    links->next[value] = links->first[behind];
+    links->first[behind] = value;
+}
+
+static void find_outs(cebus_links *links)
+{
+    const cebus_sequence *sequence = links->sequence;
+    memset(links->first, 0xff, sequence->n_instances * sizeof *links->first);
+    memset(links->outs, 0xff, sequence->iteration->n_values * sizeof *links->outs);
+    memset(links->ready, 0, sequence->iteration->n_values * sizeof *links->ready);
+    for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
+        uint32_t call = sequence->instances[i].call;
+        uint32_t of = call - (uint32_t)sequence->iteration->n_calls;
+        if (cebus_sequence_is_swap(sequence, call) && of % 2 == 1)
+            find_out(links, of / 2, i);
+    }
+}
+
+/** Its room is needed now. */
+static bool run_out(cebus_links *links, uint32_t value)
+{
+    bool ok = true;
+    while (links->next[value] != NONE && ok)
+        ok = start_out(links);
+    wait_until(links, links->ready[value]);
+    return ok;
+}
+
+/** A value that was made again since its OUT leaves behind its last use. The wait for that comes
+ * late here, but it counts. */
+static void wait_for_last(cebus_links *links, uint32_t value)
+{
+    const cebus_sequence *sequence = links->sequence;
+    uint32_t last = links->outs[value], call = sequence->instances[last].call;
+    if (call == cebus_sequence_out(sequence, value))
+        return;
+    uint64_t end = links->starts[last] + (call != NONE ? cebus_sequence_cost(sequence, call) : 0);
+    if (links->ready[value] > end)
+        wait_until(links, links->now + links->ready[value] - end);
+}
+
+static bool run_in(cebus_links *links, uint32_t value, uint32_t instance)
+{
+    uint64_t bytes = links->sequence->iteration->values[value].bytes;
+    while (links->next[value] != NONE) {
+        if (!start_out(links))
+            return false;
+    }
+    wait_for_last(links, value);
+    uint64_t from = links->now > links->in_free ? links->now : links->in_free;
+    from = links->ready[value] > from ? links->ready[value] : from;
+    links->in_free = from + cebus_plan_copy_ns(bytes, links->terms->in_rate);
+    return add_copy(links, &links->in, (cebus_copy){from, links->in_free, value, instance});
+}
+
+static bool run_call(cebus_links *links, uint32_t instance, uint32_t call)
+{
+    uint32_t count;
+    const uint32_t *values = cebus_sequence_reads(links->sequence, call, &count);
+    for (uint32_t i = 0; i < count && links->in.count > 0; i++) {
+        if (links->outs[values[i]] != NONE && links->ready[values[i]] > links->now &&
+            cebus_sequence_key(links->sequence, links->outs[values[i]]) <
+                cebus_sequence_key(links->sequence, instance))
+            wait_until(links, links->ready[values[i]]);
+    }
+    links->starts[instance] = links->now;
+    links->now += links->sequence->iteration->calls[call].cost_ns;
+    return let_leave(links, instance);
+}
+
+static bool run_one(cebus_links *links, uint32_t instance)
+{
+    const cebus_sequence *sequence = links->sequence;
+    uint32_t call = sequence->instances[instance].call;
+    if (instance == cebus_sequence_end(sequence))
+        wait_until(links, links->in_free);
+    links->starts[instance] = links->now;
+    if (call == NONE)
+        return instance == cebus_sequence_end(sequence) || let_leave(links, instance);
+    if (!cebus_sequence_is_swap(sequence, call))
+        return run_call(links, instance, call);
+    uint32_t of = call - (uint32_t)sequence->iteration->n_calls;
+    if (of % 2 == 0)
+        return links->outs[of / 2] != instance || run_out(links, of / 2);
+    return links->outs[of / 2] == NONE || run_in(links, of / 2, instance);
+}
+
+bool cebus_links_run(cebus_links *links)
+{
+    if (!reserve(links))
+        return false;
+    links->out.count = links->in.count = links->n_waiting = links->n_order = 0;
+    links->now = links->out_free = links->in_free = links->host = links->wait_ns = 0;
+    find_outs(links);
+    bool ok = true;
+    uint32_t i = cebus_sequence_start(links->sequence);
+    for (; i != CEBUS_TRACK_NONE && ok; i = cebus_track_next(&links->sequence->track, i)) {
+        links->order[links->n_order++] = i;
+        ok = run_one(links, i);
+    }
+    return ok;
+}
+
+uint32_t cebus_links_at(const cebus_links *links, uint64_t ns)
+{
+    size_t low = 0, high = links->n_order;
+    while (low + 1 < high) {
+        size_t middle = (low + high) / 2;
+        if (links->starts[links->order[middle]] <= ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    return links->order[low];
+}

@@ -1,0 +1,66 @@
+/**
+ * links.h: how long a sequence takes with its swaps: calls, copies out and copies in on a stream
+ * each. It says what the calls wait for, and in which order the copies leave.
+ *
+ *     calls   f0 | f1 | OUT x | f2 ....... | IN x | b2 | wait | b1     OUT x: waits until x is out
+ *     out          [= x ==]   [= y ===]                                b1 reads x: waits for it
+ *     in                                    [== x ======]
+ *
+ * A value may leave once it is made. Of those that may, the link takes the one whose room is needed
+ * first, where its OUT stands. Copies back start where their IN stands, in that order, once the
+ * link is free and the copy out is done.
+ *
+ * That calls wait at OUT is cautious: a runtime waits only if somebody takes that room at once.
+ */
+#ifndef CEBUS_EVICT_PLANNER_LINKS_H
+#define CEBUS_EVICT_PLANNER_LINKS_H
+
+#include "evict/plan.h"
+#include "evict/planner/sequence.h"
+
+/** A copy: when, and of what. */
+typedef struct cebus_copy {
+    uint64_t from, to; /**< ns from the start */
+    uint32_t value;
+    uint32_t behind; /**< a copy out may start behind this instance; a copy in is due before it */
+} cebus_copy;
+
+typedef struct cebus_copies {
+    cebus_copy *items; /**< in the order in which they start */
+    size_t count, capacity;
+} cebus_copies;
+
+typedef struct cebus_links {
+    cebus_pool *pool;               /**< borrowed */
+    const cebus_sequence *sequence; /**< borrowed */
+    const cebus_plan_terms *terms;  /**< borrowed: rates */
+    uint64_t *starts;               /**< of instances, ns from the start, END's the whole time */
+    uint32_t *order;                /**< instances as they run */
+    uint32_t *first;                /**< of instances: the first value that leaves behind it */
+    uint32_t *next;                 /**< of values: another that leaves behind the same one; then
+                                         that one, until the copy starts; NONE */
+    uint32_t *outs;                 /**< of values: behind which instance their room is free, the
+                                         OUT; NONE: they stay */
+    uint64_t *ready;                /**< of values: when the last copy of it is done */
+    uint32_t *waiting; /**< a heap of values that may leave, by where their OUT stands */
+    size_t n_waiting, waiting_capacity, n_order, instances_capacity;
+    cebus_copies out, in;
+    uint64_t now, out_free, in_free;
+    uint64_t host;    /**< bytes that leave */
+    uint64_t wait_ns; /**< that calls wait for copies */
+} cebus_links;
+
+/** Of the sequence as it is whenever it is run. False without host memory: then there is nothing to
+ * free. */
+bool cebus_links_init(cebus_links *links, const cebus_sequence *sequence,
+                      const cebus_plan_terms *terms, cebus_pool *pool);
+void cebus_links_deinit(cebus_links *links);
+
+/** Runs the sequence; all of the above is then known. False without host memory.
+ * O(refs + replays + swaps log swaps). */
+bool cebus_links_run(cebus_links *links);
+
+/** The last instance that starts at or before a time. O(log instances). */
+uint32_t cebus_links_at(const cebus_links *links, uint64_t ns);
+
+#endif

@@ -1,0 +1,192 @@
+#include <criterion/criterion.h>
+
+#include "evict/planner/check.h"
+#include "evict/planner/emit.h"
+#include "evict/planner/exchange.h"
+#include "evict/planner/links.h"
+#include "tests/unit/evict/random_iteration.h"
+#include "tests/unit/evict/recorded.h"
+
+#define NONE CEBUS_SEQUENCE_NONE
+
+enum {
+    CALLS = 20,
+    COST = 100,
+    COPY = 250,       /* ns */
+    BYTES = COPY - 1, /* on a link of 10^9 bytes/s; times are rounded up */
+};
+
+static recorded r;
+static cebus_sequence sequence;
+static cebus_links links;
+static size_t x, y;
+static const cebus_plan_terms terms = {
+    .host = 1 << 20, .out_rate = UINT64_C(1000000000), .in_rate = UINT64_C(1000000000)};
+
+/** Calls of which the first make x and y and the last read them. */
+static void setup(void)
+{
+    recorded_init(&r);
+    x = recorded_call(&r, "x", COST, SIZE_MAX, SIZE_MAX, BYTES);
+    y = recorded_call(&r, "y", COST, SIZE_MAX, SIZE_MAX, BYTES);
+    for (int i = 2; i < CALLS - 1; i++)
+        recorded_call(&r, "idle", COST, SIZE_MAX, SIZE_MAX, 1);
+    recorded_call(&r, "end", COST, x, y, 1);
+    recorded_free(&r, x);
+    recorded_free(&r, y);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_links_init(&links, &sequence, &terms, &r.pool));
+}
+
+static void teardown(void)
+{
+    cebus_links_deinit(&links);
+    cebus_sequence_deinit(&sequence);
+    recorded_deinit(&r);
+}
+
+TestSuite(planner_links, .init = setup, .fini = teardown);
+
+static uint32_t ordinal(size_t handle)
+{
+    return r.values[handle].ordinal;
+}
+
+static void swap(size_t handle, uint32_t out_before, uint32_t in_before)
+{
+    uint32_t v = ordinal(handle);
+    cr_assert(cebus_sequence_insert(&sequence, cebus_sequence_out(&sequence, v), out_before, NULL));
+    cr_assert(cebus_sequence_insert(&sequence, cebus_sequence_in(&sequence, v), in_before, NULL));
+}
+
+static void expect_copy(const cebus_copies *copies, size_t i, size_t handle, uint64_t from)
+{
+    cr_assert_lt(i, copies->count);
+    cr_expect_eq(copies->items[i].value, ordinal(handle));
+    cr_expect_eq(copies->items[i].from, from, "%lu", copies->items[i].from);
+    cr_expect_eq(copies->items[i].to, from + COPY);
+}
+
+static uint64_t whole(void)
+{
+    cr_assert(cebus_links_run(&links));
+    return links.starts[cebus_sequence_end(&sequence)];
+}
+
+Test(planner_links, a_program_without_swaps_takes_its_time)
+{
+    cr_expect_eq(whole(), CALLS * COST);
+    cr_expect_eq(links.wait_ns, 0);
+    cr_expect_eq(links.out.count, 0);
+    cr_expect_eq(links.starts[7], 7 * COST);
+}
+
+Test(planner_links, copies_between_calls_hide)
+{
+    swap(x, 4, 16);
+    cr_expect_eq(whole(), CALLS * COST);
+    cr_expect_eq(links.wait_ns, 0);
+    cr_expect_eq(links.host, BYTES);
+    expect_copy(&links.out, 0, x, COST);
+    expect_copy(&links.in, 0, x, 16 * COST);
+}
+
+Test(planner_links, room_that_is_wanted_early_is_waited_for)
+{
+    swap(x, 2, 16);
+    cr_expect_eq(whole(), CALLS * COST + 150);
+    cr_expect_eq(links.wait_ns, 150, "from 100 to 350, room wanted at 200");
+}
+
+Test(planner_links, what_comes_late_is_waited_for)
+{
+    swap(x, 5, 18);
+    cr_expect_eq(whole(), CALLS * COST + 150);
+    cr_expect_eq(links.wait_ns, 150, "from 1800 to 2050, read at 1900");
+}
+
+Test(planner_links, nothing_comes_back_before_it_left)
+{
+    swap(x, 4, 4);
+    whole();
+    expect_copy(&links.out, 0, x, COST);
+    expect_copy(&links.in, 0, x, 4 * COST);
+    cr_expect_eq(links.wait_ns, 0);
+}
+
+Test(planner_links, whose_room_is_wanted_first_leaves_first)
+{
+    swap(x, 12, 16);
+    swap(y, 8, 13);
+    whole();
+    expect_copy(&links.out, 0, x, COST); /* y is not there yet */
+    expect_copy(&links.out, 1, y, COST + COPY);
+    expect_copy(&links.in, 0, y, 13 * COST);
+    expect_copy(&links.in, 1, x, 16 * COST);
+    cr_expect_eq(links.wait_ns, 0);
+    cr_assert(cebus_emit_plan(&sequence, &links, &r.plan));
+    cr_expect_eq(recorded_when(&r, CEBUS_ACTION_COPY_OUT, x), 1);
+    cr_expect_eq(recorded_when(&r, CEBUS_ACTION_COPY_OUT, y), 2);
+}
+
+Test(planner_links, a_copy_of_what_was_made_again_since_is_of_that)
+{
+    swap(x, 4, 16);
+    cr_assert(cebus_sequence_insert(&sequence, 0, 14, NULL)); /* x again; nobody uses it */
+    whole();
+    expect_copy(&links.out, 0, x, COST);
+    cr_expect_eq(links.wait_ns, 0);
+    cr_assert(
+        cebus_sequence_insert(&sequence, cebus_sequence_out(&sequence, ordinal(x)), 14, NULL));
+    whole();
+    expect_copy(&links.out, 0, x, 15 * COST);
+    cr_expect_eq(links.wait_ns, COPY, "from 1500, room wanted at once");
+}
+
+Test(planner_links, changes_are_taken_back_and_leave_places_free)
+{
+    cebus_exchange exchange;
+    cebus_swap_place place;
+    bool taken;
+    cebus_exchange_init(&exchange, &sequence, 1000);
+    whole();
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(x), false, &place));
+    cr_expect_eq(place.value, ordinal(x));
+    cr_expect_eq(place.out_before, 4, "copied from 100 to 350");
+    cr_expect_eq(place.in_before, 16, "copied from 1650 to 1900, while call 16 runs");
+    cr_assert(cebus_exchange_put(&exchange, &place));
+    cr_expect_eq(whole(), CALLS * COST);
+    cr_expect_eq(links.wait_ns, 0);
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(y), false, &place));
+    cr_expect_eq(place.out_before, 6, "the link is busy until 350, then y leaves");
+    cr_expect_eq(place.in_before, 13, "and comes before x, from 1350 to 1600");
+    cr_assert(cebus_exchange_take(&exchange, ordinal(x), &taken));
+    cr_expect(taken);
+    cr_assert(cebus_exchange_take(&exchange, ordinal(x), &taken));
+    cr_expect_not(taken);
+    cr_expect_eq(sequence.n_replays, 0);
+    cebus_exchange_deinit(&exchange);
+}
+
+Test(planner_links, what_has_no_room_on_the_host_or_no_time_stays)
+{
+    cebus_plan_terms poor = terms;
+    cebus_exchange exchange;
+    cebus_swap_place place;
+    poor.host = BYTES - 1;
+    links.terms = &poor;
+    cebus_exchange_init(&exchange, &sequence, 1000);
+    whole();
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(x), false, &place));
+    cr_expect_eq(place.value, NONE);
+    poor = terms;
+    poor.out_rate = poor.in_rate = 1000;
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(x), false, &place));
+    cr_expect_eq(place.value, NONE);
+    cebus_exchange_deinit(&exchange);
+}
