@@ -91,6 +91,7 @@ def sgd_step(Tensor param, Tensor grad not None, Tensor momentum_buffer, int64_t
     cdef cebus_sgd_tensors tensors
     cdef cebus_status status
     memset(&options, 0, sizeof(options))
+    memset(&tensors, 0, sizeof(tensors))
     options.struct_size = sizeof(options)
     options.lr, options.momentum, options.dampening = lr, momentum, dampening
     options.weight_decay, options.nesterov = weight_decay, nesterov
@@ -110,6 +111,7 @@ def adam_step(Tensor param, Tensor grad not None, Tensor exp_avg not None,
     cdef cebus_adam_tensors tensors
     cdef cebus_status status
     memset(&options, 0, sizeof(options))
+    memset(&tensors, 0, sizeof(tensors))
     options.struct_size = sizeof(options)
     options.lr, options.beta1, options.beta2, options.eps = lr, beta1, beta2, eps
     options.weight_decay, options.decoupled = weight_decay, decoupled
