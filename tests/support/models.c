@@ -14,6 +14,7 @@ static const cebus_model_kind *const kinds[] = {
     &cebus_model_unet_bn,     &cebus_model_bert,        &cebus_model_bilstm,
     &cebus_model_lstm_cells,  &cebus_model_treelstm,    &cebus_model_gan,
     &cebus_model_nasnet,      &cebus_model_rnn,         &cebus_model_brnn,
+    &cebus_model_gpt_bf16,    &cebus_model_cnn_f16,
 };
 
 enum {
@@ -55,6 +56,7 @@ static cebus_model_config complete(const cebus_model_config *given, const cebus_
     set_default(&config.positions, config.length);
     config.two_way = config.two_way || defaults->two_way;
     config.drawn = config.drawn || defaults->drawn;
+    config.precision = config.precision != 0 ? config.precision : defaults->precision;
     if (config.dropout == 0)
         config.dropout = defaults->dropout;
     if (config.dropout < 0)
@@ -88,6 +90,16 @@ void cebus_layer_add_optimizer(cebus_model *model)
         model->n_optimizers++;
 }
 
+/** Its scale moves within a few steps, up and down. */
+static void add_scaler(cebus_model *model)
+{
+    cebus_grad_scaler_options how = CEBUS_GRAD_SCALER_OPTIONS_INIT;
+    how.init_scale = model->kind->init_scale;
+    how.growth_interval = 2;
+    if (model->config.precision != 0)
+        cebus_layer_ok(model, cebus_grad_scaler_create(model->rt, &how, &model->scaler));
+}
+
 static void build(cebus_model *model)
 {
     model->building = true;
@@ -112,6 +124,7 @@ cebus_model *cebus_model_create(cebus_runtime *rt, const char *name,
     if (model->config.drawn)
         cebus_manual_seed(rt, model->config.seed);
     cebus_layer_add_optimizer(model);
+    add_scaler(model);
     if (model->status == CEBUS_OK)
         build(model);
     if (model->status == CEBUS_OK)
@@ -144,6 +157,7 @@ void cebus_model_destroy(cebus_model *model)
     for (size_t i = 0; i < model->n_optimizers; i++)
         cebus_optimizer_destroy(model->optimizers[i]);
     cebus_optimizer_destroy(model->unrolled);
+    cebus_grad_scaler_destroy(model->scaler);
     release_all(&model->parameters);
     release_all(&model->buffers);
     release_all(&model->batch);
@@ -174,6 +188,41 @@ static cebus_status train(cebus_model *model, float *out_loss)
     return model->status;
 }
 
+static void backward_scaled(cebus_model *model, cebus_tensor *loss, float *out_loss)
+{
+    cebus_tensor *scaled = NULL;
+    if (loss != NULL &&
+        cebus_layer_ok(model, cebus_grad_scaler_scale(model->scaler, loss, &scaled)) &&
+        cebus_layer_ok(model, cebus_backward(model->rt, scaled, NULL, false)) && out_loss != NULL)
+        cebus_layer_ok(model, cebus_tensor_to_host(loss, &model->loss, sizeof model->loss));
+    cebus_tensor_release(scaled);
+}
+
+/** The same with a scaled loss. The optimizer steps once, also where the scale's update failed. */
+static cebus_status train_scaled(cebus_model *model, float *out_loss)
+{
+    if (!model->awaits_update) {
+        cebus_tensor *loss = model->kind->loss(model);
+        backward_scaled(model, loss, out_loss);
+        cebus_tensor_release(loss);
+        if (model->status == CEBUS_OK)
+            cebus_layer_ok(model, cebus_grad_scaler_step(model->scaler, model->optimizers[0]));
+        model->awaits_update = model->status == CEBUS_OK;
+    }
+    if (model->awaits_update && cebus_layer_ok(model, cebus_grad_scaler_update(model->scaler)))
+        model->awaits_update = false;
+    if (out_loss != NULL)
+        *out_loss = model->loss;
+    return model->status;
+}
+
+static cebus_status train_part(cebus_model *model, float *out_loss, bool *out_more)
+{
+    if (model->kind->train != NULL)
+        return model->kind->train(model, out_loss, out_more);
+    return model->scaler != NULL ? train_scaled(model, out_loss) : train(model, out_loss);
+}
+
 static cebus_status zero_gradients(cebus_model *model)
 {
     cebus_status status = CEBUS_OK;
@@ -188,8 +237,7 @@ static cebus_status zero_gradients(cebus_model *model)
 cebus_status cebus_model_run_part(cebus_model *model, float *out_loss, bool *out_more)
 {
     *out_more = false;
-    cebus_status status = model->kind->train != NULL ? model->kind->train(model, out_loss, out_more)
-                                                     : train(model, out_loss);
+    cebus_status status = train_part(model, out_loss, out_more);
     cebus_status zeroed = zero_gradients(model);
     return status == CEBUS_OK ? zeroed : status;
 }
@@ -266,6 +314,21 @@ static cebus_status hash_slot(cebus_model *model, size_t i, uint64_t *hash)
     return status;
 }
 
+static cebus_status hash_scaler(cebus_model *model, uint64_t *hash)
+{
+    cebus_tensor *scale = NULL, *tracker = NULL;
+    cebus_status status = cebus_grad_scaler_tensor(model->scaler, &scale);
+    if (status == CEBUS_OK)
+        status = cebus_grad_scaler_tracker(model->scaler, &tracker);
+    if (status == CEBUS_OK)
+        status = hash_tensor(scale, hash);
+    if (status == CEBUS_OK)
+        status = hash_tensor(tracker, hash);
+    cebus_tensor_release(scale);
+    cebus_tensor_release(tracker);
+    return status;
+}
+
 cebus_status cebus_model_hash(cebus_model *model, uint64_t *out_hash)
 {
     cebus_status status = CEBUS_OK;
@@ -274,6 +337,8 @@ cebus_status cebus_model_hash(cebus_model *model, uint64_t *out_hash)
         status = hash_slot(model, i, &hash);
     for (size_t i = 0; i < model->buffers.n && status == CEBUS_OK; i++)
         status = hash_tensor(model->buffers.items[i], &hash);
+    if (model->scaler != NULL && status == CEBUS_OK)
+        status = hash_scaler(model, &hash);
     *out_hash = hash;
     return status;
 }

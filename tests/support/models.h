@@ -9,6 +9,7 @@
  *   unet          an encoder and a decoder with skips: pooling, transposed convolution,
  *                 interpolation
  *   tree          a TreeLSTM: the graph follows a random tree, and one value read back on the way
+ *   gpt-bf16, cnn-f16   two of these with f32 parameters, all else narrow, and scaled losses
  *   resnet18      as published, for 64 x 64 images (He et al., CVPR 2016, table 1)
  *
  * and those that papers on memory measure, each at a test's size by default and at the papers'
@@ -52,7 +53,9 @@ typedef struct cebus_model_config {
     int64_t input;     /**< features of an input: lstm (0: embedded symbols), treelstm, gan */
     int64_t positions; /**< gpt, bert: rows of the table of positions; 0: length */
     bool two_way;      /**< lstm: in both directions */
-    bool auxiliary;    /**< inceptionv3: with the auxiliary classifier, from 299 x 299 pixels */
+    cebus_dtype precision; /**< mlp, cnn, gpt: f16 or bf16, of activations and of the copies of
+                              parameters that products read; losses are scaled. 0: all f32 */
+    bool auxiliary;        /**< inceptionv3: with the auxiliary classifier, from 299 x 299 pixels */
     /** Parameters and batches are drawn on the device, never held by the host: what lets a model
      * have a paper's size on a simulated machine. Other numbers than without it. Always so for the
      * models of the second list. */

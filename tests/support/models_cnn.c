@@ -51,6 +51,22 @@ const cebus_model_kind cebus_model_cnn = {
     .loss = loss_cnn,
 };
 
+/** The first steps overflow f16, and are left out. */
+const cebus_model_kind cebus_model_cnn_f16 = {
+    .name = "cnn-f16",
+    .defaults = {.batch = 6,
+                 .width = 4,
+                 .depth = 3,
+                 .length = 16,
+                 .classes = 10,
+                 .dropout = 0.2,
+                 .precision = CEBUS_F16},
+    .sgd = true,
+    .init_scale = 0x1p21,
+    .build = build_cnn,
+    .loss = loss_cnn,
+};
+
 /** resnet18: four stages of two basic blocks. depth counts the blocks of a stage. */
 enum {
     STAGES = 4

@@ -153,9 +153,10 @@ cebus_tensor *cebus_layer_noise(cebus_model *model, int ndim, const int64_t *sha
 {
     if (model->building || model->status != CEBUS_OK)
         return NULL;
-    if (!model->config.drawn)
-        return upload_floats(model, 1, 0, ndim, shape);
-    return keep_in_batch(model, draw_floats(model, 1, 0, ndim, shape));
+    cebus_tensor *x = model->config.drawn
+                          ? keep_in_batch(model, draw_floats(model, 1, 0, ndim, shape))
+                          : upload_floats(model, 1, 0, ndim, shape);
+    return cebus_layer_enter(model, x);
 }
 
 cebus_tensor *cebus_layer_labels(cebus_model *model, int64_t classes, int ndim,

@@ -34,11 +34,12 @@ static cebus_tensor *embed(cebus_model *model, cebus_tensor *table)
     if (tokens != NULL)
         cebus_layer_ok(model, cebus_embedding(model->rt, table, tokens, CEBUS_NO_PADDING, &x));
     cebus_tensor_release(tokens);
+    x = cebus_layer_enter(model, x);
     if (c->positions == c->length)
         positions = cebus_tensor_retain(places);
     else if (x != NULL)
         cebus_layer_ok(model, cebus_slice(model->rt, places, 0, 0, c->length, 1, &positions));
-    return cebus_layer_join(model, cebus_add, x, positions);
+    return cebus_layer_join(model, cebus_add, x, cebus_layer_enter(model, positions));
 }
 
 /** Part `i` of three of [B, T, 3 W], as [B, heads, T, W / heads]: views. */
@@ -100,8 +101,10 @@ static cebus_tensor *loss(cebus_model *model)
     x = cebus_layer_layer_norm(model, x);
     x = cebus_layer_reshape(model, x, 2, (int64_t[]){rows, c->width});
     cebus_tensor *head = c->untied ? cebus_layer_parameter(model) : table;
-    if (x != NULL)
+    head = x != NULL ? cebus_layer_narrow(model, head) : NULL;
+    if (head != NULL)
         cebus_layer_ok(model, cebus_linear(model->rt, x, head, NULL, &logits));
+    cebus_tensor_release(head);
     cebus_tensor_release(x);
     return cebus_layer_cross_entropy(model, logits, target);
 }
@@ -115,6 +118,20 @@ const cebus_model_kind cebus_model_gpt = {
                  .classes = 48,
                  .heads = 2,
                  .dropout = 0.1},
+    .build = build,
+    .loss = loss,
+};
+
+const cebus_model_kind cebus_model_gpt_bf16 = {
+    .name = "gpt-bf16",
+    .defaults = {.batch = 4,
+                 .width = 16,
+                 .depth = 2,
+                 .length = 24,
+                 .classes = 48,
+                 .heads = 2,
+                 .dropout = 0.1,
+                 .precision = CEBUS_BF16},
     .build = build,
     .loss = loss,
 };

@@ -55,13 +55,36 @@ cebus_tensor *cebus_layer_end(cebus_model *model, cebus_tensor *x, cebus_status 
     return *out;
 }
 
+cebus_tensor *cebus_layer_narrow(cebus_model *model, cebus_tensor *x)
+{
+    cebus_tensor *out = NULL;
+    if (x == NULL || model->config.precision == 0)
+        return cebus_tensor_retain(x);
+    cebus_layer_ok(model, cebus_cast(model->rt, x, model->config.precision, &out));
+    return out;
+}
+
+cebus_tensor *cebus_layer_enter(cebus_model *model, cebus_tensor *x)
+{
+    cebus_tensor *out = cebus_layer_narrow(model, x);
+    cebus_tensor_release(x);
+    return out;
+}
+
 cebus_tensor *cebus_layer_linear(cebus_model *model, cebus_tensor *x)
 {
-    cebus_tensor *out = NULL, *weight = cebus_layer_parameter(model);
-    cebus_tensor *bias = cebus_layer_parameter(model);
+    cebus_tensor *weight = cebus_layer_parameter(model), *bias = cebus_layer_parameter(model);
+    cebus_tensor *out = NULL;
     if (x == NULL)
         return NULL;
-    return cebus_layer_end(model, x, cebus_linear(model->rt, x, weight, bias, &out), &out);
+    weight = cebus_layer_narrow(model, weight);
+    bias = cebus_layer_narrow(model, bias);
+    if (weight != NULL && bias != NULL)
+        cebus_layer_ok(model, cebus_linear(model->rt, x, weight, bias, &out));
+    cebus_tensor_release(weight);
+    cebus_tensor_release(bias);
+    cebus_tensor_release(x);
+    return out;
 }
 
 cebus_tensor *cebus_layer_layer_norm(cebus_model *model, cebus_tensor *x)
@@ -110,8 +133,12 @@ cebus_tensor *cebus_layer_conv(cebus_model *model, cebus_tensor *x, int64_t stri
         return NULL;
     int64_t half = cebus_tensor_size(weight, 2) / 2;
     const cebus_conv_options options = {.stride = {stride, stride}, .padding = {half, half}};
-    return cebus_layer_end(model, x, cebus_conv2d(model->rt, x, weight, NULL, &options, &out),
-                           &out);
+    weight = cebus_layer_narrow(model, weight);
+    if (weight != NULL)
+        cebus_layer_ok(model, cebus_conv2d(model->rt, x, weight, NULL, &options, &out));
+    cebus_tensor_release(weight);
+    cebus_tensor_release(x);
+    return out;
 }
 
 cebus_tensor *cebus_layer_conv_transpose(cebus_model *model, cebus_tensor *x)
@@ -191,9 +218,12 @@ cebus_tensor *cebus_layer_cat(cebus_model *model, cebus_tensor *a, cebus_tensor 
     return out;
 }
 
+/** In f32, as losses are. */
 cebus_tensor *cebus_layer_cross_entropy(cebus_model *model, cebus_tensor *x, cebus_tensor *target)
 {
-    cebus_tensor *out = NULL;
+    cebus_tensor *out = NULL, *wide = NULL;
+    if (x != NULL && model->config.precision != 0)
+        x = cebus_layer_end(model, x, cebus_cast(model->rt, x, CEBUS_F32, &wide), &wide);
     if (x != NULL && target != NULL)
         cebus_layer_ok(model, cebus_cross_entropy(model->rt, x, target, NULL, &out));
     cebus_tensor_release(x);

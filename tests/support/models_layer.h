@@ -21,6 +21,7 @@ typedef struct cebus_model_kind {
     const char *name;
     cebus_model_config defaults;
     bool sgd;                /**< SGD with momentum, else Adam */
+    double init_scale;       /**< of losses, where they are scaled; 0: 65536 */
     double lr;               /**< 0: 0.05 of SGD, 2e-3 of Adam */
     double weight_decay;     /**< 0: 1e-4 of SGD, none of Adam; Adam's is decoupled (AdamW) */
     double beta1;            /**< of Adam; 0: 0.9 */
@@ -38,7 +39,8 @@ extern const cebus_model_kind cebus_model_mlp, cebus_model_cnn, cebus_model_gpt,
     cebus_model_resnet50, cebus_model_resnet152, cebus_model_wresnet152, cebus_model_resnet_cifar,
     cebus_model_densenet121, cebus_model_inceptionv3, cebus_model_inceptionv4, cebus_model_unet_bn,
     cebus_model_bert, cebus_model_bilstm, cebus_model_lstm_cells, cebus_model_treelstm,
-    cebus_model_gan, cebus_model_nasnet, cebus_model_rnn, cebus_model_brnn;
+    cebus_model_gan, cebus_model_nasnet, cebus_model_rnn, cebus_model_brnn, cebus_model_gpt_bf16,
+    cebus_model_cnn_f16;
 
 /** Tensors, as many as come. */
 typedef struct cebus_model_tensors {
@@ -54,6 +56,9 @@ struct cebus_model {
     size_t n_optimizers;
     size_t first_of_second;    /**< the second optimizer's first parameter */
     cebus_optimizer *unrolled; /**< of gan: without state */
+    cebus_grad_scaler *scaler; /**< of losses, where there is a precision */
+    bool awaits_update;        /**< the optimizer has stepped, the scale has not moved yet */
+    float loss;                /**< of that step */
     cebus_status status;       /**< the first failure of what is under way */
     uint64_t steps;            /**< taken so far */
     uint64_t part;             /**< of a step of several parts: those done */
@@ -101,6 +106,9 @@ void cebus_layer_add_optimizer(cebus_model *model);
 /** @{ */
 /** The next parameter, borrowed; NULL past the last. */
 cebus_tensor *cebus_layer_parameter(cebus_model *model);
+/** `x` in the model's precision: itself, or a copy; and taking over `x`. */
+cebus_tensor *cebus_layer_narrow(cebus_model *model, cebus_tensor *x);
+cebus_tensor *cebus_layer_enter(cebus_model *model, cebus_tensor *x);
 cebus_tensor *cebus_layer_linear(cebus_model *model, cebus_tensor *x);
 cebus_tensor *cebus_layer_layer_norm(cebus_model *model, cebus_tensor *x);
 cebus_tensor *cebus_layer_group_norm(cebus_model *model, cebus_tensor *x, int64_t groups);
