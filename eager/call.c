@@ -112,7 +112,7 @@ static void mark_uses(const cebus_call *call, cebus_candidate *const *in,
     }
     for (uint32_t j = 0; j < call->n_out; j++) {
         if (out[j] != NULL && out[j]->block != NULL)
-            out[j]->block->fence[CEBUS_STREAM_COMPUTE] = mark;
+            out[j]->block->fence[CEBUS_STREAM_COMPUTE] = out[j]->block->written = mark;
     }
     if (workspace != NULL)
         workspace->fence[CEBUS_STREAM_COMPUTE] = mark;
@@ -488,7 +488,7 @@ static cebus_status run(frame *f)
     if (rt->info.late_costs)
         cebus_measure_collect(rt);
     f->needs = cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in);
-    if (rt->guidance != NULL)
+    if (rt->guidance != NULL && rt->spots == NULL)
         cebus_guidance_act(rt, f->call, f->spec->in, f->needs != 0);
     if (rt->debug & CEBUS_DEBUG_CHAOS)
         cebus_debug_chaos(rt);
@@ -511,7 +511,7 @@ static cebus_status run(frame *f)
     rt->rng_offset += blocks;
     if (rt->recorder != NULL)
         cebus_record_call(rt, f->call, f->entry->kernel, f->spec->in, f->out);
-    if (rt->guidance != NULL)
+    if (rt->guidance != NULL && rt->spots == NULL)
         cebus_guidance_observe(rt, f->call, f->entry->kernel, f->spec->in, f->out, f->recordable);
     if (rt->capture != NULL)
         cebus_capture_call(rt, f->call, f->spec->in, f->out, f->tensors);

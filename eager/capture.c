@@ -1,5 +1,6 @@
 #include "eager/capture.h"
 
+#include "eager/capture_plan.h"
 #include "eager/optimizer.h"
 
 static const char begin_name[] = "capture_begin";
@@ -257,6 +258,7 @@ static void free_leaves(cebus_capture *capture)
 void cebus_capture_free(cebus_capture *capture)
 {
     cebus_runtime *rt = capture->rt;
+    cebus_capture_plan_free(capture);
     cebus_capture_strip(capture);
     free_leaves(capture);
     for (size_t i = 0; i < capture->n_values; i++) {

@@ -91,8 +91,9 @@ struct cebus_capture {
     cebus_tensor *views; /**< of the inputs of the call at hand: most_in */
     cebus_tensor **in;   /**< they, or NULL */
     uint32_t most_in;
-    uint64_t launches; /**< complete ones */
-    size_t step;       /**< of the launch that is under way */
+    struct cebus_capture_plan *plan; /**< capture_plan.h; NULL: none */
+    uint64_t launches;               /**< complete ones */
+    size_t step;                     /**< of the launch that is under way */
     bool under_way;
     uint64_t launch_seed, launch_offset;
 };

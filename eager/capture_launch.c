@@ -12,7 +12,7 @@
 
 #include <cebus/runtime.h>
 
-#include "eager/capture.h"
+#include "eager/capture_plan.h"
 #include "eager/ops/fill.h"
 #include "eager/optimizer.h"
 #include "lineage/cost.h"
@@ -224,14 +224,15 @@ static cebus_storage *bind_output(cebus_captured_value *value, cebus_storage *fr
     return storage;
 }
 
-/** As a backward would have (autograd/backward.c). */
-static void mark_gradient(cebus_runtime *rt, const cebus_captured_value *value)
+/** As a backward would have (autograd/sum.c); a plan may want to make it again. */
+static void mark_gradient(const cebus_capture *capture, const cebus_captured_value *value)
 {
+    cebus_runtime *rt = capture->rt;
     cebus_candidate *now = value->at->now;
     if (value->gradient == CEBUS_CAPTURED_PLAIN)
         return;
     now->gradient = true;
-    if (value->gradient == CEBUS_CAPTURED_LEAF && now->value.resident) {
+    if (value->gradient == CEBUS_CAPTURED_LEAF && now->value.resident && capture->plan == NULL) {
         cebus_value_detach(&rt->lineage, &now->value);
         cebus_storage_reap(rt);
     }
@@ -248,8 +249,10 @@ static void take_output(cebus_capture *capture, uint32_t made, cebus_tensor *ten
         value->at = value->storage != NULL ? bind_output(value, tensor->storage) : tensor->storage;
         value->at->refs++;
     }
+    if (capture->plan != NULL)
+        capture->plan->newest[capture->plan->home[made]] = made;
     cebus_tensor_release(tensor); /* of a write in place: a handle of view_inputs() */
-    mark_gradient(capture->rt, value);
+    mark_gradient(capture, value);
 }
 
 static void let_go(cebus_capture *capture, uint32_t index)
@@ -296,16 +299,59 @@ static cebus_status run_step(cebus_capture *capture, uint32_t k)
 
 /* --- a launch -------------------------------------------------------------------------------- */
 
+/** What a run again read is read once less. */
+static void end_again(cebus_capture *capture, uint32_t k)
+{
+    const cebus_advise_call *call = &capture->program.calls[k];
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        uint32_t read = capture->program.refs[call->refs + i];
+        capture->values[read].left--;
+        let_go(capture, read);
+    }
+}
+
+static cebus_status run_planned(cebus_capture *capture, size_t k)
+{
+    const cebus_advice_step *step = &capture->plan->steps[k];
+    cebus_status status = CEBUS_OK;
+    cebus_capture_plan_before(capture, k);
+    if (step->again) {
+        cebus_capture_plan_again(capture, k);
+        end_again(capture, step->call);
+    } else {
+        status = run_step(capture, step->call);
+    }
+    if (status == CEBUS_OK)
+        cebus_capture_plan_after(capture, k);
+    return status;
+}
+
+static cebus_status run_steps(cebus_capture *capture)
+{
+    cebus_runtime *rt = capture->rt;
+    cebus_status status = CEBUS_OK;
+    const size_t n = capture->plan != NULL ? capture->plan->n_steps : capture->n_calls;
+    rt->spots = capture->plan != NULL ? &capture->plan->spots : NULL;
+    rt->trail = capture->plan != NULL ? &capture->plan->trail : NULL;
+    if (capture->plan != NULL && capture->step == 0)
+        cebus_capture_plan_begin(capture);
+    while (status == CEBUS_OK && capture->step < n) {
+        status = capture->plan != NULL ? run_planned(capture, capture->step)
+                                       : run_step(capture, capture->order[capture->step]);
+        capture->step += status == CEBUS_OK;
+    }
+    rt->spots = NULL;
+    rt->trail = NULL;
+    return status;
+}
+
 static cebus_status launch(cebus_capture *capture)
 {
     cebus_status status = check(capture);
     if (status == CEBUS_OK && !capture->under_way)
         status = start(capture);
-    for (; status == CEBUS_OK && capture->step < capture->n_calls; capture->step++) {
-        status = run_step(capture, capture->order[capture->step]);
-        if (status != CEBUS_OK)
-            return status;
-    }
+    if (status == CEBUS_OK)
+        status = run_steps(capture);
     if (status != CEBUS_OK)
         return status;
     capture->under_way = false;

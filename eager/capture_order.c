@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "eager/capture.h"
+#include "eager/capture_plan.h"
 #include "evict/advisor/graph.h"
 
 static const char name[] = "capture_set_order";
@@ -84,9 +84,12 @@ static cebus_status set_order(cebus_capture *capture, const uint32_t *order, siz
         return cebus_fail(CEBUS_INVALID_ARGUMENT, name,
                           "%zu calls are ordered, but %zu were captured", n, capture->n_calls);
     cebus_status status = order != NULL ? check(capture, order) : CEBUS_OK;
-    for (size_t k = 0; k < capture->n_calls && status == CEBUS_OK; k++)
+    if (status != CEBUS_OK)
+        return status;
+    cebus_capture_plan_free(capture);
+    for (size_t k = 0; k < capture->n_calls; k++)
         capture->order[k] = order != NULL ? order[k] : (uint32_t)k;
-    return status;
+    return CEBUS_OK;
 }
 
 cebus_status cebus_capture_set_order(cebus_capture *capture, const uint32_t *order, size_t n)

@@ -3,6 +3,7 @@
 #include "eager/ladder.h"
 #include "eager/storage.h"
 #include "eager/swap.h"
+#include "eager/trail.h"
 #include "layout/gather.h"
 
 /** Taken for a device that does not say how fast it copies. */
@@ -33,8 +34,11 @@ static cebus_status move_block(cebus_runtime *rt, const cebus_move *move)
                              move->block->bytes, CEBUS_COPY_ON_DEVICE);
     uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
     hole->fence[CEBUS_STREAM_COMPUTE] = move->block->fence[CEBUS_STREAM_COMPUTE] = mark;
+    hole->written = move->block->written = mark;
     if (status != CEBUS_OK)
         return status;
+    if (rt->trail != NULL)
+        rt->trail->lost = true;
     report_move(rt, move);
     cebus_arena_move(&rt->arena, move);
     return CEBUS_OK;

@@ -6,6 +6,7 @@
 #include "eager/guidance.h"
 #include "eager/storage.h"
 #include "eager/swap.h"
+#include "eager/trail.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
 
@@ -378,7 +379,7 @@ static cebus_place_result place_planned(cebus_runtime *rt, const cebus_request *
     do
         placed =
             cebus_arena_place_at(&rt->arena, request->spot, request->bytes, request->zone, out);
-    while (placed == CEBUS_PLACE_FULL && cebus_guidance_yield(rt));
+    while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL && cebus_guidance_yield(rt));
     if (placed == CEBUS_PLACED)
         rt->stats.planned_placements++;
     else
@@ -421,7 +422,8 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     if (status != CEBUS_OK)
         return status;
     (*out)->tick = rt->clock_ns;
-    cebus_ladder_claim(rt, *out, request->stream);
+    if (rt->trail == NULL || !cebus_trail_claim(rt, *out, request->stream))
+        cebus_ladder_claim(rt, *out, request->stream);
     count_placed(rt, *out);
     if (rt->stats.evictions != evictions)
         count_forced(rt, idle, *out);
@@ -455,6 +457,8 @@ cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block)
     const cebus_candidate *owner = block->owner;
     if (rt->info.poisons)
         poison(rt, block);
+    if (rt->trail != NULL)
+        cebus_trail_add(rt, block);
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_FREED,
                                        .memory_class = cebus_memory_class_of(owner),
                                        .value = owner != NULL ? owner->serial : 0,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/capture_plan.h"
 #include "eager/loaded.h"
 #include "eager/swap.h"
 
@@ -436,6 +437,8 @@ void cebus_planning_renew(cebus_runtime *rt)
 bool cebus_guidance_places(const cebus_runtime *rt)
 {
     const cebus_guidance *guidance = rt->guidance;
+    if (rt->spots != NULL)
+        return true;
     return guidance != NULL && guidance->scheme->spots != NULL && guidance->log.following;
 }
 
@@ -443,6 +446,8 @@ uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
                                     const cebus_candidate *output)
 {
     const cebus_guidance *guidance = rt->guidance;
+    if (rt->spots != NULL)
+        return rt->spots->out[j];
     if (!cebus_guidance_places(rt))
         return CEBUS_ANYWHERE;
     const cebus_iteration *reference = guidance->log.reference;
@@ -459,6 +464,8 @@ uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
 
 uint64_t cebus_guidance_workspace_spot(cebus_runtime *rt)
 {
+    if (rt->spots != NULL)
+        return rt->spots->workspace;
     if (rt->guidance == NULL)
         return CEBUS_ANYWHERE;
     uint64_t spot = rt->guidance->workspace_spot;
@@ -469,6 +476,12 @@ uint64_t cebus_guidance_workspace_spot(cebus_runtime *rt)
 uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     const cebus_guidance *guidance = rt->guidance;
+    for (uint32_t i = 0; rt->spots != NULL && i < rt->spots->n_back; i++) {
+        if (rt->spots->back[i] == candidate)
+            return rt->spots->back_at[i];
+    }
+    if (rt->spots != NULL)
+        return CEBUS_ANYWHERE;
     if (!cebus_guidance_places(rt))
         return CEBUS_ANYWHERE;
     uint32_t ordinal = cebus_access_ordinal(&guidance->log, &candidate->value);

@@ -392,6 +392,18 @@ static cebus_status grow(cebus_runtime *rt, uint64_t bytes)
                       "no host memory for the arena's books");
 }
 
+/** Bytes of persistent tensors that lie on the device: a plan may keep some on the host. */
+static uint64_t persistent_bytes(const cebus_runtime *rt)
+{
+    uint64_t bytes = 0;
+    for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        const cebus_candidate *owner = block->state != CEBUS_BLOCK_FREE ? block->owner : NULL;
+        if (owner != NULL && owner->zone == CEBUS_ZONE_PERSISTENT && !owner->gradient)
+            bytes += block->bytes;
+    }
+    return bytes;
+}
+
 static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
 {
     uint64_t old = rt->arena.limit;
@@ -400,7 +412,7 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
                           "%" PRIu64 " bytes are more than the device offers (%" PRIu64 ")", bytes,
                           rt->most_bytes);
     bool swaps = !rt->info.simulated && cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
-    if (bytes < rt->stats.active_bytes_persistent && !swaps)
+    if (bytes < rt->stats.active_bytes_persistent && !swaps && bytes < persistent_bytes(rt))
         return cebus_fail(CEBUS_OUT_OF_MEMORY, "set_budget",
                           "%" PRIu64 " bytes are less than the persistent tensors hold "
                           "(%" PRIu64 "); release some or ask for more",

@@ -144,6 +144,8 @@ struct cebus_runtime {
     struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
     struct cebus_capture *capture;   /**< that calls are recorded by (capture.h); NULL: none */
     uint64_t captures, capture_ids;  /**< begun so far; values they had, together */
+    const struct cebus_spots *spots; /**< of a launch by a plan (capture_plan.h); NULL: none */
+    struct cebus_trail *trail;       /**< likewise (trail.h) */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
     uint64_t names;                  /**< given to values by guidance so far */
 

@@ -92,12 +92,21 @@ void cebus_storage_reap(cebus_runtime *rt)
         free_candidate(rt, cebus_candidate_of(dead));
 }
 
+/** Bytes that only records keep, where a plan says all that is made again: what is let go is read
+ * by no replay. */
+static bool is_stranded(const cebus_runtime *rt, const cebus_value *value)
+{
+    return rt->spots != NULL && value->resident && value->producer == NULL;
+}
+
 /** Nobody holds the version, but records still read it: a ghost. Long chains of ghosts are cut. */
 static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_value *held;
-    uint32_t most = rt->guidance != NULL ? CEBUS_GHOST_DEPTH_PLANNED : CEBUS_GHOST_DEPTH_MAX;
-    if (!cebus_version_became_ghost(&candidate->value, most) || rt->replay.busy)
+    bool planned = rt->guidance != NULL || rt->spots != NULL;
+    uint32_t most = planned ? CEBUS_GHOST_DEPTH_PLANNED : CEBUS_GHOST_DEPTH_MAX;
+    bool deep = cebus_version_became_ghost(&candidate->value, most);
+    if ((!deep && !is_stranded(rt, &candidate->value)) || rt->replay.busy)
         return;
     if (cebus_version_dependant(&rt->lineage, &candidate->value, &held) != CEBUS_OK || held != NULL)
         return;
@@ -271,6 +280,6 @@ void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate)
 void cebus_candidate_used(cebus_runtime *rt, cebus_candidate *candidate)
 {
     if (candidate->block != NULL)
-        candidate->block->fence[CEBUS_STREAM_COMPUTE] =
+        candidate->block->fence[CEBUS_STREAM_COMPUTE] = candidate->block->written =
             rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
 }

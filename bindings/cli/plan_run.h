@@ -6,7 +6,8 @@
 
 #include "program.h"
 
-/** What is wrong with the plan is printed, and false returned. */
-bool plan_run(const char *path, const struct program *trace, bool json);
+/** On paper first; unless that is all that is asked for, by the runtime, too. What is wrong with
+ * the plan is printed, and false returned. */
+bool plan_run(const char *path, const struct program *trace, bool on_paper, bool json);
 
 #endif

@@ -17,11 +17,13 @@ struct replay {
     const char *trace;
     const char *record; /**< NULL: nothing is recorded */
     const char *plan;   /**< NULL: by a policy */
+    bool on_paper;      /**< a plan of `cebus advise' is only held to the trace */
 };
 
 enum {
     KEY_RECORD = 0x100,
-    KEY_PLAN
+    KEY_PLAN,
+    KEY_CHECK
 };
 
 static const struct argp_option options[] = {
@@ -30,9 +32,10 @@ static const struct argp_option options[] = {
     {"plan", KEY_PLAN, "PLAN.json", 0,
      "by a plan of `cebus plan', in the settings it was made for where no option says otherwise; "
      "or "
-     "of `cebus advise', on its machine and in its memory, on paper: all it says is held to what "
-     "the trace needs",
+     "of `cebus advise', on its machine and in its memory: all it says is held to what the trace "
+     "needs, then a pass is captured and launched by it",
      3},
+    {"check", KEY_CHECK, NULL, 0, "of a plan of `cebus advise': only hold it to the trace", 3},
     {0},
 };
 
@@ -49,6 +52,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_PLAN:
         replay->plan = argument;
         return 0;
+    case KEY_CHECK:
+        replay->on_paper = true;
+        return 0;
     case ARGP_KEY_ARG:
         if (replay->trace != NULL)
             argp_error(state, "one trace at a time: \"%s\" is too much", argument);
@@ -58,7 +64,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (replay->trace == NULL)
             argp_error(state, "which trace?");
         if (replay->record != NULL && replay->plan != NULL && !plan_head_is(replay->plan))
-            argp_error(state, "--record: a plan of `cebus advise' is run on paper, without events");
+            argp_error(state, "--record: a plan of `cebus advise' is run without events");
+        if (replay->on_paper && (replay->plan == NULL || plan_head_is(replay->plan)))
+            argp_error(state, "--check: with a --plan of `cebus advise'");
         if (replay->record != NULL && strcmp(replay->settings.of[SETTING_POLICY].text, "all") == 0)
             argp_error(state, "--record: one run at a time; name a --policy");
         return 0;
@@ -147,7 +155,7 @@ int command_replay(int argc, char **argv)
         return EXIT_WRONG;
     bool good = program_load(&program, replay.trace, replay.settings.of[SETTING_FORMAT].text) &&
                 profile_apply(&program, replay.settings.of[SETTING_PROFILE].text) &&
-                (advised ? plan_run(replay.plan, &program, replay.settings.json)
+                (advised ? plan_run(replay.plan, &program, replay.on_paper, replay.settings.json)
                          : replay_all(&replay, &program));
     program_free(&program);
     plan_head_free(&head);

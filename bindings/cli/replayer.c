@@ -350,6 +350,34 @@ enum replay_outcome replayer_pass(struct replayer *r, const struct replay_limit 
     return outcome;
 }
 
+/** All steps of a kind, or all but constants and marks. */
+static enum replay_outcome run_steps(struct replayer *r, bool constants)
+{
+    struct pass pass = {.end_ns = UINT64_MAX};
+    enum replay_outcome outcome = REPLAY_DONE;
+    for (size_t i = 0; i < r->program->n_steps && outcome == REPLAY_DONE; i++) {
+        const struct program_step *step = &r->program->steps[i];
+        if (step->kind != STEP_MARK && (step->kind == STEP_LEAF) == constants)
+            outcome = run_step(r, step, &pass);
+    }
+    free(pass.in);
+    return outcome;
+}
+
+enum replay_outcome replayer_capture(struct replayer *r, cebus_capture **out)
+{
+    *out = NULL;
+    enum replay_outcome outcome = run_steps(r, true);
+    if (outcome == REPLAY_DONE)
+        outcome = outcome_of(r, cebus_capture_begin(r->rt), 0);
+    if (outcome == REPLAY_DONE)
+        outcome = run_steps(r, false);
+    if (outcome == REPLAY_DONE)
+        outcome = outcome_of(r, cebus_capture_end(r->rt, out), 0);
+    r->op = r->program->n_ops;
+    return outcome;
+}
+
 cebus_memory_stats replayer_stats(const struct replayer *r)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;

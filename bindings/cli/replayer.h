@@ -11,6 +11,7 @@
 #ifndef REPLAYER_H
 #define REPLAYER_H
 
+#include <cebus/capture.h>
 #include <cebus/custom.h>
 #include <cebus/log.h>
 #include <cebus/memory.h>
@@ -57,6 +58,8 @@ enum replay_outcome replayer_begin(struct replayer *replayer, const struct progr
                                    void *context);
 /** One pass; `limit` NULL: it may take any time. Waits for the device. */
 enum replay_outcome replayer_pass(struct replayer *replayer, const struct replay_limit *limit);
+/** A pass that is captured: constants are made before, what lives at its end is an output. */
+enum replay_outcome replayer_capture(struct replayer *replayer, cebus_capture **out);
 void replayer_end(struct replayer *replayer);
 
 /** Counters of the runtime. */

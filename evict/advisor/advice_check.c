@@ -30,6 +30,7 @@ typedef struct check {
     const cebus_graph *graph;
     const cebus_advise_link *link;
     const cebus_advice *plan;
+    cebus_advice *timed; /**< the same: what happens when is written down; NULL: it is not */
     holding *holdings;
     agenda born, dies;
     uint32_t *live; /**< blocks on the device */
@@ -224,6 +225,8 @@ static bool start_step(check *c)
         return false;
     c->is_running = true;
     c->end = c->now + (double)c->graph->calls[step->call].cost_ns;
+    if (c->timed != NULL)
+        c->timed->steps[k].start_ns = (uint64_t)c->now;
     return true;
 }
 
@@ -234,6 +237,8 @@ static bool end_step(check *c)
     const cebus_graph_call *call = &c->graph->calls[step->call];
     c->is_running = false;
     c->done[step->call] = true;
+    if (c->timed != NULL)
+        c->timed->steps[k].end_ns = (uint64_t)c->now;
     for (uint32_t i = call->ref; i < call->ref + call->n_refs; i++) {
         const cebus_graph_ref *ref = &c->graph->refs[i];
         holding *h = &c->holdings[ref->buffer];
@@ -279,6 +284,8 @@ static bool start_out(check *c)
     if (h->block == NONE || h->device == NONE)
         return wrong(c, "copy %" PRIu32 " takes out what is not there", c->outs[c->out]);
     c->is_out = true;
+    if (c->timed != NULL)
+        c->timed->copies[c->outs[c->out]].start_ns = (uint64_t)c->now;
     c->sent = h->device;
     c->out_left = copy_bytes(c, buffer, c->link->out);
     return true;
@@ -299,6 +306,8 @@ static bool start_in(check *c)
     if (c->holdings[buffer].block == NONE)
         return wrong(c, "copy %" PRIu32 " has no block to go to", copy);
     c->is_in = true;
+    if (c->timed != NULL)
+        c->timed->copies[copy].start_ns = (uint64_t)c->now;
     c->in_left = copy_bytes(c, buffer, c->link->in);
     return true;
 }
@@ -307,6 +316,8 @@ static bool end_out(check *c)
 {
     const uint32_t copy = c->outs[c->out++];
     c->is_out = false;
+    if (c->timed != NULL)
+        c->timed->copies[copy].end_ns = (uint64_t)c->now;
     c->holdings[buffer_of(c, c->plan->copies[copy].value)].host = c->sent;
     return vacate(c, c->plan->n_steps + copy);
 }
@@ -316,6 +327,8 @@ static bool end_in(check *c)
     const uint32_t copy = c->ins[c->in++];
     holding *h = &c->holdings[buffer_of(c, c->plan->copies[copy].value)];
     c->is_in = false;
+    if (c->timed != NULL)
+        c->timed->copies[copy].end_ns = (uint64_t)c->now;
     h->device = h->host;
     return vacate(c, c->plan->n_steps + copy);
 }
@@ -442,14 +455,19 @@ static bool make_room(check *c, cebus_shelf *shelf)
     return !shelf->failed;
 }
 
-cebus_status cebus_advice_check(const cebus_advise_program *program, const cebus_advise_link *link,
-                                const cebus_advice *advice, char *why, size_t why_bytes,
-                                uint64_t *out_ns)
+static cebus_status check_plan(const cebus_advise_program *program, const cebus_advise_link *link,
+                               const cebus_advice *advice, cebus_advice *timed, char *why,
+                               size_t why_bytes, uint64_t *out_ns)
 {
     cebus_shelf shelf;
     cebus_graph graph;
     uint32_t call;
-    check c = {.graph = &graph, .link = link, .plan = advice, .why = why, .why_bytes = why_bytes};
+    check c = {.graph = &graph,
+               .link = link,
+               .plan = advice,
+               .timed = timed,
+               .why = why,
+               .why_bytes = why_bytes};
     *out_ns = 0;
     if (why_bytes > 0)
         why[0] = '\0';
@@ -469,4 +487,17 @@ cebus_status cebus_advice_check(const cebus_advise_program *program, const cebus
     }
     cebus_shelf_clear(&shelf);
     return status;
+}
+
+cebus_status cebus_advice_check(const cebus_advise_program *program, const cebus_advise_link *link,
+                                const cebus_advice *advice, char *why, size_t why_bytes,
+                                uint64_t *out_ns)
+{
+    return check_plan(program, link, advice, NULL, why, why_bytes, out_ns);
+}
+
+cebus_status cebus_advice_time(const cebus_advise_program *program, const cebus_advise_link *link,
+                               cebus_advice *advice, char *why, size_t why_bytes)
+{
+    return check_plan(program, link, advice, advice, why, why_bytes, &advice->time_ns);
 }

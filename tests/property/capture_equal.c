@@ -232,6 +232,73 @@ static void check(const reference *ref, const char *policy, unsigned percent, ui
     destroy(&s);
 }
 
+/** A plan for the part: order, swaps and replays in `memory`. */
+static bool advise(subject *s, cebus_capture *part, uint64_t memory)
+{
+    cebus_advise_options options = CEBUS_ADVISE_OPTIONS_INIT;
+    cebus_advise_result result;
+    cebus_advice *plan;
+    options.memory = memory;
+    options.link = (cebus_advise_link){.out = 1 << 30, .in = 1 << 30, .both = UINT64_C(1) << 31};
+    options.generations = 2;
+    options.seed = SEED;
+    cebus_status status = cebus_advise(cebus_capture_program(part), &options, &result, &plan);
+    if (plan == NULL)
+        snprintf(s->why, sizeof s->why, "no plan: verdict %d, call %u: %s", (int)result.verdict,
+                 result.call, result.why != NULL ? result.why : "");
+    bool done = status == CEBUS_OK && plan != NULL &&
+                good(s, cebus_capture_set_plan(part, plan, &options.link), "plan");
+    cebus_advice_destroy(plan);
+    return done;
+}
+
+/** Launches by plans, in the least memory of a few that there is a plan for. */
+static bool run_planned(subject *s, const reference *ref, uint64_t memory)
+{
+    if (!good(s, cebus_model_step(s->model, NULL), "step") || !capture(s) || !same(s, ref, 1))
+        return false;
+    for (size_t i = 0; i < s->n_parts; i++) {
+        if (!advise(s, s->parts[i], memory))
+            return false;
+    }
+    if (!good(s, cebus_runtime_set_budget(s->rt, memory), "budget"))
+        return false;
+    for (size_t i = 0; i < LAUNCHES; i++) {
+        if (!launch(s, false) || !same(s, ref, i + 2))
+            return false;
+    }
+    return good(s, cebus_runtime_check(s->rt), "check");
+}
+
+static void check_plan(const reference *ref, const char *device)
+{
+    subject s;
+    char what[200];
+    bool passed = false;
+    unsigned percent = 50;
+    cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
+    for (; !passed && percent <= 110; percent += 20) {
+        cebus_runtime_options options = options_of("lru", 2 * ref->peak);
+        options.swap = CEBUS_SWAP_ON;
+        options.device = device;
+        options.debug = device != NULL ? 0 : CEBUS_DEBUG_HASH;
+        passed = create(&s, ref->name, &options) &&
+                 run_planned(&s, ref, ref->peak / 100 * percent) &&
+                 good(&s, cebus_runtime_memory_stats(s.rt, &stats), "stats");
+        bool again = !passed && strncmp(s.why, "no plan", 7) == 0 && percent < 110;
+        if (!again)
+            break;
+        destroy(&s);
+    }
+    snprintf(what, sizeof what,
+             "by a plan on %s in %u%% of its peak: %" PRIu64 " replays and %" PRIu64
+             " copies back ahead, %" PRIu64 " in place, %" PRIu64 " not",
+             device != NULL ? device : "cpu", percent, stats.planned_replays, stats.prefetches,
+             stats.planned_placements, stats.missed_placements);
+    report(passed, ref->name, what, s.why);
+    destroy(&s);
+}
+
 static void check_model(const char *name, size_t turn)
 {
     static const struct {
@@ -255,6 +322,8 @@ static void check_model(const char *name, size_t turn)
         return;
     if (how.policy == NULL)
         check(&ref, "coop", 120, 0, NULL, ORDERS);
+    if (how.policy == NULL || strcmp(how.policy, "plan") == 0)
+        check_plan(&ref, turn % 2 == 0 || how.policy != NULL ? "test" : NULL);
     for (size_t i = 0; i < SETTINGS; i++) {
         bool drawn = how.all || how.model != NULL || i % 3 == turn % 3;
         if (how.policy != NULL ? strcmp(how.policy, settings[i].policy) == 0 : drawn)

@@ -96,6 +96,20 @@ CEBUS_API const char *cebus_capture_call_name(const cebus_capture *capture, size
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_set_order(cebus_capture *capture,
                                                                 const uint32_t *order, size_t n);
 
+/**
+ * Launches follow a plan of cebus_advise() for cebus_capture_program() and `link`: its order, its
+ * copies to the host and back, its runs again, its offsets. Copies run ahead of need; what finds
+ * its place taken goes elsewhere, what finds no room is seen to by the runtime's policy, so a plan
+ * costs time at worst, and never bits. The first launch moves what is elsewhere to where the plan
+ * begins. The policy's own plans rest meanwhile. The plan is copied. NULL: back to program order.
+ * CEBUS_INVALID_ARGUMENT, and the old plan stands: it is for another program, needs more than the
+ * budget, or does not hold on that link (cebus_advice_check()); not while a launch stands half done
+ * (CEBUS_CAPTURE_ERROR).
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_set_plan(cebus_capture *capture,
+                                                               const cebus_advice *plan,
+                                                               const cebus_advise_link *link);
+
 CEBUS_END_DECLS
 
 #endif

@@ -168,6 +168,16 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_advice_check(const cebus_advise_pr
                                                            const cebus_advice *advice, char *why,
                                                            size_t why_bytes, uint64_t *out_ns);
 
+/**
+ * The same, and writes down when each step and copy starts and ends, and how long all of it takes
+ * (not those of blocks): for plans from files, or for another link. When it fails, times are
+ * undefined.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_advice_time(const cebus_advise_program *program,
+                                                          const cebus_advise_link *link,
+                                                          cebus_advice *advice, char *why,
+                                                          size_t why_bytes);
+
 /** NULL is allowed. */
 CEBUS_API void cebus_advice_destroy(cebus_advice *advice);
 
