@@ -362,16 +362,14 @@ static cebus_status start(cebus_walk *w)
 {
     cebus_status status = CEBUS_OK;
     for (size_t r = 0; r < w->what->n_roots && status == CEBUS_OK; r++) {
-        cebus_tensor *first = NULL, *seed = w->what->seeds != NULL ? w->what->seeds[r] : NULL;
-        const cebus_graph_edge *root = &w->roots[r];
-        status = first_gradient(w->rt, w->what->roots[r], seed, &first);
-        if (status == CEBUS_OK && cebus_walk_leads(w, root))
-            status = arrive(w, root, first);
-        else
-            cebus_tensor_release(first);
+        cebus_tensor *given = w->what->seeds != NULL ? w->what->seeds[r] : NULL;
+        cebus_root *root = &w->roots[r];
+        status = first_gradient(w->rt, w->what->roots[r], given, &root->seed);
+        if (status == CEBUS_OK && cebus_walk_leads(w, &root->at))
+            status = arrive(w, &root->at, cebus_tensor_retain(root->seed));
     }
     for (size_t r = 0; r < w->what->n_roots && status == CEBUS_OK; r++) {
-        cebus_node *root = w->roots[r].node;
+        cebus_node *root = w->roots[r].at.node;
         if (root == NULL || root->pending > 0)
             continue;
         root->pending = UINT32_MAX; /* once, however many of its outputs are roots */
@@ -402,8 +400,8 @@ static cebus_status open_roots(cebus_walk *w)
         (void)cebus_node_of(w->rt, what->roots[r], &renewed);
         if (renewed != CEBUS_OK)
             return no_host_memory();
-        w->roots[r] = cebus_graph_edge_of(w->rt, what->roots[r]);
-        if (w->roots[r].node == NULL && w->roots[r].leaf == NULL)
+        cebus_graph_edge at = w->roots[r].at = cebus_graph_edge_of(w->rt, what->roots[r]);
+        if (at.node == NULL && at.leaf == NULL)
             return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
                               "the root does not depend on anything that collects a gradient");
     }
@@ -437,8 +435,10 @@ static void close_walk(cebus_walk *w)
         cebus_tensor_release(w->leaves.items[i]);
     cebus_agenda_deinit(rt, &w->leaves);
     cebus_agenda_deinit(rt, &w->aside);
-    for (size_t r = 0; w->roots != NULL && r < what->n_roots; r++)
-        cebus_graph_edge_release(rt, &w->roots[r]);
+    for (size_t r = 0; w->roots != NULL && r < what->n_roots; r++) {
+        cebus_graph_edge_release(rt, &w->roots[r].at);
+        cebus_tensor_release(w->roots[r].seed);
+    }
     for (size_t c = 0; w->captures != NULL && c < what->n_inputs; c++) {
         cebus_graph_edge_release(rt, &w->captures[c].at);
         cebus_tensor_release(w->captures[c].grad);

@@ -40,7 +40,7 @@ static cebus_status reach(cebus_walk *w)
 {
     cebus_status status = CEBUS_OK;
     for (size_t r = 0; r < w->what->n_roots && status == CEBUS_OK; r++) {
-        cebus_node *root = w->roots[r].node;
+        cebus_node *root = w->roots[r].at.node;
         if (root != NULL && root->visited != w->epoch)
             status = visit(w, root);
     }

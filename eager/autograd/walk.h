@@ -18,12 +18,18 @@ typedef struct cebus_walk_end {
     cebus_tensor *grad;  /**< of a node's output; a leaf's is in leaf->incoming */
 } cebus_walk_end;
 
+/** Where gradients come from. */
+typedef struct cebus_root {
+    cebus_graph_edge at; /**< counted */
+    cebus_tensor *seed;  /**< counted */
+} cebus_root;
+
 typedef struct cebus_walk {
     cebus_runtime *rt;
     const cebus_gradients *what;
     bool keep; /**< the inputs' own gradients: what arrives is only answered */
     uint64_t epoch;
-    cebus_graph_edge *roots;  /**< what->n_roots, counted */
+    cebus_root *roots;        /**< what->n_roots */
     cebus_walk_end *captures; /**< what->n_inputs; NULL: every leaf is asked for */
     cebus_agenda ready;       /**< a heap: their gradients are complete */
     cebus_agenda visited;     /**< every node reached, counted */
