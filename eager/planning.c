@@ -20,9 +20,8 @@
 /** So many new iterations in a row that did not come again, and new ones are not planned before
  * they do: a program that never repeats itself shall not pay for plans. */
 #define MOST_UNPROVEN 4
-/** Steps of a planner that searches, a call, and all together: a second or so. */
-#define EFFORT_CALL 1000
-#define EFFORT_MOST 1000000
+/** Steps of a planner that searches: a second or so. */
+#define EFFORT 1000000
 
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
 {
@@ -225,18 +224,12 @@ static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
            a->out_rate != b->out_rate || a->in_rate != b->in_rate;
 }
 
-static uint64_t effort_for(const cebus_iteration *iteration)
-{
-    uint64_t effort = EFFORT_CALL * (uint64_t)iteration->n_calls;
-    return effort < EFFORT_MOST ? effort : EFFORT_MOST;
-}
-
 /** False when there is no plan: the policy has none, or host memory is short. */
 static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_plan_clear(&scheme->plan);
-    terms.effort = rt->policy->searches && must_repeat(rt) ? effort_for(iteration) : 0;
+    terms.effort = rt->policy->searches && must_repeat(rt) ? EFFORT : 0;
     if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
         cebus_plan_link(&scheme->plan, iteration))
         return true;
@@ -307,7 +300,7 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
     cebus_guidance *guidance = rt->guidance;
     scheme->waits = rt->policy->searches && !must_repeat(rt) && scheme->plan.count > 0;
     scheme->better = terms;
-    scheme->better.effort = effort_for(iteration_of(guidance, scheme));
+    scheme->better.effort = EFFORT;
     if (!scheme->waits || guidance->drafted != NULL)
         return;
     scheme->waits = false;

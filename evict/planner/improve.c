@@ -11,6 +11,8 @@
 enum {
     MOST_RUINED = 40,
     MOST_SWAPS = 8, /* in one step */
+    MOST_IDLE =
+        40, /* steps for a call of the program that make nothing better, before it is over */
 };
 
 typedef struct ruin {
@@ -275,10 +277,15 @@ static bool run(ruin *r, double limit, double theta, uint64_t spent)
 {
     cebus_greedy *greedy = r->greedy;
     bool ok = !r->swaps || cebus_links_run(&r->runs[0]);
+    uint64_t idle = 0, most = MOST_IDLE * (uint64_t)r->sequence->iteration->n_calls;
     greedy->noise = 0;
     memset(greedy->barred, 0, r->sequence->iteration->n_values * sizeof *greedy->barred);
-    while (ok && greedy->closure.spent < spent && total(r) > 0 && !cebus_greedy_is_stopped(greedy))
+    while (ok && greedy->closure.spent < spent && idle < most && total(r) > 0 &&
+           !cebus_greedy_is_stopped(greedy)) {
+        uint64_t before = total(r);
         ok = step(r, limit, theta);
+        idle = total(r) < before ? 0 : idle + 1;
+    }
     greedy->noise = 0;
     return ok;
 }
