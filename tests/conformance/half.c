@@ -361,6 +361,29 @@ static void long_sums(cebus_test *t)
     }
 }
 
+/* So are counts: 600 that share a gradient get a share each. */
+static void shares(cebus_test *t)
+{
+    static const cebus_dtype types[] = {CEBUS_F16, CEBUS_BF16};
+    for (size_t i = 0; i < LENGTH(types); i++) {
+        cebus_tensor *x = NULL, *out = NULL, *seed = NULL, *grad = NULL;
+        OK(t, cebus_ones(t->rt, types[i], 2, (int64_t[]){2, 600}, &x));
+        OK(t, cebus_full(t->rt, 600, types[i], 1, (int64_t[]){2}, &seed));
+        OK(t, cebus_tensor_set_requires_grad(x, true));
+        OK(t, cebus_max(t->rt, x, 1, last, false, &out));
+        OK(t, cebus_backward(t->rt, out, seed, false));
+        OK(t, cebus_tensor_grad(x, &grad));
+        double *got = cebus_test_doubles(t, grad);
+        for (int k = 0; got != NULL && k < 1200; k++)
+            EXPECT(t, got[k] == 1);
+        free(got);
+        cebus_tensor_release(x);
+        cebus_tensor_release(out);
+        cebus_tensor_release(seed);
+        cebus_tensor_release(grad);
+    }
+}
+
 /* The running statistics of a narrow image are f32, and nothing else. */
 static void running_statistics(cebus_test *t)
 {
@@ -423,6 +446,7 @@ const cebus_case cebus_cases_half[] = {
     {"half: every op as in f32", values},
     {"half: gradients as in f32", gradients},
     {"half: sums are f32", long_sums, CEBUS_READS_VALUES},
+    {"half: counts are f32", shares, CEBUS_READS_VALUES},
     {"half: running statistics are f32", running_statistics},
     {"half: types that do not go together", mixed_types},
     {NULL, NULL},

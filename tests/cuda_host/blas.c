@@ -15,7 +15,8 @@ static bool is_allowed(const cebus_cuda_gemm *g)
     const bool a = g->trans_a ? is_rows(g->k, g->m, g->lda) : is_rows(g->m, g->k, g->lda);
     const bool b = g->trans_b ? is_rows(g->n, g->k, g->ldb) : is_rows(g->k, g->n, g->ldb);
     return a && b && is_rows(g->m, g->n, g->ldc) && g->batch > 0 &&
-           cebus_dtype_is_float((cebus_dtype)g->dtype);
+           cebus_dtype_is_float((cebus_dtype)g->dtype) &&
+           (g->result == g->dtype || (g->result == CEBUS_F32 && g->dtype != CEBUS_F64));
 }
 
 cebus_status cebus_cuda_blas_query(cebus_cuda *cuda, const char *op, const cebus_cuda_gemm *gemm,
@@ -64,10 +65,10 @@ cebus_status cebus_cuda_blas_run(cebus_cuda *cuda, const char *op, const cebus_c
         const int64_t c = matrix * g->c_stride + row * g->ldc + col;
         double sum = sum_of(call, a, b);
         if (g->accumulate)
-            sum += number_load(call->c, g->dtype, c);
+            sum += number_load(call->c, g->result, c);
         if (info.adds_bias)
             sum += number_load(call->bias, g->dtype, col);
-        number_store(call->c, g->dtype, c, sum);
+        number_store(call->c, g->result, c, sum);
     }
     return CEBUS_OK;
 }

@@ -58,10 +58,9 @@ static cebus_status run_non_finite(const cebus_launch *launch)
         p.walk = cebus_walk_of(1, &view);
         p.x = cebus_cells_of(&launch->in[i]);
         p.pack = cebus_walk_pack(p.walk.numel);
-        cebus_grid_run(launch,
-                       view->dtype == CEBUS_F64 ? search_kernel<double> : search_kernel<float>,
-                       cebus_grid_blocks((p.walk.numel + p.pack - 1) / p.pack), CEBUS_GRID_THREADS,
-                       p);
+        cebus_grid_run(
+            launch, view->dtype == CEBUS_F64 ? search_kernel<double> : search_kernel<float>,
+            cebus_grid_blocks((p.walk.numel + p.pack - 1) / p.pack), CEBUS_GRID_THREADS, p);
     }
     return cebus_cuda_launched("non_finite");
 }

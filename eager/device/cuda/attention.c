@@ -4,7 +4,10 @@
  * scores holds (cut.h); of a matrix that is too large, for a block of rows at a time. Blocks follow
  * each other on the stream, so that the gradients of k and v are summed in one order.
  *
- * cuDNN's fused attention takes f16 and bf16 alone, this op f32 and f64 alone.
+ * Scores of f16 and bf16 are f32 until they are soft; then they are rounded, so that all products
+ * are of one type on tensor cores. (cuDNN's fused attention would take f16 and bf16; it gives other
+ * bits for another size of block.) Where a matrix takes several blocks of rows, the gradients of k
+ * and v are rounded after each.
  */
 #include "eager/ops/attention.h"
 
@@ -33,17 +36,18 @@ typedef struct job {
     const cebus_attention_attrs *attrs;
     const char *op;
     bool is_backward;
-    bool plans; /* nothing runs yet: what products will take is found out */
-    cebus_dtype dtype;
-    int64_t size;                              /* of an element */
+    bool plans;              /* nothing runs yet: what products will take is found out */
+    cebus_dtype dtype, wide; /* of operands; of scores */
+    int64_t size;            /* of an operand's element */
     int64_t length, columns, features, values; /* L, S, E, D */
     int ndim;                                  /* of the batch */
     int64_t shape[CEBUS_MAX_DIMS], count, ld;
     cebus_cuda_operand in[CEBUS_ATTENTION_INPUTS];
     cebus_cuda_operand out[CEBUS_ATTENTION_MASK + 1];
     cebus_cuda_cut cut;
-    char *weights, *grads; /* scores */
-    char *workspace;       /* of the products */
+    char *weights, *grads;           /* scores */
+    char *soft_weights, *soft_grads; /* what products read of them: the same where types are */
+    char *workspace;                 /* of the products */
     uint64_t product_bytes;
 } job;
 
@@ -53,7 +57,7 @@ typedef struct block {
     cebus_cuda_chunk chunk;
     int64_t first, rows;
     bool is_first; /* of its matrices */
-    cebus_cuda_operand weights, grads;
+    cebus_cuda_operand weights, grads, soft_weights, soft_grads;
 } block;
 
 /* ---- plan -------------------------------------------------------------------------------- */
@@ -66,6 +70,7 @@ static void plan_sizes(job *j)
     const cebus_view *k = launch->in[CEBUS_ATTENTION_K].view;
     const cebus_view *v = launch->in[CEBUS_ATTENTION_V].view;
     j->dtype = launch->in[CEBUS_ATTENTION_Q].view->dtype;
+    j->wide = lse->dtype;
     j->size = (int64_t)cebus_dtype_size(j->dtype);
     j->ndim = lse->ndim - 1;
     j->count = 1;
@@ -126,16 +131,23 @@ static void plan_operands(job *j, cebus_cuda_scratch *scratch)
 
 static cebus_status visit(job *j);
 
+/* A buffer of scores, and another of what is made of them where that is of another type. */
+static void take_scores(const job *j, cebus_cuda_scratch *scratch, char **out, char **out_soft)
+{
+    const uint64_t numel = (uint64_t)(cebus_cuda_cut_matrices(&j->cut) * j->cut.rows * j->ld);
+    *out = cebus_cuda_scratch_take(scratch, numel * cebus_dtype_size(j->wide));
+    *out_soft =
+        j->wide == j->dtype ? *out : cebus_cuda_scratch_take(scratch, numel * (uint64_t)j->size);
+}
+
 /* Every product runs, but for its launch, to learn how much workspace it takes. */
 static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 {
     j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, j->ld, BUFFER_SCORES);
     plan_operands(j, scratch);
-    const uint64_t bytes =
-        (uint64_t)(cebus_cuda_cut_matrices(&j->cut) * j->cut.rows * j->ld * j->size);
-    j->weights = cebus_cuda_scratch_take(scratch, bytes);
+    take_scores(j, scratch, &j->weights, &j->soft_weights);
     if (j->is_backward)
-        j->grads = cebus_cuda_scratch_take(scratch, bytes);
+        take_scores(j, scratch, &j->grads, &j->soft_grads);
     j->plans = true;
     cebus_status status = visit(j);
     j->plans = false;
@@ -223,7 +235,7 @@ static cebus_status multiply_parts(job *j, const cebus_cuda_product *product, do
 
 typedef struct sum {
     double alpha;
-    bool accumulate;
+    bool accumulate, makes_scores;
 } sum;
 
 static cebus_status clear_scores(const block *b, void *buffer)
@@ -231,7 +243,7 @@ static cebus_status clear_scores(const block *b, void *buffer)
     const job *j = b->j;
     const int64_t numel = b->chunk.matrices * b->rows * j->ld;
     cebus_view view;
-    cebus_view_contiguous(&view, j->dtype, 1, &numel);
+    cebus_view_contiguous(&view, j->wide, 1, &numel);
     const cebus_array all = {.data = buffer, .view = &view};
     if (j->plans)
         return CEBUS_OK;
@@ -244,7 +256,10 @@ static cebus_status multiply(const block *b, cebus_cuda_operand left, cebus_cuda
                              cebus_cuda_operand result, sum how)
 {
     job *j = b->j;
-    cebus_cuda_factors f = {.dtype = j->dtype, .ndim = b->chunk.ndim, .c = result};
+    cebus_cuda_factors f = {.dtype = j->dtype,
+                            .result = how.makes_scores ? j->wide : j->dtype,
+                            .ndim = b->chunk.ndim,
+                            .c = result};
     cebus_cuda_product product;
     if (result.rows == 0 || result.cols == 0)
         return CEBUS_OK;
@@ -271,7 +286,7 @@ static cebus_cuda_scores scores_of(const block *b)
 {
     const job *j = b->j;
     const cebus_launch *launch = j->launch;
-    cebus_cuda_scores s = {.dtype = j->dtype, .ndim = j->ndim};
+    cebus_cuda_scores s = {.dtype = j->wide, .other = j->dtype, .ndim = j->ndim};
     memcpy(s.shape, j->shape, sizeof s.shape);
     s.first_matrix = b->chunk.first;
     s.matrices = b->chunk.matrices;
@@ -282,6 +297,8 @@ static cebus_cuda_scores scores_of(const block *b)
     s.values = j->values;
     s.weights = j->weights;
     s.grads = j->grads;
+    s.soft_weights = j->soft_weights;
+    s.soft_grads = j->soft_grads;
     s.ld = j->ld;
     s.is_causal = j->attrs->is_causal;
     s.keep_scale = j->attrs->keep_scale;
@@ -302,7 +319,7 @@ static bool wanted(const job *j, uint32_t output)
 static cebus_status multiply_scores(const block *b)
 {
     return multiply(b, input(b, CEBUS_ATTENTION_Q), turn(input(b, CEBUS_ATTENTION_K)), b->weights,
-                    (sum){b->j->attrs->scale, false});
+                    (sum){b->j->attrs->scale, false, true});
 }
 
 /* ---- forward ----------------------------------------------------------------------------- */
@@ -322,8 +339,8 @@ static cebus_status forward_block(const block *b)
     if (status == CEBUS_OK)
         status = soften(b);
     if (status == CEBUS_OK && wanted(b->j, 0))
-        status = multiply(b, b->weights, input(b, CEBUS_ATTENTION_V), rows_of(b, &b->j->out[0]),
-                          (sum){1, false});
+        status = multiply(b, b->soft_weights, input(b, CEBUS_ATTENTION_V),
+                          rows_of(b, &b->j->out[0]), (sum){1, false, false});
     return status;
 }
 
@@ -350,18 +367,20 @@ static cebus_status backward_block(const block *b)
     const cebus_cuda_operand grad = input(b, CEBUS_ATTENTION_GRAD);
     cebus_status status = multiply_scores(b);
     if (status == CEBUS_OK)
-        status = multiply(b, grad, turn(input(b, CEBUS_ATTENTION_V)), b->grads, (sum){1, false});
+        status =
+            multiply(b, grad, turn(input(b, CEBUS_ATTENTION_V)), b->grads, (sum){1, false, true});
     if (status == CEBUS_OK)
         status = differentiate(b);
     if (status == CEBUS_OK && wanted(j, CEBUS_ATTENTION_Q))
-        status = multiply(b, b->grads, input(b, CEBUS_ATTENTION_K),
-                          rows_of(b, &j->out[CEBUS_ATTENTION_Q]), (sum){scale, false});
+        status = multiply(b, b->soft_grads, input(b, CEBUS_ATTENTION_K),
+                          rows_of(b, &j->out[CEBUS_ATTENTION_Q]), (sum){scale, false, false});
     if (status == CEBUS_OK && wanted(j, CEBUS_ATTENTION_K))
-        status = multiply(b, turn(b->grads), input(b, CEBUS_ATTENTION_Q),
-                          part(b, &j->out[CEBUS_ATTENTION_K], 0), (sum){scale, !b->is_first});
+        status =
+            multiply(b, turn(b->soft_grads), input(b, CEBUS_ATTENTION_Q),
+                     part(b, &j->out[CEBUS_ATTENTION_K], 0), (sum){scale, !b->is_first, false});
     if (status == CEBUS_OK && wanted(j, CEBUS_ATTENTION_V))
-        status = multiply(b, turn(b->weights), grad, part(b, &j->out[CEBUS_ATTENTION_V], 0),
-                          (sum){keep, !b->is_first});
+        status = multiply(b, turn(b->soft_weights), grad, part(b, &j->out[CEBUS_ATTENTION_V], 0),
+                          (sum){keep, !b->is_first, false});
     return status;
 }
 
@@ -375,6 +394,8 @@ static cebus_status visit_block(job *j, int64_t chunk, int64_t index)
     b.is_first = index == 0;
     b.weights = scores_in(&b, j->weights);
     b.grads = scores_in(&b, j->grads);
+    b.soft_weights = scores_in(&b, j->soft_weights);
+    b.soft_grads = scores_in(&b, j->soft_grads);
     return j->is_backward ? backward_block(&b) : forward_block(&b);
 }
 
@@ -457,9 +478,6 @@ static cebus_status run(const cebus_launch *launch)
     job j;
     cebus_cuda_scratch scratch = {.base = launch->workspace};
     init(&j, launch);
-    if (j.dtype != CEBUS_F32 && j.dtype != CEBUS_F64)
-        return cebus_fail(CEBUS_UNSUPPORTED, j.op, "takes f32 or f64 on cuda, got %s: cast it",
-                          cebus_dtype_name(j.dtype));
     if (is_empty(&j))
         return run_empty(&j);
     cebus_status status = plan(&j, &scratch);

@@ -24,6 +24,7 @@ typedef struct blas_plan {
 typedef struct blas_types {
     cudaDataType_t data, scale;
     cublasComputeType_t compute;
+    cudaDataType_t result;
 } blas_types;
 
 static bool types_of(const cebus_cuda_gemm *gemm, blas_types *out)
@@ -31,20 +32,24 @@ static bool types_of(const cebus_cuda_gemm *gemm, blas_types *out)
     switch ((cebus_dtype)gemm->dtype) {
     case CEBUS_F32:
         *out = (blas_types){CUDA_R_32F, CUDA_R_32F,
-                            gemm->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F};
-        return true;
+                            gemm->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                            CUDA_R_32F};
+        break;
     case CEBUS_F64:
-        *out = (blas_types){CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
-        return true;
+        *out = (blas_types){CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+        break;
     case CEBUS_F16:
-        *out = (blas_types){CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-        return true;
+        *out = (blas_types){CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_16F};
+        break;
     case CEBUS_BF16:
-        *out = (blas_types){CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-        return true;
+        *out = (blas_types){CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_16BF};
+        break;
     default:
         return false;
     }
+    if (gemm->result == CEBUS_F32)
+        out->result = CUDA_R_32F;
+    return gemm->result == gemm->dtype || (gemm->result == CEBUS_F32 && gemm->dtype != CEBUS_F64);
 }
 
 static uint64_t workspace_bound(const cebus_cuda *cuda)
@@ -78,11 +83,11 @@ static stored stored_as(bool turned, int64_t rows, int64_t cols, int64_t ld, int
     return (stored){turned ? cols : rows, turned ? rows : cols, ld, stride};
 }
 
-static cublasStatus_t layout_create(const blas_types *types, const cebus_cuda_gemm *gemm,
+static cublasStatus_t layout_create(cudaDataType_t type, const cebus_cuda_gemm *gemm,
                                     const stored *matrix, cublasLtMatrixLayout_t *out)
 {
     const int32_t batch = (int32_t)gemm->batch;
-    cublasStatus_t status = cublasLtMatrixLayoutCreate(out, types->data, (uint64_t)matrix->cols,
+    cublasStatus_t status = cublasLtMatrixLayoutCreate(out, type, (uint64_t)matrix->cols,
                                                        (uint64_t)matrix->rows, matrix->ld);
     if (status == CUBLAS_STATUS_SUCCESS && batch > 1)
         status = cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
@@ -99,11 +104,11 @@ static cublasStatus_t layouts_create(blas_plan *p, const blas_types *types,
     const stored a = stored_as(g->trans_a, g->m, g->k, g->lda, g->a_stride);
     const stored b = stored_as(g->trans_b, g->k, g->n, g->ldb, g->b_stride);
     const stored c = stored_as(false, g->m, g->n, g->ldc, g->c_stride);
-    cublasStatus_t status = layout_create(types, g, &b, &p->first);
+    cublasStatus_t status = layout_create(types->data, g, &b, &p->first);
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = layout_create(types, g, &a, &p->second);
+        status = layout_create(types->data, g, &a, &p->second);
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = layout_create(types, g, &c, &p->result);
+        status = layout_create(types->result, g, &c, &p->result);
     return status;
 }
 
@@ -256,32 +261,19 @@ static cebus_status plan_make(void *context, const void *key, void *plan)
     return cebus_cuda_check_blas((int)status, who->op, "planning a product by cuBLASLt");
 }
 
-static void plans_destroy(void *state)
-{
-    cebus_cuda_plans_destroy(state);
-}
-
 static cebus_status find(cebus_cuda *cuda, const char *op, const cebus_cuda_gemm *gemm,
                          const blas_plan **out)
 {
-    cebus_cuda_cache *cache = &cuda->caches[CEBUS_CUDA_CACHE_MATMUL];
+    const cebus_cuda_plans_options options = {.host = &cuda->host,
+                                              .key_bytes = sizeof *gemm,
+                                              .plan_bytes = sizeof(blas_plan),
+                                              .capacity = CEBUS_CUDA_PLANS_CAPACITY,
+                                              .make = plan_make,
+                                              .clear = plan_clear};
     asker who = {cuda, op};
     const void *plan = NULL;
-    *out = NULL;
-    if (!cache->state) {
-        cebus_cuda_plans_options options = {.host = &cuda->host,
-                                            .key_bytes = sizeof *gemm,
-                                            .plan_bytes = sizeof(blas_plan),
-                                            .capacity = CEBUS_CUDA_PLANS_CAPACITY,
-                                            .make = plan_make,
-                                            .clear = plan_clear};
-        cache->state = cebus_cuda_plans_create(&options);
-        cache->destroy = plans_destroy;
-    }
-    if (!cache->state)
-        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op,
-                          "no host memory for a table of plans: free some, then try again");
-    cebus_status status = cebus_cuda_plans_find(cache->state, op, &who, gemm, &plan);
+    cebus_status status = cebus_cuda_plans_find_in(&cuda->plans[CEBUS_CUDA_PLANS_MATMUL], &options,
+                                                   op, &who, gemm, &plan);
     *out = plan;
     return status;
 }

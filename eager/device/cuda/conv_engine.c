@@ -40,32 +40,19 @@ static void plan_clear(void *plan)
     cebus_cuda_dnn_plan_clear(plan);
 }
 
-static void plans_destroy(void *state)
-{
-    cebus_cuda_plans_destroy(state);
-}
-
 static cebus_status find(cebus_cuda *cuda, const char *op, const cebus_cuda_conv_key *key,
                          const cebus_cuda_dnn_plan **out)
 {
-    cebus_cuda_cache *cache = &cuda->caches[CEBUS_CUDA_CACHE_CONV];
+    const cebus_cuda_plans_options options = {.host = &cuda->host,
+                                              .key_bytes = sizeof *key,
+                                              .plan_bytes = sizeof(cebus_cuda_dnn_plan),
+                                              .capacity = CEBUS_CUDA_PLANS_CAPACITY,
+                                              .make = plan_make,
+                                              .clear = plan_clear};
     asker who = {cuda, op};
     const void *plan = NULL;
-    *out = NULL;
-    if (!cache->state) {
-        const cebus_cuda_plans_options options = {.host = &cuda->host,
-                                                  .key_bytes = sizeof *key,
-                                                  .plan_bytes = sizeof(cebus_cuda_dnn_plan),
-                                                  .capacity = CEBUS_CUDA_PLANS_CAPACITY,
-                                                  .make = plan_make,
-                                                  .clear = plan_clear};
-        cache->state = cebus_cuda_plans_create(&options);
-        cache->destroy = plans_destroy;
-    }
-    if (!cache->state)
-        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op,
-                          "no host memory for a table of plans: free some, then try again");
-    cebus_status status = cebus_cuda_plans_find(cache->state, op, &who, key, &plan);
+    cebus_status status = cebus_cuda_plans_find_in(&cuda->plans[CEBUS_CUDA_PLANS_CONV], &options,
+                                                   op, &who, key, &plan);
     *out = plan;
     return status;
 }

@@ -7,7 +7,7 @@
  *  - Nothing allocates on the device: scratch is launch->workspace, asked for by `workspace`, which
  *    must be a pure function of views and attributes (ALGORITHMS: never of free memory or time).
  *  - The same launch gives the same bits: no floating-point atomics, no algorithm that is not
- *    deterministic. Choices are made once and kept in a cache of this device.
+ *    deterministic. Choices are made once and kept in a table of this device (plans.h).
  *  - Arguments (shapes, element types) were checked by inference. What only the data shows is
  *    reported by the kernel through `fault`, which writes nothing in that case.
  *  - What the family does not implement (an element type, strides) is CEBUS_UNSUPPORTED by
@@ -61,20 +61,12 @@ typedef struct cebus_cuda_fault {
 /** Records a fault as CEBUS_INVALID_ARGUMENT, which it answers. */
 cebus_status cebus_cuda_fault_fail(const cebus_cuda_fault *fault);
 
-/** What a family keeps between calls: plans, descriptors, chosen algorithms. */
-typedef struct cebus_cuda_cache {
-    void *state;
-    void (*destroy)(void *state); /**< called when the device closes; NULL: nothing to do */
-} cebus_cuda_cache;
-
-typedef enum cebus_cuda_cache_kind {
-    CEBUS_CUDA_CACHE_MATMUL,
-    CEBUS_CUDA_CACHE_CONV,
-    CEBUS_CUDA_CACHE_RECURRENT,
-    CEBUS_CUDA_CACHE_ATTENTION,
-    CEBUS_CUDA_CACHE_NORM,
-    CEBUS_CUDA_CACHE_COUNT,
-} cebus_cuda_cache_kind;
+/** Whose plans (plans.h) a device keeps. */
+typedef enum cebus_cuda_plans_kind {
+    CEBUS_CUDA_PLANS_MATMUL,
+    CEBUS_CUDA_PLANS_CONV,
+    CEBUS_CUDA_PLANS_COUNT,
+} cebus_cuda_plans_kind;
 
 /** One device instance (one per runtime), under the runtime's lock. It is current
  * (cudaSetDevice) whenever `run` is called; `workspace` must not depend on it. */
@@ -83,8 +75,9 @@ typedef struct cebus_cuda {
     struct cublasLtContext *blas; /**< cublasLtHandle_t */
     struct cudnnContext *dnn;     /**< cudnnHandle_t, on `stream` */
     cebus_cuda_fault *fault;      /**< valid on host and device */
-    cebus_host_allocator host;    /**< for the books of caches */
-    cebus_cuda_cache caches[CEBUS_CUDA_CACHE_COUNT];
+    cebus_host_allocator host;    /**< for the books of plans */
+    /** By kind; made when the first is asked for. */
+    struct cebus_cuda_plans *plans[CEBUS_CUDA_PLANS_COUNT];
     int ordinal;           /**< N of cuda:N */
     int capability;        /**< 10 * major + minor, as in 90 */
     int processors;        /**< multiprocessors */

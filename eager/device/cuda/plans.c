@@ -150,6 +150,19 @@ cebus_status cebus_cuda_plans_find(cebus_cuda_plans *plans, const char *op, void
     return CEBUS_OK;
 }
 
+cebus_status cebus_cuda_plans_find_in(cebus_cuda_plans **table,
+                                      const cebus_cuda_plans_options *options, const char *op,
+                                      void *context, const void *key, const void **out)
+{
+    *out = NULL;
+    if (*table == NULL)
+        *table = cebus_cuda_plans_create(options);
+    if (*table == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op,
+                          "no host memory for a table of plans: free some, then try again");
+    return cebus_cuda_plans_find(*table, op, context, key, out);
+}
+
 size_t cebus_cuda_plans_count(const cebus_cuda_plans *plans)
 {
     return plans->count;

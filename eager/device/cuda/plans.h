@@ -45,6 +45,12 @@ void cebus_cuda_plans_destroy(cebus_cuda_plans *plans);
 cebus_status cebus_cuda_plans_find(cebus_cuda_plans *plans, const char *op, void *context,
                                    const void *key, const void **out);
 
+/** The same in *table, which is made by the options where it is NULL: plans of a kind need no
+ * beginning. */
+cebus_status cebus_cuda_plans_find_in(cebus_cuda_plans **table,
+                                      const cebus_cuda_plans_options *options, const char *op,
+                                      void *context, const void *key, const void **out);
+
 /** Plans kept now. */
 size_t cebus_cuda_plans_count(const cebus_cuda_plans *plans);
 

@@ -196,6 +196,7 @@ void cebus_cuda_product_init(cebus_cuda_product *p, const cebus_cuda_factors *f,
                              const cebus_cuda_operand *a_operand, const cebus_cuda_operand *b)
 {
     cebus_cuda_operand a = *a_operand, c = f->c;
+    const cebus_dtype result = f->result ? f->result : f->dtype;
     const int64_t size = (int64_t)cebus_dtype_size(f->dtype);
     batch all = {.n = f->ndim};
     for (int i = 0; i < f->ndim; i++)
@@ -203,7 +204,7 @@ void cebus_cuda_product_init(cebus_cuda_product *p, const cebus_cuda_factors *f,
             (dimension){f->shape[i], a.batch_stride[i], b->batch_stride[i], c.batch_stride[i]};
     merge(&all);
     fold_rows(&all, &a, &c);
-    *p = (cebus_cuda_product){.gemm = {.dtype = f->dtype}};
+    *p = (cebus_cuda_product){.gemm = {.dtype = f->dtype, .result = result}};
     place_batch(p, &all);
     cebus_cuda_gemm *gemm = &p->gemm;
     int64_t c_trans;
@@ -215,7 +216,7 @@ void cebus_cuda_product_init(cebus_cuda_product *p, const cebus_cuda_factors *f,
     place_matrix(&c, &c_trans, &gemm->ldc);
     gemm->a_align = aligned(a.align, p->a_step, p->ndim, size);
     gemm->b_align = aligned(b->align, p->b_step, p->ndim, size);
-    gemm->c_align = aligned(c.align, p->c_step, p->ndim, size);
+    gemm->c_align = aligned(c.align, p->c_step, p->ndim, (int64_t)cebus_dtype_size(result));
 }
 
 static cebus_cuda_operand as_multiplied(const cebus_cuda_factor *factor)

@@ -56,8 +56,9 @@ void cebus_cuda_operand_settle(cebus_cuda_operand *operand, const cebus_array *a
 /** One call of the library, C = alpha op(A) op(B) (+ C) (+ bias): the key of its plan, so all
  * fields are int64. Leading dimensions and strides count elements. */
 typedef struct cebus_cuda_gemm {
-    int64_t dtype; /**< of A, B, C and the bias */
-    int64_t tf32;  /**< f32 may be rounded to tf32 */
+    int64_t dtype;  /**< of A, B and the bias */
+    int64_t result; /**< of C: the same, or f32 of f16 and bf16 */
+    int64_t tf32;   /**< f32 may be rounded to tf32 */
     int64_t m, n, k;
     int64_t trans_a, trans_b; /**< A is stored [k, m], B [n, k] */
     int64_t lda, ldb, ldc;
@@ -84,7 +85,8 @@ typedef struct cebus_cuda_factor {
 
 typedef struct cebus_cuda_factors {
     cebus_dtype dtype;
-    int ndim; /**< of the batch */
+    cebus_dtype result; /**< 0: dtype */
+    int ndim;           /**< of the batch */
     int64_t shape[CEBUS_MAX_DIMS];
     cebus_cuda_factor a, b;
     cebus_cuda_operand c; /**< by rows */

@@ -194,16 +194,23 @@ static cebus_status run_var(const cebus_launch *launch)
     return cebus_cuda_launched("var");
 }
 
-/** The largest elements, from which logsumexp measures, lie behind the slices. */
+/** A number for each output, in the type that they are computed in. */
+static uint64_t wide_bytes(const cebus_fold_job *job)
+{
+    return cebus_cuda_round((uint64_t)job->outputs *
+                            cebus_dtype_size(cebus_dtype_wide(job->x.dtype)));
+}
+
+/** The largest elements, from which logsumexp measures, and the sums lie behind the slices. */
 static uint64_t logsumexp_workspace(const cebus_launch *launch)
 {
     cebus_fold_job job = plan(launch, 0, false);
-    return cebus_fold_workspace(&job) +
-           cebus_cuda_round((uint64_t)job.outputs * cebus_dtype_size(launch->in[0].view->dtype));
+    return cebus_fold_workspace(&job) + 2 * wide_bytes(&job);
 }
 
 typedef struct log_job {
     void *sums, *maxima;
+    cebus_cells out;
     int64_t n;
 } log_job;
 
@@ -218,22 +225,24 @@ template <class T> CEBUS_KERNEL bound_kernel(const log_job p)
 
 template <class T> CEBUS_KERNEL log_kernel(const log_job p)
 {
-    T *sums = (T *)p.sums;
+    const T *sums = (const T *)p.sums;
     const T *maxima = (const T *)p.maxima;
     for (int64_t i = cebus_grid_first(); i < p.n; i += cebus_grid_step())
-        sums[i] = (T)(log((double)sums[i]) + (double)maxima[i]);
+        cebus_lane<T>::set(p.out, i, (T)(log((double)sums[i]) + (double)maxima[i]));
 }
 
 template <class T> static cebus_status logsumexp(const cebus_launch *launch)
 {
     cebus_fold_job job = plan(launch, 0, false);
-    log_job logs = {launch->out[0].data, job.parts + cebus_fold_workspace(&job), job.outputs};
-    cebus_cells maxima = {(char *)logs.maxima, job.x.dtype};
+    const cebus_dtype wide = cebus_dtype_wide(job.x.dtype);
+    char *behind = job.parts + cebus_fold_workspace(&job);
+    cebus_cells maxima = {behind, wide}, sums = {behind + wide_bytes(&job), wide};
+    const log_job logs = {sums.data, maxima.data, cebus_cells_of(&launch->out[0]), job.outputs};
     job.out = maxima;
     cebus_fold_run<best<T, true>>(launch, &job);
     cebus_grid_run(launch, bound_kernel<T>, cebus_grid_blocks(logs.n), CEBUS_GRID_THREADS, logs);
     job.center = maxima;
-    job.out = cebus_cells_of(&launch->out[0]);
+    job.out = sums;
     cebus_fold_run<exponentials<T>>(launch, &job);
     cebus_grid_run(launch, log_kernel<T>, cebus_grid_blocks(logs.n), CEBUS_GRID_THREADS, logs);
     return cebus_cuda_launched("logsumexp");
@@ -287,16 +296,11 @@ static cebus_status run_logsumexp_backward(const cebus_launch *launch)
     return cebus_sweep_launch(launch, "logsumexp_backward", &kernels, {0, 0});
 }
 
-/** Of extremum_backward, behind the slices: how many share each output, and their share. */
-static uint64_t shares_bytes(const cebus_launch *launch, const cebus_fold_job *job)
-{
-    return cebus_cuda_round((uint64_t)job->outputs * cebus_dtype_size(launch->in[1].view->dtype));
-}
-
+/** Behind the slices: how many share each output, and their share. */
 static uint64_t extremum_backward_workspace(const cebus_launch *launch)
 {
     cebus_fold_job job = plan(launch, 1, false);
-    return cebus_fold_workspace(&job) + 2 * shares_bytes(launch, &job);
+    return cebus_fold_workspace(&job) + 2 * wide_bytes(&job);
 }
 
 #define DIVIDE(S, T)                                                                               \
@@ -323,16 +327,17 @@ static cebus_status run_extremum_backward(const cebus_launch *launch)
     const cebus_view *g = launch->in[0].view;
     cebus_fold_job job = plan(launch, 1, false);
     char *counts = job.parts + cebus_fold_workspace(&job);
-    char *shares = counts + shares_bytes(launch, &job);
+    char *shares = counts + wide_bytes(&job);
+    const cebus_dtype wide = cebus_dtype_wide(job.x.dtype);
     job.center = cebus_cells_of(&launch->in[2]);
-    job.out = {counts, job.x.dtype};
+    job.out = {counts, wide};
     if (job.x.dtype == CEBUS_F64)
         cebus_fold_run<equals<double>>(launch, &job);
     else
         cebus_fold_run<equals<float>>(launch, &job);
 
     cebus_view dense;
-    cebus_view_contiguous(&dense, g->dtype, g->ndim, g->shape);
+    cebus_view_contiguous(&dense, wide, g->ndim, g->shape);
     cebus_array pair[] = {launch->in[0], {counts, &dense}}, share = {shares, &dense};
     cebus_launch division = *launch;
     division.in = pair;

@@ -1,6 +1,6 @@
 #include "eager/device/cuda/scores.h"
 
-#include "eager/device/cuda/grid.h"
+#include "eager/device/cuda/lane.h"
 #include "eager/device/scalar.h"
 
 /* ---- arithmetic of the two types --------------------------------------------------------- */
@@ -115,6 +115,12 @@ CEBUS_DEVICE score_row row_find(const cebus_cuda_scores *p, int64_t number)
     return r;
 }
 
+/* What is of the type of q. */
+CEBUS_DEVICE cebus_cells cells(const cebus_cuda_scores *p, void *data)
+{
+    return {(char *)data, p->other};
+}
+
 /* A visible score under the mask. */
 template <class T>
 CEBUS_DEVICE T score_of(const cebus_cuda_scores *p, const score_row *r, const T *row, int64_t j)
@@ -123,7 +129,7 @@ CEBUS_DEVICE T score_of(const cebus_cuda_scores *p, const score_row *r, const T 
         return row[j];
     const int64_t at = r->mask + j * p->mask.col;
     if (!p->mask_is_bool)
-        return row[j] + ((const T *)p->mask.data)[at];
+        return row[j] + cebus_lane<T>::get(cells(p, p->mask.data), at);
     return ((const uint8_t *)p->mask.data)[at] ? row[j] : (T)-INFINITY;
 }
 
@@ -139,7 +145,8 @@ CEBUS_DEVICE void soften_row(const cebus_cuda_scores *p, int64_t number)
 {
     const score_row r = row_find(p, number);
     const int64_t first = first_column<shared>(), step = next_column<shared>();
-    T *row = (T *)p->weights + r.at;
+    const T *row = (const T *)p->weights + r.at;
+    const cebus_cells soft = cells(p, p->soft_weights);
     normalizer<T> all = {(T)-INFINITY, 0};
     for (int64_t j = first; j < r.visible; j += step)
         take(&all, score_of(p, &r, row, j));
@@ -147,9 +154,11 @@ CEBUS_DEVICE void soften_row(const cebus_cuda_scores *p, int64_t number)
     const T shift = shift_of(all.largest);
     const T factor = all.sum == 0 ? (T)0 : (T)p->keep_scale / all.sum;
     for (int64_t j = first; j < r.visible; j += step)
-        row[j] = is_kept(p, &r, j) ? exp_of(score_of(p, &r, row, j) - shift) * factor : (T)0;
+        cebus_lane<T>::set(soft, r.at + j,
+                           is_kept(p, &r, j) ? exp_of(score_of(p, &r, row, j) - shift) * factor
+                                             : (T)0);
     for (int64_t j = r.visible + first; j < p->columns; j += step)
-        row[j] = 0;
+        cebus_lane<T>::set(soft, r.at + j, (T)0);
     if (p->lse && first == 0)
         ((T *)p->lse)[r.matrix * p->length + r.row] =
             all.sum == 0 ? (T)INFINITY : (T)((double)shift + log((double)all.sum));
@@ -168,11 +177,13 @@ template <class T, bool shared> CEBUS_KERNEL soften_kernel(const cebus_cuda_scor
 template <class T, bool shared>
 CEBUS_DEVICE T delta_of(const cebus_cuda_scores *p, const score_row *r)
 {
-    const T *out = (const T *)p->out.data + row_of(p, &p->out, r->matrix, r->row);
-    const T *grad = (const T *)p->grad.data + row_of(p, &p->grad, r->matrix, r->row);
+    const cebus_cells out = cells(p, p->out.data), grad = cells(p, p->grad.data);
+    const int64_t out_at = row_of(p, &p->out, r->matrix, r->row);
+    const int64_t grad_at = row_of(p, &p->grad, r->matrix, r->row);
     T sum = 0;
     for (int64_t j = first_column<shared>(); j < p->values; j += next_column<shared>())
-        sum += out[j * p->out.col] * grad[j * p->grad.col];
+        sum += cebus_lane<T>::get(out, out_at + j * p->out.col) *
+               cebus_lane<T>::get(grad, grad_at + j * p->grad.col);
     return fold_of<shared, cebus_adds, T>(sum);
 }
 
@@ -182,8 +193,7 @@ CEBUS_DEVICE void backward_row(const cebus_cuda_scores *p, int64_t number)
     const score_row r = row_find(p, number);
     const int64_t place = r.matrix * p->length + r.row;
     const T delta = delta_of<T, shared>(p, &r), lse = ((const T *)p->lse)[place];
-    T *weights = (T *)p->weights + r.at, *grads = (T *)p->grads + r.at;
-    T *mask_grad = p->mask_grad ? (T *)p->mask_grad + place * p->columns : NULL;
+    const T *weights = (const T *)p->weights + r.at, *grads = (const T *)p->grads + r.at;
     for (int64_t j = first_column<shared>(); j < p->columns; j += next_column<shared>()) {
         T weight = 0, grad = 0, kept = 0;
         if (j < r.visible) {
@@ -192,10 +202,10 @@ CEBUS_DEVICE void backward_row(const cebus_cuda_scores *p, int64_t number)
             grad = weight * ((T)p->keep_scale * kept - delta);
             weight = is_kept(p, &r, j) ? weight : (T)0;
         }
-        weights[j] = weight;
-        grads[j] = grad;
-        if (mask_grad)
-            mask_grad[j] = grad;
+        cebus_lane<T>::set(cells(p, p->soft_weights), r.at + j, weight);
+        cebus_lane<T>::set(cells(p, p->soft_grads), r.at + j, grad);
+        if (p->mask_grad)
+            cebus_lane<T>::set(cells(p, p->mask_grad), place * p->columns + j, grad);
     }
 }
 

@@ -18,13 +18,16 @@ typedef struct cebus_cuda_matrices {
 
 /** Rows [first_row, first_row + rows) of matrices [first_matrix, first_matrix + matrices). */
 typedef struct cebus_cuda_scores {
-    cebus_dtype dtype; /**< f32 or f64, of everything but masks */
+    cebus_dtype dtype; /**< f32 or f64, of scores and lse */
+    cebus_dtype other; /**< of q: of all else but masks of bytes */
     int ndim;          /**< of the batch */
     int64_t shape[CEBUS_MAX_DIMS];
     int64_t first_matrix, matrices, first_row, rows;
-    int64_t length, columns; /**< of a whole matrix: L, S */
-    int64_t values;          /**< columns of out: D */
-    void *weights, *grads;   /**< [matrices, rows, ld] */
+    int64_t length, columns;         /**< of a whole matrix: L, S */
+    int64_t values;                  /**< columns of out: D */
+    void *weights, *grads;           /**< [matrices, rows, ld], scores */
+    void *soft_weights, *soft_grads; /**< the same of `other`, what is made of them: where that is
+                                          `dtype`, in their place */
     int64_t ld;
     bool is_causal;
     bool mask_is_bool;              /**< the mask is u8: hidden where 0; else it is added */
@@ -35,12 +38,13 @@ typedef struct cebus_cuda_scores {
     void *mask_grad;                /**< [.., L, S], backward; may be NULL */
 } cebus_cuda_scores;
 
-/** weights: scores -> what v is multiplied by; writes lse, infinity where a row sees nothing. */
+/** weights: scores -> soft_weights: what v is multiplied by; writes lse, infinity where a row sees
+ * nothing. */
 cebus_status cebus_cuda_scores_soften(const cebus_launch *launch, const char *op,
                                       const cebus_cuda_scores *scores);
 
-/** weights: scores -> kept weights, not yet scaled; grads: of weights -> of scores; writes
- * mask_grad. */
+/** weights: scores -> kept weights, not yet scaled; grads: of weights -> of scores, both in their
+ * soft places; writes mask_grad. */
 cebus_status cebus_cuda_scores_backward(const cebus_launch *launch, const char *op,
                                         const cebus_cuda_scores *scores);
 

@@ -7,6 +7,7 @@
 
 #include "eager/device/cuda/device_cuda.h"
 #include "eager/device/cuda/outside.h"
+#include "eager/device/cuda/plans.h"
 
 static const char op[] = "device cuda";
 
@@ -172,10 +173,8 @@ cebus_status cebus_cuda_start(cebus_device *device)
 void cebus_cuda_stop(cebus_device *device)
 {
     cebus_cuda *cuda = &device->cuda;
-    for (int i = 0; i < CEBUS_CUDA_CACHE_COUNT; i++) {
-        if (cuda->caches[i].destroy != NULL)
-            cuda->caches[i].destroy(cuda->caches[i].state);
-    }
+    for (int i = 0; i < CEBUS_CUDA_PLANS_COUNT; i++)
+        cebus_cuda_plans_destroy(cuda->plans[i]);
     if (cuda->dnn != NULL)
         (void)cudnnDestroy(cuda->dnn);
     if (cuda->blas != NULL)

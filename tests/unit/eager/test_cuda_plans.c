@@ -50,15 +50,20 @@ static void clear(void *p)
     --*((plan *)p)->alive;
 }
 
-static cebus_cuda_plans *open_table(world *w, size_t capacity)
+static cebus_cuda_plans_options options_of(world *w, size_t capacity)
 {
     w->host = (cebus_host_allocator){.alloc = take, .free = give, .context = w};
-    cebus_cuda_plans_options options = {.host = &w->host,
-                                        .key_bytes = sizeof(int64_t),
-                                        .plan_bytes = sizeof(plan),
-                                        .capacity = capacity,
-                                        .make = make,
-                                        .clear = clear};
+    return (cebus_cuda_plans_options){.host = &w->host,
+                                      .key_bytes = sizeof(int64_t),
+                                      .plan_bytes = sizeof(plan),
+                                      .capacity = capacity,
+                                      .make = make,
+                                      .clear = clear};
+}
+
+static cebus_cuda_plans *open_table(world *w, size_t capacity)
+{
+    const cebus_cuda_plans_options options = options_of(w, capacity);
     return cebus_cuda_plans_create(&options);
 }
 
@@ -137,6 +142,25 @@ Test(cuda_plans, needs_host_memory_for_the_table)
     world w = {.allocations_left = 0};
     cr_assert_null(open_table(&w, 4));
     cebus_cuda_plans_destroy(NULL);
+}
+
+Test(cuda_plans, makes_the_table_when_it_is_first_asked)
+{
+    world w = {.allocations_left = 0};
+    const cebus_cuda_plans_options options = options_of(&w, 4);
+    cebus_cuda_plans *table = NULL;
+    const int64_t key = 3;
+    const void *out = &w, *again = NULL;
+    cr_assert_eq(cebus_cuda_plans_find_in(&table, &options, "test", &w, &key, &out),
+                 CEBUS_OUT_OF_HOST_MEMORY);
+    cr_assert(table == NULL && out == NULL);
+    w.allocations_left = -1;
+    cr_assert_eq(cebus_cuda_plans_find_in(&table, &options, "test", &w, &key, &out), CEBUS_OK);
+    cr_assert_eq(cebus_cuda_plans_find_in(&table, &options, "test", &w, &key, &again), CEBUS_OK);
+    cr_assert(out == again && w.made == 1);
+    cr_assert_eq(cebus_cuda_plans_count(table), 1);
+    cebus_cuda_plans_destroy(table);
+    cr_assert_eq(w.alive, 0);
 }
 
 /* ---- choice ------------------------------------------------------------------------------ */
