@@ -10,7 +10,8 @@ def sources(root, folders, endings=(".c", ".h", ".cu")):
     """Paths, relative to `root` and sorted, of the files of these folders."""
     found = []
     for folder in folders:
-        for where, _, names in os.walk(os.path.join(root, folder)):
+        for where, inner, names in os.walk(os.path.join(root, folder)):
+            inner[:] = [each for each in inner if not each.startswith(".")]  # builders' own
             found += [os.path.relpath(os.path.join(where, name), root)
                       for name in names if name.endswith(endings)]
     return sorted(found)

@@ -18,7 +18,7 @@ import cebus
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..", "..")
-INCLUDES = [os.path.join(ROOT, "eager/include"), os.path.join(ROOT, "layout/include")]
+INCLUDES = [os.path.join(ROOT, each, "include") for each in ("eager", "evict", "layout")]
 INTERFACE = """typedef struct cebus_runtime cebus_runtime;
     typedef struct cebus_tensor cebus_tensor;
     int cebus_runtime_create(void *, cebus_runtime **);
