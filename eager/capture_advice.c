@@ -6,6 +6,7 @@
 
 #include "eager/capture_plan.h"
 #include "evict/advisor/graph.h"
+#include "evict/placement.h"
 
 #define NONE CEBUS_CAPTURE_NONE
 
@@ -95,10 +96,14 @@ static uint32_t turn_of(const cebus_capture_plan *plan, const cebus_advice_copy 
     return (uint32_t)low;
 }
 
-static void arrange(cebus_capture_plan *plan, const cebus_advise_program *program)
+static void arrange(cebus_capture_plan *plan, const cebus_capture *capture)
 {
-    for (size_t i = plan->n_blocks; i-- > 0;)
+    const cebus_advise_program *program = &capture->program;
+    for (size_t i = plan->n_blocks; i-- > 0;) {
+        if (plan->blocks[i].offset % capture->rt->arena.alignment != 0)
+            plan->blocks[i].offset = CEBUS_ANYWHERE;
         list_block(plan, (uint32_t)i);
+    }
     for (size_t i = 0; i < plan->n_copies; i++) {
         plan->copies[i].after = turn_of(plan, &plan->copies[i]);
         if (plan->copies[i].in)
@@ -188,7 +193,7 @@ static cebus_status set_plan(cebus_capture *capture, const cebus_advice *advice,
         discard(capture->rt, plan);
         return status;
     }
-    arrange(plan, &capture->program);
+    arrange(plan, capture);
     capture->plan = plan;
     return CEBUS_OK;
 }

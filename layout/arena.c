@@ -383,7 +383,7 @@ bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **
     bool high = hole->offset + hole->bytes > spot->offset + spot->bytes;
     if (low || high)
         block = cebus_arena_new_block(arena);
-    if (low && high)
+    if (low && high && block != NULL)
         rest = cebus_arena_new_block(arena);
     if (block == NULL || (low && high && rest == NULL)) {
         free_record(arena, block);

@@ -1,0 +1,216 @@
+/**
+ * Fails the n-th host allocation, launch and copy of a program that captures a step and launches
+ * it: in the program's order, in another one, and by a plan. What fails must say so and succeed
+ * when it is called again; a launch goes on where it stood. The run ends with the bits of an
+ * undisturbed one, and nothing leaks. Prints TAP.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <cebus/cebus.h>
+
+#include "tests/support/test_device.h"
+
+#define ROWS 16
+#define WIDTH 24
+
+typedef struct run {
+    cebus_test_host host;
+    cebus_runtime *rt;
+    cebus_capture *capture;
+    cebus_status expected; /**< what the injected fault must be reported as */
+    uint64_t budget;
+    int retried;
+    bool broken;
+    char why[640];
+    float result[WIDTH * WIDTH];
+} run;
+
+static bool fault_fired(const run *r)
+{
+    return r->host.fired || cebus_test_faults.fired;
+}
+
+/** After a failure: was it the injected one, and is everything still whole? */
+static bool may_retry(run *r, cebus_status status, const char *what)
+{
+    if (status == CEBUS_OK)
+        return false;
+    bool injected = fault_fired(r) && status == r->expected && r->retried++ == 0;
+    if (!injected || (r->rt != NULL && cebus_runtime_check(r->rt) != CEBUS_OK)) {
+        snprintf(r->why, sizeof r->why, "%s: %s: %s", what, cebus_status_name(status),
+                 cebus_last_error()->message);
+        r->broken = true;
+    }
+    return !r->broken;
+}
+
+#define TRY(r, call)                                                                               \
+    do {                                                                                           \
+        if ((r)->broken)                                                                           \
+            break;                                                                                 \
+        cebus_status try_status = (call);                                                          \
+        if (may_retry(r, try_status, #call))                                                       \
+            (void)may_retry(r, (call), #call);                                                     \
+    } while (0)
+
+/** Two layers, dropout, a write in place, a backward, an update. */
+static void step(run *r, cebus_tensor *x, cebus_tensor *w)
+{
+    cebus_tensor *y = NULL, *h = NULL, *z = NULL, *d = NULL, *loss = NULL, *grad = NULL;
+    TRY(r, cebus_matmul(r->rt, x, w, &y));
+    TRY(r, cebus_tanh(r->rt, y, &h));
+    TRY(r, cebus_add_scalar_(r->rt, h, 0.125));
+    TRY(r, cebus_matmul(r->rt, h, w, &z));
+    TRY(r, cebus_dropout(r->rt, z, 0.25, true, &d));
+    TRY(r, cebus_sum(r->rt, d, 0, NULL, false, &loss));
+    TRY(r, cebus_backward(r->rt, loss, NULL, false));
+    cebus_tensor *const made[] = {y, h, z, d, loss};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        cebus_tensor_release(made[i]);
+    bool recorded = cebus_grad_enable(false);
+    TRY(r, cebus_tensor_grad(w, &grad));
+    TRY(r, cebus_add_(r->rt, w, grad, -0.001));
+    TRY(r, cebus_tensor_set_grad(w, NULL));
+    cebus_tensor_release(grad);
+    cebus_grad_enable(recorded);
+}
+
+/** The search itself takes no memory of the runtime. */
+static void follow_plan(run *r)
+{
+    const cebus_advise_link link = {1 << 30, 1 << 30, UINT32_C(1) << 31, 0};
+    cebus_advise_options options = CEBUS_ADVISE_OPTIONS_INIT;
+    cebus_advise_result result;
+    cebus_advice *plan = NULL;
+    options.memory = r->budget;
+    options.link = link;
+    options.generations = 1;
+    if (cebus_advise(cebus_capture_program(r->capture), &options, &result, &plan) != CEBUS_OK ||
+        plan == NULL) {
+        snprintf(r->why, sizeof r->why, "no plan: %s", result.why != NULL ? result.why : "");
+        r->broken = true;
+    }
+    TRY(r, cebus_capture_set_plan(r->capture, plan, &link));
+    cebus_advice_destroy(plan);
+}
+
+static void launches(run *r)
+{
+    uint32_t order[64];
+    size_t n = r->broken ? 0 : cebus_capture_program(r->capture)->n_calls;
+    for (uint32_t i = 0; i < n && i < 64; i++)
+        order[i] = i;
+    TRY(r, cebus_capture_launch(r->capture));
+    TRY(r, cebus_capture_set_order(r->capture, order, n));
+    TRY(r, cebus_capture_launch(r->capture));
+    if (!r->broken)
+        follow_plan(r);
+    TRY(r, cebus_capture_launch(r->capture));
+    TRY(r, cebus_capture_launch(r->capture));
+}
+
+static void scenario(run *r)
+{
+    static const int64_t square[2] = {WIDTH, WIDTH}, rows[2] = {ROWS, WIDTH};
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "test";
+    options.threads = 1;
+    options.memory_budget = r->budget;
+    options.policy = "lru";
+    options.swap = CEBUS_SWAP_ON;
+    options.cost_model = CEBUS_COST_ESTIMATED;
+    options.debug = CEBUS_DEBUG_HOST;
+    options.host = &r->host.allocator;
+    TRY(r, cebus_runtime_create(&options, &r->rt));
+    if (r->rt == NULL)
+        return;
+    cebus_tensor *w = NULL, *x = NULL;
+    TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, square, &w));
+    TRY(r, cebus_tensor_set_persistent(w));
+    TRY(r, cebus_tensor_set_requires_grad(w, true));
+    TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, rows, &x));
+    TRY(r, cebus_capture_begin(r->rt));
+    step(r, x, w);
+    TRY(r, cebus_capture_end(r->rt, &r->capture));
+    launches(r);
+    cebus_capture_destroy(r->capture);
+    TRY(r, cebus_tensor_to_host(w, r->result, sizeof r->result));
+    TRY(r, cebus_runtime_check(r->rt));
+    cebus_tensor_release(x);
+    cebus_tensor_release(w);
+    cebus_runtime_destroy(r->rt);
+    r->rt = NULL;
+}
+
+typedef enum fault {
+    FAULT_NONE,
+    FAULT_HOST,
+    FAULT_LAUNCH,
+    FAULT_COPY
+} fault;
+
+static void start(run *r, uint64_t budget, fault kind, uint64_t n)
+{
+    memset(r, 0, sizeof *r);
+    cebus_test_host_init(&r->host);
+    r->budget = budget;
+    r->expected = kind == FAULT_HOST ? CEBUS_OUT_OF_HOST_MEMORY : CEBUS_DEVICE_ERROR;
+    cebus_test_faults = (cebus_test_device_faults){
+        .launch_at = kind == FAULT_LAUNCH ? n : 0,
+        .copy_at = kind == FAULT_COPY ? n : 0,
+    };
+    r->host.fail_at = kind == FAULT_HOST ? n : 0;
+    scenario(r);
+}
+
+/** Every n of one kind; the number of faults delivered, or -1. */
+static int sweep(uint64_t budget, fault kind, const float *wanted)
+{
+    static run r;
+    for (uint64_t n = 1;; n++) {
+        start(&r, budget, kind, n);
+        if (!r.broken && r.host.live != 0) {
+            snprintf(r.why, sizeof r.why, "%lld allocations leaked", (long long)r.host.live);
+            r.broken = true;
+        }
+        if (!r.broken && memcmp(r.result, wanted, sizeof r.result) != 0) {
+            snprintf(r.why, sizeof r.why, "other bits than the undisturbed run");
+            r.broken = true;
+        }
+        if (r.broken) {
+            printf("# fault %d number %llu: %s\n", (int)kind, (unsigned long long)n, r.why);
+            return -1;
+        }
+        if (!fault_fired(&r))
+            return (int)n - 1;
+    }
+}
+
+int main(void)
+{
+    static const uint64_t budgets[] = {1 << 20, 14 << 10};
+    static const struct {
+        const char *name;
+        fault kind;
+    } kinds[] = {{"host allocation", FAULT_HOST}, {"launch", FAULT_LAUNCH}, {"copy", FAULT_COPY}};
+    static run reference;
+    int failed = 0, number = 0;
+    cebus_test_device_register();
+    printf("TAP version 13\n1..6\n");
+    for (size_t i = 0; i < 2; i++) {
+        start(&reference, budgets[i], FAULT_NONE, 0);
+        if (reference.broken) {
+            printf("Bail out! the undisturbed run fails: %s\n", reference.why);
+            return 1;
+        }
+        for (size_t k = 0; k < 3; k++) {
+            int delivered = sweep(budgets[i], kinds[k].kind, reference.result);
+            failed += delivered <= 0;
+            printf("%sok %d - every %s fails once under a capture in %llu bytes (%d)\n",
+                   delivered > 0 ? "" : "not ", ++number, kinds[k].name,
+                   (unsigned long long)budgets[i], delivered);
+        }
+    }
+    return failed > 0;
+}
