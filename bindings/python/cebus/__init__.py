@@ -21,6 +21,7 @@ from ._core import (  # noqa: F401
     layouts, machines, manual_seed, ones, policies, promote_types, randn, result_type, runtime,
     set_default_device, set_default_dtype, stack, tensor, uint8, where, zeros)
 from ._core import bool_ as bool  # noqa: A004, F401
+from .capturing import *  # noqa: F401, F403
 from .grad_mode import (  # noqa: F401
     enable_grad, inference_mode, no_grad, set_grad_enabled)
 from .hints import hint  # noqa: F401

@@ -10,7 +10,7 @@ cdef extern from "<cebus/cebus.h>" nogil:
         CEBUS_OK, CEBUS_INVALID_ARGUMENT, CEBUS_SHAPE_MISMATCH, CEBUS_DTYPE_MISMATCH
         CEBUS_RUNTIME_MISMATCH, CEBUS_OUT_OF_MEMORY, CEBUS_OUT_OF_HOST_MEMORY
         CEBUS_NOT_REPLAYABLE, CEBUS_AUTOGRAD_ERROR, CEBUS_UNSUPPORTED, CEBUS_DEVICE_ERROR
-        CEBUS_REENTRANT, CEBUS_IO_ERROR, CEBUS_INTERNAL
+        CEBUS_REENTRANT, CEBUS_IO_ERROR, CEBUS_CAPTURE_ERROR, CEBUS_INTERNAL
 
     ctypedef struct cebus_error:
         cebus_status status
@@ -267,3 +267,16 @@ cdef extern from "<cebus/cebus.h>" nogil:
     const char *cebus_version()
     cbool cebus_feature_at(size_t i, cebus_feature *out)
     const char *cebus_device_name(size_t i)
+
+    ctypedef struct cebus_advise_program:
+        size_t n_calls
+    ctypedef struct cebus_capture:
+        pass
+
+    cebus_status cebus_capture_begin(cebus_runtime *rt)
+    cebus_status cebus_capture_end(cebus_runtime *rt, cebus_capture **out)
+    cebus_status cebus_capture_launch(cebus_capture *capture)
+    void cebus_capture_destroy(cebus_capture *capture)
+    const cebus_advise_program *cebus_capture_program(const cebus_capture *capture)
+    const char *cebus_capture_call_name(const cebus_capture *capture, size_t i)
+    cebus_status cebus_capture_set_order(cebus_capture *capture, const uint32_t *order, size_t n)

@@ -41,6 +41,10 @@ class SpillError(Error, OSError):
     """The spill file failed. Nothing is lost: try again, or see to the disk."""
 
 
+class CaptureError(Error):
+    """What a capture cannot repeat."""
+
+
 class UnsupportedError(Error, NotImplementedError):
     """This build or device lacks it."""
 
@@ -53,6 +57,7 @@ cdef dict error_classes = {
     CEBUS_OUT_OF_HOST_MEMORY: HostMemoryError,
     CEBUS_UNSUPPORTED: UnsupportedError,
     CEBUS_IO_ERROR: SpillError,
+    CEBUS_CAPTURE_ERROR: CaptureError,
 }
 
 

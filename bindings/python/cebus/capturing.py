@@ -1,0 +1,138 @@
+"""Iterations that are recorded once and launched again, without Python in between."""
+from . import _core
+from ._core import CaptureError, Tensor
+
+__all__ = ["capture", "CaptureError"]
+
+
+def options_of(optimizer):
+    """The numbers that steps were recorded with."""
+    return [{name: value for name, value in group.items() if name != "params"}
+            for group in optimizer.param_groups]
+
+
+def steps_of(optimizer):
+    """Its counts of steps, by parameter."""
+    return {id(p): state["step"] for p, state in optimizer.state.items() if "step" in state}
+
+
+class capture:
+    """An iteration, captured in a `with` block, or as a function that is called again and again.
+
+        graph = cebus.capture(optimizers=[optimizer])
+        with graph:                        # runs as ever, and is recorded
+            optimizer.zero_grad()
+            loss = loss_of(model(x), y)
+            loss.backward()
+            optimizer.step()
+        x.copy_(next_x)                    # tensors from before are what comes in
+        graph.launch()                     # loss has a new value, the model has moved
+
+        step = cebus.capture(train, optimizers=[optimizer])
+        for x, y in batches:
+            loss = step(x, y)              # runs twice by itself (`warmup`), then is captured
+
+    A launch leaves the bits that running the block again would. The block must be the same every
+    time: nothing in it may read values (`item`, `print`) or make tensors from Python's data, which
+    raises CaptureError; numbers are as they were, but for random ones. What is made on first use,
+    such as an optimizer's state, is to be there before: run the iteration once. `optimizers` are
+    those whose steps lie in the block: their counts go on with launches, and a launch is refused
+    when their options, such as the learning rate, are no longer those that were recorded.
+
+    A function's tensors are copied into those of the call that was captured; all else must be
+    equal. It answers that call's result, whose tensors have new values.
+    """
+
+    def __init__(self, function=None, *, device=None, optimizers=(), warmup=2):
+        if warmup < 0:
+            raise ValueError(f"warmup is {warmup}, which is less than 0")
+        self.function, self.warmup = function, warmup
+        self.optimizers = list(optimizers)
+        self._capture, self._device = None, device
+        self._inputs = self._result = None
+
+    def __enter__(self):
+        if self._capture is not None:
+            raise CaptureError("capture: it was used before; make another")
+        self._before = [steps_of(optimizer) for optimizer in self.optimizers]
+        running = _core.Capture(self._device)
+        running.begin()
+        self._capture = running
+        return self
+
+    def __exit__(self, kind, error, trace):
+        running, self._capture = self._capture, None
+        if kind is not None:
+            running.abandon()
+            return
+        running.end()
+        self._capture = running
+        self._options = [options_of(optimizer) for optimizer in self.optimizers]
+        self._counts = [
+            {name: count - before.get(name, 0) for name, count in steps_of(optimizer).items()}
+            for optimizer, before in zip(self.optimizers, self._before)]
+
+    def __len__(self):
+        return len(self.names)
+
+    @property
+    def names(self):
+        """The ops of the calls, in the order in which they were made."""
+        return self._capture.names() if self._capture is not None else []
+
+    def launch(self):
+        """The iteration once more."""
+        if self._capture is None:
+            raise CaptureError("launch: nothing was captured yet")
+        for optimizer, options in zip(self.optimizers, self._options):
+            if options_of(optimizer) != options:
+                raise CaptureError("launch: an optimizer's options are not those that were "
+                                   "captured; capture again")
+        self._capture.launch()
+        for optimizer, counts in zip(self.optimizers, self._counts):
+            for p, state in optimizer.state.items():
+                if "step" in state:
+                    state["step"] += counts.get(id(p), 0)
+
+    def set_order(self, order):
+        """Launches run the calls in this order, a list of indices into `names`; None: as they were
+        made. An order that the data do not allow is refused."""
+        if self._capture is None:
+            raise CaptureError("set_order: nothing was captured yet")
+        self._capture.set_order(order)
+
+    # --- a function ---------------------------------------------------------------------------
+
+    def _feed(self, arguments):
+        if len(arguments) != len(self._inputs):
+            raise CaptureError(f"capture: {len(arguments)} arguments, but it was captured with "
+                               f"{len(self._inputs)}")
+        for i, (mine, given) in enumerate(zip(self._inputs, arguments)):
+            if not isinstance(mine, Tensor):
+                if mine != given:
+                    raise CaptureError(f"capture: argument {i} is {given!r}, but it was captured "
+                                       f"with {mine!r}")
+                continue
+            if not isinstance(given, Tensor) or given.shape != mine.shape \
+                    or given.dtype != mine.dtype:
+                raise CaptureError(f"capture: argument {i} has another shape or type than the "
+                                   f"one that was captured: {tuple(mine.shape)} of {mine.dtype}")
+        for mine, given in zip(self._inputs, arguments):
+            if isinstance(mine, Tensor) and mine is not given:
+                mine.copy_(given)
+
+    def __call__(self, *arguments):
+        if self.function is None:
+            raise TypeError("capture: it has no function to call; use it in a `with` block")
+        if self.warmup > 0:
+            self.warmup -= 1
+            return self.function(*arguments)
+        if self._capture is None:
+            self._inputs = [a.detach().clone().requires_grad_(a.requires_grad)
+                            if isinstance(a, Tensor) else a for a in arguments]
+            with self:
+                self._result = self.function(*self._inputs)
+            return self._result
+        self._feed(arguments)
+        self.launch()
+        return self._result

@@ -1,0 +1,102 @@
+"""cebus.capture: iterations that are recorded once and launched again."""
+import numpy as np
+import pytest
+
+import cebus
+from cebus import nn, optim
+
+
+def network(kind):
+    cebus.manual_seed(3)
+    model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Dropout(0.25), nn.Linear(16, 4))
+    make = {"sgd": lambda p: optim.SGD(p, lr=0.1, momentum=0.9),
+            "adam": lambda p: optim.AdamW(p, lr=0.01)}[kind]
+    return model, make(model.parameters())
+
+
+def batch(step):
+    numbers = np.random.default_rng(step)
+    return (cebus.tensor(numbers.standard_normal((6, 8)).astype("float32")),
+            cebus.tensor(numbers.integers(0, 4, 6)))
+
+
+def train(kind, captured, steps=6):
+    model, optimizer = network(kind)
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    if captured:
+        step = cebus.capture(step, optimizers=[optimizer])
+    losses = [step(*batch(i)).item() for i in range(steps)]
+    counts = {state["step"] for state in optimizer.state.values()}
+    return losses, [p.detach().numpy().copy() for p in model.parameters()], counts, step
+
+
+@pytest.mark.parametrize("kind", ["sgd", "adam"])
+def test_launches_leave_the_bits_of_the_program(kind):
+    losses, parameters, counts, _ = train(kind, False)
+    again, moved, counted, step = train(kind, True)
+    assert again == losses and counted == counts == {6}
+    for a, b in zip(parameters, moved):
+        assert np.array_equal(a, b)
+    assert len(step) > 15 and "linear" in " ".join(step.names)
+
+
+def test_a_block_reads_its_inputs_anew():
+    x = cebus.ones(4)
+    graph = cebus.capture()
+    with graph:
+        y = (x + 1) * (x * 3)
+    x.copy_(cebus.tensor([2.0] * 4))
+    graph.launch()
+    assert y.tolist() == [18.0] * 4
+    graph.set_order([1, 0, 2])
+    x.copy_(cebus.tensor([3.0] * 4))
+    graph.launch()
+    assert y.tolist() == [36.0] * 4
+    with pytest.raises(cebus.Error, match="which it must follow"):
+        graph.set_order([2, 0, 1])
+    with pytest.raises(cebus.CaptureError, match="used before"):
+        with graph:
+            pass
+
+
+def test_what_cannot_come_again_is_refused():
+    x = cebus.ones(4, requires_grad=True)
+    with pytest.raises(cebus.CaptureError, match="item"):
+        with cebus.capture():
+            x.sum().item()
+    with pytest.raises(cebus.CaptureError, match="the host would write"):
+        with cebus.capture():
+            cebus.tensor([1.0])
+    with pytest.raises(cebus.CaptureError, match="a backward is still to come"):
+        with cebus.capture():
+            y = x * 2
+    with pytest.raises(ZeroDivisionError):
+        with cebus.capture():
+            y = x * 2
+            y / (1 // 0)
+    with cebus.capture() as graph:  # none of them is left half done
+        y = x.detach() * 2
+    graph.launch()
+    assert y.tolist() == [2.0] * 4
+    with pytest.raises(cebus.CaptureError, match="nothing was captured"):
+        cebus.capture().launch()
+
+
+def test_other_arguments_and_options_are_refused():
+    _, _, _, step = train("sgd", True)
+    x, y = batch(9)
+    with pytest.raises(cebus.CaptureError, match="another shape or type"):
+        step(x[:3], y[:3])
+    with pytest.raises(cebus.CaptureError, match="1 arguments"):
+        step(x)
+    step(x, y)
+    step.optimizers[0].param_groups[0]["lr"] = 0.5
+    with pytest.raises(cebus.CaptureError, match="capture again"):
+        step(x, y)
