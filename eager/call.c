@@ -51,6 +51,7 @@ void cebus_call_prepare(cebus_runtime *rt, const cebus_call *call, cebus_prepare
     out->launch = (cebus_launch){
         .attrs = cebus_call_attrs(call),
         .attr_bytes = cebus_call_attr_bytes(call),
+        .numbers = (((const cebus_op *)call->op)->flags & CEBUS_OP_NUMBERS) != 0,
         .in = out->in,
         .out = out->out,
         .n_in = call->n_in,

@@ -32,6 +32,7 @@ typedef struct cebus_array {
 typedef struct cebus_launch {
     const void *attrs;
     size_t attr_bytes;
+    bool numbers; /**< attributes are numbers that decide no cost (CEBUS_OP_NUMBERS) */
     const cebus_array *in;
     const cebus_array *out;
     uint32_t n_in, n_out;

@@ -43,7 +43,8 @@ uint64_t cebus_launch_signature(const cebus_launch *launch)
         hash = mix_view(hash, launch->in[i].view);
     for (uint32_t j = 0; j < launch->n_out; j++)
         hash = mix_view(hash, launch->out[j].view);
-    hash = mix_bytes(hash, launch->attrs, launch->attr_bytes);
+    if (!launch->numbers)
+        hash = mix_bytes(hash, launch->attrs, launch->attr_bytes);
     return hash != 0 ? hash : 1;
 }
 

@@ -1,7 +1,8 @@
 /**
- * signature.h: one number for what decides the cost of a launch: attributes, element types, shapes
- * and strides. Addresses, offsets and random counters do not count, nor does the op: its name
- * stands beside the signature wherever one is kept (traces, measured profiles).
+ * signature.h: one number for what decides the cost of a launch: element types, shapes, strides and
+ * attributes, but for numbers that a program may change from step to step. Addresses, offsets and
+ * random counters do not count, nor does the op: its name stands beside the signature wherever one
+ * is kept (traces, measured profiles).
  */
 #ifndef CEBUS_EAGER_SIGNATURE_H
 #define CEBUS_EAGER_SIGNATURE_H

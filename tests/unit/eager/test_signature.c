@@ -104,6 +104,30 @@ static void one_input_less(subject *s)
     s->launch.n_in = 1;
 }
 
+static void numbers(subject *s)
+{
+    s->launch.numbers = true;
+}
+
+static void other_number(subject *s)
+{
+    numbers(s);
+    other_attribute(s);
+}
+
+static void numbers_of_another_shape(subject *s)
+{
+    numbers(s);
+    other_shape(s);
+}
+
+Test(signature, passes_over_numbers_that_change_from_step_to_step)
+{
+    cr_expect_eq(changed(numbers), changed(other_number));
+    cr_expect_neq(changed(numbers), changed(numbers_of_another_shape));
+    cr_expect_neq(changed(numbers), changed(NULL));
+}
+
 Test(signature, tells_what_decides_cost_and_nothing_else)
 {
     static void (*const changes[])(subject *) = {

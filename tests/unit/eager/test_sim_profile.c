@@ -171,6 +171,46 @@ Test(sim_profile, replaces_the_roofline_where_it_knows_better)
     cebus_runtime_destroy(rt);
 }
 
+/** The profile of one step of Adam, whichever, on vectors of n elements. */
+static void write_adam(int64_t n, uint64_t cost_ns)
+{
+    char text[200];
+    cebus_view view;
+    cebus_view_contiguous(&view, CEBUS_F32, 1, &n);
+    cebus_array in[4] = {{.view = &view}, {.view = &view}, {.view = &view}, {.view = &view}};
+    cebus_launch launch = {.numbers = true, .in = in, .out = in, .n_in = 4, .n_out = 3};
+    snprintf(text, sizeof text,
+             HEAD "{\"name\": \"adam_step\", \"hash\": \"%016" PRIx64 "\", \"cost_ns\": %" PRIu64
+                  "}]}",
+             cebus_launch_signature(&launch), cost_ns);
+    write_file(text);
+}
+
+Test(sim_profile, prices_all_steps_of_an_optimizer_alike)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cebus_adam_options how = CEBUS_ADAM_OPTIONS_INIT;
+    options.device = "sim:p100-16g";
+    options.profile = path;
+    write_adam(1000, 77777);
+    OK(cebus_runtime_create(&options, &rt));
+    unlink(path);
+    cebus_adam_tensors tensors = {vector(rt, 1000, 1), vector(rt, 1000, 1), vector(rt, 1000, 1),
+                                  vector(rt, 1000, 1)};
+    for (int step = 1; step <= 3; step++) {
+        uint64_t before = stats_of(rt).compute_ns;
+        how.lr = 0.1 / step;
+        OK(cebus_adam_step(rt, &tensors, step, &how));
+        cr_expect_eq(stats_of(rt).compute_ns - before, 77777);
+    }
+    cebus_tensor_release(tensors.param);
+    cebus_tensor_release(tensors.grad);
+    cebus_tensor_release(tensors.exp_avg);
+    cebus_tensor_release(tensors.exp_avg_sq);
+    cebus_runtime_destroy(rt);
+}
+
 #else
 
 Test(sim_profile, needs_a_json_library)
