@@ -53,6 +53,11 @@ def case_fits_and_holds(cli):
     run = cli.one("replay", trace, "--plan", plan)
     assert abs(run["time_ns"] / found["time_ns"] - 1) < 0.02, (run, found)
     assert run["memory"] == 24 * MIB and run["machine"] == "v100-16g", run
+    assert run["peak_bytes"] <= 24 * MIB and run["missed_placements"] == 0, run
+    assert run["swap_ins"] > 0, run
+    paper = cli.one("replay", trace, "--plan", plan, "--check")
+    assert paper["time_ns"] == run["paper_ns"] == found["time_ns"], (paper, run)
+    assert "peak_bytes" not in paper, paper
     assert "throughput" in cli.run("replay", trace, "--plan", plan).stdout
 
 
@@ -125,6 +130,7 @@ def case_wrong_plans(cli):
     cli.refuses("replay", trace, "--plan", cli.path("none"), says=["none"])
     cli.refuses("replay", trace, "--plan", plan, "--record", cli.path("r"), status=64,
                 says=["--record"])
+    cli.refuses("replay", trace, "--check", status=64, says=["--check"])
     changes = [
         (lambda root: root.pop("cebus_plan"), "no plan"),
         (lambda root: root.update(machine=7), "machine"),
