@@ -11,8 +11,10 @@
 enum {
     MOST_RUINED = 40,
     MOST_SWAPS = 8, /* in one step */
-    MOST_IDLE =
-        40, /* steps for a call of the program that make nothing better, before it is over */
+    /* Visits of a repair beside swaps: there are other ways than a long one. */
+    MOST_LOOK = 1000,
+    /* Steps for a call of the program that make nothing better, before it is over. */
+    MOST_IDLE = 40,
 };
 
 typedef struct ruin {
@@ -260,6 +262,7 @@ static bool step(ruin *r, double limit, double theta)
     if (!change(r))
         return false;
     theta *= exp2((double)below(r, 512) / 64 - 5);
+    r->greedy->most_spent = r->swaps ? r->greedy->closure.spent + MOST_LOOK : UINT64_MAX;
     if (cebus_track_exceeds(&sequence->track, 0, UINT64_MAX, limit))
         end = cebus_greedy_repair(r->greedy, limit, theta, most);
     r->greedy->closure.spent += 4;

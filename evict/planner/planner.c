@@ -181,7 +181,6 @@ static bool improve(search *s, const cebus_plan_terms *terms)
         return false;
     if (s->best.peak > s->limit || s->greedy.closure.spent >= terms->effort)
         return true;
-    s->greedy.most_spent = UINT64_MAX;
     cebus_weights_level(&s->sequence);
     return cebus_improve_run(&s->greedy, terms, s->limit, s->best_theta, terms->effort);
 }
