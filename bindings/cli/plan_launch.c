@@ -86,18 +86,31 @@ static bool map_values(struct launch *launch)
     return true;
 }
 
-static bool map_value(const struct launch *launch, uint32_t *value)
+/** What no call reads was not captured: its room stays, itself it goes. */
+static void drop_unread(struct launch *launch)
 {
-    if (*value == UINT32_MAX)
-        return true;
-    const uint32_t from = *value;
-    *value = launch->map[from];
-    if (*value == NONE)
-        complain_file(launch->trace->path,
-                      "line %" PRIu64 ": no call reads this value, so it was not captured; --check "
-                      "runs the plan on paper",
-                      launch->trace->storages[from].line);
-    return *value != NONE;
+    cebus_tensor **handles = launch->replayer.handles;
+    for (size_t i = 0; i < launch->trace->n_storages; i++) {
+        if (launch->map[i] != NONE)
+            continue;
+        cebus_tensor_release(handles[i]);
+        handles[i] = NULL;
+    }
+}
+
+/** Blocks of what was captured. */
+static void map_blocks(struct launch *launch, cebus_advice *plan)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->n_blocks; i++) {
+        cebus_advice_block block = plan->blocks[i];
+        if (block.value != UINT32_MAX && launch->map[block.value] == NONE)
+            continue;
+        if (block.value != UINT32_MAX)
+            block.value = launch->map[block.value];
+        plan->blocks[kept++] = block;
+    }
+    plan->n_blocks = kept;
 }
 
 static void *copy(const void *items, size_t n, size_t bytes)
@@ -117,13 +130,18 @@ static bool translate(struct launch *launch)
     plan->blocks = copy(plan->blocks, plan->n_blocks, sizeof *plan->blocks);
     plan->print = cebus_advise_print(cebus_capture_program(launch->capture));
     for (size_t i = 0; i < plan->n_copies; i++) {
-        if (!map_value(launch, &plan->copies[i].value))
+        const uint32_t from = plan->copies[i].value;
+        plan->copies[i].value = launch->map[from];
+        if (launch->map[from] == NONE) {
+            complain_file(launch->trace->path,
+                          "line %" PRIu64 ": no call reads this value, but the plan copies it; "
+                          "--check runs the plan on paper",
+                          launch->trace->storages[from].line);
             return false;
+        }
     }
-    for (size_t i = 0; i < plan->n_blocks; i++) {
-        if (!map_value(launch, &plan->blocks[i].value))
-            return false;
-    }
+    map_blocks(launch, plan);
+    drop_unread(launch);
     return true;
 }
 

@@ -61,6 +61,16 @@ def case_fits_and_holds(cli):
     assert "throughput" in cli.run("replay", trace, "--plan", plan).stdout
 
 
+def case_what_no_call_reads_is_in_nobodys_way(cli):
+    unread = json.dumps({"const": 900, "bytes": 2 * MIB, "persistent": True})
+    lines = network().splitlines()
+    trace = cli.write("unread.jsonl", "\n".join([lines[0], unread, *lines[1:]]) + "\n")
+    plan = cli.path("unread.json")
+    cli.run("advise", trace, *MACHINE, "--memory", "26MiB", "--steps", "3", "-o", plan)
+    run = cli.one("replay", trace, "--plan", plan)
+    assert abs(run["time_ns"] / run["paper_ns"] - 1) < 0.02 and run["missed_placements"] == 0, run
+
+
 def case_all_memory_is_ideal(cli):
     trace = cli.write("all.jsonl", network())
     found = cli.one("advise", trace, *MACHINE, "--memory", "1GiB", "--steps", "0")
