@@ -1,6 +1,6 @@
 #include "eager/carry_out.h"
 
-#include "eager/guidance_state.h"
+#include "eager/feedback.h"
 #include "eager/ladder.h"
 #include "eager/replay_call.h"
 #include "eager/swap.h"
@@ -20,11 +20,13 @@ static void copy_out(cebus_runtime *rt, cebus_candidate *candidate)
         !cebus_wish_saves(candidate) && !cebus_wish_recomputes(candidate) &&
         cebus_regen_may_swap(&terms, candidate))
         (void)cebus_swap_copy_out(rt, candidate);
+    rt->guidance->done += candidate->host != NULL;
 }
 
 static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go method)
 {
     candidate->method = (uint8_t)method;
+    rt->guidance->given_up++;
     cebus_ladder_give_up(rt, candidate);
 }
 
@@ -39,23 +41,29 @@ static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate)
 /** What nobody holds is no loss to anybody. */
 static void drop(cebus_runtime *rt, cebus_candidate *candidate)
 {
+    bool there = candidate->value.resident;
     if (candidate->value.holders == 0)
         cebus_candidate_settle(rt, candidate);
     else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate))
         give_up(rt, candidate, CEBUS_GO_DROP);
+    rt->guidance->done += there && !candidate->value.resident;
 }
 
 /** True when it need not be tried again. */
 static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate)
 {
-    if (candidate == NULL || !candidate->value.swapped || candidate->value.holders == 0)
+    if (candidate == NULL || !candidate->value.swapped || candidate->value.holders == 0) {
+        rt->guidance->done += candidate != NULL && candidate->value.resident; /* it never left */
         return true;
+    }
     while (!cebus_arena_fits(&rt->arena, candidate->value.bytes)) {
         if (!cebus_guidance_yield(rt))
             return false;
     }
     if (cebus_swap_in(rt, candidate, "prefetch") == CEBUS_OK) {
         rt->stats.prefetches++;
+        cebus_feedback_started(rt, candidate);
+        rt->guidance->done++;
         candidate->block->tick = rt->clock_ns + rt->guidance->scheme->iteration_ns;
     }
     return true;
@@ -79,17 +87,18 @@ static bool inputs_are_present(const cebus_call *call)
     return true;
 }
 
-/** Runs the call for those of its outputs that are pinned. Without room it is as if it had not been
- * due. */
-static void replay(cebus_runtime *rt, cebus_call *call)
+/** Runs the call for those of its outputs that are pinned; false without room: then it is as if it
+ * had not been due. */
+static bool replay(cebus_runtime *rt, cebus_call *call)
 {
     bool busy = rt->replay.busy;
     rt->replay.busy = true;
     rt->trial++;
-    if (cebus_replay_call(rt, call, CEBUS_REPLAY_WANTED) == CEBUS_OK)
-        rt->stats.planned_replays++;
+    bool ran = cebus_replay_call(rt, call, CEBUS_REPLAY_WANTED) == CEBUS_OK;
+    rt->stats.planned_replays += ran;
     rt->trial--;
     rt->replay.busy = busy;
+    return ran;
 }
 
 static size_t index_of(const cebus_guidance *guidance, const cebus_action *action)
@@ -128,8 +137,8 @@ static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const ce
         if (candidate == NULL || candidate->value.producer != call)
             break;
     } while (cebus_guide_next(&guidance->guide, at) != NULL);
-    if (count > 0 && inputs_are_present(call))
-        replay(rt, call);
+    if (count > 0 && inputs_are_present(call) && replay(rt, call))
+        guidance->done += count;
     while (count > 0)
         wanted[--count]->value.pins--;
 }

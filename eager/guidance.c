@@ -1,5 +1,6 @@
 #include "eager/guidance.h"
 
+#include "eager/appraisal.h"
 #include "eager/call.h"
 #include "eager/carry_out.h"
 #include "eager/guidance_state.h"
@@ -20,7 +21,7 @@ void cebus_guidance_start(cebus_runtime *rt)
     cebus_guide_init(&guidance->guide, &rt->pool);
     cebus_planning_init(rt, guidance);
     rt->guidance = guidance;
-    cebus_planning_begin(rt);
+    cebus_appraisal_begin(rt);
 }
 
 void cebus_guidance_stop(cebus_runtime *rt)
@@ -96,7 +97,7 @@ static void end_iteration(cebus_runtime *rt, cebus_ending ending)
     rt->stats.iterations_known = log->known.count;
     guidance->scheme = &guidance->idle;
     turn(rt, guidance);
-    cebus_planning_begin(rt);
+    cebus_appraisal_begin(rt);
     guidance->left = false;
     cebus_detector_cut(&guidance->detector, rt, ending);
 }

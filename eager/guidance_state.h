@@ -10,6 +10,7 @@
 #include "eager/guidance.h"
 #include "evict/guide.h"
 #include "evict/placement.h"
+#include "evict/trigger.h"
 
 /** What lies in the arena between two iterations, and will be there in the next one. */
 typedef struct cebus_fixtures {
@@ -18,6 +19,12 @@ typedef struct cebus_fixtures {
     uint64_t silent; /**< bytes of them that the iteration did not name */
     bool complete;   /**< there was host memory to write them all down */
 } cebus_fixtures;
+
+/** Counters of the runtime: at an instant, or over an iteration. */
+typedef struct cebus_tally {
+    uint64_t compute_ns, recompute_ns, stall_ns;
+    uint64_t evictions, recomputes, planned_replays, swap_outs, swap_ins, prefetches, out_bytes;
+} cebus_tally;
 
 /** What goes with one of the iterations that the log knows. */
 typedef struct cebus_scheme {
@@ -29,6 +36,18 @@ typedef struct cebus_scheme {
     uint64_t iteration_ns;   /**< its calls together */
     uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; 0: unknown */
     uint32_t dear;           /**< times in a row that it took more with one */
+    cebus_trigger *triggers; /**< by ordinal, of n_triggers; NULL: nothing came back yet */
+    size_t n_triggers;
+    uint64_t fed_lost;       /**< the least replays and waiting took while triggers moved */
+    uint32_t fed;            /**< iterations after which triggers moved (feedback.h) */
+    uint64_t predicted_ns;   /**< what one takes by the plan; 0: unknown */
+    uint64_t best_lost;      /**< the least replays and waiting took, as the link was slowed */
+    uint32_t guided;         /**< iterations by this plan */
+    uint32_t parted;         /**< of these in a row, the last: not as predicted */
+    uint32_t replans;        /**< plans made because of that */
+    uint32_t slower;         /**< times 5%: slower than measured the link is taken to be */
+    bool settled;            /**< to no more use */
+    bool renewed;            /**< it was planned for anew: what was loaded is out of date */
     uint32_t moves;          /**< times in a row that places were chosen anew */
     bool missed;             /**< some places were taken the last time */
     bool waits;              /**< for a better plan, while one is made for another */
@@ -46,11 +65,14 @@ typedef struct cebus_guidance {
     cebus_scheme *drafted;                  /**< the scheme it is for; NULL: none is on its way */
     cebus_guide guide;                      /**< of the scheme's plan */
     uint64_t workspace_spot;                /**< where that of the run at hand is to go */
-    uint64_t below;  /**< what the arena was told about the placement's height */
-    uint64_t paid;   /**< for replays and waiting until this iteration began */
-    bool planned;    /**< it began with a plan */
-    uint64_t missed; /**< missed placements until this iteration began */
-    bool left;       /**< a plan was left: what only it kept is still there */
+    uint64_t below;           /**< what the arena was told about the placement's height */
+    cebus_tally begun;        /**< when this iteration began */
+    cebus_scheme *begun_with; /**< the scheme then */
+    bool planned;             /**< it began with a plan */
+    size_t done;              /**< of the plan's actions in this iteration */
+    size_t given_up;          /**< values, because the plan said so */
+    uint64_t missed;          /**< missed placements until this iteration began */
+    bool left;                /**< a plan was left: what only it kept is still there */
 } cebus_guidance;
 
 #endif

@@ -369,6 +369,7 @@ static void count_placed(cebus_runtime *rt, const cebus_block *block)
     rt->stats.allocated_bytes_allocated += block->bytes;
     rt->stats.allocated_bytes_peak =
         cebus_max_u64(rt->stats.allocated_bytes_peak, rt->arena.used_bytes);
+    rt->iteration_peak = cebus_max_u64(rt->iteration_peak, rt->arena.used_bytes);
 }
 
 /** Where a plan says. Values that wait to leave may be in the way, and go. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eager/guidance_state.h"
+#include "eager/planning.h"
 #include "evict/planner/check.h"
 
 /** A plan for less memory than this part of what there is wastes the rest. */
@@ -119,7 +119,7 @@ static void reconsider(cebus_runtime *rt)
         const cebus_iteration *known = &guidance->log.known.at[i].iteration;
         if (known->n_calls > 0 && cebus_plan_book_find(rt->loaded, cebus_reference_signature(known),
                                                        known->n_calls, rt->policy) != NULL)
-            guidance->schemes[i].terms = (cebus_plan_terms){0};
+            cebus_planning_reconsider(rt, i);
     }
 }
 
@@ -184,6 +184,7 @@ static void write_scheme(const cebus_runtime *rt, uint32_t i, cebus_trace_writer
                             .n_values = (uint32_t)iteration->n_values,
                             .policy = rt->policy,
                             .terms = scheme->terms,
+                            .predicted_ns = scheme->predicted_ns,
                             .placed = scheme->spots != NULL,
                             .plan = scheme->plan};
     cebus_plan_book_write(to, &page);

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "eager/appraisal.h"
 #include "eager/capture_plan.h"
+#include "eager/feedback.h"
 #include "eager/loaded.h"
 #include "eager/swap.h"
 
@@ -13,8 +15,6 @@
 
 /** So many plans are tried, each for less, until their values can be placed. */
 #define TRIES 6
-/** So many times in a row a plan may cost more than none where times are measured. */
-#define MOST_DEAR 2
 /** So many times in a row places are chosen anew because some were taken. */
 #define MOST_MOVES 4
 /** So many new iterations in a row that did not come again, and new ones are not planned before
@@ -69,6 +69,7 @@ static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
         cancel_draft(rt->guidance);
     clear_placement(rt, scheme);
     cebus_plan_clear(&scheme->plan);
+    cebus_feedback_reset(rt, scheme);
     clear_fixtures(rt, &scheme->fixtures);
     *scheme = (cebus_scheme){.plan = scheme->plan, .placement = scheme->placement};
 }
@@ -142,52 +143,28 @@ static uint64_t summed_cost(const cebus_iteration *iteration)
     return ns;
 }
 
-/** Whether plans must be the same in every run: then they are waited for. */
-static bool must_repeat(const cebus_runtime *rt)
+/** Another plan is made from what the record says now: while the program goes on by this one, where
+ * plans are drafted; else when it is followed next. What was loaded is of no more use. */
+static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    return rt->info.simulated || rt->cost_model == CEBUS_COST_ESTIMATED;
-}
-
-/** Time that went into replays so far, and, where it costs nothing to ask, into waiting for copies:
- * other devices than simulated ones look at all their memory to answer. */
-static uint64_t paid(const cebus_runtime *rt)
-{
-    cebus_device_info info = {.stall_ns = 0};
-    if (rt->info.simulated && rt->policy->searches)
-        rt->device_ops->query(rt->device, &info);
-    return rt->stats.recompute_ns + info.stall_ns;
-}
-
-/** A plan that costs more than none is given up, until it would be made for something else; not
- * those of published policies, which keep to theirs. Where times are measured one that seems to,
- * once, may have been unlucky. */
-static void appraise(cebus_runtime *rt, cebus_scheme *scheme, bool followed)
-{
-    cebus_guidance *guidance = rt->guidance;
-    if (!rt->policy->searches)
-        return;
-    uint64_t took = paid(rt) - guidance->paid;
-    uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
-    if (!guidance->planned || !followed) {
-        if (scheme->unplanned_ns == 0 || took < scheme->unplanned_ns)
-            scheme->unplanned_ns = took > 0 ? took : 1;
+    scheme->renewed = true;
+    if (scheme->better.out_rate > 0) {
+        scheme->waits = true;
         return;
     }
-    bool dear = scheme->unplanned_ns > 0 && took > scheme->unplanned_ns + margin;
-    scheme->dear = dear ? scheme->dear + 1 : 0;
-    if (scheme->dear <= (must_repeat(rt) ? 0 : MOST_DEAR))
-        return;
-    if (guidance->drafted == scheme)
-        cancel_draft(guidance);
+    if (rt->guidance->drafted == scheme)
+        cancel_draft(rt->guidance);
+    scheme->terms = (cebus_plan_terms){0};
+}
+
+/** No plan, until it would be made for something else. */
+static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (rt->guidance->drafted == scheme)
+        cancel_draft(rt->guidance);
     scheme->waits = false;
     clear_placement(rt, scheme);
     cebus_plan_clear(&scheme->plan);
-}
-
-void cebus_planning_begin(cebus_runtime *rt)
-{
-    rt->guidance->paid = paid(rt);
-    rt->guidance->planned = rt->guidance->scheme->plan.count > 0;
 }
 
 void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
@@ -198,14 +175,28 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
         clear_scheme(rt, scheme);
         scheme->iteration_ns = summed_cost(iteration_of(guidance, scheme));
     }
-    appraise(rt, scheme, !learned);
+    cebus_iteration *iteration = &guidance->log.known.at[place].iteration;
+    cebus_verdict verdict = cebus_appraisal_end(rt, scheme, iteration, !learned);
+    if (verdict == CEBUS_PLAN_IS_DEAR)
+        give_up_plan(rt, scheme);
+    else if (verdict == CEBUS_PLAN_IS_STALE)
+        renew_later(rt, scheme);
     cebus_fixtures former = scheme->fixtures;
     scheme->fixtures = guidance->fixtures;
     guidance->fixtures = former;
 }
 
+/** A link that was slower than reckoned with is taken to be (appraisal.h). */
+static uint64_t slowed(uint64_t rate, uint32_t times)
+{
+    while (times-- > 0)
+        rate -= rate / 20;
+    return rate;
+}
+
 static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
 {
+    uint32_t slower = rt->guidance->scheme->slower;
     uint64_t silent = rt->guidance->scheme->fixtures.silent;
     rt->swap.blocked = false;
     cebus_swap_terms swap = cebus_swap_terms_now(rt);
@@ -213,8 +204,8 @@ static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
         .budget = rt->arena.limit > silent ? rt->arena.limit - silent : 0,
         .holes = rt->arena.commodity || placed ? 0 : rt->arena.limit / HOLES_PART,
         .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
-        .out_rate = swap.out_rate,
-        .in_rate = swap.in_rate,
+        .out_rate = slowed(swap.out_rate, slower),
+        .in_rate = slowed(swap.in_rate, slower),
     };
 }
 
@@ -229,7 +220,7 @@ static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_plan_clear(&scheme->plan);
-    terms.effort = rt->policy->searches && must_repeat(rt) ? EFFORT : 0;
+    terms.effort = rt->policy->searches && cebus_appraisal_repeats(rt) ? EFFORT : 0;
     if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
         cebus_plan_link(&scheme->plan, iteration))
         return true;
@@ -298,10 +289,12 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
 static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     cebus_guidance *guidance = rt->guidance;
-    scheme->waits = rt->policy->searches && !must_repeat(rt) && scheme->plan.count > 0;
+    scheme->waits = rt->policy->searches && !cebus_appraisal_repeats(rt) && scheme->plan.count > 0;
+    if (!scheme->waits)
+        return;
     scheme->better = terms;
     scheme->better.effort = EFFORT;
-    if (!scheme->waits || guidance->drafted != NULL)
+    if (guidance->drafted != NULL)
         return;
     scheme->waits = false;
     cebus_draft_start(&guidance->draft, rt->policy, iteration_of(guidance, scheme),
@@ -319,6 +312,7 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
     if (cebus_plan_link(&scheme->plan, iteration_of(rt->guidance, scheme)) &&
         (!placed || place(rt, scheme, &room, &missing) == CEBUS_SITE_PLACED)) {
         cebus_plan_clear(&first);
+        cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
         return;
     }
     cebus_plan_clear(&scheme->plan);
@@ -340,8 +334,12 @@ static void adopt_draft(cebus_runtime *rt)
         replace_plan(rt, scheme, better);
     if (!guidance->draft.started)
         guidance->drafted = NULL;
-    if (guidance->drafted == NULL && guidance->scheme->waits)
-        start_draft(rt, guidance->scheme, guidance->scheme->better);
+    if (guidance->drafted == NULL && guidance->scheme->waits) {
+        cebus_plan_terms terms = guidance->scheme->better, now = terms_of(rt, false);
+        terms.out_rate = now.out_rate;
+        terms.in_rate = now.in_rate;
+        start_draft(rt, guidance->scheme, terms);
+    }
 }
 
 /** Some places were taken by what nobody foresaw, or what stays moved. */
@@ -403,12 +401,22 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
         scheme->unplanned_ns = scheme->dear = 0;
     scheme->terms = terms;
     cebus_plan_terms placed = terms_of(rt, true);
-    if (use_loaded(rt, scheme, places))
-        return;
-    if (places && plan_and_place(rt, scheme, &placed))
-        start_draft(rt, scheme, placed);
-    else if (plan(rt, scheme, terms))
-        start_draft(rt, scheme, terms);
+    scheme->better = (cebus_plan_terms){0};
+    cebus_feedback_reset(rt, scheme);
+    if (scheme->renewed || !use_loaded(rt, scheme, places)) {
+        if (places && plan_and_place(rt, scheme, &placed))
+            start_draft(rt, scheme, placed);
+        else if (plan(rt, scheme, terms))
+            start_draft(rt, scheme, terms);
+    }
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+}
+
+void cebus_planning_reconsider(cebus_runtime *rt, uint32_t place)
+{
+    cebus_scheme *scheme = &rt->guidance->schemes[place];
+    scheme->terms = (cebus_plan_terms){0};
+    scheme->renewed = false;
 }
 
 void cebus_planning_renew(cebus_runtime *rt)

@@ -10,8 +10,6 @@
 /** Nothing is planned yet. */
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance);
 
-/** An iteration begins, with the plan of guidance->scheme. */
-void cebus_planning_begin(cebus_runtime *rt);
 /** At the end of an iteration, before the log forgets its names: what will stay where it is. */
 void cebus_planning_look(cebus_runtime *rt);
 /** What was looked at belongs to the iteration at this place of the log. `learned`: it is new
@@ -22,6 +20,10 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned);
  * the plan was made for has changed; chooses places anew if too many were taken. Values have their
  * first places before them. */
 void cebus_planning_renew(cebus_runtime *rt);
+
+/** The scheme at this place is planned for as if it were new when it is followed next: there may be
+ * a loaded plan. */
+void cebus_planning_reconsider(cebus_runtime *rt, uint32_t place);
 
 /** No plan, no places. */
 void cebus_planning_clear(cebus_runtime *rt);

@@ -149,6 +149,7 @@ struct cebus_runtime {
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
     uint64_t names;                  /**< given to values by guidance so far */
 
+    uint64_t iteration_peak; /**< bytes used at most since the iteration began (appraisal.h) */
     cebus_memory_stats stats;
     cebus_event_queue events;
     char oom_report[4096];

@@ -1,7 +1,7 @@
 #include "eager/swap.h"
 
 #include "eager/debug.h"
-#include "eager/guidance.h"
+#include "eager/feedback.h"
 #include "eager/ladder.h"
 #include "eager/spill_copy.h"
 #include "eager/storage.h"
@@ -305,6 +305,7 @@ void cebus_swap_settle(cebus_runtime *rt, cebus_candidate *candidate)
 {
     if (candidate == NULL || !candidate->arriving)
         return;
+    cebus_feedback_needed(rt, candidate);
     /* What comes from the file is on its way until it was checked (cebus_swap_arrive). */
     candidate->arriving = candidate->tier == CEBUS_TIER_SPILL;
     if (candidate->block != NULL)

@@ -39,6 +39,7 @@ typedef struct cebus_policy {
      * where the terms rule the policy out: `out` is not used, then. NULL: it does not plan.
      */
     bool (*plan)(const cebus_iteration *iteration, const cebus_plan_terms *terms, cebus_plan *out);
+    bool feeds_back;    /**< copies back that come late start earlier the next time (trigger.h) */
     bool searches;      /**< more effort makes better plans */
     const char *layout; /**< it does best with, where the user names none; NULL: the default */
 } cebus_policy;

@@ -18,9 +18,10 @@
  *
  * Liberties: Memory is short wherever the recorded curve of bytes is above the budget: each choice
  * is made among the values idle at the highest point that is left. Times are the calls' costs, not
- * access times from which stalls were subtracted. The feedback that starts a late prefetch 5%
- * earlier is left out: plans do not learn how their last execution went, but the order of the
- * copies on the link is known when they are made. Persistent values stay. An iteration that fits is
+ * access times from which stalls were subtracted. Feedback moves the trigger of a late prefetch 5%
+ * of its copy earlier (eager/feedback.h), none later: where memory was tight a copy back waits for
+ * room by itself. Where triggers that moved made iterations longer they go back, and stay.
+ * Persistent values stay. An iteration that fits is
  * left alone.
  */
 #include <string.h>
@@ -428,4 +429,5 @@ const cebus_policy cebus_policy_capuchin = {
     .score = cebus_policy_score_age,
     .swaps = true,
     .plan = plan,
+    .feeds_back = true,
 };

@@ -359,6 +359,7 @@ static bool record(cebus_access_log *log, const cebus_access *access)
     log->prefix = extend_prefix(log, access);
     cebus_iteration_call call = {.op = access->op,
                                  .cost_ns = access->cost_ns,
+                                 .last_ns = access->cost_ns,
                                  .workspace = access->workspace,
                                  .signature = access->signature,
                                  .prefix = log->prefix,
@@ -372,6 +373,7 @@ void cebus_access_call(cebus_access_log *log, const cebus_access *access)
     if (log->following && !agrees(log, log->reference, access))
         leave(log, access, true);
     if (log->following) {
+        log->known.at[log->place].iteration.calls[log->at].last_ns = access->cost_ns;
         for (uint32_t j = 0; j < access->n_out; j++) {
             if (!is_kept(access, j))
                 give_name(log, access->out[j]);

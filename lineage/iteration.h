@@ -41,6 +41,7 @@ typedef struct cebus_iteration_value {
 typedef struct cebus_iteration_call {
     const char *op; /**< borrowed: must outlive the record */
     uint64_t cost_ns, workspace;
+    uint64_t last_ns;   /**< what it took the last time that it was done again */
     uint64_t signature; /**< of what it is, not of what it reads (access.h); 0: it has none */
     uint64_t prefix;    /**< hash of this call and all before it: signatures and ordinals */
     uint32_t refs;     /**< of its inputs, then its outputs, in cebus_iteration.refs */

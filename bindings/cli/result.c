@@ -129,6 +129,19 @@ static uint64_t floor_of(const struct program *program, const struct run_result 
                                           : program->figures.floor_bytes;
 }
 
+/** Of the last pass that was guided. */
+static void put_plan(json_t *json, const cebus_memory_stats *last)
+{
+    put_number(json, "guided_iterations", last->guided_iterations);
+    put_number(json, "guided_predicted_ns", last->guided_predicted_ns);
+    put_number(json, "guided_measured_ns", last->guided_measured_ns);
+    put_number(json, "guided_lost_ns", last->guided_lost_ns);
+    put_number(json, "guided_actions", last->guided_actions);
+    put_number(json, "guided_missed", last->guided_missed);
+    put_number(json, "guided_unforeseen", last->guided_unforeseen);
+    put_number(json, "replans", last->replans);
+}
+
 static void put_memory(json_t *json, const struct program *program, const struct run_result *result)
 {
     const cebus_memory_stats *last = &result->last;
@@ -144,6 +157,8 @@ static void put_memory(json_t *json, const struct program *program, const struct
     put_number(json, "planned_replays", last->planned_replays);
     put_number(json, "planned_placements", last->planned_placements);
     put_number(json, "missed_placements", last->missed_placements);
+    put_plan(json, last);
+    put_text(json, "plan", result->summary[0] != '\0' ? result->summary : NULL);
     put_number(json, "plans_used", last->plans_used);
     put_number(json, "plans_refused", last->plans_refused);
     put_number(json, "swapped_bytes", last->swapped_out_bytes + last->swapped_in_bytes);
@@ -241,6 +256,8 @@ void result_print(const struct program *program, const struct run_result *result
            (double)last->fragmentation_ppm_max / 1e6);
     print_bytes("stranded at most", last->stranded_bytes_max);
     print_host(program, result);
+    if (result->summary[0] != '\0')
+        printf("%-20s %s\n", "plan", result->summary);
 }
 
 void result_print_head(const struct program *program, const struct run_result *result)

@@ -214,6 +214,8 @@ bool run_program(const struct program *program, const struct run_options *option
     if (outcome == REPLAY_DONE)
         outcome = save_plan(&running);
     explain_outcome(out, outcome);
+    if (out->last.guided_iterations > 0)
+        cebus_plan_summary(running.replayer.rt, out->summary, sizeof out->summary);
     replayer_end(&running.replayer);
     return outcome != REPLAY_FAILED;
 }

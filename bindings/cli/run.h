@@ -40,6 +40,7 @@ struct run_result {
     int passes;              /**< complete ones */
     uint64_t *pass_ns;       /**< device time of each */
     uint64_t host_ns;        /**< wall time of the last pass */
+    char summary[512];       /**< of what planning brought; "" where nothing was */
     cebus_memory_stats last; /**< counters: of the last pass alone, complete or not */
 };
 

@@ -27,6 +27,7 @@ static const char *const kinds[] = {
     [CEBUS_EVENT_OUT_OF_MEMORY] = "out_of_memory",
     [CEBUS_EVENT_BUDGET] = "budget",
     [CEBUS_EVENT_MARK] = "mark",
+    [CEBUS_EVENT_GUIDED] = "guided",
     [CEBUS_EVENT_PLAN_REFUSED] = "plan_refused",
 };
 

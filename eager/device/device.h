@@ -122,6 +122,8 @@ typedef struct cebus_device_ops {
     cebus_status (*synchronize)(cebus_device *device); /**< all streams */
     /** ns, monotone: when all that was enqueued on `stream` is done, as far as is known; or now. */
     uint64_t (*clock)(cebus_device *device, cebus_stream stream);
+    /** info.stall_ns alone, at once: compute waited for copies so far; 0 where nobody counts. */
+    uint64_t (*stalled)(cebus_device *device);
 } cebus_device_ops;
 
 extern const cebus_device_ops cebus_device_cpu;

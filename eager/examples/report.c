@@ -85,6 +85,8 @@ static void json_run(const struct run *run)
         printf("%s\"%a\"", i > 0 ? ", " : "", (double)run->losses[i]);
     printf("], \"parameters_sha256\": \"%s\", \"conclusion\": ", run->sha256);
     json_string(run->conclusion);
+    printf(", \"plan\": ");
+    json_string(run->plan);
 }
 
 static void print_json(const struct report *report, bool identical)
@@ -195,6 +197,8 @@ static void print_table(const struct report *report, bool identical)
     if (report->unlimited != NULL && report->limited != NULL)
         printf("\nidentical bits: %s (%d losses, %" PRId64 " parameters)\n",
                identical ? "yes" : "NO", run->steps, run->parameters);
+    if (run->plan[0] != '\0')
+        print_text(run->plan);
     if (run->conclusion[0] != '\0')
         print_text(run->conclusion);
 }

@@ -116,8 +116,11 @@ static int measure(struct trainer *t, struct run *run)
     run->policy = cebus_runtime_policy(t->rt);
     run->threads = cebus_runtime_threads(t->rt);
     run->parameters = parameters_numel(&t->params);
-    return cebus_runtime_memory_stats(t->rt, &run->stats) ||
-           parameters_sha256(&t->params, run->sha256) ||
+    if (cebus_runtime_memory_stats(t->rt, &run->stats))
+        return 1;
+    if (run->stats.guided_iterations > 0)
+        cebus_plan_summary(t->rt, run->plan, sizeof run->plan);
+    return parameters_sha256(&t->params, run->sha256) ||
            t->task->conclude(t->model, &run->conclusion);
 }
 

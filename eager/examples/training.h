@@ -39,6 +39,7 @@ struct run {
     int64_t parameters;       /**< numbers in the model */
     char sha256[65];          /**< of the trained parameters */
     char *conclusion;         /**< see task.conclude */
+    char plan[512];           /**< what planning ahead brought; "" where nothing was planned */
 };
 
 /** Trains from scratch on an arena of `budget` bytes (0: as large as the runtime likes). */

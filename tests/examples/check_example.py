@@ -22,6 +22,7 @@ SMALL = {
 FIELDS = {
     "peak_bytes": int, "budget_bytes": int, "ms_per_step": float, "evictions": int,
     "recomputes": int, "dropped_bytes": int, "losses": list, "parameters_sha256": str,
+    "plan": str,
 }
 WRONG = (
     ("--budget 3XB", "3XB"), ("--budget -5", "-5"), ("--budget 0", "--budget"),

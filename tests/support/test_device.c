@@ -420,6 +420,11 @@ static size_t test_collect(cebus_device *device, size_t n, cebus_late_cost *out)
     return count;
 }
 
+static uint64_t test_stalled(cebus_device *device)
+{
+    return cebus_device_cpu.stalled(device->cpu);
+}
+
 static const cebus_device_ops test_device = {
     .name = "test",
     .open = test_open,
@@ -445,6 +450,7 @@ static const cebus_device_ops test_device = {
     .collect = test_collect,
     .synchronize = test_synchronize,
     .clock = test_clock,
+    .stalled = test_stalled,
 };
 
 bool cebus_test_device_register(void)

@@ -165,6 +165,12 @@ static void cpu_query(cebus_device *device, cebus_device_info *out)
     };
 }
 
+/** Counted on the program's thread, which asks. */
+static uint64_t cpu_stalled(cebus_device *device)
+{
+    return device->streams.stall_ns;
+}
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -360,4 +366,5 @@ const cebus_device_ops cebus_device_cpu = {
     .collect = cpu_collect,
     .synchronize = cpu_synchronize,
     .clock = cpu_clock,
+    .stalled = cpu_stalled,
 };

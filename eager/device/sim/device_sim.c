@@ -385,6 +385,11 @@ cebus_sim_counts cebus_sim_counts_of(const cebus_device *device)
     return device->counts;
 }
 
+static uint64_t sim_stalled(cebus_device *device)
+{
+    return device->clock.stall;
+}
+
 const cebus_device_ops cebus_device_sim = {
     .name = "sim",
     .open = sim_open,
@@ -410,4 +415,5 @@ const cebus_device_ops cebus_device_sim = {
     .collect = sim_collect,
     .synchronize = sim_synchronize,
     .clock = sim_clock,
+    .stalled = sim_stalled,
 };

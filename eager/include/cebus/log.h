@@ -26,6 +26,8 @@ typedef enum cebus_event_kind {
     CEBUS_EVENT_OUT_OF_MEMORY,
     CEBUS_EVENT_BUDGET, /**< the budget changed; bytes: the new one */
     CEBUS_EVENT_MARK,   /**< an iteration ended (cebus_iteration_mark()) */
+    CEBUS_EVENT_GUIDED, /**< the second iteration by a new plan ended; bytes: its peak, ns: lost,
+                             value: its signature (cebus_plan_summary() says more) */
     CEBUS_EVENT_PLAN_REFUSED, /**< a loaded plan is not used; op: why, value: its signature */
 } cebus_event_kind;
 

@@ -71,6 +71,22 @@ typedef struct cebus_memory_stats {
     uint64_t spill_bytes_current;    /**< of the file that holds values now */
     uint64_t spill_failures;         /**< values that could not be written, or not read */
     uint64_t pageable_bytes_current; /**< of swapped_bytes_current: not page-locked, so slower */
+    /** @name The last iteration that was guided from its first call to its last. */
+    /** @{ */
+    uint64_t guided_iterations;    /**< so many so far */
+    uint64_t guided_peak_bytes;    /**< used in the arena at most */
+    uint64_t guided_predicted_ns;  /**< what its plan said it takes; 0: nothing */
+    uint64_t guided_measured_ns;   /**< kernels, replays, and waiting for copies */
+    uint64_t guided_lost_ns;       /**< of these: replays and waiting */
+    uint64_t guided_swap_outs;     /**< values copied to the host or the spill file */
+    uint64_t guided_swapped_bytes; /**< their bytes */
+    uint64_t guided_recomputes;    /**< kernels run again */
+    uint64_t guided_actions;       /**< of its plan */
+    uint64_t guided_missed;        /**< of these: found nothing to do, or no room */
+    uint64_t guided_unforeseen;    /**< evictions, replays, copies back that no plan asked for */
+    uint64_t moved_triggers; /**< copies back that start earlier, since they came late */
+    uint64_t replans; /**< plans made anew because prediction and measurement parted */
+    /** @} */
     /** @name Plans from files (<cebus/plan.h>). */
     /** @{ */
     uint64_t plans_loaded;  /**< read */

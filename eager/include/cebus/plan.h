@@ -63,6 +63,20 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_plan_save(cebus_runtime *rt, const
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_plan_load(cebus_runtime *rt, const char *path);
 
+/**
+ * One line on the last iteration that was guided by a plan from its first call to its last: the
+ * budget, the peak, what was swapped and recomputed, the time it lost by that, and what the plan
+ * had said; then a warning for all that was asked for and had no effect: swapping that never
+ * happened, a spill file that was never written, a loaded plan that did not fit.
+ *
+ *     policy cebus: budget 4.00 GiB, peak 3.98 GiB; swapped 12 values, 1.21 GiB; recomputed 34
+ *     calls; lost 3.2 ms a step (4.10%), predicted 81.2 of 81.5 ms
+ *
+ * Worth printing on CEBUS_EVENT_GUIDED. The figures are `guided_*` in the statistics. Returns the
+ * length it wanted, as snprintf does.
+ */
+CEBUS_API size_t cebus_plan_summary(cebus_runtime *rt, char *text, size_t text_bytes);
+
 CEBUS_END_DECLS
 
 #endif

@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 
 #include "evict/guide.h"
+#include "evict/trigger.h"
 #include "tests/unit/evict/recorded.h"
 
 static recorded r;
@@ -96,4 +97,60 @@ Test(plan, the_guide_knows_what_is_to_stay_until_it_is_dropped)
         cr_expect_not(cebus_guide_keeps(&guide, 2));
     }
     cr_expect_not(cebus_guide_keeps(&guide, UINT32_MAX));
+}
+
+/* --- plans from elsewhere, and triggers that move -------------------------------------------- */
+
+static const char *wrong_with(cebus_action_kind kind, uint32_t at, uint32_t value)
+{
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 2, 0));
+    cr_assert(cebus_plan_add(&r.plan, kind, at, value));
+    return cebus_plan_wrong(&r.plan, &r.iteration);
+}
+
+Test(plan, what_is_wrong_with_a_plan_from_elsewhere_is_said)
+{
+    uint32_t n_calls = recorded_calls(&r), last = (uint32_t)r.iteration.n_values - 1;
+    uint32_t weight = r.values[0].persistent ? 0 : 1;
+    while (!r.iteration.values[weight].persistent)
+        weight++;
+    cr_expect_null(wrong_with(CEBUS_ACTION_DROP, 2, 0));
+    cr_expect_null(wrong_with(CEBUS_ACTION_REPLAY, n_calls, last));
+    cr_expect_not_null(strstr(wrong_with(CEBUS_ACTION_DROP, 3, last + 1), "does not have"));
+    cr_expect_not_null(strstr(wrong_with(CEBUS_ACTION_KINDS, 3, 0), "does not have"));
+    cr_expect_not_null(strstr(wrong_with(CEBUS_ACTION_DROP, n_calls + 1, 0), "out of order"));
+    cr_expect_not_null(strstr(wrong_with(CEBUS_ACTION_DROP, 1, 0), "out of order"));
+    cr_expect_not_null(strstr(wrong_with(CEBUS_ACTION_DROP, 2, last), "before that is made"));
+    cr_expect_not_null(strstr(wrong_with(CEBUS_ACTION_SWAP_OUT, 3, weight), "persistent"));
+}
+
+/** Calls take 10 ns. */
+Test(plan, a_trigger_moves_by_as_many_calls_as_its_lead_takes)
+{
+    static cebus_trigger triggers[RECORDED_VALUES];
+    uint32_t moved;
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 1, 0);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 2, 1);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 8, 0);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 8, 1);
+    triggers[1].lead = 7;
+    cr_assert(cebus_trigger_advance(&r.plan, &r.iteration, triggers, &moved));
+    cr_expect_eq(moved, 0, "not yet");
+    cr_expect_eq(triggers[1].lead, 7, "but remembered");
+    triggers[1].lead += 16;
+    cr_assert(cebus_trigger_advance(&r.plan, &r.iteration, triggers, &moved));
+    cr_expect_eq(moved, 1);
+    cr_expect_eq(triggers[1].lead, 3);
+    cr_expect_eq(r.plan.actions[2].value, 1, "in order again");
+    cr_expect_eq(r.plan.actions[2].at, 6);
+    cr_expect_eq(r.plan.actions[3].at, 8);
+    cr_expect_not_null(r.plan.first, "linked");
+    triggers[0].lead = 1000;
+    cr_assert(cebus_trigger_advance(&r.plan, &r.iteration, triggers, &moved));
+    for (size_t i = 0; i < r.plan.count; i++) {
+        const cebus_action *action = &r.plan.actions[i];
+        if (action->kind == CEBUS_ACTION_SWAP_IN && action->value == 0)
+            cr_expect_eq(action->at, 1, "not before it left");
+    }
 }

@@ -1,0 +1,190 @@
+/** How long an iteration takes by a plan, worked out by hand. A link of 10^9 bytes/s: a byte a ns,
+ * and one ns more for rounding. */
+#include <criterion/criterion.h>
+
+#include "evict/timeline.h"
+#include "tests/unit/evict/recorded.h"
+
+static recorded r;
+
+static void setup(void)
+{
+    recorded_init(&r);
+}
+
+static void teardown(void)
+{
+    recorded_deinit(&r);
+}
+
+TestSuite(timeline, .init = setup, .fini = teardown);
+
+static cebus_timeline run(uint64_t budget, bool swaps, bool ahead)
+{
+    cebus_timeline out;
+    cebus_timeline_terms terms = {budget, 1000000000, 1000000000, swaps, ahead};
+    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &out));
+    cr_expect_eq(out.total_ns, out.compute_ns + out.replay_ns + out.stall_ns);
+    return out;
+}
+
+static void add(cebus_action_kind kind, uint32_t at, size_t handle)
+{
+    cr_assert(cebus_plan_add(&r.plan, kind, at, r.values[handle].ordinal));
+}
+
+/** a (100 bytes) is made and read by the call after next; between them are n calls of 10 ns. */
+static size_t make_idle(int n)
+{
+    size_t a = recorded_call(&r, "a", 1000, SIZE_MAX, SIZE_MAX, 100);
+    for (int i = 0; i < n; i++) {
+        size_t b = recorded_call(&r, "b", 10, SIZE_MAX, SIZE_MAX, 100);
+        recorded_free(&r, b);
+    }
+    recorded_call(&r, "c", 7, a, SIZE_MAX, 1);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    return a;
+}
+
+Test(timeline, without_a_plan_calls_follow_each_other)
+{
+    make_idle(3);
+    cebus_timeline t = run(1000, false, true);
+    cr_expect_eq(t.total_ns, 1037);
+    cr_expect_eq(t.compute_ns, 1037);
+    cr_expect_eq(t.unforeseen, 0);
+}
+
+Test(timeline, a_replay_takes_its_call_again)
+{
+    size_t a = make_idle(3);
+    add(CEBUS_ACTION_DROP, 1, a);
+    add(CEBUS_ACTION_REPLAY, 4, a);
+    cebus_timeline t = run(101, false, true);
+    cr_expect_eq(t.replay_ns, 1000);
+    cr_expect_eq(t.total_ns, 2037);
+    cr_expect_eq(t.unforeseen, 0);
+}
+
+Test(timeline, what_no_plan_replays_is_made_again_when_it_is_read)
+{
+    size_t a = make_idle(3);
+    add(CEBUS_ACTION_DROP, 1, a);
+    cebus_timeline t = run(101, false, true);
+    cr_expect_eq(t.total_ns, 2037);
+    cr_expect_eq(t.unforeseen, 1);
+}
+
+/** Out from 1000 to 1101; its room is needed at 1000: the first b waits 101. Back when the last b
+ * is gone (the host asked for it ahead): compute waits the whole way back. */
+Test(timeline, copies_that_do_not_hide_are_waited_for)
+{
+    size_t a = make_idle(3);
+    add(CEBUS_ACTION_SWAP_OUT, 1, a);
+    add(CEBUS_ACTION_SWAP_IN, 4, a);
+    cebus_timeline t = run(101, true, true);
+    cr_expect_eq(t.out_bytes, 100);
+    cr_expect_eq(t.in_bytes, 100);
+    cr_expect_eq(t.stall_ns, 101 + 101);
+    cr_expect_eq(t.unforeseen, 0);
+}
+
+/** With room for both there is no need to wait for the copy out, nor to bring anything back. */
+Test(timeline, what_need_not_leave_stays)
+{
+    size_t a = make_idle(3);
+    add(CEBUS_ACTION_SWAP_OUT, 1, a);
+    add(CEBUS_ACTION_SWAP_IN, 2, a);
+    cebus_timeline t = run(301, true, true);
+    cr_expect_eq(t.stall_ns, 0);
+    cr_expect_eq(t.in_bytes, 0);
+}
+
+/** Two values of 100 leave one after the other, on a link that carries one at a time. */
+Test(timeline, the_link_carries_one_copy_at_a_time)
+{
+    size_t a = recorded_call(&r, "a", 1000, SIZE_MAX, SIZE_MAX, 100);
+    size_t b = recorded_call(&r, "b", 10, SIZE_MAX, SIZE_MAX, 100);
+    size_t c = recorded_call(&r, "c", 10, SIZE_MAX, SIZE_MAX, 200);
+    recorded_free(&r, c);
+    recorded_call(&r, "d", 7, a, b, 1);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    add(CEBUS_ACTION_SWAP_OUT, 1, a);
+    add(CEBUS_ACTION_SWAP_OUT, 2, b);
+    cebus_timeline t = run(201, true, true);
+    /* Out: 1000 to 1101, 1101 to 1202; c from 1202 to 1212; back to 1313 and 1414. */
+    cr_expect_eq(t.total_ns, 1414 + 7);
+    cr_expect_eq(t.unforeseen, 2, "nobody asked for them back");
+}
+
+/** A host that does not run ahead asks for the copy when compute gets there. */
+Test(timeline, a_host_that_is_not_ahead_starts_copies_later)
+{
+    size_t a = make_idle(30);
+    add(CEBUS_ACTION_SWAP_OUT, 1, a);
+    add(CEBUS_ACTION_SWAP_IN, 20, a);
+    uint64_t ahead = run(101 + 100, true, true).stall_ns;
+    r.plan.actions[0].at = 1;
+    uint64_t behind = run(101 + 100, true, false).stall_ns;
+    cr_expect_leq(ahead, behind);
+}
+
+Test(timeline, the_oldest_goes_where_no_plan_says_what)
+{
+    make_idle(3);
+    cebus_timeline t = run(101, true, true);
+    cr_expect_eq(t.unforeseen, 2, "out, and back");
+    cr_expect_eq(t.stall_ns, 202);
+    t = run(101, false, true);
+    cr_expect_eq(t.replay_ns, 1000);
+}
+
+Test(timeline, less_memory_never_makes_it_quicker)
+{
+    recorded_network(&r, 12, 100, 50);
+    uint64_t last = UINT64_MAX;
+    for (uint64_t budget = 400; budget <= 2000; budget += 100) {
+        uint64_t now = run(budget, true, true).total_ns;
+        cr_expect_leq(now, last, "%lu", budget);
+        last = now;
+    }
+    cr_expect_eq(last, recorded_calls(&r) * UINT64_C(50));
+}
+
+static void *fail_at(void *context, size_t bytes)
+{
+    int *left = context;
+    return --*left >= 0 ? malloc(bytes) : NULL;
+}
+
+static void *fail_again(void *context, void *pointer, size_t bytes)
+{
+    int *left = context;
+    return --*left >= 0 ? realloc(pointer, bytes) : NULL;
+}
+
+static void give_back(void *context, void *pointer)
+{
+    (void)context;
+    free(pointer);
+}
+
+Test(timeline, says_so_without_host_memory)
+{
+    recorded_network(&r, 12, 100, 50);
+    bool ok = false;
+    for (int n = 0; n < 1000 && !ok; n++) {
+        int left = n;
+        cebus_timeline out;
+        cebus_pool pool;
+        cebus_host_allocator host = {fail_at, fail_again, give_back, &left};
+        cebus_timeline_terms terms = {700, 1000000000, 1000000000, true, true};
+        cebus_pool_init(&pool, &host);
+        pool.direct = true;
+        ok = cebus_timeline_run(&r.iteration, &r.plan, &terms, &pool, &out);
+        cr_expect_eq(pool.live_objects, 0);
+        cebus_pool_deinit(&pool);
+        cr_expect(!ok || n > 3);
+    }
+    cr_expect(ok);
+}
