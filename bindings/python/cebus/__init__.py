@@ -11,7 +11,7 @@ What does not fit is given up and rebuilt, bit for bit, before it is read. See R
 """
 from math import e, inf, nan, pi  # noqa: F401
 
-from . import _core, autograd, hints, memory, methods, missing, printing, recording
+from . import _core, autograd, hints, legacy, memory, methods, missing, printing, recording
 from . import safetensors, serialization
 from ._core import (  # noqa: F401
     DtypeError, Error, Event, HostMemoryError, InvalidArgumentError, OutOfMemoryError,
@@ -35,10 +35,11 @@ __version__ = _core.version()
 _core.install(printer=printing.printer, missing=missing.of_tensor,
               pickler=serialization.reduce_tensor, html=printing.html)
 globals().update(methods.attach())
+globals().update(legacy.attach(globals()))
 autograd.attach()
 hints.attach()
 
-from . import nn, optim, utils  # noqa: E402, F401
+from . import backends, cuda, nn, optim, utils  # noqa: E402, F401
 from . import models  # noqa: E402, F401
 from .utils.data import Generator  # noqa: E402, F401
 

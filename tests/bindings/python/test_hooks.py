@@ -467,3 +467,30 @@ def test_jacobian_and_vjp():
     assert pair[0].tolist() == [[1, 1], [2, 2]] and pair[1].tolist() == [[3, 0], [0, 3]]
     out, product = cebus.autograd.functional.vjp(lambda v: v * v, x, cebus.ones(2))
     assert out.tolist() == [1, 4] and product.tolist() == [2, 4]
+
+
+# --- modules ------------------------------------------------------------------------------------
+
+def test_hooks_of_modules_see_gradients():
+    net = cebus.nn.Sequential(cebus.nn.Linear(3, 4), cebus.nn.Tanh(), cebus.nn.Linear(4, 2))
+    x, seen = cebus.ones(2, 3), []
+    net(x).sum().backward()
+    plain = net[0].weight.grad.tolist()
+    net.zero_grad()
+    handles = [
+        each.register_full_backward_hook(lambda module, grad_in, grad_out: seen.append(
+            (module, grad_in, grad_out))) for each in net]
+    net(x).sum().backward()
+    assert [module for module, _, _ in seen] == [net[2], net[1], net[0]]
+    assert seen[0][2][0].tolist() == [[1, 1], [1, 1]] and seen[2][1] == (None,)
+    assert seen[0][1][0].tolist() == seen[1][2][0].tolist()
+    assert net[0].weight.grad.tolist() == plain
+    for each in handles:
+        each.remove()
+    net.zero_grad()
+    net[2].register_full_backward_hook(lambda module, grad_in, grad_out: (grad_in[0] * 2,))
+    net[2].register_full_backward_pre_hook(lambda module, grad_out: (grad_out[0] * 2,))
+    net(x).sum().backward()
+    assert net[0].weight.grad.tolist() == [[4 * v for v in row] for row in plain]
+    with cebus.no_grad():
+        assert net(x).requires_grad is False

@@ -5,8 +5,8 @@ from .containers import (  # noqa: F401
     ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential)
 from .layers import (  # noqa: F401
     BatchNorm1d, BatchNorm2d, BatchNorm3d, Bilinear, Conv1d, Conv2d, ConvTranspose1d,
-    ConvTranspose2d, Embedding, GroupNorm, Identity, InstanceNorm1d, InstanceNorm2d, LayerNorm,
-    Linear, LocalResponseNorm, RMSNorm)
+    ConvTranspose2d, Embedding, EmbeddingBag, GroupNorm, Identity, InstanceNorm1d, InstanceNorm2d,
+    LayerNorm, Linear, LocalResponseNorm, RMSNorm)
 from .module import Module  # noqa: F401
 from .parameter import Parameter  # noqa: F401
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell  # noqa: F401

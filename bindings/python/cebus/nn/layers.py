@@ -183,6 +183,39 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}"
 
 
+class EmbeddingBag(Module):
+    """Sums, means or maxima of rows of a table: bags [B, N], or [N] that begin at `offsets`."""
+
+    def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0,
+                 scale_grad_by_freq=False, mode="mean", sparse=False, device=None, dtype=None):
+        super().__init__()
+        if mode not in ("sum", "mean", "max"):
+            raise ValueError(f"mode has to be one of sum or mean or max, not {mode!r}")
+        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.weight = _new(num_embeddings, embedding_dim, dtype=dtype, device=device)
+        init.normal_(self.weight)
+
+    def forward(self, input, offsets=None):
+        rows = F.embedding(input, self.weight)
+        if input.ndim == 2:
+            return rows.amax(1) if self.mode == "max" else getattr(rows, self.mode)(1)
+        starts = offsets.tolist()
+        ends = starts[1:] + [input.shape[0]]
+        if self.mode == "max":
+            return _core.stack([rows[a:b].amax(0) if b > a else rows.new_zeros(rows.shape[1])
+                                for a, b in zip(starts, ends)])
+        bags = [bag for bag, (a, b) in enumerate(zip(starts, ends)) for _ in range(a, b)]
+        sums = rows.new_zeros(len(starts), self.embedding_dim).index_add(
+            0, _core.tensor(bags, dtype=_core.int64, device=rows.device), rows)
+        if self.mode == "sum":
+            return sums
+        counts = [[max(b - a, 1)] for a, b in zip(starts, ends)]
+        return sums / _core.tensor(counts, dtype=rows.dtype, device=rows.device)
+
+    def extra_repr(self):
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
+
+
 # --- normalization ----------------------------------------------------------------------------
 
 class _BatchNorm(Module):

@@ -4,6 +4,7 @@ import itertools
 
 from .. import missing
 from .._core import Error, Tensor
+from .gradient_hooks import Gates
 from .parameter import Parameter
 
 IncompatibleKeys = collections.namedtuple("IncompatibleKeys", "missing_keys unexpected_keys")
@@ -36,7 +37,8 @@ class Module:
     def __init__(self):
         put = object.__setattr__
         put(self, "training", True)
-        for name in ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks"):
+        for name in ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks",
+                     "_backward_hooks", "_backward_pre_hooks"):
             put(self, name, collections.OrderedDict())
         put(self, "_transient", set())
 
@@ -46,17 +48,22 @@ class Module:
                                   '"forward" function')
 
     def __call__(self, *inputs, **keywords):
-        if not self._forward_hooks and not self._forward_pre_hooks:
+        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
+                or self._backward_pre_hooks):
             return self.forward(*inputs, **keywords)
         for hook in list(self._forward_pre_hooks.values()):
             changed = hook(self, inputs)
             if changed is not None:
                 inputs = changed if isinstance(changed, tuple) else (changed,)
+        gates = None
+        if self._backward_hooks or self._backward_pre_hooks:
+            gates = Gates(self, self._backward_pre_hooks, self._backward_hooks)
+            inputs = gates.enter(inputs)
         result = self.forward(*inputs, **keywords)
         for hook in list(self._forward_hooks.values()):
             changed = hook(self, inputs, result)
             result = result if changed is None else changed
-        return result
+        return result if gates is None else gates.leave(result)
 
     # --- names ----------------------------------------------------------------------------------
 
@@ -143,6 +150,17 @@ class Module:
     def register_forward_pre_hook(self, hook):
         """Calls hook(module, inputs) before forward; its result replaces the inputs."""
         return self._hook(self._forward_pre_hooks, hook)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Calls hook(module, grad_input, grad_output), tuples, in backward; what it returns takes
+        the place of grad_input."""
+        return self._hook(self._backward_hooks, hook)
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Calls hook(module, grad_output) before; what it returns takes grad_output's place."""
+        return self._hook(self._backward_pre_hooks, hook)
 
     # --- walks ----------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from .. import _core
 from . import init
 from .layers import _new
 from .module import Module
-from .rnn_utils import PackedSequence, pack_like, pad_packed_sequence
+from .utils.rnn import PackedSequence, pack_like, pad_packed_sequence
 
 
 class _Recurrent(Module):

@@ -1,7 +1,7 @@
 """Sequences of several lengths in one batch: padded and packed (nn.utils.rnn)."""
 import collections
 
-from .. import _core
+from ... import _core
 
 PackedSequence = collections.namedtuple(
     "PackedSequence", "data batch_sizes sorted_indices unsorted_indices")

@@ -1,8 +1,8 @@
 """Gradients and parameters as a whole (nn.utils)."""
 import math
 
-from .. import _core
-from . import rnn_utils as rnn  # noqa: F401
+from ... import _core
+from . import rnn  # noqa: F401
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):

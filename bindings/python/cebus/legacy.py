@@ -1,0 +1,44 @@
+"""Older ways of PyTorch's to say the same: typed constructors, results written to `out`."""
+import functools
+
+from . import _core
+
+TYPED = {"FloatTensor": _core.float32, "DoubleTensor": _core.float64, "HalfTensor": _core.float16,
+         "BFloat16Tensor": _core.bfloat16, "LongTensor": _core.int64, "IntTensor": _core.int32,
+         "ByteTensor": _core.uint8, "BoolTensor": _core.bool_}
+
+# Functions of the module that take `out`. As methods they do not, in PyTorch either.
+WITH_OUT = ("abs add bmm clamp cos cumprod cumsum div eq exp ge gt le log lt matmul maximum mean "
+            "minimum mm mul ne neg pow reciprocal rsqrt sigmoid sign sin sqrt square sub sum tanh "
+            "cat stack where").split()
+
+
+def _typed(name, dtype):
+    def constructor(*arguments):
+        if len(arguments) == 1 and not isinstance(arguments[0], int):
+            return _core.tensor(arguments[0], dtype=dtype)
+        return _core.empty(*arguments, dtype=dtype)
+    constructor.__name__ = name
+    constructor.__doc__ = f"A tensor of {dtype}: of data, or of a size and zeros."
+    return constructor
+
+
+def _into(name, function):
+    @functools.wraps(function, assigned=("__doc__",))
+    def call(*arguments, out=None, **keywords):
+        result = function(*arguments, **keywords)
+        if out is None:
+            return result
+        if out.shape != result.shape:
+            raise _core.ShapeError(f"{name}: out has the shape {list(out.shape)}, but the result "
+                                   f"has {list(result.shape)}")
+        return out.copy_(result)
+    call.__name__ = name
+    return call
+
+
+def attach(functions):
+    """The typed constructors, and `functions` with those that take `out` in their place."""
+    found = {name: _typed(name, dtype) for name, dtype in TYPED.items()}
+    found.update({name: _into(name, functions[name]) for name in WITH_OUT if name in functions})
+    return found
