@@ -243,6 +243,31 @@ static bool inputs_are_present(const cebus_call *call)
     return true;
 }
 
+/** A copy on the host counts as there, and nothing would be made again: so while the call runs it
+ * counts as one beside bytes on the device, as it will afterwards. */
+static void look_past_copies(cebus_runtime *rt, const cebus_spots *spots)
+{
+    for (uint32_t i = 0; i < spots->n_back; i++) {
+        cebus_candidate *candidate = (cebus_candidate *)spots->back[i];
+        if (!candidate->value.swapped || candidate->value.producer == NULL)
+            continue;
+        candidate->value.swapped = false;
+        cebus_swap_spare(rt, candidate, true);
+    }
+}
+
+/** What was not made is on the host, as before. */
+static void look_at_copies(cebus_runtime *rt, const cebus_spots *spots)
+{
+    for (uint32_t i = 0; i < spots->n_back; i++) {
+        cebus_candidate *candidate = (cebus_candidate *)spots->back[i];
+        if (candidate->host == NULL || cebus_value_is_present(&candidate->value))
+            continue;
+        candidate->value.swapped = true;
+        cebus_swap_spare(rt, candidate, false);
+    }
+}
+
 /** All that it brings back has one record: that of the call. */
 void cebus_capture_plan_again(cebus_capture *capture, size_t k)
 {
@@ -253,10 +278,11 @@ void cebus_capture_plan_again(cebus_capture *capture, size_t k)
     for (uint32_t i = 0; i < spots->n_back; i++) {
         cebus_value *value = &((cebus_candidate *)spots->back[i])->value;
         value->pins++;
-        if (!cebus_value_is_present(value) && value->producer != NULL)
+        if (!value->resident && value->producer != NULL)
             call = value->producer;
     }
     if (call != NULL && inputs_are_present(call)) {
+        look_past_copies(rt, spots);
         bool busy = rt->replay.busy;
         rt->replay.busy = true;
         rt->trial++;
@@ -264,6 +290,7 @@ void cebus_capture_plan_again(cebus_capture *capture, size_t k)
             rt->stats.planned_replays++;
         rt->trial--;
         rt->replay.busy = busy;
+        look_at_copies(rt, spots);
     }
     for (uint32_t i = 0; i < spots->n_back; i++)
         ((cebus_candidate *)spots->back[i])->value.pins--;
