@@ -270,7 +270,7 @@ static bool run_planned(subject *s, const reference *ref, uint64_t memory)
     return good(s, cebus_runtime_check(s->rt), "check");
 }
 
-static void check_plan(const reference *ref, const char *device)
+static void check_plan(const reference *ref, const char *policy, const char *device)
 {
     subject s;
     char what[200];
@@ -278,7 +278,7 @@ static void check_plan(const reference *ref, const char *device)
     unsigned percent = 50;
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
     for (; !passed && percent <= 110; percent += 20) {
-        cebus_runtime_options options = options_of("lru", 2 * ref->peak);
+        cebus_runtime_options options = options_of(policy, 2 * ref->peak);
         options.swap = CEBUS_SWAP_ON;
         options.device = device;
         options.debug = device != NULL ? 0 : CEBUS_DEBUG_HASH;
@@ -291,10 +291,10 @@ static void check_plan(const reference *ref, const char *device)
         destroy(&s);
     }
     snprintf(what, sizeof what,
-             "by a plan on %s in %u%% of its peak: %" PRIu64 " replays and %" PRIu64
+             "by a plan over %s on %s in %u%% of its peak: %" PRIu64 " replays and %" PRIu64
              " copies back ahead, %" PRIu64 " in place, %" PRIu64 " not",
-             device != NULL ? device : "cpu", percent, stats.planned_replays, stats.prefetches,
-             stats.planned_placements, stats.missed_placements);
+             policy, device != NULL ? device : "cpu", percent, stats.planned_replays,
+             stats.prefetches, stats.planned_placements, stats.missed_placements);
     report(passed, ref->name, what, s.why);
     destroy(&s);
 }
@@ -314,6 +314,7 @@ static void check_model(const char *name, size_t turn)
         {"capuchin", 70, CEBUS_DEBUG_HASH, NULL},
         {"odswap", 60, CEBUS_DEBUG_WALK, "test"},
     };
+    static const char *const below[] = {"lru", "coop", "cebus", "capuchin"};
     enum {
         SETTINGS = sizeof settings / sizeof *settings
     };
@@ -323,7 +324,7 @@ static void check_model(const char *name, size_t turn)
     if (how.policy == NULL)
         check(&ref, "coop", 120, 0, NULL, ORDERS);
     if (how.policy == NULL || strcmp(how.policy, "plan") == 0)
-        check_plan(&ref, turn % 2 == 0 || how.policy != NULL ? "test" : NULL);
+        check_plan(&ref, below[turn % 4], turn % 2 == 0 || how.policy != NULL ? "test" : NULL);
     for (size_t i = 0; i < SETTINGS; i++) {
         bool drawn = how.all || how.model != NULL || i % 3 == turn % 3;
         if (how.policy != NULL ? strcmp(how.policy, settings[i].policy) == 0 : drawn)
