@@ -52,8 +52,13 @@ static cebus_net_image convolve(cebus_model *model, cebus_net_image image, cebus
         return out;
     options.padding[0] = filter.valid ? 0 : high / 2;
     options.padding[1] = filter.valid ? 0 : wide / 2;
-    cebus_status status = cebus_conv2d(model->rt, image.x, weight, bias, &options, &out.x);
-    cebus_layer_end(model, image.x, status, &out.x);
+    weight = cebus_layer_narrow(model, weight);
+    bias = cebus_layer_narrow(model, bias);
+    if (weight != NULL)
+        cebus_layer_ok(model, cebus_conv2d(model->rt, image.x, weight, bias, &options, &out.x));
+    cebus_tensor_release(weight);
+    cebus_tensor_release(bias);
+    cebus_tensor_release(image.x);
     return out;
 }
 

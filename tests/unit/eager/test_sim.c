@@ -457,3 +457,18 @@ Test(sim, trains_as_fast_as_published)
                   "%s: %.1f images/s, published %.1f", nets[i].name, speed, nets[i].published);
     }
 }
+
+/** NVIDIA's DeepLearningExamples, ResNet-50 v1.5 for TensorFlow with XLA (20.06): an A100, batch
+ * 256, mixed precision, images a second. */
+Test(sim, trains_in_f16_as_fast_as_published)
+{
+    double published = 2375, speed = speed_of("sim:a100-80g", "resnet50",
+                                              (cebus_model_config){.batch = 256,
+                                                                   .width = 64,
+                                                                   .depth = 1000,
+                                                                   .length = 224,
+                                                                   .classes = 1000,
+                                                                   .precision = CEBUS_F16});
+    cr_expect(speed > 0.75 * published && speed < 1.25 * published, "%.1f images/s, published %.1f",
+              speed, published);
+}
