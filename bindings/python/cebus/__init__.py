@@ -40,6 +40,7 @@ autograd.attach()
 hints.attach()
 
 from . import backends, cuda, nn, optim, utils  # noqa: E402, F401
+from . import distributions  # noqa: E402, F401
 from . import models  # noqa: E402, F401
 from .utils.data import Generator  # noqa: E402, F401
 
@@ -47,6 +48,22 @@ float, double, half = float32, float64, float16  # noqa: A001
 long, int, uint = int64, int32, uint8  # noqa: A001
 contiguous_format, channels_last, preserve_format = "contiguous", "channels_last", "preserve"
 strided = "strided"
+
+
+def get_num_threads():
+    """Threads that kernels may use: `configure("cpu", threads=)` before the first tensor."""
+    return runtime().threads
+
+
+def set_num_threads(threads):
+    """Only before the first tensor: later it would change bits that are to be made again."""
+    if threads != get_num_threads():
+        raise Error("the number of threads is fixed once the device is in use: call "
+                    "cebus.configure('cpu', threads=...) first")
+
+
+def use_deterministic_algorithms(mode, warn_only=False):
+    """Every algorithm is deterministic."""
 
 
 def is_tensor(x):

@@ -136,6 +136,14 @@ class Module:
 
     register_module = add_module
 
+    def type(self, dtype):
+        """All parameters and buffers of floats in `dtype`."""
+        return self.to(dtype)
+
+    def share_memory(self):
+        """Itself: tensors are not shared between processes."""
+        return self
+
     # --- hooks ----------------------------------------------------------------------------------
 
     def _hook(self, hooks, hook):

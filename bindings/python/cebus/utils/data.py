@@ -2,6 +2,8 @@
 import random
 
 from .. import _core
+from .samplers import (  # noqa: F401
+    BatchSampler, Sampler, SubsetRandomSampler, WeightedRandomSampler)
 
 
 class Generator:
