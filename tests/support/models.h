@@ -53,10 +53,10 @@ typedef struct cebus_model_config {
     int64_t input;     /**< features of an input: lstm (0: embedded symbols), treelstm, gan */
     int64_t positions; /**< gpt, bert: rows of the table of positions; 0: length */
     bool two_way;      /**< lstm: in both directions */
-    cebus_dtype
-        precision;  /**< mlp, gpt, networks over images: f16 or bf16, of activations and copies of
-                       parameters that products read; losses are scaled. 0: all f32 */
-    bool auxiliary; /**< inceptionv3: with the auxiliary classifier, from 299 x 299 pixels */
+    bool auxiliary;    /**< inceptionv3: with the auxiliary classifier, from 299 x 299 pixels */
+    /** mlp, gpt, networks over images: f16 or bf16, of activations and of the copies of parameters
+     * that products read; losses are scaled. 0: all f32. */
+    cebus_dtype precision;
     /** Parameters and batches are drawn on the device, never held by the host: what lets a model
      * have a paper's size on a simulated machine. Other numbers than without it. Always so for the
      * models of the second list. */
