@@ -11,6 +11,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cebus/cebus.h>
 
@@ -26,11 +27,15 @@ typedef struct setting {
     bool plans;    /**< and must have fetched something ahead of need, in a budget found first */
     bool spill;    /**< to the file, parameters too; nothing to the host */
     bool unmarked; /**< the program does not say where its steps end */
+    bool saved;    /**< its plans are loaded from a file first, and saved in the end */
 } setting;
 
 static setting settings[] = {
-    {"coop", 1 << 20, 2, false},       {"coop", 20 << 10, 2, false},
-    {"odswap", 14 << 10, 4, true},     {"odswap", 14 << 10, 5, true, .unmarked = true},
+    {"coop", 1 << 20, 2, false},
+    {"coop", 20 << 10, 2, false},
+    {"odswap", 14 << 10, 4, true},
+    {"odswap", 14 << 10, 5, true, .unmarked = true},
+    {"odswap", 14 << 10, 4, true, .saved = true},
     {"lru", 14 << 10, 2, false, true},
 };
 enum {
@@ -174,6 +179,27 @@ static void count_prefetches(run *r)
     r->prefetches = stats.prefetches;
 }
 
+static char plan_path[64];
+
+/** The first run finds no file. */
+static void load_plan(run *r)
+{
+    if (r->setting->saved && access(plan_path, R_OK) == 0)
+        TRY(r, cebus_plan_load(r->rt, plan_path));
+}
+
+/** Where the fault was in the learning there may be nothing to save. */
+static void save_plan(run *r)
+{
+    if (!r->setting->saved || r->broken)
+        return;
+    cebus_status status = cebus_plan_save(r->rt, plan_path);
+    if (status != CEBUS_INVALID_ARGUMENT || !fault_fired(r)) {
+        if (may_retry(r, status, "cebus_plan_save"))
+            (void)may_retry(r, cebus_plan_save(r->rt, plan_path), "cebus_plan_save again");
+    }
+}
+
 static void scenario(run *r)
 {
     static const int64_t square[2] = {WIDTH, WIDTH}, rows[2] = {ROWS, WIDTH};
@@ -191,6 +217,7 @@ static void scenario(run *r)
     TRY(r, cebus_runtime_create(&options, &r->rt));
     if (r->rt == NULL)
         return;
+    load_plan(r);
     cebus_tensor *w = parameter(r, square), *x = NULL, *loss = NULL;
     watch(r, w);
     for (int step = 0; step < r->setting->steps; step++) {
@@ -205,6 +232,7 @@ static void scenario(run *r)
             TRY(r, cebus_iteration_mark(r->rt));
     }
     count_prefetches(r);
+    save_plan(r);
     TRY(r, cebus_tensor_to_host(w, r->result, sizeof r->result));
     TRY(r, cebus_runtime_check(r->rt));
     cebus_tensor_release(w);
@@ -285,6 +313,7 @@ int main(void)
     static run reference;
     int failed = 0, number = 0;
     cebus_test_device_register();
+    snprintf(plan_path, sizeof plan_path, "/tmp/cebus-fault-plan-%ld", (long)getpid());
     printf("TAP version 13\n1..%d\n", 4 * SETTINGS);
     for (size_t i = 0; i < SETTINGS; i++) {
         if (!undisturbed(&settings[i], &reference)) {
@@ -300,5 +329,6 @@ int main(void)
                    (unsigned long long)settings[i].budget, delivered);
         }
     }
+    unlink(plan_path);
     return failed > 0;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cebus/plan.h>
+
 #include "tests/property/meter.h"
 
 typedef struct run {
@@ -194,6 +196,8 @@ static void collect(run *r)
     r->out->recomputes = stats.recomputes;
     r->out->swap_ins = stats.swap_ins;
     r->out->prefetches = stats.prefetches;
+    r->out->plans_used = stats.plans_used;
+    r->out->plans_refused = stats.plans_refused;
     r->out->floor = r->meter.floor;
     r->out->least = r->meter.least;
     r->out->floor_op = r->meter.floor_op;
@@ -206,6 +210,25 @@ static void collect(run *r)
         fail(r, "%s", r->meter.violation);
     if (r->trial->host_budget > 0 && stats.swapped_bytes_current > r->trial->host_budget)
         fail(r, "more bytes on the host than its budget: %" PRIu64, stats.swapped_bytes_current);
+}
+
+/** A file that is no plan is refused; then it is as if there were none. */
+static void load_plan(run *r)
+{
+    if (r->trial->load_plan == NULL)
+        return;
+    cebus_status status = cebus_plan_load(r->rt, r->trial->load_plan);
+    if (status != CEBUS_OK && status != CEBUS_INVALID_ARGUMENT)
+        fail_with_error(r, "loading a plan");
+}
+
+/** Where nothing was planned there is nothing to save. */
+static void save_plan(run *r)
+{
+    if (r->trial->save_plan != NULL && ok(r) &&
+        cebus_plan_save(r->rt, r->trial->save_plan) != CEBUS_OK &&
+        cebus_last_error()->status != CEBUS_INVALID_ARGUMENT)
+        fail_with_error(r, "saving the plan");
 }
 
 void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
@@ -233,8 +256,10 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     if (!trial->late && trial->budget > 0 &&
         cebus_runtime_set_budget(r.rt, trial->budget) != CEBUS_OK)
         fail_with_error(&r, "setting the budget");
+    load_plan(&r);
     if (ok(&r))
         run_steps(&r);
+    save_plan(&r);
     if (r.self != NULL) {
         r.meter.self = NULL;
         trial->subject->destroy(r.self);

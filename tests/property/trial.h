@@ -22,7 +22,9 @@ typedef struct cebus_trial {
     uint64_t relief;        /**< the budget after an out-of-memory error; 0: unlimited */
     cebus_cost_model cost_model;
     uint32_t debug;
-    bool late;    /**< the subject is made before the budget is set */
+    const char *load_plan; /**< a file of plans, whatever is in it; NULL: none */
+    const char *save_plan; /**< where the plans go in the end; NULL: nowhere */
+    bool late;             /**< the subject is made before the budget is set */
     bool relapse; /**< after an out-of-memory error the first budget comes back, if it can */
     bool wiggle;  /**< the budget shrinks and grows on the way, and memory is trimmed */
 } cebus_trial;
@@ -33,7 +35,7 @@ typedef struct cebus_outcome {
     uint64_t peak; /**< max_memory_allocated */
     uint64_t floor, least;
     const char *floor_op;
-    uint64_t recomputes, swap_ins, prefetches;
+    uint64_t recomputes, swap_ins, prefetches, plans_used, plans_refused;
     char failure[640]; /**< empty: nothing was wrong */
 } cebus_outcome;
 
