@@ -9,6 +9,8 @@
 #include "command.h"
 #include "evictions.h"
 #include "message.h"
+#include "plan_head.h"
+#include "plan_held.h"
 #include "profile_file.h"
 #include "result.h"
 #include "run_file.h"
@@ -17,7 +19,8 @@
 struct explain {
     struct settings settings;
     const char *trace;
-    size_t top; /**< 0: unset */
+    size_t top;       /**< 0: unset */
+    const char *plan; /**< a file of plans to be guided by; NULL: none */
     struct evictions evictions;
 };
 
@@ -25,11 +28,14 @@ struct explain {
 enum {
     DEFAULT_TOP = 20,
     KEY_TOP = 0x100,
+    KEY_PLAN,
 };
 
 static const struct argp_option options[] = {
     {"top", KEY_TOP, "N", 0,
      "only the N costliest evictions (default: 20 in the table, all in JSON)", 3},
+    {"plan", KEY_PLAN, "FILE", 0,
+     "be guided by a plan of `cebus plan', and hold it against what happened", 3},
     {0},
 };
 
@@ -51,6 +57,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_TOP:
         read_top(explain, argument, state);
+        return 0;
+    case KEY_PLAN:
+        explain->plan = argument;
         return 0;
     case ARGP_KEY_ARG:
         if (explain->trace != NULL)
@@ -293,6 +302,33 @@ static void sort(struct explain *explain)
               by_cost);
 }
 
+/** Of the run, in JSON or tables. */
+static bool print_run(struct explain *explain, const struct program *program,
+                      const struct run_result *result)
+{
+    struct plan_counts planned;
+    if (explain->plan != NULL && !plan_held_count(explain->plan, result, &planned))
+        return false;
+    if (explain->settings.json) {
+        json_t *json = result_json(program, result);
+        if (explain->plan != NULL)
+            plan_held_put(json, &planned, result);
+        put_evictions(json, explain);
+        return json_print_line(json);
+    }
+    result_print_head(program, result);
+    result_print_line(result);
+    if (result->summary[0] != '\0')
+        printf("\n%s\n", result->summary);
+    putchar('\n');
+    if (explain->plan != NULL) {
+        plan_held_print(&planned, result);
+        putchar('\n');
+    }
+    print_tables(explain);
+    return true;
+}
+
 static bool explain_trace(struct explain *explain, const struct program *program)
 {
     struct run_result result;
@@ -303,21 +339,13 @@ static bool explain_trace(struct explain *explain, const struct program *program
         .policy = explain->settings.of[SETTING_POLICY].text,
         .budget = explain->settings.of[SETTING_BUDGET].text,
         .observer = &observer,
+        .load_plan = explain->plan,
     };
     if (!run_base(program, &explain->settings, &run_options.base_ns))
         return false;
     bool good = run_program(program, &run_options, &result);
     sort(explain);
-    if (good && explain->settings.json) {
-        json_t *json = result_json(program, &result);
-        put_evictions(json, explain);
-        good = json_print_line(json);
-    } else if (good) {
-        result_print_head(program, &result);
-        result_print_line(&result);
-        putchar('\n');
-        print_tables(explain);
-    }
+    good = good && print_run(explain, program, &result);
     run_result_free(&result);
     return good;
 }
@@ -358,10 +386,13 @@ int command_explain(int argc, char **argv)
 {
     struct explain explain = {0};
     struct program program = {0};
+    struct plan_head head = {0};
     if (!settings_begin(&explain.settings))
         return EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &explain);
     bool good;
+    if (explain.plan != NULL && !plan_head_apply(&head, explain.plan, &explain.settings))
+        return EXIT_WRONG;
     if (run_file_is(explain.trace))
         good = explain_run(&explain);
     else
@@ -370,5 +401,6 @@ int command_explain(int argc, char **argv)
                explain_trace(&explain, &program);
     evictions_free(&explain.evictions);
     program_free(&program);
+    plan_head_free(&head);
     return good ? 0 : EXIT_WRONG;
 }

@@ -92,6 +92,25 @@ def case_events_can_be_recorded(cli):
     cli.run("report", record, "-o", cli.path("p.html"))
 
 
+def case_explain_holds_the_plan_against_what_happened(cli):
+    trace = network().save(cli, "net.jsonl")
+    plan = cli.path("p.plan")
+    cli.run("plan", trace, "--budget", "50%", "--swap", "on", "--machine", "p100-16g", "-o", plan)
+    actions = [line for line in read(plan)[1:] if "plan" not in line]
+    told = cli.one("explain", trace, "--plan", plan, "--iterations", "5")
+    for kind, count in told["planned"].items():
+        assert count == sum(kind in action for action in actions), (kind, told["planned"])
+    assert told["happened"]["swap_outs"] == told["planned"]["swap_out"] > 0, told
+    assert told["happened"]["swap_ins"] == told["planned"]["swap_in"], told
+    assert told["happened"]["recomputes"] <= told["planned"]["replay"], told
+    assert told["happened"]["unforeseen"] == 0, told
+    assert abs(told["guided_predicted_ns"] / told["guided_measured_ns"] - 1) < 0.05, told
+    text = cli.run("explain", trace, "--plan", plan, "--iterations", "5").stdout
+    assert "planned   happened" in text and "policy cebus: budget" in text, text
+    text = cli.run("explain", trace, "--plan", plan, "--budget", "40%").stdout
+    assert "the plan was not followed: it does not fit" in text, text
+
+
 def case_wrong_is_said(cli):
     trace = network().save(cli, "net.jsonl")
     plan = cli.path("p.plan")
