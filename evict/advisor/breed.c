@@ -63,10 +63,10 @@ bool cebus_breed_init(cebus_breed *breed, const cebus_species *species, unsigned
 typedef struct shift {
     cebus_breed *breed;
     const cebus_breed_terms *terms;
-    unsigned number;
     const uint32_t *parents; /**< two for each child; NULL: the first generation */
-    bool again;              /**< only time the parents anew */
     pthread_t thread;
+    unsigned number;
+    bool again; /**< only time the parents anew */
     bool is_started;
 } shift;
 

@@ -87,11 +87,12 @@ static bool run_steps(search *s, const way *how, double theta)
     double limit = s->limit, peak = cebus_track_peak(&s->sequence.track, NULL);
     while (how->factor < 1 && limit / how->factor < peak)
         limit /= how->factor;
-    for (;; limit = limit * how->factor > s->limit ? limit * how->factor : s->limit) {
+    while (end == CEBUS_GREEDY_FITS) {
         if (!run_once(s, limit, theta, &end) || (end == CEBUS_GREEDY_FITS && !offer(s)))
             return false;
-        if (limit <= s->limit || end != CEBUS_GREEDY_FITS)
+        if (limit <= s->limit)
             break;
+        limit = fmax(limit * how->factor, s->limit);
     }
     return true;
 }
