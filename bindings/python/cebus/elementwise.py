@@ -193,8 +193,9 @@ def logit(x, eps=None):
 def softplus(x, beta=1, threshold=20):
     """log(1 + e^(beta x)) / beta; x itself where beta x is above the threshold."""
     scaled = x * beta
-    return where(scaled > threshold, x,
-                 (scaled.clamp(min=0) + log1p((-scaled.abs()).exp())) / beta)
+    # Of equal operands each gets half of maximum()'s gradient: 1/2 at zero, as it should be.
+    above = scaled.maximum(_core.zeros((), dtype=scaled.dtype, device=scaled.device))
+    return where(scaled > threshold, x, (above + log1p((-scaled.abs()).exp())) / beta)
 
 
 def _truth(x):
