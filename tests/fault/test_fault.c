@@ -28,6 +28,7 @@ typedef struct setting {
     bool spill;    /**< to the file, parameters too; nothing to the host */
     bool unmarked; /**< the program does not say where its steps end */
     bool saved;    /**< its plans are loaded from a file first, and saved in the end */
+    bool narrow;   /**< products of bf16, a scaled loss, Adam */
 } setting;
 
 static setting settings[] = {
@@ -37,6 +38,7 @@ static setting settings[] = {
     {"odswap", 14 << 10, 5, true, .unmarked = true},
     {"odswap", 14 << 10, 4, true, .saved = true},
     {"lru", 14 << 10, 2, false, true},
+    {"coop", 40 << 10, 2, false, .narrow = true},
 };
 enum {
     SETTINGS = sizeof settings / sizeof *settings
@@ -46,6 +48,8 @@ typedef struct run {
     cebus_test_host host;
     cebus_runtime *rt;
     const setting *setting;
+    cebus_optimizer *optimizer; /**< where the loss is scaled */
+    cebus_grad_scaler *scaler;
     uint64_t prefetches;
     cebus_status expected; /**< what the injected fault must be reported as */
     int retried;
@@ -138,11 +142,23 @@ static void square_half(run *r, cebus_tensor *y, cebus_tensor **out)
     cebus_tensor_release(result);
 }
 
-static void forward(run *r, cebus_tensor *x, cebus_tensor *w, cebus_tensor **loss)
+/** As it is, or a copy in bf16. */
+static cebus_tensor *narrowed(run *r, cebus_tensor *x)
 {
-    cebus_tensor *h = cebus_tensor_retain(x), *y = NULL, *part = NULL, *square = NULL;
+    cebus_tensor *out = NULL;
+    if (!r->setting->narrow)
+        return cebus_tensor_retain(x);
+    TRY(r, cebus_cast(r->rt, x, CEBUS_BF16, &out));
+    return out;
+}
+
+static void forward(run *r, cebus_tensor *x, cebus_tensor *master, cebus_tensor **loss)
+{
+    cebus_tensor *h = narrowed(r, x), *y = NULL, *part = NULL, *square = NULL;
     for (int layer = 0; layer < 4; layer++) {
+        cebus_tensor *w = narrowed(r, master);
         TRY(r, cebus_matmul(r->rt, h, w, &y));
+        cebus_tensor_release(w);
         TRY(r, cebus_add_scalar_(r->rt, y, 0.125));
         cebus_tensor_release(h);
         h = NULL;
@@ -170,6 +186,34 @@ static void update(run *r, cebus_tensor *w)
     TRY(r, cebus_tensor_set_grad(w, NULL));
     cebus_tensor_release(grad);
     cebus_grad_enable(recorded);
+}
+
+static void make_scaler(run *r, cebus_tensor *w)
+{
+    cebus_grad_scaler_options how = CEBUS_GRAD_SCALER_OPTIONS_INIT;
+    how.growth_interval = 1;
+    if (!r->setting->narrow)
+        return;
+    TRY(r, cebus_optimizer_create_adam(r->rt, NULL, &r->optimizer));
+    TRY(r, cebus_optimizer_add(r->optimizer, w));
+    TRY(r, cebus_grad_scaler_create(r->rt, &how, &r->scaler));
+}
+
+/** Backward and update. */
+static void learn(run *r, cebus_tensor *loss, cebus_tensor *w)
+{
+    cebus_tensor *scaled = NULL;
+    if (!r->setting->narrow) {
+        TRY(r, cebus_backward(r->rt, loss, NULL, false));
+        update(r, w);
+        return;
+    }
+    TRY(r, cebus_grad_scaler_scale(r->scaler, loss, &scaled));
+    TRY(r, cebus_backward(r->rt, scaled, NULL, false));
+    TRY(r, cebus_grad_scaler_step(r->scaler, r->optimizer));
+    TRY(r, cebus_grad_scaler_update(r->scaler));
+    TRY(r, cebus_optimizer_zero_grad(r->optimizer));
+    cebus_tensor_release(scaled);
 }
 
 static void count_prefetches(run *r)
@@ -220,11 +264,11 @@ static void scenario(run *r)
     load_plan(r);
     cebus_tensor *w = parameter(r, square), *x = NULL, *loss = NULL;
     watch(r, w);
+    make_scaler(r, w);
     for (int step = 0; step < r->setting->steps; step++) {
         TRY(r, cebus_uniform(r->rt, (cebus_uniform_range){-1, 1}, CEBUS_F32, 2, rows, &x));
         forward(r, x, w, &loss);
-        TRY(r, cebus_backward(r->rt, loss, NULL, false));
-        update(r, w);
+        learn(r, loss, w);
         cebus_tensor_release(loss);
         cebus_tensor_release(x);
         loss = x = NULL;
@@ -235,6 +279,8 @@ static void scenario(run *r)
     save_plan(r);
     TRY(r, cebus_tensor_to_host(w, r->result, sizeof r->result));
     TRY(r, cebus_runtime_check(r->rt));
+    cebus_grad_scaler_destroy(r->scaler);
+    cebus_optimizer_destroy(r->optimizer);
     cebus_tensor_release(w);
     cebus_runtime_destroy(r->rt);
     r->rt = NULL;
