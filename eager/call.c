@@ -113,7 +113,7 @@ static void mark_uses(const cebus_call *call, cebus_candidate *const *in,
     }
     for (uint32_t j = 0; j < call->n_out; j++) {
         if (out[j] != NULL && out[j]->block != NULL)
-            out[j]->block->fence[CEBUS_STREAM_COMPUTE] = out[j]->block->written = mark;
+            out[j]->block->fence[CEBUS_STREAM_COMPUTE] = mark;
     }
     if (workspace != NULL)
         workspace->fence[CEBUS_STREAM_COMPUTE] = mark;

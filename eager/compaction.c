@@ -34,7 +34,6 @@ static cebus_status move_block(cebus_runtime *rt, const cebus_move *move)
                              move->block->bytes, CEBUS_COPY_ON_DEVICE);
     uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
     hole->fence[CEBUS_STREAM_COMPUTE] = move->block->fence[CEBUS_STREAM_COMPUTE] = mark;
-    hole->written = move->block->written = mark;
     if (status != CEBUS_OK)
         return status;
     if (rt->trail != NULL)

@@ -280,6 +280,6 @@ void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate)
 void cebus_candidate_used(cebus_runtime *rt, cebus_candidate *candidate)
 {
     if (candidate->block != NULL)
-        candidate->block->fence[CEBUS_STREAM_COMPUTE] = candidate->block->written =
+        candidate->block->fence[CEBUS_STREAM_COMPUTE] =
             rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
 }

@@ -258,10 +258,8 @@ bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate)
     if (rt->swap.blocked)
         return false;
     uint64_t before = ops->clock(rt->device, CEBUS_STREAM_OUT);
-    uint64_t since = block->fence[CEBUS_STREAM_COMPUTE];
-    if (rt->spots != NULL) /* a plan has others read it meanwhile */
-        since = block->written;
-    ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_COMPUTE, since);
+    ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_COMPUTE,
+                     block->fence[CEBUS_STREAM_COMPUTE]);
     ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_IN, block->fence[CEBUS_STREAM_IN]);
     if (start_copy(rt, &copy, rt->base + block->offset) != CEBUS_OK) {
         free_copy(rt, &copy);

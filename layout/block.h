@@ -53,7 +53,6 @@ typedef struct cebus_block {
     /** Last uses of these bytes, a number for each of the owner's streams; whoever takes the block
      * waits for them. Merged holes keep the greater numbers; parts of a hole inherit them. */
     uint64_t fence[CEBUS_FENCES];
-    uint64_t written; /**< the first fence as it was when the bytes last changed, or later */
 } cebus_block;
 
 #endif
