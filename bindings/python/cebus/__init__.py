@@ -39,7 +39,7 @@ globals().update(legacy.attach(globals()))
 autograd.attach()
 hints.attach()
 
-from . import backends, cuda, nn, optim, utils  # noqa: E402, F401
+from . import amp, backends, cuda, nn, optim, utils  # noqa: E402, F401
 from . import distributions  # noqa: E402, F401
 from . import models  # noqa: E402, F401
 from .utils.data import Generator  # noqa: E402, F401
