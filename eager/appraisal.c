@@ -197,6 +197,7 @@ void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
     cebus_timeline_terms with = {.budget = terms->budget,
                                  .out_rate = terms->out_rate,
                                  .in_rate = terms->in_rate,
+                                 .latency_ns = terms->latency_ns,
                                  .swaps = rt->policy->swaps && terms->host > 0,
                                  .ahead = rt->info.simulated || rt->info.deferred};
     scheme->guided = 0;

@@ -206,6 +206,7 @@ static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
         .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
         .out_rate = slowed(swap.out_rate, slower),
         .in_rate = slowed(swap.in_rate, slower),
+        .latency_ns = rt->info.latency_ns,
     };
 }
 
@@ -338,6 +339,7 @@ static void adopt_draft(cebus_runtime *rt)
         cebus_plan_terms terms = guidance->scheme->better, now = terms_of(rt, false);
         terms.out_rate = now.out_rate;
         terms.in_rate = now.in_rate;
+        terms.latency_ns = now.latency_ns;
         start_draft(rt, guidance->scheme, terms);
     }
 }

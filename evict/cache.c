@@ -43,7 +43,7 @@ static bool fetch(cebus_survey *survey, const uint32_t *leave, const cebus_plan_
         if (leave[s] == CEBUS_ITERATION_NONE)
             continue;
         uint64_t finish = use < deadline ? use : deadline;
-        uint64_t copy = cebus_plan_copy_ns(own, terms->in_rate);
+        uint64_t copy = cebus_plan_in_ns(terms, own);
         deadline = finish > copy ? finish - copy : 0;
         if (own > room)
             continue;

@@ -87,3 +87,13 @@ uint64_t cebus_plan_copy_ns(uint64_t bytes, uint64_t rate)
 {
     return (uint64_t)((double)bytes * 1e9 / (double)rate) + 1;
 }
+
+uint64_t cebus_plan_out_ns(const cebus_plan_terms *terms, uint64_t bytes)
+{
+    return terms->latency_ns + cebus_plan_copy_ns(bytes, terms->out_rate);
+}
+
+uint64_t cebus_plan_in_ns(const cebus_plan_terms *terms, uint64_t bytes)
+{
+    return terms->latency_ns + cebus_plan_copy_ns(bytes, terms->in_rate);
+}

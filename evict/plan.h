@@ -48,6 +48,7 @@ typedef struct cebus_plan_terms {
     uint64_t holes;  /**< of these: to be left free, since bytes have addresses and leave holes */
     uint64_t host;   /**< bytes on the host; 0: nothing can be swapped */
     uint64_t out_rate, in_rate; /**< bytes/s of the link, each above 0 */
+    uint64_t latency_ns;        /**< of each copy, before its first byte */
     uint64_t effort; /**< steps a planner that searches may take; 0: only its first plan, at once */
     /** Asked now and then while it searches; false: nobody wants the plan any more. NULL: go on. */
     bool (*go_on)(void *context);
@@ -65,7 +66,7 @@ typedef struct cebus_plan {
     cebus_action *actions;
     size_t count, capacity;
     uint64_t wait_ns; /**< that calls should wait for copies; 0: the planner does not know */
-    uint8_t *first; /**< by ordinal: the kind of the value's first action, KINDS; once linked */
+    uint8_t *first;   /**< by ordinal: the kind of the value's first action, KINDS; once linked */
     size_t n_values;
 } cebus_plan;
 
@@ -90,5 +91,8 @@ const char *cebus_plan_wrong(const cebus_plan *plan, const cebus_iteration *iter
 
 /** ns to copy `bytes` at `rate` a second. */
 uint64_t cebus_plan_copy_ns(uint64_t bytes, uint64_t rate);
+/** ns that the link is busy with copying a value out, or back. */
+uint64_t cebus_plan_out_ns(const cebus_plan_terms *terms, uint64_t bytes);
+uint64_t cebus_plan_in_ns(const cebus_plan_terms *terms, uint64_t bytes);
 
 #endif

@@ -87,8 +87,8 @@ static const cebus_iteration_value *value_of(const draft *d, size_t c)
 
 static int64_t free_time(const draft *d, const cebus_span *span, uint64_t bytes)
 {
-    uint64_t out = cebus_plan_copy_ns(bytes, d->terms->out_rate);
-    uint64_t in = cebus_plan_copy_ns(bytes, d->terms->in_rate);
+    uint64_t out = cebus_plan_out_ns(d->terms, bytes);
+    uint64_t in = cebus_plan_in_ns(d->terms, bytes);
     const uint64_t *times = d->survey.times;
     return (int64_t)(times[span->to] - times[span->from + 1]) - (int64_t)(out + in);
 }
@@ -359,7 +359,7 @@ static bool emit_swap(const draft *d, uint32_t c, uint64_t *link_ns, cebus_plan 
     const cebus_span *span = span_of(d, c);
     uint64_t needed = d->survey.times[span->to];
     uint64_t end = *link_ns < needed ? *link_ns : needed;
-    *link_ns = less(end, cebus_plan_copy_ns(value_of(d, c)->bytes, d->terms->in_rate));
+    *link_ns = less(end, cebus_plan_in_ns(d->terms, value_of(d, c)->bytes));
     uint32_t back = call_at(d, *link_ns, span->from + 1, span->to);
     return cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, span->from + 1, span->value) &&
            (back >= span->to || cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, back, span->value));

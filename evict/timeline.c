@@ -77,7 +77,7 @@ static void copy_out(walk *w, uint32_t v)
     uint64_t bytes = w->iteration->values[v].bytes;
     if (s->on_host)
         return;
-    s->out_end = later(w->out_free, later(s->last, s->ready)) +
+    s->out_end = later(w->out_free, later(s->last, s->ready)) + w->terms->latency_ns +
                  cebus_plan_copy_ns(bytes, w->terms->out_rate);
     s->on_host = true;
     w->out_free = s->out_end;
@@ -171,7 +171,7 @@ static void copy_in(walk *w, uint32_t v)
     uint64_t start = later(later(take(w, bytes), s->out_end), w->in_free);
     if (!w->terms->ahead)
         start = later(start, w->compute);
-    s->ready = start + cebus_plan_copy_ns(bytes, w->terms->in_rate);
+    s->ready = start + w->terms->latency_ns + cebus_plan_copy_ns(bytes, w->terms->in_rate);
     s->resident = true;
     w->in_free = s->ready;
     w->out->in_bytes += bytes;

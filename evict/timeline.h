@@ -29,6 +29,7 @@ typedef struct cebus_timeline {
 typedef struct cebus_timeline_terms {
     uint64_t budget;            /**< bytes */
     uint64_t out_rate, in_rate; /**< bytes/s, each above 0 */
+    uint64_t latency_ns;        /**< of each copy, before its first byte */
     bool swaps; /**< what nobody foresaw goes to the host; else it is dropped if it can be */
     bool ahead; /**< the host asks for copies long before compute gets there */
 } cebus_timeline_terms;

@@ -37,6 +37,7 @@ typedef struct cebus_device_info {
     uint64_t outside_bytes; /**< held now outside the slab: handles, hidden scratch */
     uint64_t out_rate;      /**< bytes/s of copies to the host; 0: unknown, to be measured */
     uint64_t in_rate;       /**< bytes/s of copies from the host */
+    uint64_t latency_ns;    /**< of a copy to or from the host, before its first byte */
     uint64_t copy_rate;     /**< bytes/s of copies on the device; 0: unknown */
     uint64_t copy_ns;       /**< what each takes beside its bytes */
     uint64_t stall_ns;      /**< compute has waited for copies so far */

@@ -16,7 +16,7 @@
 #include "eager/device/device.h"
 
 /** Changes with this header, device.h, op.h and the attributes of ops (eager/ops). */
-#define CEBUS_PLUGIN_ABI 3
+#define CEBUS_PLUGIN_ABI 4
 /** The symbol. */
 #define CEBUS_PLUGIN_ENTRY cebus_plugin_entry
 #define CEBUS_PLUGIN_ENTRY_NAME "cebus_plugin_entry"

@@ -208,8 +208,8 @@ static uint64_t part(cebus_exchange *x, uint64_t of)
 static void choose_times(cebus_exchange *x, const cebus_iteration_value *value, uint64_t made,
                          uint64_t read, bool chance, cebus_copy *out, cebus_copy *in)
 {
-    uint64_t out_ns = cebus_plan_copy_ns(value->bytes, x->links->terms->out_rate);
-    uint64_t in_ns = cebus_plan_copy_ns(value->bytes, x->links->terms->in_rate);
+    uint64_t out_ns = cebus_plan_out_ns(x->links->terms, value->bytes);
+    uint64_t in_ns = cebus_plan_in_ns(x->links->terms, value->bytes);
     uint32_t how = chance ? cebus_exchange_below(x, 8) : 0;
     out->from =
         how == 1 ? made : earliest(&x->out, made + (how == 2 ? part(x, read - made) : 0), out_ns);

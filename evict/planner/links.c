@@ -118,7 +118,7 @@ static bool start_out(cebus_links *links)
     uint64_t bytes = links->sequence->iteration->values[value].bytes;
     uint64_t from = links->ready[value] > links->out_free ? links->ready[value] : links->out_free;
     cebus_copy copy = {.from = from, .value = value, .behind = links->next[value]};
-    links->out_free = copy.to = from + cebus_plan_copy_ns(bytes, links->terms->out_rate);
+    links->out_free = copy.to = from + cebus_plan_out_ns(links->terms, bytes);
     links->host += bytes;
     links->next[value] = NONE;
     return add_copy(links, &links->out, copy);
@@ -222,7 +222,7 @@ static bool run_in(cebus_links *links, uint32_t value, uint32_t instance)
     wait_for_last(links, value);
     uint64_t from = links->now > links->in_free ? links->now : links->in_free;
     from = links->ready[value] > from ? links->ready[value] : from;
-    links->in_free = from + cebus_plan_copy_ns(bytes, links->terms->in_rate);
+    links->in_free = from + cebus_plan_in_ns(links->terms, bytes);
     return add_copy(links, &links->in, (cebus_copy){from, links->in_free, value, instance});
 }
 

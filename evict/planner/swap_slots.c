@@ -96,10 +96,9 @@ static uint32_t instance_of(const filler *f, uint32_t calls)
 static bool find_fit(const filler *f, const offer *o, fit *out)
 {
     uint64_t bytes = f->sequence->iteration->values[o->value].bytes;
-    out->out = earliest(&f->out, f->times[o->from + 1],
-                        cebus_plan_copy_ns(bytes, f->terms->out_rate), &out->out_index);
-    out->in = latest(&f->in, f->times[o->to], cebus_plan_copy_ns(bytes, f->terms->in_rate),
-                     &out->in_index);
+    out->out = earliest(&f->out, f->times[o->from + 1], cebus_plan_out_ns(f->terms, bytes),
+                        &out->out_index);
+    out->in = latest(&f->in, f->times[o->to], cebus_plan_in_ns(f->terms, bytes), &out->in_index);
     if (out->in.from == out->in.to || out->in.from <= out->out.to)
         return false;
     out->away = call_from(f, out->out.to);

@@ -20,6 +20,9 @@
 #include "evict/planner/check.h"
 #include "evict/policy.h"
 
+/** Of a copy, as of the simulated machines. */
+#define LATENCY_NS 7000
+
 typedef struct settings {
     const char *budgets;
     uint64_t effort;
@@ -175,6 +178,7 @@ static void measure(const cebus_iteration *iteration, cebus_pool *pool, const se
                               .host = options->rate > 0 ? UINT64_MAX / 2 : 0,
                               .out_rate = options->rate > 0 ? options->rate : 1,
                               .in_rate = options->rate > 0 ? options->rate : 1,
+                              .latency_ns = LATENCY_NS,
                               .effort = options->effort};
     cebus_plan_init(&plan, pool);
     double start = milliseconds();

@@ -117,6 +117,7 @@ static void sim_query(cebus_device *device, cebus_device_info *out)
         .host_bytes = device->machine.link_out > 0 ? device->machine.host : 0,
         .alignment = device->unlimited ? 1 : 512,
         .out_rate = device->machine.link_out,
+        .latency_ns = device->machine.link_out > 0 ? device->machine.latency_ns : 0,
         .copy_rate = device->machine.bandwidth / 2, /* it reads and writes */
         .copy_ns = device->machine.launch_ns,
         .in_rate = device->machine.link_in,

@@ -22,7 +22,11 @@ TestSuite(timeline, .init = setup, .fini = teardown);
 static cebus_timeline run(uint64_t budget, bool swaps, bool ahead)
 {
     cebus_timeline out;
-    cebus_timeline_terms terms = {budget, 1000000000, 1000000000, swaps, ahead};
+    cebus_timeline_terms terms = {.budget = budget,
+                                  .out_rate = 1000000000,
+                                  .in_rate = 1000000000,
+                                  .swaps = swaps,
+                                  .ahead = ahead};
     cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &out));
     cr_expect_eq(out.total_ns, out.compute_ns + out.replay_ns + out.stall_ns);
     return out;
@@ -178,7 +182,11 @@ Test(timeline, says_so_without_host_memory)
         cebus_timeline out;
         cebus_pool pool;
         cebus_host_allocator host = {fail_at, fail_again, give_back, &left};
-        cebus_timeline_terms terms = {700, 1000000000, 1000000000, true, true};
+        cebus_timeline_terms terms = {.budget = 700,
+                                      .out_rate = 1000000000,
+                                      .in_rate = 1000000000,
+                                      .swaps = true,
+                                      .ahead = true};
         cebus_pool_init(&pool, &host);
         pool.direct = true;
         ok = cebus_timeline_run(&r.iteration, &r.plan, &terms, &pool, &out);
