@@ -23,7 +23,8 @@ class Block(nn.Module):
 
     def feed(self, x):
         x = self.up(x)
-        return self.dropout(self.down(nn.functional.gelu(x, "tanh" if self.causal else "none")))
+        kind = "tanh" if self.causal else "none"
+        return self.dropout(self.down(nn.functional.gelu(x, approximate=kind)))
 
     def forward(self, x):
         if self.causal:
