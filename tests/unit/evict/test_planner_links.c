@@ -97,7 +97,7 @@ Test(planner_links, each_copy_takes_its_latency_beside_its_bytes)
     cebus_plan_terms slow = terms;
     slow.latency_ns = 70;
     links.terms = &slow;
-    swap(x, 3, 16);
+    swap(x, 3, 14);
     cr_expect_eq(whole(), CALLS * COST + 120, "from 100 to 420, room wanted at 300");
     cr_expect_eq(links.out.items[0].to, COST + COPY + 70);
     cr_expect_eq(links.in.items[0].to - links.in.items[0].from, COPY + 70);
