@@ -17,6 +17,9 @@ KEYS = {
     "evictions", "recomputes", "recompute_ns", "planned_replays", "planned_placements",
     "missed_placements", "swapped_bytes", "stall_ns", "fragmentation_mean",
     "fragmentation_max", "stranded_bytes_max", "search_ns_mean", "host_ns_per_call",
+    "guided_iterations", "guided_predicted_ns", "guided_measured_ns", "guided_lost_ns",
+    "guided_actions", "guided_missed", "guided_unforeseen", "replans", "plan", "plans_used",
+    "plans_refused",
 }
 DTR_LOGS = os.path.join(os.path.dirname(__file__), "..", "..", "support", "dtr")
 BASE = 63 * MS + END_NS
