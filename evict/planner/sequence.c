@@ -56,7 +56,8 @@ static bool reserve_events(cebus_sequence *sequence, cebus_life *life, uint32_t 
     uint32_t *events = cebus_pool_alloc(sequence->pool, capacity * sizeof *events);
     if (events == NULL)
         return false;
-    memcpy(events, life->events, life->count * sizeof *events);
+    if (life->count > 0)
+        memcpy(events, life->events, life->count * sizeof *events);
     cebus_pool_free_object(sequence->pool, life->events, life->capacity * sizeof *events);
     life->events = events;
     life->capacity = capacity;
