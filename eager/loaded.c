@@ -155,14 +155,7 @@ static cebus_status load(cebus_runtime *rt, const char *path)
 
 cebus_status cebus_plan_load(cebus_runtime *rt, const char *path)
 {
-    if (path == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "plan_load", "the path is NULL");
-    cebus_status status = cebus_runtime_lock(rt, "plan_load");
-    if (status != CEBUS_OK)
-        return status;
-    status = load(rt, path);
-    cebus_runtime_unlock(rt);
-    return status;
+    return cebus_runtime_use_file(rt, "plan_load", path, load);
 }
 
 /* --- saving ---------------------------------------------------------------------------------- */
@@ -244,12 +237,5 @@ static cebus_status save(cebus_runtime *rt, const char *path)
 
 cebus_status cebus_plan_save(cebus_runtime *rt, const char *path)
 {
-    if (path == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "plan_save", "the path is NULL");
-    cebus_status status = cebus_runtime_lock(rt, "plan_save");
-    if (status != CEBUS_OK)
-        return status;
-    status = save(rt, path);
-    cebus_runtime_unlock(rt);
-    return status;
+    return cebus_runtime_use_file(rt, "plan_save", path, save);
 }

@@ -165,6 +165,19 @@ void cebus_runtime_unlock(cebus_runtime *rt)
         destroy(rt);
 }
 
+cebus_status cebus_runtime_use_file(cebus_runtime *rt, const char *function, const char *path,
+                                    cebus_status (*act)(cebus_runtime *rt, const char *path))
+{
+    if (path == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "the path is NULL");
+    cebus_status status = cebus_runtime_lock(rt, function);
+    if (status != CEBUS_OK)
+        return status;
+    status = act(rt, path);
+    cebus_runtime_unlock(rt);
+    return status;
+}
+
 int cebus_runtime_leave(cebus_runtime *rt)
 {
     int depth = rt->depth;

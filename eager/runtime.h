@@ -159,6 +159,9 @@ struct cebus_runtime {
 cebus_status cebus_runtime_lock(cebus_runtime *rt, const char *function);
 /** The last exit unlocks, then delivers events. */
 void cebus_runtime_unlock(cebus_runtime *rt);
+/** What public functions that take a file do: `act` on it under the lock; NULL is no path. */
+cebus_status cebus_runtime_use_file(cebus_runtime *rt, const char *function, const char *path,
+                                    cebus_status (*act)(cebus_runtime *rt, const char *path));
 /** Enters for functions that cannot fail (release); false inside a kernel. */
 void cebus_runtime_lock_always(cebus_runtime *rt);
 /** Gives the lock away however often this thread took it, and delivers events; answers how often.

@@ -225,14 +225,7 @@ static cebus_status start(cebus_runtime *rt, const char *path)
 
 cebus_status cebus_trace_start(cebus_runtime *rt, const char *path)
 {
-    if (path == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "trace_start", "the path is NULL");
-    cebus_status status = cebus_runtime_lock(rt, "trace_start");
-    if (status != CEBUS_OK)
-        return status;
-    status = start(rt, path);
-    cebus_runtime_unlock(rt);
-    return status;
+    return cebus_runtime_use_file(rt, "trace_start", path, start);
 }
 
 cebus_status cebus_trace_stop(cebus_runtime *rt)

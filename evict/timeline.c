@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "evict/streams.h"
+
 #define NONE CEBUS_ITERATION_NONE
 
 /** Evictions that are looked for, at most: a plan that foresees so little tells no time. */
@@ -35,7 +37,7 @@ typedef struct walk {
     size_t next;       /**< actions before it were due */
     size_t left, came; /**< actions before these have left, or come, or never will */
     uint64_t free;     /**< bytes */
-    uint64_t compute, out_free, in_free;
+    cebus_streams streams;
     uint32_t at;
     bool failed; /**< no host memory */
 } walk;
@@ -77,10 +79,8 @@ static void copy_out(walk *w, uint32_t v)
     uint64_t bytes = w->iteration->values[v].bytes;
     if (s->on_host)
         return;
-    s->out_end = later(w->out_free, later(s->last, s->ready)) + w->terms->latency_ns +
-                 cebus_plan_copy_ns(bytes, w->terms->out_rate);
+    s->out_end = cebus_streams_copy_out(&w->streams, bytes, later(s->last, s->ready)).to;
     s->on_host = true;
-    w->out_free = s->out_end;
     w->out->out_bytes += bytes;
 }
 
@@ -147,19 +147,10 @@ static uint64_t take(walk *w, uint64_t bytes)
 
 /* --- time ------------------------------------------------------------------------------------ */
 
-/** Compute goes on no earlier than this. */
-static void wait(walk *w, uint64_t until)
-{
-    if (until <= w->compute)
-        return;
-    w->out->stall_ns += until - w->compute;
-    w->compute = until;
-}
-
 /** Bytes of a value that compute is about to write. */
 static void come(walk *w, uint32_t v)
 {
-    wait(w, take(w, w->iteration->values[v].bytes));
+    cebus_streams_wait(&w->streams, take(w, w->iteration->values[v].bytes));
     w->states[v].resident = true;
     w->states[v].ready = 0;
 }
@@ -168,12 +159,11 @@ static void copy_in(walk *w, uint32_t v)
 {
     state *s = &w->states[v];
     uint64_t bytes = w->iteration->values[v].bytes;
-    uint64_t start = later(later(take(w, bytes), s->out_end), w->in_free);
+    uint64_t start = later(take(w, bytes), s->out_end);
     if (!w->terms->ahead)
-        start = later(start, w->compute);
-    s->ready = start + w->terms->latency_ns + cebus_plan_copy_ns(bytes, w->terms->in_rate);
+        start = later(start, w->streams.compute);
+    s->ready = cebus_streams_copy_in(&w->streams, bytes, start).to;
     s->resident = true;
-    w->in_free = s->ready;
     w->out->in_bytes += bytes;
 }
 
@@ -208,13 +198,13 @@ static void run_again(walk *w, uint32_t v)
         uint32_t input = w->iteration->refs[call->refs + i];
         if (input == NONE)
             continue;
-        wait(w, w->states[input].ready);
-        w->states[input].last = w->compute + call->cost_ns;
+        cebus_streams_wait(&w->streams, w->states[input].ready);
+        w->states[input].last = w->streams.compute + call->cost_ns;
     }
     if (!w->states[v].resident)
         come(w, v);
-    w->compute += call->cost_ns;
-    w->states[v].last = w->compute;
+    w->streams.compute += call->cost_ns;
+    w->states[v].last = w->streams.compute;
     w->out->replay_ns += call->cost_ns;
 }
 
@@ -267,7 +257,7 @@ static void need(walk *w, uint32_t v)
         rebuild(w, v);
     }
     s->busy = true;
-    wait(w, s->ready);
+    cebus_streams_wait(&w->streams, s->ready);
 }
 
 static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t call)
@@ -278,13 +268,13 @@ static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t
 
 static void finish_call(walk *w, const cebus_iteration_call *call, const uint32_t *refs)
 {
-    w->compute += call->cost_ns;
+    w->streams.compute += call->cost_ns;
     w->out->compute_ns += call->cost_ns;
     for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
         if (refs[i] == NONE)
             continue;
         state *s = &w->states[refs[i]];
-        s->last = w->compute;
+        s->last = w->streams.compute;
         s->busy = false;
     }
 }
@@ -300,7 +290,7 @@ static void run_call(walk *w, uint32_t k)
     }
     for (uint32_t i = 0; i < call->n_in; i++) {
         if (refs[i] != NONE && w->states[refs[i]].resident && is_taken_over(iteration, refs[i], k))
-            go(w, refs[i], w->compute);
+            go(w, refs[i], w->streams.compute);
     }
     for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
         if (refs[i] == NONE)
@@ -311,9 +301,9 @@ static void run_call(walk *w, uint32_t k)
             w->states[refs[i]].on_host = false; /* written: the copy is of what was before */
         w->states[refs[i]].busy = true;
     }
-    wait(w, take(w, call->workspace));
+    cebus_streams_wait(&w->streams, take(w, call->workspace));
     finish_call(w, call, refs);
-    add_hole(w, w->compute, call->workspace);
+    add_hole(w, w->streams.compute, call->workspace);
 }
 
 /* --- the plan -------------------------------------------------------------------------------- */
@@ -333,7 +323,7 @@ static size_t replay(walk *w, size_t a)
             continue;
         if (ran) {
             come(w, v);
-            w->states[v].last = w->compute;
+            w->states[v].last = w->streams.compute;
         } else {
             run_again(w, v);
         }
@@ -420,7 +410,8 @@ static void walk_all(walk *w)
         act(w);
         run_call(w, w->at);
     }
-    w->out->total_ns = w->compute;
+    w->out->total_ns = w->streams.compute;
+    w->out->stall_ns = w->streams.stall_ns;
 }
 
 bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan,
@@ -429,6 +420,8 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
     size_t n_values = iteration->n_values, n_starts = iteration->n_calls + 2;
     *out = (cebus_timeline){0};
     walk w = {.iteration = iteration, .plan = plan, .terms = terms, .out = out, .pool = pool};
+    w.streams = (cebus_streams){
+        .out_rate = terms->out_rate, .in_rate = terms->in_rate, .latency_ns = terms->latency_ns};
     uint32_t *starts = cebus_pool_alloc(pool, n_starts * sizeof *starts);
     w.states = cebus_pool_alloc(pool, n_values * sizeof *w.states);
     w.released = cebus_pool_alloc(pool, n_values * sizeof *w.released);

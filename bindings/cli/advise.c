@@ -88,8 +88,6 @@ static double read_seconds(const char *text, struct argp_state *state)
 
 static error_t parse_end(struct advise *advise, struct argp_state *state)
 {
-    if (advise->input == NULL)
-        argp_error(state, "which trace?");
     if (advise->machine == NULL)
         argp_error(state, "--machine is needed: it says how fast copies are");
     if (advise->output != NULL && strcmp(advise->output, "-") == 0 && advise->json)
@@ -101,6 +99,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct advise *advise = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &advise->input;
+        return 0;
     case 'm':
         advise->machine = argument;
         return 0;
@@ -137,11 +138,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_JSON:
         advise->json = true;
         return 0;
-    case ARGP_KEY_ARG:
-        if (advise->input != NULL)
-            argp_error(state, "one trace at a time: \"%s\" is too much", argument);
-        advise->input = argument;
-        return 0;
     case ARGP_KEY_END:
         return parse_end(advise, state);
     default:
@@ -149,10 +145,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{.argp = &trace_argument}, {0}};
+
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "TRACE",
+    .children = children,
     .doc =
         "Searches a plan by which the iteration in TRACE fits a memory and takes little time: the "
         "order of its calls, what is copied to the host and back when, what is made again, and "

@@ -54,6 +54,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = state->child_inputs[1] = &explain->settings;
+        state->child_inputs[2] = &explain->trace;
         return 0;
     case KEY_TOP:
         read_top(explain, argument, state);
@@ -61,14 +62,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_PLAN:
         explain->plan = argument;
         return 0;
-    case ARGP_KEY_ARG:
-        if (explain->trace != NULL)
-            argp_error(state, "one trace at a time: \"%s\" is too much", argument);
-        explain->trace = argument;
-        return 0;
     case ARGP_KEY_END:
-        if (explain->trace == NULL)
-            argp_error(state, "which trace, or recorded run?");
         if (strcmp(explain->settings.of[SETTING_POLICY].text, "all") == 0)
             argp_error(state, "--policy: one at a time");
         return 0;
@@ -78,7 +72,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {.argp = &run_settings}, {.argp = &machine_settings}, {0}};
+    {.argp = &run_settings}, {.argp = &machine_settings}, {.argp = &trace_argument}, {0}};
 
 static const struct argp argp = {
     .options = options,
@@ -141,19 +135,13 @@ static struct by_op *sum_by_op(const struct evictions *evictions, size_t *out_co
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void put_number(json_t *json, const char *key, uint64_t number)
-{
-    json_put(json, key,
-             json_integer(number < INT64_MAX ? (json_int_t)number : (json_int_t)INT64_MAX));
-}
-
 /** Where in the trace: {"line", "op"}; null at the end of a pass, or when there is no trace. */
 static json_t *place_json(const struct program *program, size_t op)
 {
     if (program == NULL || op >= program->n_ops)
         return json_null();
     json_t *json = json_object();
-    put_number(json, "line", program->ops[op].line);
+    json_put_number(json, "line", program->ops[op].line);
     json_put(json, "op", json_string(program_op_name(program, &program->ops[op])));
     return json;
 }
@@ -162,24 +150,24 @@ static json_t *eviction_json(const struct evictions *evictions, const struct evi
 {
     const struct program *program = evictions->program;
     json_t *json = json_object();
-    put_number(json, "number", eviction->number);
+    json_put_number(json, "number", eviction->number);
     json_put(json, "op", json_string(eviction_op(evictions, eviction)));
     if (program != NULL && eviction->storage != NO_INDEX) {
-        put_number(json, "value", program->storages[eviction->storage].value);
-        put_number(json, "line", program->storages[eviction->storage].line);
+        json_put_number(json, "value", program->storages[eviction->storage].value);
+        json_put_number(json, "line", program->storages[eviction->storage].line);
     }
-    put_number(json, "bytes", eviction->bytes);
-    put_number(json, "age_ns", eviction->age_ns);
+    json_put_number(json, "bytes", eviction->bytes);
+    json_put_number(json, "age_ns", eviction->age_ns);
     json_put(json, "method",
              json_string(eviction->method == CEBUS_METHOD_SWAP ? "swap" : "recompute"));
-    put_number(json, "price", eviction->price);
-    put_number(json, "next_price", eviction->next_price);
-    put_number(json, "expected_ns", eviction->expected_ns);
+    json_put_number(json, "price", eviction->price);
+    json_put_number(json, "next_price", eviction->next_price);
+    json_put_number(json, "expected_ns", eviction->expected_ns);
     json_put(json, "for", place_json(program, eviction->at));
     json_put(json, "back", json_string(way_back_name(eviction->way)));
     if (eviction->way != BACK_NEVER)
         json_put(json, "back_for", place_json(program, eviction->back_at));
-    put_number(json, "cost_ns", eviction_cost(eviction));
+    json_put_number(json, "cost_ns", eviction_cost(eviction));
     return json;
 }
 
@@ -187,11 +175,11 @@ static json_t *by_op_json(const struct by_op *sum)
 {
     json_t *json = json_object();
     json_put(json, "op", json_string(sum->op));
-    put_number(json, "evictions", sum->count);
-    put_number(json, "bytes", sum->bytes);
+    json_put_number(json, "evictions", sum->count);
+    json_put_number(json, "bytes", sum->bytes);
     for (int way = 0; way < BACK_WAYS; way++)
-        put_number(json, way_back_name((enum way_back)way), sum->ways[way]);
-    put_number(json, "cost_ns", sum->cost_ns);
+        json_put_number(json, way_back_name((enum way_back)way), sum->ways[way]);
+    json_put_number(json, "cost_ns", sum->cost_ns);
     return json;
 }
 
@@ -206,10 +194,10 @@ static void put_evictions(json_t *json, const struct explain *explain)
     for (size_t i = 0; i < n; i++)
         json_array_append_new(ops, by_op_json(&sums[i]));
     free(sums);
-    put_number(json, "evictions", evictions->totals.evictions);
-    put_number(json, "recomputes", evictions->totals.recomputes);
-    put_number(json, "recompute_ns", evictions->totals.recompute_ns);
-    put_number(json, "swapped_bytes", evictions->totals.swapped_bytes);
+    json_put_number(json, "evictions", evictions->totals.evictions);
+    json_put_number(json, "recomputes", evictions->totals.recomputes);
+    json_put_number(json, "recompute_ns", evictions->totals.recompute_ns);
+    json_put_number(json, "swapped_bytes", evictions->totals.swapped_bytes);
     json_put(json, "by_op", ops);
     json_put(json, "evicted", list);
 }
@@ -369,7 +357,7 @@ static bool explain_run(struct explain *explain)
         json_put(json, "trace", json_string(head.trace));
         json_put(json, "policy", json_string(head.policy));
         json_put(json, "machine", json_string(head.machine));
-        put_number(json, "budget_bytes", head.budget_bytes);
+        json_put_number(json, "budget_bytes", head.budget_bytes);
         put_evictions(json, explain);
         good = json_print_line(json);
     } else if (good) {

@@ -159,11 +159,6 @@ static const char *const verdicts[] = {
     [CEBUS_PACK_UNDECIDED] = "undecided",
 };
 
-static void put_number(json_t *json, const char *name, uint64_t number)
-{
-    json_put(json, name, json_integer((json_int_t)number));
-}
-
 static bool print_json(const struct pack *pack, const struct blocks *blocks,
                        const cebus_pack_result *result)
 {
@@ -173,13 +168,13 @@ static bool print_json(const struct pack *pack, const struct blocks *blocks,
         json_t *reason = json_string(cebus_pack_reason_text(result->reason));
         json_put(json, "reason", reason);
     }
-    put_number(json, "blocks", blocks->n);
+    json_put_number(json, "blocks", blocks->n);
     if (pack->capacity > 0)
-        put_number(json, "capacity", pack->capacity);
-    put_number(json, "height", result->height);
-    put_number(json, "bound", result->bound);
-    put_number(json, "max_load", result->max_load);
-    put_number(json, "steps", result->steps);
+        json_put_number(json, "capacity", pack->capacity);
+    json_put_number(json, "height", result->height);
+    json_put_number(json, "bound", result->bound);
+    json_put_number(json, "max_load", result->max_load);
+    json_put_number(json, "steps", result->steps);
     json_put(json, "seconds", json_real(now() - pack->start));
     return json_print_line(json);
 }

@@ -35,6 +35,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = state->child_inputs[1] = &plan->settings;
+        state->child_inputs[2] = &plan->trace;
         return 0;
     case KEY_PLANNER:
         wrong = setting_problem(SETTING_POLICY, argument);
@@ -45,14 +46,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'o':
         plan->output = argument;
         return 0;
-    case ARGP_KEY_ARG:
-        if (plan->trace != NULL)
-            argp_error(state, "one trace at a time: \"%s\" is too much", argument);
-        plan->trace = argument;
-        return 0;
     case ARGP_KEY_END:
-        if (plan->trace == NULL)
-            argp_error(state, "which trace?");
         if (plan->output == NULL)
             argp_error(state, "where to? Name a file with -o");
         if (strcmp(policy->text, "all") == 0)
@@ -64,7 +58,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {.argp = &run_settings}, {.argp = &machine_settings}, {0}};
+    {.argp = &run_settings}, {.argp = &machine_settings}, {.argp = &trace_argument}, {0}};
 
 static const struct argp argp = {
     .options = options,

@@ -45,6 +45,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = state->child_inputs[1] = &replay->settings;
+        state->child_inputs[2] = &replay->trace;
         return 0;
     case KEY_RECORD:
         replay->record = argument;
@@ -55,14 +56,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case KEY_CHECK:
         replay->on_paper = true;
         return 0;
-    case ARGP_KEY_ARG:
-        if (replay->trace != NULL)
-            argp_error(state, "one trace at a time: \"%s\" is too much", argument);
-        replay->trace = argument;
-        return 0;
     case ARGP_KEY_END:
-        if (replay->trace == NULL)
-            argp_error(state, "which trace?");
         if (replay->record != NULL && replay->plan != NULL && !plan_head_is(replay->plan))
             argp_error(state, "--record: a plan of `cebus advise' is run without events");
         if (replay->on_paper && (replay->plan == NULL || plan_head_is(replay->plan)))
@@ -76,7 +70,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_child children[] = {
-    {.argp = &run_settings}, {.argp = &machine_settings}, {0}};
+    {.argp = &run_settings}, {.argp = &machine_settings}, {.argp = &trace_argument}, {0}};
 
 static const struct argp argp = {
     .options = options,

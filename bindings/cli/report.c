@@ -212,12 +212,6 @@ static bool draw(struct report *report)
 
 /* --- what is printed ------------------------------------------------------------------------- */
 
-static void put_number(json_t *json, const char *key, uint64_t number)
-{
-    json_put(json, key,
-             json_integer(number < INT64_MAX ? (json_int_t)number : (json_int_t)INT64_MAX));
-}
-
 static bool print_json(const struct report_run *run)
 {
     const struct report_counts *steady = report_steady(run);
@@ -226,24 +220,24 @@ static bool print_json(const struct report_run *run)
     json_put(json, "trace", json_string(run->head->trace));
     json_put(json, "policy", json_string(run->head->policy));
     json_put(json, "machine", json_string(run->head->machine));
-    put_number(json, "budget_bytes", run->head->budget_bytes);
-    put_number(json, "events", run->survey->events);
-    put_number(json, "unknown_events", run->head->unknown);
+    json_put_number(json, "budget_bytes", run->head->budget_bytes);
+    json_put_number(json, "events", run->survey->events);
+    json_put_number(json, "unknown_events", run->head->unknown);
     json_put(json, "complete", json_boolean(run->head->complete));
-    put_number(json, "iterations", run->survey->iterations);
+    json_put_number(json, "iterations", run->survey->iterations);
     json_put(json, "overhead", run->survey->iterations > 0 ? json_real(overhead) : json_null());
-    put_number(json, "time_ns", report_counts_ns(steady));
-    put_number(json, "peak_bytes", run->survey->total.peak_bytes);
-    put_number(json, "calls", steady->works[REPORT_CALL]);
-    put_number(json, "evictions", steady->evictions);
-    put_number(json, "recomputes", steady->works[REPORT_REPLAY]);
-    put_number(json, "recompute_ns", steady->work_ns[REPORT_REPLAY]);
-    put_number(json, "swapped_bytes", steady->out_bytes + steady->in_bytes);
-    put_number(json, "wait_ns", steady->work_ns[REPORT_WAIT]);
-    put_number(json, "move_ns", steady->work_ns[REPORT_MOVE]);
-    put_number(json, "compactions", steady->compactions);
-    put_number(json, "ooms", run->survey->total.ooms);
-    put_number(json, "evicted_values", run->n_values);
+    json_put_number(json, "time_ns", report_counts_ns(steady));
+    json_put_number(json, "peak_bytes", run->survey->total.peak_bytes);
+    json_put_number(json, "calls", steady->works[REPORT_CALL]);
+    json_put_number(json, "evictions", steady->evictions);
+    json_put_number(json, "recomputes", steady->works[REPORT_REPLAY]);
+    json_put_number(json, "recompute_ns", steady->work_ns[REPORT_REPLAY]);
+    json_put_number(json, "swapped_bytes", steady->out_bytes + steady->in_bytes);
+    json_put_number(json, "wait_ns", steady->work_ns[REPORT_WAIT]);
+    json_put_number(json, "move_ns", steady->work_ns[REPORT_MOVE]);
+    json_put_number(json, "compactions", steady->compactions);
+    json_put_number(json, "ooms", run->survey->total.ooms);
+    json_put_number(json, "evicted_values", run->n_values);
     return json_print_line(json);
 }
 

@@ -59,17 +59,18 @@ void json_put(json_t *object, const char *key, json_t *value)
         checked(NULL);
 }
 
+void json_put_number(json_t *object, const char *key, uint64_t number)
+{
+    json_put(object, key,
+             json_integer(number < INT64_MAX ? (json_int_t)number : (json_int_t)INT64_MAX));
+}
+
 static void put_text(json_t *object, const char *key, const char *text)
 {
     json_t *value = text != NULL ? json_string(text) : json_null();
     if (value == NULL) /* a file's name need not be UTF-8 */
         value = json_string("(not UTF-8)");
     json_put(object, key, value);
-}
-
-static void put_number(json_t *object, const char *key, uint64_t number)
-{
-    json_put(object, key, json_integer((json_int_t)number));
 }
 
 static void put_real(json_t *object, const char *key, double number)
@@ -105,8 +106,8 @@ static void put_settings(json_t *json, const struct program *program,
     const char *swap = settings->of[SETTING_SWAP].text;
     put_text(json, "swap", swap != NULL ? swap : "default");
     put_text(json, "budget", result->options.budget);
-    put_number(json, "budget_bytes", result->budget_bytes);
-    put_number(json, "iterations", (uint64_t)settings_iterations(settings));
+    json_put_number(json, "budget_bytes", result->budget_bytes);
+    json_put_number(json, "iterations", (uint64_t)settings_iterations(settings));
     put_text(json, "marks", settings->of[SETTING_MARKS].text);
 }
 
@@ -116,10 +117,10 @@ static void put_times(json_t *json, const struct run_result *result)
     json_put(json, "overhead_per_iteration", overheads(result));
     put_real(json, "compute_overhead", compute_overhead(result));
     if (result->feasible)
-        put_number(json, "time_ns", result->last.device_ns);
+        json_put_number(json, "time_ns", result->last.device_ns);
     else
         json_put(json, "time_ns", json_null());
-    put_number(json, "base_time_ns", result->options.base_ns);
+    json_put_number(json, "base_time_ns", result->options.base_ns);
 }
 
 static uint64_t floor_of(const struct program *program, const struct run_result *result)
@@ -132,40 +133,40 @@ static uint64_t floor_of(const struct program *program, const struct run_result 
 /** Of the last pass that was guided. */
 static void put_plan(json_t *json, const cebus_memory_stats *last)
 {
-    put_number(json, "guided_iterations", last->guided_iterations);
-    put_number(json, "guided_predicted_ns", last->guided_predicted_ns);
-    put_number(json, "guided_measured_ns", last->guided_measured_ns);
-    put_number(json, "guided_lost_ns", last->guided_lost_ns);
-    put_number(json, "guided_actions", last->guided_actions);
-    put_number(json, "guided_missed", last->guided_missed);
-    put_number(json, "guided_unforeseen", last->guided_unforeseen);
-    put_number(json, "replans", last->replans);
+    json_put_number(json, "guided_iterations", last->guided_iterations);
+    json_put_number(json, "guided_predicted_ns", last->guided_predicted_ns);
+    json_put_number(json, "guided_measured_ns", last->guided_measured_ns);
+    json_put_number(json, "guided_lost_ns", last->guided_lost_ns);
+    json_put_number(json, "guided_actions", last->guided_actions);
+    json_put_number(json, "guided_missed", last->guided_missed);
+    json_put_number(json, "guided_unforeseen", last->guided_unforeseen);
+    json_put_number(json, "replans", last->replans);
 }
 
 static void put_memory(json_t *json, const struct program *program, const struct run_result *result)
 {
     const cebus_memory_stats *last = &result->last;
-    put_number(json, "peak_bytes", result->peak_bytes);
-    put_number(json, "base_peak_bytes", program->figures.peak_bytes);
-    put_number(json, "floor_bytes", floor_of(program, result));
-    put_number(json, "calls", program->n_ops);
-    put_number(json, "evictions", last->evictions);
-    put_number(json, "recomputes", last->recomputes);
-    put_number(json, "recompute_ns", last->recompute_ns);
-    put_number(json, "iterations_known", last->iterations_known);
-    put_number(json, "iterations_repeated", last->iterations_repeated);
-    put_number(json, "planned_replays", last->planned_replays);
-    put_number(json, "planned_placements", last->planned_placements);
-    put_number(json, "missed_placements", last->missed_placements);
+    json_put_number(json, "peak_bytes", result->peak_bytes);
+    json_put_number(json, "base_peak_bytes", program->figures.peak_bytes);
+    json_put_number(json, "floor_bytes", floor_of(program, result));
+    json_put_number(json, "calls", program->n_ops);
+    json_put_number(json, "evictions", last->evictions);
+    json_put_number(json, "recomputes", last->recomputes);
+    json_put_number(json, "recompute_ns", last->recompute_ns);
+    json_put_number(json, "iterations_known", last->iterations_known);
+    json_put_number(json, "iterations_repeated", last->iterations_repeated);
+    json_put_number(json, "planned_replays", last->planned_replays);
+    json_put_number(json, "planned_placements", last->planned_placements);
+    json_put_number(json, "missed_placements", last->missed_placements);
     put_plan(json, last);
     put_text(json, "plan", result->summary[0] != '\0' ? result->summary : NULL);
-    put_number(json, "plans_used", last->plans_used);
-    put_number(json, "plans_refused", last->plans_refused);
-    put_number(json, "swapped_bytes", last->swapped_out_bytes + last->swapped_in_bytes);
-    put_number(json, "stall_ns", last->stall_ns);
+    json_put_number(json, "plans_used", last->plans_used);
+    json_put_number(json, "plans_refused", last->plans_refused);
+    json_put_number(json, "swapped_bytes", last->swapped_out_bytes + last->swapped_in_bytes);
+    json_put_number(json, "stall_ns", last->stall_ns);
     put_real(json, "fragmentation_mean", fragmentation_mean(result));
     put_real(json, "fragmentation_max", (double)last->fragmentation_ppm_max / 1e6);
-    put_number(json, "stranded_bytes_max", last->stranded_bytes_max);
+    json_put_number(json, "stranded_bytes_max", last->stranded_bytes_max);
 }
 
 json_t *result_json(const struct program *program, const struct run_result *result)
@@ -177,9 +178,9 @@ json_t *result_json(const struct program *program, const struct run_result *resu
     put_text(json, "oom", result->oom[0] != '\0' ? result->oom : NULL);
     put_times(json, result);
     put_memory(json, program, result);
-    put_number(json, "search_ns_mean", search_ns_mean(result));
+    json_put_number(json, "search_ns_mean", search_ns_mean(result));
     if (result->feasible)
-        put_number(json, "host_ns_per_call", host_ns_per_call(program, result));
+        json_put_number(json, "host_ns_per_call", host_ns_per_call(program, result));
     else
         json_put(json, "host_ns_per_call", json_null());
     return json;

@@ -18,6 +18,8 @@ json_t *result_json(const struct program *program, const struct run_result *resu
 bool json_print_line(json_t *json);
 /** As json_object_set_new(), but without memory the program ends. */
 void json_put(json_t *object, const char *key, json_t *value);
+/** A number; beyond what JSON can tell, the largest that it can. */
+void json_put_number(json_t *object, const char *key, uint64_t number);
 
 /** One run, a figure a line. */
 void result_print(const struct program *program, const struct run_result *result);

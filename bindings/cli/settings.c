@@ -215,6 +215,26 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 const struct argp machine_settings = {.options = machine_options, .parser = parse};
 const struct argp run_settings = {.options = run_options, .parser = parse};
 
+static error_t parse_trace(int key, char *argument, struct argp_state *state)
+{
+    const char **trace = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (*trace != NULL)
+            argp_error(state, "one trace at a time: \"%s\" is too much", argument);
+        *trace = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (*trace == NULL)
+            argp_error(state, "which trace?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp trace_argument = {.parser = parse_trace};
+
 bool settings_begin(struct settings *settings)
 {
     *settings = (struct settings){0};

@@ -51,6 +51,8 @@ bool settings_begin(struct settings *settings);
 extern const struct argp machine_settings;
 /** The budget and the policy of one run. */
 extern const struct argp run_settings;
+/** The one trace that a command takes; its input is a `const char *`, NULL so far. */
+extern const struct argp trace_argument;
 
 /** Name of a setting as an option is called, "host-budget". */
 const char *setting_name(enum setting_key key);

@@ -103,8 +103,6 @@ static void read_jobs(struct sweep *sweep, const char *text, struct argp_state *
 
 static void complete(struct sweep *sweep, struct argp_state *state)
 {
-    if (sweep->trace == NULL)
-        argp_error(state, "which trace?");
     if (sweep->budgets.count == 0)
         read_budgets(sweep, "90%..10%:10%", state);
     if (sweep->n_policies == 0)
@@ -117,6 +115,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &sweep->settings;
+        state->child_inputs[1] = &sweep->trace;
         return 0;
     case KEY_BUDGETS:
         read_budgets(sweep, argument, state);
@@ -133,11 +132,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'j':
         read_jobs(sweep, argument, state);
         return 0;
-    case ARGP_KEY_ARG:
-        if (sweep->trace != NULL)
-            argp_error(state, "one trace at a time: \"%s\" is too much", argument);
-        sweep->trace = argument;
-        return 0;
     case ARGP_KEY_END:
         complete(sweep, state);
         return 0;
@@ -146,7 +140,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{.argp = &machine_settings}, {0}};
+static const struct argp_child children[] = {
+    {.argp = &machine_settings}, {.argp = &trace_argument}, {0}};
 
 static const struct argp argp = {
     .options = options,

@@ -1,7 +1,5 @@
 #include "evict/planner/exchange.h"
 
-#include <string.h>
-
 #define NONE CEBUS_SEQUENCE_NONE
 
 /** Values of less than this part of the limit are not worth a copy. */
@@ -12,16 +10,10 @@ void cebus_exchange_init(cebus_exchange *exchange, cebus_sequence *sequence, dou
     *exchange = (cebus_exchange){.sequence = sequence, .least = limit / SMALLEST_PART, .random = 1};
 }
 
-static void free_copies(cebus_exchange *x, cebus_copies *copies)
-{
-    cebus_pool_free_object(x->sequence->pool, copies->items,
-                           copies->capacity * sizeof *copies->items);
-}
-
 void cebus_exchange_deinit(cebus_exchange *exchange)
 {
-    free_copies(exchange, &exchange->out);
-    free_copies(exchange, &exchange->in);
+    cebus_copies_deinit(&exchange->out, exchange->sequence->pool);
+    cebus_copies_deinit(&exchange->in, exchange->sequence->pool);
 }
 
 uint32_t cebus_exchange_below(cebus_exchange *exchange, uint32_t n)
@@ -31,35 +23,12 @@ uint32_t cebus_exchange_below(cebus_exchange *exchange, uint32_t n)
     return (uint32_t)((exchange->random >> 33) % n);
 }
 
-/** Room for one more than there are in the other. */
-static bool reserve(cebus_exchange *x, cebus_copies *copies, size_t count)
-{
-    while (copies->capacity < count) {
-        void *items = copies->items;
-        if (!cebus_pool_grow(x->sequence->pool, &items, &copies->capacity, copies->capacity,
-                             sizeof *copies->items))
-            return false;
-        copies->items = items;
-    }
-    return true;
-}
-
-static bool copy_all(cebus_exchange *x, const cebus_copies *from, cebus_copies *to)
-{
-    if (!reserve(x, to, from->count))
-        return false;
-    if (from->count > 0)
-        memcpy(to->items, from->items, from->count * sizeof *to->items);
-    to->count = from->count;
-    return true;
-}
-
 bool cebus_exchange_begin(cebus_exchange *exchange, const cebus_links *links)
 {
     exchange->links = links;
     exchange->host = links->host;
-    return copy_all(exchange, &links->out, &exchange->out) &&
-           copy_all(exchange, &links->in, &exchange->in);
+    return cebus_copies_copy(&exchange->out, exchange->sequence->pool, &links->out) &&
+           cebus_copies_copy(&exchange->in, exchange->sequence->pool, &links->in);
 }
 
 /** The instance of a value's swap that runs a call; NONE: it has none. */
@@ -72,55 +41,6 @@ static uint32_t find_instance(const cebus_exchange *x, uint32_t value, uint32_t 
             return instance;
     }
     return NONE;
-}
-
-/* ---- slots -------------------------------------------------------------------------------- */
-
-/** When the earliest free slot from a time on begins. */
-static uint64_t earliest(const cebus_copies *busy, uint64_t from, uint64_t length)
-{
-    for (size_t i = 0; i < busy->count; i++) {
-        if (busy->items[i].to <= from)
-            continue;
-        if (busy->items[i].from >= from + length)
-            break;
-        from = busy->items[i].to;
-    }
-    return from;
-}
-
-/** When the latest free slot that ends by a time begins; 0: there is none. */
-static uint64_t latest(const cebus_copies *busy, uint64_t to, uint64_t length)
-{
-    for (size_t i = busy->count; i > 0; i--) {
-        if (busy->items[i - 1].from >= to)
-            continue;
-        if (busy->items[i - 1].to + length <= to)
-            break;
-        to = busy->items[i - 1].from;
-    }
-    return to > length ? to - length : 0;
-}
-
-static bool occupy(cebus_exchange *x, cebus_copies *busy, cebus_copy copy)
-{
-    if (!reserve(x, busy, busy->count + 1))
-        return false;
-    size_t i = busy->count++;
-    for (; i > 0 && busy->items[i - 1].from > copy.from; i--)
-        busy->items[i] = busy->items[i - 1];
-    busy->items[i] = copy;
-    return true;
-}
-
-static void vacate(cebus_copies *busy, uint32_t value)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < busy->count; i++) {
-        if (busy->items[i].value != value)
-            busy->items[kept++] = busy->items[i];
-    }
-    busy->count = kept;
 }
 
 /* ---- places ------------------------------------------------------------------------------- */
@@ -170,33 +90,20 @@ static bool is_there(const cebus_exchange *x, uint32_t instance)
 /** The first instance still there that starts at a time or after it. */
 static uint32_t from_time(const cebus_exchange *x, uint64_t ns)
 {
-    size_t low = 0, high = x->links->n_order - 1;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (x->links->starts[x->links->order[middle]] < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (!is_there(x, x->links->order[low]))
-        low++;
-    return x->links->order[low];
+    size_t i = ns > 0 ? cebus_links_at(x->links, ns - 1) + 1 : 0;
+    i = i < x->links->n_order ? i : x->links->n_order - 1;
+    while (!is_there(x, x->links->order[i]))
+        i++;
+    return x->links->order[i];
 }
 
 /** The last instance still there that starts at a time or before it. */
 static uint32_t by_time(const cebus_exchange *x, uint64_t ns)
 {
-    size_t low = 0, high = x->links->n_order;
-    while (low + 1 < high) {
-        size_t middle = (low + high) / 2;
-        if (x->links->starts[x->links->order[middle]] <= ns)
-            low = middle;
-        else
-            high = middle;
-    }
-    while (!is_there(x, x->links->order[low]))
-        low--;
-    return x->links->order[low];
+    size_t i = cebus_links_at(x->links, ns);
+    while (!is_there(x, x->links->order[i]))
+        i--;
+    return x->links->order[i];
 }
 
 static uint64_t part(cebus_exchange *x, uint64_t of)
@@ -204,22 +111,27 @@ static uint64_t part(cebus_exchange *x, uint64_t of)
     return of / 256 * cebus_exchange_below(x, 256);
 }
 
-/** When the copy out is to be done, and when the copy in starts. */
-static void choose_times(cebus_exchange *x, const cebus_iteration_value *value, uint64_t made,
-                         uint64_t read, bool chance, cebus_copy *out, cebus_copy *in)
+/** When the copy out is done and its room is wanted. */
+static cebus_span choose_out(cebus_exchange *x, uint64_t made, uint64_t read, uint64_t ns,
+                             uint32_t how)
 {
-    uint64_t out_ns = cebus_plan_out_ns(x->links->terms, value->bytes);
-    uint64_t in_ns = cebus_plan_in_ns(x->links->terms, value->bytes);
-    uint32_t how = chance ? cebus_exchange_below(x, 8) : 0;
-    out->from =
-        how == 1 ? made : earliest(&x->out, made + (how == 2 ? part(x, read - made) : 0), out_ns);
-    out->to = out->from + out_ns;
+    cebus_span out = {made, made + ns};
+    if (how != 1)
+        out = cebus_copies_earliest(&x->out, made + (how == 2 ? part(x, read - made) : 0), ns);
     if (how == 3) /* its room is wanted before the copy is through: that waits */
-        out->to -= part(x, out_ns);
-    how = chance ? cebus_exchange_below(x, 8) : 0;
-    in->from = how == 1 ? read - part(x, in_ns < read ? in_ns : read)
-                        : latest(&x->in, read - (how == 2 ? part(x, read - made) : 0), in_ns);
-    in->to = in->from + in_ns;
+        out.to -= part(x, ns);
+    return out;
+}
+
+/** When the copy in starts. */
+static cebus_span choose_in(cebus_exchange *x, uint64_t made, uint64_t read, uint64_t ns,
+                            uint32_t how)
+{
+    if (how == 1) {
+        uint64_t from = read - part(x, ns < read ? ns : read);
+        return (cebus_span){from, from + ns};
+    }
+    return cebus_copies_latest(&x->in, read - (how == 2 ? part(x, read - made) : 0), ns);
 }
 
 bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
@@ -229,13 +141,15 @@ bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
     const cebus_life *life = &x->sequence->lives[value];
     const cebus_iteration_value *item = &x->sequence->iteration->values[value];
     uint32_t i = life->bytes < x->least ? 0 : widest(x, value);
-    cebus_copy leaves = {.value = value}, comes = {.value = value};
     out->value = NONE;
     if (i == 0 || x->host + item->bytes > x->links->terms->host ||
         find_instance(x, value, cebus_sequence_out(x->sequence, value)) != NONE)
         return true;
-    uint64_t made = made_at(x, life, i - 1);
-    choose_times(x, item, made, start_of(x, life->events[i]), chance, &leaves, &comes);
+    uint64_t made = made_at(x, life, i - 1), read = start_of(x, life->events[i]);
+    cebus_span leaves = choose_out(x, made, read, cebus_plan_out_ns(x->links->terms, item->bytes),
+                                   chance ? cebus_exchange_below(x, 8) : 0);
+    cebus_span comes = choose_in(x, made, read, cebus_plan_in_ns(x->links->terms, item->bytes),
+                                 chance ? cebus_exchange_below(x, 8) : 0);
     if (leaves.to > comes.from)
         return true;
     uint32_t last = cebus_event_instance(life->events[i - 1]);
@@ -247,7 +161,8 @@ bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
         return true;
     *out = (cebus_swap_place){value, away, back};
     x->host += item->bytes;
-    return occupy(x, &x->out, leaves) && occupy(x, &x->in, comes);
+    return cebus_copies_add(&x->out, x->sequence->pool, (cebus_copy){leaves, value, last}) &&
+           cebus_copies_add(&x->in, x->sequence->pool, (cebus_copy){comes, value, back});
 }
 
 bool cebus_exchange_put(cebus_exchange *exchange, const cebus_swap_place *place)
@@ -269,7 +184,7 @@ bool cebus_exchange_take(cebus_exchange *exchange, uint32_t value, bool *out)
         return true;
     if (exchange->links->outs[value] != NONE)
         exchange->host -= sequence->iteration->values[value].bytes;
-    vacate(&exchange->out, value);
-    vacate(&exchange->in, value);
+    cebus_copies_remove(&exchange->out, value);
+    cebus_copies_remove(&exchange->in, value);
     return cebus_sequence_remove(sequence, in) && cebus_sequence_remove(sequence, leave);
 }

@@ -39,47 +39,12 @@ void cebus_greedy_deinit(cebus_greedy *greedy)
                            greedy->sequence->iteration->n_values * sizeof *greedy->marks);
     cebus_pool_free_object(greedy->pool, greedy->barred,
                            greedy->sequence->iteration->n_values * sizeof *greedy->barred);
-    cebus_pool_free_object(greedy->pool, greedy->heap,
-                           greedy->heap_capacity * sizeof *greedy->heap);
+    cebus_picks_deinit(&greedy->picks, greedy->pool);
     cebus_pool_free_object(greedy->pool, greedy->touched,
                            greedy->touched_capacity * sizeof *greedy->touched);
 }
 
 /* ---- picks -------------------------------------------------------------------------------- */
-
-static bool is_before(const cebus_pick *a, const cebus_pick *b)
-{
-    return a->score < b->score || (a->score == b->score && a->order < b->order);
-}
-
-static bool push(cebus_greedy *g, cebus_pick pick)
-{
-    void *heap = g->heap;
-    if (!cebus_pool_grow(g->pool, &heap, &g->heap_capacity, g->n_heap, sizeof pick))
-        return false;
-    g->heap = heap;
-    size_t i = g->n_heap++;
-    for (; i > 0 && is_before(&pick, &g->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        g->heap[i] = g->heap[(i - 1) / 2];
-    g->heap[i] = pick;
-    return true;
-}
-
-static cebus_pick pop(cebus_greedy *g)
-{
-    cebus_pick top = g->heap[0], last = g->heap[--g->n_heap];
-    size_t i = 0;
-    for (size_t child = 1; child < g->n_heap; child = 2 * i + 1) {
-        if (child + 1 < g->n_heap && is_before(&g->heap[child + 1], &g->heap[child]))
-            child++;
-        if (!is_before(&g->heap[child], &last))
-            break;
-        g->heap[i] = g->heap[child];
-        i = child;
-    }
-    g->heap[i] = last;
-    return top;
-}
 
 /** Whether event i of a value is a use, with calls over the limit between it and the one before. */
 static bool is_worth_it(const cebus_greedy *g, uint32_t v, uint32_t i)
@@ -142,10 +107,10 @@ static bool note(cebus_greedy *g, uint32_t v)
     for (uint32_t i = 1; i < life->count; i++) {
         if (!is_worth_it(g, v, i))
             continue;
-        cebus_pick pick = {.value = v, .user = cebus_event_instance(life->events[i])};
+        cebus_pick pick = {.value = v, .to = cebus_event_instance(life->events[i])};
         pick.order = g->noted++;
-        pick.score = weigh(g, v, pick.user);
-        if (pick.score < INFINITY && !push(g, pick))
+        pick.score = weigh(g, v, pick.to);
+        if (pick.score < INFINITY && !cebus_picks_push(&g->picks, g->pool, pick))
             return false;
     }
     return true;
@@ -154,7 +119,7 @@ static bool note(cebus_greedy *g, uint32_t v)
 static bool note_all(cebus_greedy *g)
 {
     bool ok = true;
-    g->n_heap = 0;
+    g->picks.count = 0;
     for (uint32_t v = 0; v < g->sequence->iteration->n_values && ok; v++)
         ok = g->sequence->lives[v].call == NONE || note(g, v);
     return ok;
@@ -239,20 +204,20 @@ static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t *out_
     g->changed = true;
     while (!g->changed || !fits(g)) {
         g->changed = false;
-        if (g->n_heap == 0 || is_astray(g, most_ns))
+        if (g->picks.count == 0 || is_astray(g, most_ns))
             return CEBUS_GREEDY_STUCK;
-        cebus_pick pick = pop(g);
+        cebus_pick pick = cebus_picks_pop(&g->picks);
         const cebus_life *life = &g->sequence->lives[pick.value];
-        uint32_t i = cebus_sequence_find(g->sequence, pick.value,
-                                         cebus_sequence_key(g->sequence, pick.user));
-        if (i >= life->count || cebus_event_instance(life->events[i]) != pick.user ||
+        uint32_t i =
+            cebus_sequence_find(g->sequence, pick.value, cebus_sequence_key(g->sequence, pick.to));
+        if (i >= life->count || cebus_event_instance(life->events[i]) != pick.to ||
             !is_worth_it(g, pick.value, i))
             continue;
-        pick.score = weigh(g, pick.value, pick.user);
+        pick.score = weigh(g, pick.value, pick.to);
         if (pick.score == INFINITY)
             continue;
-        if (g->n_heap > 0 && pick.score > SLACK * g->heap[0].score) {
-            if (!push(g, pick))
+        if (g->picks.count > 0 && pick.score > SLACK * g->picks.items[0].score) {
+            if (!cebus_picks_push(&g->picks, g->pool, pick))
                 return CEBUS_GREEDY_NO_HOST_MEMORY;
             continue;
         }
@@ -338,10 +303,10 @@ static bool note_at(cebus_greedy *g, uint32_t instance)
         uint32_t i = cebus_sequence_find(g->sequence, v, key);
         if (!is_worth_it(g, v, i) || cebus_event_instance(life->events[i]) == instance)
             continue;
-        cebus_pick pick = {.value = v, .user = cebus_event_instance(life->events[i])};
+        cebus_pick pick = {.value = v, .to = cebus_event_instance(life->events[i])};
         pick.order = g->noted++;
-        pick.score = weigh(g, v, pick.user);
-        ok = pick.score == INFINITY || push(g, pick);
+        pick.score = weigh(g, v, pick.to);
+        ok = pick.score == INFINITY || cebus_picks_push(&g->picks, g->pool, pick);
     }
     return ok;
 }
@@ -349,7 +314,7 @@ static bool note_at(cebus_greedy *g, uint32_t instance)
 static bool note_peak(cebus_greedy *g)
 {
     uint32_t peak;
-    g->n_heap = 0;
+    g->picks.count = 0;
     cebus_track_peak(&g->sequence->track, &peak);
     return note_at(g, peak);
 }

@@ -9,21 +9,13 @@
 
 #include "evict/plan.h"
 #include "evict/planner/closure.h"
-
-/** A stretch a value could be evicted for: until a use. */
-typedef struct cebus_pick {
-    double score;
-    uint32_t value;
-    uint32_t user;  /**< instance */
-    uint32_t order; /**< of equal scores the one noted first */
-} cebus_pick;
+#include "evict/planner/picks.h"
 
 typedef struct cebus_greedy {
     cebus_pool *pool;         /**< borrowed */
     cebus_sequence *sequence; /**< borrowed */
     cebus_closure closure;
-    cebus_pick *heap;
-    size_t n_heap, heap_capacity;
+    cebus_picks picks; /**< up to which use (instance) a value could be evicted */
     uint32_t *touched; /**< values to look at again */
     uint32_t *marks;   /**< of values: the round that touched them */
     size_t n_touched, touched_capacity;

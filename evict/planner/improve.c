@@ -146,7 +146,7 @@ static void choose(ruin *r, uint32_t n)
 /** ns beyond the program's own. */
 static uint64_t total(const ruin *r)
 {
-    return r->sequence->cost + (r->swaps ? r->runs[r->stands].wait_ns : 0);
+    return r->sequence->cost + (r->swaps ? r->runs[r->stands].streams.stall_ns : 0);
 }
 
 static void note_value(ruin *r, uint32_t value)
@@ -244,7 +244,7 @@ static bool is_good(ruin *r, uint64_t most, bool *out)
     if (!cebus_links_run(run))
         return false;
     r->greedy->closure.spent += r->sequence->n_instances / 64;
-    *out = r->sequence->cost + run->wait_ns <= most;
+    *out = r->sequence->cost + run->streams.stall_ns <= most;
     if (*out)
         r->stands = !r->stands;
     return true;

@@ -29,17 +29,12 @@ static void free_instances(cebus_links *links)
     links->instances_capacity = 0;
 }
 
-static void free_copies(const cebus_links *links, cebus_copies *copies)
-{
-    cebus_pool_free_object(links->pool, copies->items, copies->capacity * sizeof *copies->items);
-}
-
 void cebus_links_deinit(cebus_links *links)
 {
     size_t n = links->sequence->iteration->n_values;
     free_instances(links);
-    free_copies(links, &links->out);
-    free_copies(links, &links->in);
+    cebus_copies_deinit(&links->out, links->pool);
+    cebus_copies_deinit(&links->in, links->pool);
     cebus_pool_free_object(links->pool, links->next, n * sizeof *links->next);
     cebus_pool_free_object(links->pool, links->outs, n * sizeof *links->outs);
     cebus_pool_free_object(links->pool, links->ready, n * sizeof *links->ready);
@@ -101,13 +96,8 @@ static uint32_t pop_waiting(cebus_links *links)
 
 static bool add_copy(cebus_links *links, cebus_copies *copies, cebus_copy copy)
 {
-    void *items = copies->items;
-    if (!cebus_pool_grow(links->pool, &items, &copies->capacity, copies->count, sizeof copy))
-        return false;
-    copies->items = items;
-    copies->items[copies->count++] = copy;
-    links->ready[copy.value] = copy.to;
-    return true;
+    links->ready[copy.value] = copy.when.to;
+    return cebus_copies_add(copies, links->pool, copy);
 }
 
 /** The copy out that is wanted first, once the link is free. Until it starts, `ready` is when the
@@ -116,9 +106,8 @@ static bool start_out(cebus_links *links)
 {
     uint32_t value = pop_waiting(links);
     uint64_t bytes = links->sequence->iteration->values[value].bytes;
-    uint64_t from = links->ready[value] > links->out_free ? links->ready[value] : links->out_free;
-    cebus_copy copy = {.from = from, .value = value, .behind = links->next[value]};
-    links->out_free = copy.to = from + cebus_plan_out_ns(links->terms, bytes);
+    cebus_span when = cebus_streams_copy_out(&links->streams, bytes, links->ready[value]);
+    cebus_copy copy = {when, value, links->next[value]};
     links->host += bytes;
     links->next[value] = NONE;
     return add_copy(links, &links->out, copy);
@@ -128,7 +117,7 @@ static bool start_out(cebus_links *links)
 static bool go_on(cebus_links *links)
 {
     bool ok = true;
-    while (links->n_waiting > 0 && links->out_free < links->now && ok)
+    while (links->n_waiting > 0 && links->streams.out < links->streams.compute && ok)
         ok = start_out(links);
     return ok;
 }
@@ -140,21 +129,13 @@ static bool let_leave(cebus_links *links, uint32_t instance)
     for (uint32_t v = links->first[instance], next; v != NONE && ok; v = next) {
         next = links->next[v];
         links->next[v] = instance;
-        links->ready[v] = links->now;
+        links->ready[v] = links->streams.compute;
         ok = push_waiting(links, v);
     }
     return ok;
 }
 
 /* ---- the run ------------------------------------------------------------------------------ */
-
-static void wait_until(cebus_links *links, uint64_t time)
-{
-    if (time > links->now) {
-        links->wait_ns += time - links->now;
-        links->now = time;
-    }
-}
 
 /** What brings a value back is preceded by its last use before, and that by what made it. */
 static void find_out(cebus_links *links, uint32_t value, uint32_t in)
@@ -195,7 +176,7 @@ static bool run_out(cebus_links *links, uint32_t value)
     bool ok = true;
     while (links->next[value] != NONE && ok)
         ok = start_out(links);
-    wait_until(links, links->ready[value]);
+    cebus_streams_wait(&links->streams, links->ready[value]);
     return ok;
 }
 
@@ -209,7 +190,7 @@ static void wait_for_last(cebus_links *links, uint32_t value)
         return;
     uint64_t end = links->starts[last] + (call != NONE ? cebus_sequence_cost(sequence, call) : 0);
     if (links->ready[value] > end)
-        wait_until(links, links->now + links->ready[value] - end);
+        cebus_streams_wait(&links->streams, links->streams.compute + links->ready[value] - end);
 }
 
 static bool run_in(cebus_links *links, uint32_t value, uint32_t instance)
@@ -220,10 +201,9 @@ static bool run_in(cebus_links *links, uint32_t value, uint32_t instance)
             return false;
     }
     wait_for_last(links, value);
-    uint64_t from = links->now > links->in_free ? links->now : links->in_free;
-    from = links->ready[value] > from ? links->ready[value] : from;
-    links->in_free = from + cebus_plan_in_ns(links->terms, bytes);
-    return add_copy(links, &links->in, (cebus_copy){from, links->in_free, value, instance});
+    uint64_t now = links->streams.compute, ready = links->ready[value];
+    cebus_span when = cebus_streams_copy_in(&links->streams, bytes, now > ready ? now : ready);
+    return add_copy(links, &links->in, (cebus_copy){when, value, instance});
 }
 
 static bool run_call(cebus_links *links, uint32_t instance, uint32_t call)
@@ -231,13 +211,13 @@ static bool run_call(cebus_links *links, uint32_t instance, uint32_t call)
     uint32_t count;
     const uint32_t *values = cebus_sequence_reads(links->sequence, call, &count);
     for (uint32_t i = 0; i < count && links->in.count > 0; i++) {
-        if (links->outs[values[i]] != NONE && links->ready[values[i]] > links->now &&
+        if (links->outs[values[i]] != NONE && links->ready[values[i]] > links->streams.compute &&
             cebus_sequence_key(links->sequence, links->outs[values[i]]) <
                 cebus_sequence_key(links->sequence, instance))
-            wait_until(links, links->ready[values[i]]);
+            cebus_streams_wait(&links->streams, links->ready[values[i]]);
     }
-    links->starts[instance] = links->now;
-    links->now += links->sequence->iteration->calls[call].cost_ns;
+    links->starts[instance] = links->streams.compute;
+    links->streams.compute += links->sequence->iteration->calls[call].cost_ns;
     return let_leave(links, instance);
 }
 
@@ -246,8 +226,8 @@ static bool run_one(cebus_links *links, uint32_t instance)
     const cebus_sequence *sequence = links->sequence;
     uint32_t call = sequence->instances[instance].call;
     if (instance == cebus_sequence_end(sequence))
-        wait_until(links, links->in_free);
-    links->starts[instance] = links->now;
+        cebus_streams_wait(&links->streams, links->streams.in);
+    links->starts[instance] = links->streams.compute;
     if (call == NONE)
         return instance == cebus_sequence_end(sequence) || let_leave(links, instance);
     if (!cebus_sequence_is_swap(sequence, call))
@@ -263,7 +243,10 @@ bool cebus_links_run(cebus_links *links)
     if (!reserve(links))
         return false;
     links->out.count = links->in.count = links->n_waiting = links->n_order = 0;
-    links->now = links->out_free = links->in_free = links->host = links->wait_ns = 0;
+    links->host = 0;
+    links->streams = (cebus_streams){.out_rate = links->terms->out_rate,
+                                     .in_rate = links->terms->in_rate,
+                                     .latency_ns = links->terms->latency_ns};
     find_outs(links);
     bool ok = true;
     uint32_t i = cebus_sequence_start(links->sequence);
@@ -274,7 +257,7 @@ bool cebus_links_run(cebus_links *links)
     return ok;
 }
 
-uint32_t cebus_links_at(const cebus_links *links, uint64_t ns)
+size_t cebus_links_at(const cebus_links *links, uint64_t ns)
 {
     size_t low = 0, high = links->n_order;
     while (low + 1 < high) {
@@ -284,5 +267,5 @@ uint32_t cebus_links_at(const cebus_links *links, uint64_t ns)
         else
             high = middle;
     }
-    return links->order[low];
+    return low;
 }

@@ -16,19 +16,8 @@
 #define CEBUS_EVICT_PLANNER_LINKS_H
 
 #include "evict/plan.h"
+#include "evict/planner/copies.h"
 #include "evict/planner/sequence.h"
-
-/** A copy: when, and of what. */
-typedef struct cebus_copy {
-    uint64_t from, to; /**< ns from the start */
-    uint32_t value;
-    uint32_t behind; /**< a copy out may start behind this instance; a copy in is due before it */
-} cebus_copy;
-
-typedef struct cebus_copies {
-    cebus_copy *items; /**< in the order in which they start */
-    size_t count, capacity;
-} cebus_copies;
 
 typedef struct cebus_links {
     cebus_pool *pool;               /**< borrowed */
@@ -45,9 +34,8 @@ typedef struct cebus_links {
     uint32_t *waiting; /**< a heap of values that may leave, by where their OUT stands */
     size_t n_waiting, waiting_capacity, n_order, instances_capacity;
     cebus_copies out, in;
-    uint64_t now, out_free, in_free;
-    uint64_t host;    /**< bytes that leave */
-    uint64_t wait_ns; /**< that calls wait for copies */
+    cebus_streams streams; /**< its stall: how long calls wait for copies */
+    uint64_t host;         /**< bytes that leave */
 } cebus_links;
 
 /** Of the sequence as it is whenever it is run. False without host memory: then there is nothing to
@@ -60,7 +48,7 @@ void cebus_links_deinit(cebus_links *links);
  * O(refs + replays + swaps log swaps). */
 bool cebus_links_run(cebus_links *links);
 
-/** The last instance that starts at or before a time. O(log instances). */
-uint32_t cebus_links_at(const cebus_links *links, uint64_t ns);
+/** Place in `order` of the last instance that starts at or before a time. O(log instances). */
+size_t cebus_links_at(const cebus_links *links, uint64_t ns);
 
 #endif

@@ -50,7 +50,7 @@ static bool offer(search *s)
     if (fits && s->links.terms != NULL) {
         if (!cebus_links_run(&s->links))
             return false;
-        ns += s->links.wait_ns;
+        ns += s->links.streams.stall_ns;
     }
     if (fits && s->best.peak <= s->limit)
         better = ns < s->best_ns;
@@ -193,7 +193,7 @@ static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out
               try_all(s, terms->effort, terms->host > 0) && improve(s, terms);
     if (ok && terms->host > 0) {
         ok = cebus_links_run(&s->links);
-        out->wait_ns = s->links.wait_ns;
+        out->wait_ns = s->links.streams.stall_ns;
     }
     return ok && cebus_emit_plan(&s->sequence, terms->host > 0 ? &s->links : NULL, out);
 }

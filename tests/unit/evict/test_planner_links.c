@@ -64,8 +64,8 @@ static void expect_copy(const cebus_copies *copies, size_t i, size_t handle, uin
 {
     cr_assert_lt(i, copies->count);
     cr_expect_eq(copies->items[i].value, ordinal(handle));
-    cr_expect_eq(copies->items[i].from, from, "%lu", copies->items[i].from);
-    cr_expect_eq(copies->items[i].to, from + COPY);
+    cr_expect_eq(copies->items[i].when.from, from, "%lu", copies->items[i].when.from);
+    cr_expect_eq(copies->items[i].when.to, from + COPY);
 }
 
 static uint64_t whole(void)
@@ -77,7 +77,7 @@ static uint64_t whole(void)
 Test(planner_links, a_program_without_swaps_takes_its_time)
 {
     cr_expect_eq(whole(), CALLS * COST);
-    cr_expect_eq(links.wait_ns, 0);
+    cr_expect_eq(links.streams.stall_ns, 0);
     cr_expect_eq(links.out.count, 0);
     cr_expect_eq(links.starts[7], 7 * COST);
 }
@@ -86,7 +86,7 @@ Test(planner_links, copies_between_calls_hide)
 {
     swap(x, 4, 16);
     cr_expect_eq(whole(), CALLS * COST);
-    cr_expect_eq(links.wait_ns, 0);
+    cr_expect_eq(links.streams.stall_ns, 0);
     cr_expect_eq(links.host, BYTES);
     expect_copy(&links.out, 0, x, COST);
     expect_copy(&links.in, 0, x, 16 * COST);
@@ -99,22 +99,22 @@ Test(planner_links, each_copy_takes_its_latency_beside_its_bytes)
     links.terms = &slow;
     swap(x, 3, 14);
     cr_expect_eq(whole(), CALLS * COST + 120, "from 100 to 420, room wanted at 300");
-    cr_expect_eq(links.out.items[0].to, COST + COPY + 70);
-    cr_expect_eq(links.in.items[0].to - links.in.items[0].from, COPY + 70);
+    cr_expect_eq(links.out.items[0].when.to, COST + COPY + 70);
+    cr_expect_eq(links.in.items[0].when.to - links.in.items[0].when.from, COPY + 70);
 }
 
 Test(planner_links, room_that_is_wanted_early_is_waited_for)
 {
     swap(x, 2, 16);
     cr_expect_eq(whole(), CALLS * COST + 150);
-    cr_expect_eq(links.wait_ns, 150, "from 100 to 350, room wanted at 200");
+    cr_expect_eq(links.streams.stall_ns, 150, "from 100 to 350, room wanted at 200");
 }
 
 Test(planner_links, what_comes_late_is_waited_for)
 {
     swap(x, 5, 18);
     cr_expect_eq(whole(), CALLS * COST + 150);
-    cr_expect_eq(links.wait_ns, 150, "from 1800 to 2050, read at 1900");
+    cr_expect_eq(links.streams.stall_ns, 150, "from 1800 to 2050, read at 1900");
 }
 
 Test(planner_links, nothing_comes_back_before_it_left)
@@ -123,7 +123,7 @@ Test(planner_links, nothing_comes_back_before_it_left)
     whole();
     expect_copy(&links.out, 0, x, COST);
     expect_copy(&links.in, 0, x, 4 * COST);
-    cr_expect_eq(links.wait_ns, 0);
+    cr_expect_eq(links.streams.stall_ns, 0);
 }
 
 Test(planner_links, whose_room_is_wanted_first_leaves_first)
@@ -135,7 +135,7 @@ Test(planner_links, whose_room_is_wanted_first_leaves_first)
     expect_copy(&links.out, 1, y, COST + COPY);
     expect_copy(&links.in, 0, y, 13 * COST);
     expect_copy(&links.in, 1, x, 16 * COST);
-    cr_expect_eq(links.wait_ns, 0);
+    cr_expect_eq(links.streams.stall_ns, 0);
     cr_assert(cebus_emit_plan(&sequence, &links, &r.plan));
     cr_expect_eq(recorded_when(&r, CEBUS_ACTION_COPY_OUT, x), 1);
     cr_expect_eq(recorded_when(&r, CEBUS_ACTION_COPY_OUT, y), 2);
@@ -147,12 +147,12 @@ Test(planner_links, a_copy_of_what_was_made_again_since_is_of_that)
     cr_assert(cebus_sequence_insert(&sequence, 0, 14, NULL)); /* x again; nobody uses it */
     whole();
     expect_copy(&links.out, 0, x, COST);
-    cr_expect_eq(links.wait_ns, 0);
+    cr_expect_eq(links.streams.stall_ns, 0);
     cr_assert(
         cebus_sequence_insert(&sequence, cebus_sequence_out(&sequence, ordinal(x)), 14, NULL));
     whole();
     expect_copy(&links.out, 0, x, 15 * COST);
-    cr_expect_eq(links.wait_ns, COPY, "from 1500, room wanted at once");
+    cr_expect_eq(links.streams.stall_ns, COPY, "from 1500, room wanted at once");
 }
 
 Test(planner_links, changes_are_taken_back_and_leave_places_free)
@@ -169,7 +169,7 @@ Test(planner_links, changes_are_taken_back_and_leave_places_free)
     cr_expect_eq(place.in_before, 16, "copied from 1650 to 1900, while call 16 runs");
     cr_assert(cebus_exchange_put(&exchange, &place));
     cr_expect_eq(whole(), CALLS * COST);
-    cr_expect_eq(links.wait_ns, 0);
+    cr_expect_eq(links.streams.stall_ns, 0);
     cr_assert(cebus_exchange_begin(&exchange, &links));
     cr_assert(cebus_exchange_find(&exchange, ordinal(y), false, &place));
     cr_expect_eq(place.out_before, 6, "the link is busy until 350, then y leaves");
