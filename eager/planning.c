@@ -216,14 +216,19 @@ static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
            a->out_rate != b->out_rate || a->in_rate != b->in_rate;
 }
 
+/** A plan of a planner as the runtime follows it. */
+static bool make_ready(cebus_plan *plan, const cebus_iteration *iteration)
+{
+    return cebus_plan_link(plan, iteration) && cebus_plan_spare_held(plan, iteration);
+}
+
 /** False when there is no plan: the policy has none, or host memory is short. */
 static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_plan_clear(&scheme->plan);
     terms.effort = rt->policy->searches && cebus_appraisal_repeats(rt) ? EFFORT : 0;
-    if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
-        cebus_plan_link(&scheme->plan, iteration))
+    if (rt->policy->plan(iteration, &terms, &scheme->plan) && make_ready(&scheme->plan, iteration))
         return true;
     cebus_plan_clear(&scheme->plan);
     return false;
@@ -310,7 +315,7 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
     cebus_plan first = scheme->plan;
     bool placed = scheme->spots != NULL;
     scheme->plan = better;
-    if (cebus_plan_link(&scheme->plan, iteration_of(rt->guidance, scheme)) &&
+    if (make_ready(&scheme->plan, iteration_of(rt->guidance, scheme)) &&
         (!placed || place(rt, scheme, &room, &missing) == CEBUS_SITE_PLACED)) {
         cebus_plan_clear(&first);
         cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));

@@ -66,6 +66,45 @@ bool cebus_plan_link(cebus_plan *plan, const cebus_iteration *iteration)
     return true;
 }
 
+static bool writes_persistent(const cebus_iteration *iteration, uint32_t k)
+{
+    const cebus_iteration_call *call = &iteration->calls[k];
+    const uint32_t *made = iteration->refs + call->refs + call->n_in;
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        if (made[i] != CEBUS_ITERATION_NONE && iteration->values[made[i]].persistent)
+            return true;
+    }
+    return false;
+}
+
+/** No call from `at` on reads or writes it. */
+static bool is_done(const cebus_iteration *iteration, uint32_t ordinal, uint32_t at)
+{
+    uint32_t n = iteration->values[ordinal].n_uses;
+    return n == 0 || cebus_iteration_use(iteration, ordinal, n - 1) < at;
+}
+
+bool cebus_plan_spare_held(cebus_plan *plan, const cebus_iteration *iteration)
+{
+    uint32_t k = (uint32_t)iteration->n_calls, write = CEBUS_ITERATION_NONE;
+    size_t kept = plan->count;
+    for (size_t i = plan->count; i-- > 0;) {
+        const cebus_action *action = &plan->actions[i];
+        for (; k > action->at; k--)
+            write = writes_persistent(iteration, k - 1) ? k - 1 : write;
+        if (action->kind == CEBUS_ACTION_DROP && action->then == CEBUS_ACTION_KINDS &&
+            is_done(iteration, action->value, action->at) && write != CEBUS_ITERATION_NONE &&
+            iteration->values[action->value].freed > write)
+            continue;
+        plan->actions[--kept] = *action;
+    }
+    if (kept == 0)
+        return true;
+    plan->count -= kept;
+    memmove(plan->actions, plan->actions + kept, plan->count * sizeof *plan->actions);
+    return cebus_plan_link(plan, iteration);
+}
+
 const char *cebus_plan_wrong(const cebus_plan *plan, const cebus_iteration *iteration)
 {
     for (size_t i = 0; i < plan->count; i++) {

@@ -84,6 +84,12 @@ bool cebus_plan_sort(cebus_plan *plan, const cebus_iteration *iteration);
  * host memory. O(actions + values). */
 bool cebus_plan_link(cebus_plan *plan, const cebus_iteration *iteration);
 
+/** Takes out the drops of values that nothing reads any more but the program holds while it writes
+ * parameters: what cannot be made again after a write has to be there before it, so the runtime
+ * would make them again at once. Of a plan that is linked, and is again. False without host memory.
+ * O(refs + actions). */
+bool cebus_plan_spare_held(cebus_plan *plan, const cebus_iteration *iteration);
+
 /** What of a plan from elsewhere cannot be meant for the iteration: what is out of order or range,
  * names what is not there yet, or would send what stays away. A static text; NULL: nothing.
  * O(actions). */

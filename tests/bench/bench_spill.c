@@ -1,7 +1,9 @@
 /**
- * bench_spill.c: what training costs in a part of the memory it needs where values may go to the
- * spill file: wall time against the unlimited run, step by step in turn, and the same bits checked
- * by the loss of every step. Beside it the same policy without a file.
+ * bench_spill.c: what training costs for real in a part of the memory it needs, where values may
+ * leave for the spill file, or for host memory at the end of a slow link. All runs of a network at
+ * a budget take their steps in turn, one after the other, beside the unlimited run; losses are
+ * compared step by step, parameters, buffers and optimizer state at the end. For plans: what
+ * was foretold beside what came.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,19 +13,29 @@
 
 enum {
     THREADS = 1,
-    WARM_UP = 2
+    WARM_UP = 10 /* by then plans were made, in the background too, and values have places */
 };
+
+#define LINK "2GB"
+
+typedef enum tier {
+    NOWHERE,
+    TO_FILE,
+    OVER_LINK,
+    TIERS
+} tier;
+
+static const char *const tier_names[] = {"", " + file", " + link"};
 
 typedef struct setting {
     const char *name, *policy;
-    bool spill;
+    tier tier;
 } setting;
 
 static const setting settings[] = {
-    {"coop", "coop", false},
-    {"coop + file", "coop", true},
-    {"dtr + file", "dtr", true},
-    {"odswap + file", "odswap", true},
+    {"coop", "coop", NOWHERE},     {"coop", "coop", TO_FILE},   {"capuchin", "capuchin", TO_FILE},
+    {"cebus", "cebus", TO_FILE},   {"coop", "coop", OVER_LINK}, {"capuchin", "capuchin", OVER_LINK},
+    {"cebus", "cebus", OVER_LINK},
 };
 enum {
     SETTINGS = sizeof settings / sizeof *settings
@@ -31,24 +43,33 @@ enum {
 
 /** A network in training. */
 typedef struct run {
+    const setting *chosen; /**< NULL: all the memory it wants */
     cebus_runtime *rt;
     cebus_model *model;
     float loss;
+    bool fits, same;
+    bench_times ms, ratios;           /**< a step; over the unlimited run's of the same round */
+    bench_times predicted, foretold;  /**< ms of guided steps; over what was measured */
+    cebus_memory_stats before, after; /**< the measured rounds */
 } run;
 
 /** With all the memory it wants, for now. */
-static run run_open(const bench_setup *setup, const setting *chosen)
+static void run_open(run *r, const bench_setup *setup, const setting *chosen)
 {
-    run r = {.loss = 0};
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    tier to = chosen != NULL ? chosen->tier : NOWHERE;
+    memset(r, 0, sizeof *r);
     options.memory_budget = UINT64_C(8) << 30;
-    options.policy = chosen->policy;
+    options.policy = chosen != NULL ? chosen->policy : "none";
+    options.device = to == OVER_LINK ? "cpu:link=" LINK : "cpu";
     options.threads = THREADS;
-    options.swap = chosen->spill ? CEBUS_SWAP_ON : CEBUS_SWAP_OFF;
-    options.spill_budget = chosen->spill ? UINT64_C(4) << 30 : 0;
-    bench_must(cebus_runtime_create(&options, &r.rt));
-    r.model = bench_model(r.rt, setup);
-    return r;
+    options.swap = to != NOWHERE ? CEBUS_SWAP_ON : CEBUS_SWAP_OFF;
+    options.spill_budget = to == TO_FILE ? UINT64_C(4) << 30 : 0;
+    options.host_budget = to == OVER_LINK ? UINT64_C(4) << 30 : 0;
+    bench_must(cebus_runtime_create(&options, &r->rt));
+    r->model = bench_model(r->rt, setup);
+    r->chosen = chosen;
+    r->fits = r->same = true;
 }
 
 static void run_close(run *r)
@@ -66,83 +87,153 @@ static double run_step(run *r)
         status = cebus_iteration_mark(r->rt);
     if (status != CEBUS_OK && status != CEBUS_OUT_OF_MEMORY)
         bench_must(status);
-    return status == CEBUS_OK ? bench_now(BENCH_WALL) - start : -1;
+    r->fits = status == CEBUS_OK;
+    return bench_now(BENCH_WALL) - start;
 }
 
-static void print_usage(const cebus_memory_stats *before, const cebus_memory_stats *now, int rounds)
+/** What the plan said of the step, if it went by one. */
+static void run_compare(run *r, uint64_t guided)
 {
-    double n = rounds, mib = 0x1p20;
-    printf(" %.1f | %.1f | %.0f | %.0f%% |\n",
-           (double)(now->spilled_bytes - before->spilled_bytes) / n / mib,
-           (double)(now->unspilled_bytes - before->unspilled_bytes) / n / mib,
-           (double)(now->recomputes - before->recomputes) / n,
-           1e2 * (double)(now->stall_ns - before->stall_ns) /
-               (double)(now->device_ns - before->device_ns + 1));
+    cebus_memory_stats now = bench_stats(r->rt);
+    if (now.guided_iterations == guided || now.guided_predicted_ns == 0)
+        return;
+    bench_times_add(&r->predicted, (double)now.guided_predicted_ns * 1e-6);
+    bench_times_add(&r->foretold, (double)now.guided_predicted_ns / (double)now.guided_measured_ns);
 }
 
-/** One line: `percent` of `peak` beside the unlimited run, both from the same start. */
-static void measure(const bench_setup *setup, const setting *chosen, uint64_t peak, int percent,
-                    int rounds)
+static void run_round(run *runs, size_t n, bool counts)
 {
-    static const setting none = {"none", "none", false};
-    run whole = run_open(setup, &none);
-    run limited = run_open(setup, chosen);
-    cebus_memory_stats before = bench_stats(limited.rt);
-    bench_times ratios = {.n = 0};
-    uint64_t budget = peak / 100 * (uint64_t)percent;
-    bool fits = cebus_runtime_set_budget(limited.rt, budget) == CEBUS_OK, same = true;
-    for (int i = 0; i < rounds + WARM_UP && fits; i++) {
-        if (i == WARM_UP)
-            before = bench_stats(limited.rt);
-        double a = run_step(&limited), b = run_step(&whole);
-        fits = a > 0;
-        same = same && memcmp(&limited.loss, &whole.loss, sizeof(float)) == 0;
-        if (i >= WARM_UP && fits)
-            bench_times_add(&ratios, a / b);
+    double whole = 0;
+    for (size_t i = 0; i < n; i++) {
+        run *r = &runs[i];
+        uint64_t guided = bench_stats(r->rt).guided_iterations;
+        if (!r->fits)
+            continue;
+        double ms = run_step(r);
+        whole = i == 0 ? ms : whole;
+        r->same = r->same && memcmp(&r->loss, &runs[0].loss, sizeof(float)) == 0;
+        if (!counts || !r->fits)
+            continue;
+        bench_times_add(&r->ms, ms);
+        bench_times_add(&r->ratios, ms / whole);
+        run_compare(r, guided);
     }
-    cebus_memory_stats now = bench_stats(limited.rt);
-    printf("| %s | %s | %d%% | ", setup->title, chosen->name, percent);
-    if (fits) {
-        printf("%.2f | %.0f%% | %s |", bench_times_median(&ratios), bench_times_spread(&ratios),
-               same ? "yes" : "NO");
-        print_usage(&before, &now, rounds);
-    } else {
-        puts("does not fit | | | | | | |");
+}
+
+static void compare_state(run *runs, size_t n)
+{
+    uint64_t wanted, found;
+    bench_must(cebus_model_hash(runs[0].model, &wanted));
+    for (size_t i = 1; i < n; i++) {
+        if (!runs[i].fits)
+            continue;
+        bench_must(cebus_model_hash(runs[i].model, &found));
+        runs[i].same = runs[i].same && found == wanted;
     }
+}
+
+static void print_plan(const run *r)
+{
+    if (r->foretold.n == 0) {
+        printf(" | | |\n");
+        return;
+    }
+    printf(" %.1f | %+.0f%% (%+.0f .. %+.0f) | %.0f |\n", bench_times_median(&r->predicted),
+           100 * (bench_times_median(&r->foretold) - 1),
+           100 * (bench_times_quantile(&r->foretold, 0.25) - 1),
+           100 * (bench_times_quantile(&r->foretold, 0.75) - 1),
+           100 * (double)r->foretold.n / (double)r->ms.n);
+}
+
+static void print_usage(const run *r)
+{
+    const cebus_memory_stats *a = &r->before, *b = &r->after;
+    double n = (double)r->ms.n, mib = 0x1p20, wall = 0;
+    for (size_t i = 0; i < r->ms.n; i++)
+        wall += r->ms.values[i];
+    printf(" %.1f | %.1f | %.0f | %.1f | %.0f%% |",
+           (double)(b->swapped_out_bytes - a->swapped_out_bytes) / n / mib,
+           (double)(b->swapped_in_bytes - a->swapped_in_bytes) / n / mib,
+           (double)(b->recomputes - a->recomputes) / n, (double)(b->replans - a->replans),
+           1e-4 * (double)(b->stall_ns - a->stall_ns) / wall);
+}
+
+static void print_run(const bench_setup *setup, const run *r, int percent)
+{
+    printf("| %s | %d%% | %s%s | ", setup->title, percent, r->chosen->name,
+           tier_names[r->chosen->tier]);
+    if (!r->fits) {
+        puts("does not fit | | | | | | | | | | |");
+        return;
+    }
+    printf("%.2f | %.0f%% | %s |", bench_times_median(&r->ratios), bench_times_spread(&r->ratios),
+           r->same ? "yes" : "NO");
+    print_usage(r);
+    print_plan(r);
+}
+
+/** One budget: `percent` of `peak`. */
+static void measure(const bench_setup *setup, uint64_t peak, int percent, int rounds)
+{
+    run *runs = calloc(SETTINGS + 1, sizeof *runs);
+    if (runs == NULL)
+        exit(1);
+    for (size_t i = 0; i <= SETTINGS; i++)
+        run_open(&runs[i], setup, i > 0 ? &settings[i - 1] : NULL);
+    for (size_t i = 1; i <= SETTINGS; i++)
+        runs[i].fits =
+            cebus_runtime_set_budget(runs[i].rt, peak / 100 * (uint64_t)percent) == CEBUS_OK;
+    for (int k = 0; k < WARM_UP; k++)
+        run_round(runs, SETTINGS + 1, false);
+    for (size_t i = 0; i <= SETTINGS; i++)
+        runs[i].before = bench_stats(runs[i].rt);
+    for (int k = 0; k < rounds; k++)
+        run_round(runs, SETTINGS + 1, true);
+    for (size_t i = 0; i <= SETTINGS; i++)
+        runs[i].after = bench_stats(runs[i].rt);
+    compare_state(runs, SETTINGS + 1);
+    printf("| **%s** | %d%% | unlimited: %.1f ms | | %.0f%% | | | | | | | | | |\n", setup->title,
+           percent, bench_times_median(&runs[0].ms), bench_times_spread(&runs[0].ms));
+    for (size_t i = 1; i <= SETTINGS; i++)
+        print_run(setup, &runs[i], percent);
     fflush(stdout);
-    run_close(&limited);
-    run_close(&whole);
+    for (size_t i = 0; i <= SETTINGS; i++)
+        run_close(&runs[i]);
+    free(runs);
 }
 
-static void sweep(const bench_setup *setup, int rounds)
+static void sweep(const bench_setup *setup, int rounds, int only)
 {
     static const int percents[] = {60, 40, 25};
     uint64_t peak;
-    cebus_meter meter = bench_meter(setup, rounds + WARM_UP, &peak);
-    printf("| **%s** | peak %.1f MiB, floor %d%% | | | | | | | | |\n", setup->title,
+    cebus_meter meter = bench_meter(setup, 3, &peak);
+    printf("| **%s** | | peak %.1f MiB, floor %d%% | | | | | | | | | | | |\n", setup->title,
            (double)peak / 0x1p20, (int)(meter.floor * 100 / peak));
     for (size_t i = 0; i < sizeof percents / sizeof *percents; i++) {
-        for (size_t s = 0; s < SETTINGS; s++)
-            measure(setup, &settings[s], peak, percents[i], rounds);
+        if (only == 0 || only == percents[i])
+            measure(setup, peak, percents[i], rounds);
     }
 }
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    int rounds = argc > 1 ? atoi(argv[1]) : 9, only = argc > 3 ? atoi(argv[3]) : 0;
     bench_print_machine();
-    puts("| network | policy | of peak | time, unlimited = 1 | spread | same bits | MiB written a "
-         "step | MiB read a step | recomputes a step | waiting |\n"
-         "|---|---|---:|---:|---:|---|---:|---:|---:|---:|");
+    puts("| network | of peak | policy | time, unlimited = 1 | spread | same bits | MiB out a step "
+         "| MiB in | recomputes | replans | waiting | predicted ms | over measured (quartiles) | "
+         "guided % |\n"
+         "|---|---:|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (const bench_setup *setup = bench_setups; setup->title != NULL; setup++) {
         bool wanted = argc > 2
                           ? strcmp(argv[2], setup->model) == 0
                           : strcmp(setup->model, "gpt") == 0 || strcmp(setup->model, "lstm") == 0 ||
                                 strcmp(setup->model, "resnet18") == 0;
         if (wanted)
-            sweep(setup, rounds);
+            sweep(setup, rounds, only);
     }
-    puts("\ntime: median of the ratios of neighbouring steps, one thread of kernels, wall time; "
-         "waiting: share of the\ntime in which the program waited for copies");
+    puts(
+        "\ntime: median of the ratios of neighbouring steps, one thread of kernels, wall time; "
+        "waiting: share of the\ntime in which the program waited for copies; the link carries " LINK
+        "/s each way");
     return 0;
 }

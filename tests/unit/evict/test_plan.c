@@ -99,6 +99,48 @@ Test(plan, the_guide_knows_what_is_to_stay_until_it_is_dropped)
     cr_expect_not(cebus_guide_keeps(&guide, UINT32_MAX));
 }
 
+/** A call that writes a parameter in place, reading `gradient`. */
+static void record_step(size_t weight, size_t gradient)
+{
+    cebus_iteration_call call = {.op = "sgd_step", .cost_ns = 10, .n_in = 2, .n_out = 1};
+    recorded_name(&r, weight, CEBUS_ITERATION_NONE);
+    recorded_name(&r, gradient, CEBUS_ITERATION_NONE);
+    recorded_name(&r, weight, CEBUS_ITERATION_NONE);
+    cr_assert(cebus_iteration_add_call(&r.iteration, &call));
+}
+
+Test(plan, what_is_held_while_parameters_are_written_is_not_dropped_behind_its_last_use)
+{
+    recorded_deinit(&r);
+    recorded_init(&r);
+    size_t w = recorded_leaf(&r, 1, true), v = recorded_leaf(&r, 1, true);
+    size_t early = recorded_call(&r, "relu", 10, SIZE_MAX, SIZE_MAX, 8);
+    size_t first = recorded_call(&r, "sum", 10, early, SIZE_MAX, 8);
+    recorded_free(&r, early);
+    size_t second = recorded_call(&r, "sum", 10, first, SIZE_MAX, 8);
+    record_step(w, first);
+    uint32_t between = recorded_calls(&r);
+    record_step(v, second);
+    uint32_t end = recorded_calls(&r);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    uint32_t gone = r.values[early].ordinal, held = r.values[first].ordinal;
+    uint32_t last = r.values[second].ordinal;
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, between - 2, gone); /* nobody holds it */
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, between - 2, held); /* it is read later */
+    cebus_plan_add(&r.plan, CEBUS_ACTION_REPLAY, between - 1, held);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, between, held); /* v is still to be written */
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, end, last);     /* behind the last write */
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    cr_assert(cebus_plan_spare_held(&r.plan, &r.iteration));
+    cr_assert_eq(r.plan.count, 4);
+    static const uint8_t kinds[] = {CEBUS_ACTION_DROP, CEBUS_ACTION_DROP, CEBUS_ACTION_REPLAY,
+                                    CEBUS_ACTION_DROP};
+    for (size_t i = 0; i < 4; i++)
+        cr_expect_eq(r.plan.actions[i].kind, kinds[i]);
+    cr_expect_eq(r.plan.actions[3].value, last);
+    cr_expect_eq(r.plan.actions[2].then, CEBUS_ACTION_KINDS, "linked anew");
+}
+
 /* --- plans from elsewhere, and triggers that move -------------------------------------------- */
 
 static const char *wrong_with(cebus_action_kind kind, uint32_t at, uint32_t value)
