@@ -15,6 +15,7 @@
 
 #include <cebus/cebus.h>
 
+#include "tests/support/host.h"
 #include "tests/support/test_device.h"
 
 #define ROWS 16

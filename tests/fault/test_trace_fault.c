@@ -19,6 +19,7 @@
 #include <cebus/cebus.h>
 
 #include "lineage/trace_read.h"
+#include "tests/support/host.h"
 #include "tests/support/test_device.h"
 
 #define ROWS 16

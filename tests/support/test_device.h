@@ -27,14 +27,4 @@ void cebus_test_device_defer(bool deferred);
 /** Adds device "test" to the registry; false when that is full. */
 bool cebus_test_device_register(void);
 
-/** Host memory that counts what is out and can fail: the n-th request (1: the next) fails once. */
-typedef struct cebus_test_host {
-    cebus_host_allocator allocator; /**< hand this to the runtime */
-    uint64_t fail_at;
-    bool fired;
-    int64_t live; /**< allocations not yet freed */
-} cebus_test_host;
-
-void cebus_test_host_init(cebus_test_host *host);
-
 #endif

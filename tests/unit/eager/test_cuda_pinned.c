@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "eager/device/cuda/pinned.h"
-#include "tests/support/test_device.h"
+#include "tests/support/host.h"
 
 TestSuite(cuda_pinned);
 

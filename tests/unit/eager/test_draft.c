@@ -60,11 +60,13 @@ static bool plan_nothing(const cebus_iteration *of, const cebus_plan_terms *term
     return false;
 }
 
-static void start(bool (*how)(const cebus_iteration *, const cebus_plan_terms *, cebus_plan *))
+static const cebus_policy drops = {.name = "drops", .plan = plan_drops},
+                          for_ever = {.name = "for ever", .plan = plan_for_ever},
+                          nothing = {.name = "nothing", .plan = plan_nothing};
+
+static void start(const cebus_policy *policy)
 {
-    static cebus_policy policy;
-    policy = (cebus_policy){.name = "under test", .plan = how};
-    cebus_draft_start(&draft, &policy, &iteration, &(cebus_plan_terms){.effort = 40});
+    cebus_draft_start(&draft, policy, &iteration, &(cebus_plan_terms){.effort = 40});
     cr_assert(draft.started);
 }
 
@@ -76,7 +78,7 @@ static void await(void)
 
 Test(draft, hands_the_plan_over_once)
 {
-    start(plan_drops);
+    start(&drops);
     await();
     cr_assert(cebus_draft_take(&draft, &plan));
     cr_expect_eq(plan.count, 40);
@@ -87,13 +89,13 @@ Test(draft, hands_the_plan_over_once)
 
 Test(draft, does_not_wait_for_a_planner_that_goes_on)
 {
-    start(plan_for_ever);
+    start(&for_ever);
     for (int i = 0; i < 1000; i++)
         cr_assert_not(cebus_draft_take(&draft, &plan));
-    start(plan_drops); /* gives the first one up */
+    start(&drops); /* gives the first one up */
     await();
     cr_expect(cebus_draft_take(&draft, &plan));
-    start(plan_for_ever);
+    start(&for_ever);
     cebus_draft_cancel(&draft);
     cebus_draft_cancel(&draft);
     cr_expect_not(cebus_draft_take(&draft, &plan));
@@ -101,7 +103,7 @@ Test(draft, does_not_wait_for_a_planner_that_goes_on)
 
 Test(draft, without_a_plan_there_is_none)
 {
-    start(plan_nothing);
+    start(&nothing);
     await();
     cr_expect_not(cebus_draft_take(&draft, &plan));
     cr_expect_not(draft.started);

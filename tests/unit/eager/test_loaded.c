@@ -6,6 +6,7 @@
 
 #include "eager/plan_line.h"
 #include "program.h"
+#include "tests/support/host.h"
 #include "tests/support/test_device.h"
 
 TestSuite(loaded);

@@ -9,6 +9,7 @@
 #include "eager/host.h"
 #include "eager/runtime.h"
 #include "program.h"
+#include "tests/support/host.h"
 #include "tests/support/models.h"
 #include "tests/support/test_device.h"
 

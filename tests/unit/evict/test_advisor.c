@@ -4,12 +4,12 @@
  */
 #include <criterion/criterion.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <cebus/advise.h>
 
 #include "evict/advisor/breed.h"
+#include "tests/support/host.h"
 
 enum {
     MAX_CALLS = 256,
@@ -417,45 +417,29 @@ Test(advisor, refusals)
 
 /* ---- host memory ---- */
 
-static size_t left;
-
-static void *counted_alloc(void *context, size_t bytes)
-{
-    (void)context;
-    return left-- > 0 ? malloc(bytes) : NULL;
-}
-
-static void *counted_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return left-- > 0 ? realloc(pointer, bytes) : NULL;
-}
-
-static void counted_free(void *context, void *pointer)
-{
-    (void)context;
-    free(pointer);
-}
-
 Test(advisor, no_host_memory)
 {
     network n;
-    const cebus_host_allocator host = {counted_alloc, counted_realloc, counted_free, NULL};
+    cebus_test_host host;
     make_network(&n, 4, 1000000, 200000);
     cebus_advise_options options = options_for(8000000, 0);
-    options.host = &host;
+    options.host = &host.allocator;
     for (size_t granted = 0;; granted = granted < 40 ? granted + 1 : granted + granted / 16) {
         cebus_advise_result result;
         cebus_advice *plan;
-        left = granted;
+        cebus_test_host_init(&host);
+        host.fail_at = granted + 1;
+        host.lasting = true;
         cebus_status status = cebus_advise(&n.program, &options, &result, &plan);
-        if (status == CEBUS_OK && left != SIZE_MAX) {
+        if (status == CEBUS_OK && !host.fired) {
             cr_expect_not_null(plan);
             cebus_advice_destroy(plan);
+            cr_expect_eq(host.live, 0);
             break;
         }
         cr_assert_eq(status, CEBUS_OUT_OF_HOST_MEMORY);
         cr_assert_null(plan);
+        cr_assert_eq(host.live, 0);
     }
 }
 

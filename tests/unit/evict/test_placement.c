@@ -1,42 +1,22 @@
 #include <criterion/criterion.h>
 
-#include <stdlib.h>
-
 #include "evict/placement.h"
 #include "evict/sojourn.h"
+#include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 
 static recorded r;
 static cebus_placement placement;
 static uint64_t missing;
 
-static uint64_t fail_at; /**< the n-th host allocation from here fails; 0: none does */
-
-static void *scarce_alloc(void *context, size_t bytes)
-{
-    (void)context;
-    return fail_at > 0 && --fail_at == 0 ? NULL : malloc(bytes);
-}
-
-static void *scarce_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return fail_at > 0 && --fail_at == 0 ? NULL : realloc(pointer, bytes);
-}
-
-static void scarce_free(void *context, void *pointer)
-{
-    (void)context;
-    free(pointer);
-}
+static cebus_test_host host;
 
 static void setup(void)
 {
-    fail_at = 0;
+    cebus_test_host_init(&host);
     recorded_init(&r);
-    cebus_host_allocator hooks = {scarce_alloc, scarce_realloc, scarce_free, NULL};
     cebus_pool_deinit(&r.pool);
-    cebus_pool_init(&r.pool, &hooks);
+    cebus_pool_init(&r.pool, &host.allocator);
     r.pool.direct = true;
     recorded_network(&r, 6, 1000, 10);
     cebus_placement_init(&placement, &r.pool);
@@ -177,11 +157,11 @@ Test(placement, without_host_memory_there_is_none)
     cr_assert(cebus_plan_link(&r.plan, &r.iteration));
     uint64_t n = 1;
     for (bool failed = true; failed; n++) {
-        fail_at = n;
+        host.fail_at = n;
         cebus_site_verdict verdict =
             cebus_placement_make(&r.iteration, &r.plan, &site, &placement, &missing);
-        failed = fail_at == 0;
-        fail_at = 0;
+        failed = host.fail_at == 0;
+        host.fail_at = 0;
         cr_expect_eq(verdict, failed ? CEBUS_SITE_NO_HOST_MEMORY : CEBUS_SITE_PLACED);
         cr_expect_eq(placement.height != 0, !failed);
     }

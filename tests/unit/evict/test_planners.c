@@ -1,39 +1,20 @@
 #include <criterion/criterion.h>
-#include <stdlib.h>
 
 #include "evict/cache.h"
+#include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 
 #define NONE CEBUS_ITERATION_NONE
 
 static recorded r;
-static uint64_t fail_at; /**< the n-th host allocation from here fails; 0: none does */
-
-static void *host_alloc(void *context, size_t bytes)
-{
-    (void)context;
-    return fail_at > 0 && --fail_at == 0 ? NULL : malloc(bytes);
-}
-
-static void *host_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return realloc(pointer, bytes);
-}
-
-static void host_free(void *context, void *pointer)
-{
-    (void)context;
-    free(pointer);
-}
+static cebus_test_host host;
 
 static void setup(void)
 {
-    cebus_host_allocator host = {host_alloc, host_realloc, host_free, NULL};
+    cebus_test_host_init(&host);
     recorded_init(&r);
-    cebus_pool_init(&r.pool, &host);
+    cebus_pool_init(&r.pool, &host.allocator);
     r.pool.direct = true;
-    fail_at = 0;
 }
 
 static void teardown(void)
@@ -131,10 +112,10 @@ Test(planners, answer_that_there_is_no_plan_when_any_host_allocation_fails)
         for (uint64_t n = 1; !planned; n++) {
             cebus_plan_clear(&r.plan);
             uint64_t live = r.pool.live_objects;
-            fail_at = n;
+            host.fail_at = n;
             planned = plan(policy, 700);
-            cr_expect_eq(planned, fail_at > 0, "%s, allocation %lu", policy->name, n);
-            fail_at = 0;
+            cr_expect_eq(planned, host.fail_at > 0, "%s, allocation %lu", policy->name, n);
+            host.fail_at = 0;
             failed += !planned;
             cebus_plan_clear(&r.plan);
             cr_expect_eq(r.pool.live_objects, live, "%s, allocation %lu", policy->name, n);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "evict/timeline.h"
+#include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 
 static recorded r;
@@ -155,44 +156,27 @@ Test(timeline, less_memory_never_makes_it_quicker)
     cr_expect_eq(last, recorded_calls(&r) * UINT64_C(50));
 }
 
-static void *fail_at(void *context, size_t bytes)
-{
-    int *left = context;
-    return --*left >= 0 ? malloc(bytes) : NULL;
-}
-
-static void *fail_again(void *context, void *pointer, size_t bytes)
-{
-    int *left = context;
-    return --*left >= 0 ? realloc(pointer, bytes) : NULL;
-}
-
-static void give_back(void *context, void *pointer)
-{
-    (void)context;
-    free(pointer);
-}
-
 Test(timeline, says_so_without_host_memory)
 {
     recorded_network(&r, 12, 100, 50);
     bool ok = false;
-    for (int n = 0; n < 1000 && !ok; n++) {
-        int left = n;
+    for (uint64_t n = 1; n < 1000 && !ok; n++) {
         cebus_timeline out;
         cebus_pool pool;
-        cebus_host_allocator host = {fail_at, fail_again, give_back, &left};
+        cebus_test_host host;
         cebus_timeline_terms terms = {.budget = 700,
                                       .out_rate = 1000000000,
                                       .in_rate = 1000000000,
                                       .swaps = true,
                                       .ahead = true};
-        cebus_pool_init(&pool, &host);
+        cebus_test_host_init(&host);
+        host.fail_at = n;
+        cebus_pool_init(&pool, &host.allocator);
         pool.direct = true;
         ok = cebus_timeline_run(&r.iteration, &r.plan, &terms, &pool, &out);
         cr_expect_eq(pool.live_objects, 0);
         cebus_pool_deinit(&pool);
-        cr_expect(!ok || n > 3);
+        cr_expect(!ok || n > 4);
     }
     cr_expect(ok);
 }

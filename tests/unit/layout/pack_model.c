@@ -302,31 +302,3 @@ void pack_model_fill_random(pack_model *model, size_t n, uint64_t *seed)
         pack_model_add(model, lower, lower + life, (1 + random_below(seed, 2000)) * 256, 256);
     }
 }
-
-static void *short_alloc(void *context, size_t bytes)
-{
-    pack_short_host *host = context;
-    if (host->left == 0)
-        return NULL;
-    host->left--;
-    host->outstanding++;
-    return malloc(bytes);
-}
-
-static void *short_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return realloc(pointer, bytes);
-}
-
-static void short_free(void *context, void *pointer)
-{
-    pack_short_host *host = context;
-    host->outstanding--;
-    free(pointer);
-}
-
-cebus_host_allocator pack_short_host_hooks(pack_short_host *host)
-{
-    return (cebus_host_allocator){short_alloc, short_realloc, short_free, host};
-}

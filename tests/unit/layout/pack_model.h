@@ -55,11 +55,4 @@ void pack_model_fill_training(pack_model *model, size_t n, uint64_t *seed);
 /** Blocks that start anywhere and live for times of a geometric distribution. */
 void pack_model_fill_random(pack_model *model, size_t n, uint64_t *seed);
 
-/** A host that gives `left` more allocations. */
-typedef struct pack_short_host {
-    uint64_t left;
-    int64_t outstanding;
-} pack_short_host;
-cebus_host_allocator pack_short_host_hooks(pack_short_host *host);
-
 #endif

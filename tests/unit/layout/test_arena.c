@@ -1,5 +1,6 @@
 #include "arena_model.h"
 #include "random.h"
+#include "tests/support/host.h"
 
 #include <criterion/criterion.h>
 
@@ -262,33 +263,6 @@ Test(arena, says_how_much_is_stranded)
 
 /* Host memory that runs out. */
 
-typedef struct scarce_host {
-    uint64_t calls, failing_call; /* from 1; 0: none fails */
-    int64_t outstanding;
-} scarce_host;
-
-static void *scarce_alloc(void *context, size_t bytes)
-{
-    scarce_host *host = context;
-    if (++host->calls == host->failing_call)
-        return NULL;
-    host->outstanding++;
-    return malloc(bytes);
-}
-
-static void *scarce_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return realloc(pointer, bytes);
-}
-
-static void scarce_free(void *context, void *pointer)
-{
-    scarce_host *host = context;
-    host->outstanding--;
-    free(pointer);
-}
-
 static uint64_t print_of(const cebus_arena *of)
 {
     uint64_t hash = of->capacity;
@@ -313,12 +287,12 @@ static uint64_t print_of(const cebus_arena *of)
     } while (0)
 
 /* Returns how many operations failed. */
-static int run_with_scarce_memory(uint64_t failing_call, scarce_host *host)
+static int run_with_scarce_memory(uint64_t failing_call, cebus_test_host *host)
 {
-    *host = (scarce_host){.failing_call = failing_call};
-    cebus_host_allocator hooks = {scarce_alloc, scarce_realloc, scarce_free, host};
+    cebus_test_host_init(host);
+    host->fail_at = failing_call;
     int failures = 0;
-    cebus_pool_init(&pool, &hooks);
+    cebus_pool_init(&pool, &host->allocator);
     if (cebus_arena_init(&arena, 64, 64, &pool) != CEBUS_PLACED) {
         failures++;
         cr_assert(cebus_arena_check(&arena, NULL, 0));
@@ -335,15 +309,15 @@ static int run_with_scarce_memory(uint64_t failing_call, scarce_host *host)
     cebus_arena_deinit(&arena);
     cr_assert_eq(pool.live_objects, 0);
     cebus_pool_deinit(&pool);
-    cr_assert_eq(host->outstanding, 0);
+    cr_assert_eq(host->live, 0);
     return failures;
 }
 
 Test(arena, survives_every_failing_host_allocation)
 {
-    scarce_host host;
+    cebus_test_host host;
     cr_assert_eq(run_with_scarce_memory(0, &host), 0);
-    uint64_t calls = host.calls;
+    uint64_t calls = host.requests;
     cr_assert_geq(calls, 4);
     for (uint64_t n = 1; n <= calls; n++)
         cr_expect_eq(run_with_scarce_memory(n, &host), 1, "call %d", (int)n);

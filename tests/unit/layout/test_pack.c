@@ -1,5 +1,6 @@
 #include "pack_model.h"
 #include "random.h"
+#include "tests/support/host.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -337,17 +338,19 @@ Test(pack, every_allocation_can_fail)
         model->presets[i] = i == 0 ? 512 : CEBUS_PACK_ANYWHERE;
     cebus_status status = CEBUS_OUT_OF_HOST_MEMORY;
     for (uint64_t calls = 0; status != CEBUS_OK; calls++) {
-        pack_short_host host = {.left = calls};
-        cebus_host_allocator hooks = pack_short_host_hooks(&host);
+        cebus_test_host host;
         cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
         cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
-        options.host = &hooks;
+        cebus_test_host_init(&host);
+        host.fail_at = calls + 1;
+        host.lasting = true;
+        options.host = &host.allocator;
         options.presets = model->presets;
         model->offsets[0] = 77;
         status = cebus_pack(model->blocks, model->n, &options, model->offsets, &result);
         cr_assert(status == CEBUS_OK || status == CEBUS_OUT_OF_HOST_MEMORY);
         cr_expect_eq(model->offsets[0], status == CEBUS_OK ? 512 : 77);
-        cr_assert_eq(host.outstanding, 0);
+        cr_assert_eq(host.live, 0);
         cr_assert_lt(calls, 100);
     }
     pack_model_destroy(model);

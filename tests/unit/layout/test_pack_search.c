@@ -1,5 +1,6 @@
 #include "pack_model.h"
 #include "random.h"
+#include "tests/support/host.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -271,16 +272,18 @@ Test(pack_search, every_allocation_can_fail)
     pack_model *model = pack_model_create(120);
     fill_hard(model, &seed);
     for (uint64_t calls = 0; calls < 150; calls++) {
-        pack_short_host host = {.left = calls};
-        cebus_host_allocator hooks = pack_short_host_hooks(&host);
+        cebus_test_host host;
         cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
         cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
-        options.host = &hooks;
+        cebus_test_host_init(&host);
+        host.fail_at = calls + 1;
+        host.lasting = true;
+        options.host = &host.allocator;
         options.capacity = 4096;
         options.max_steps = PLENTY;
         cebus_status status =
             cebus_pack(model->blocks, model->n, &options, model->offsets, &result);
-        cr_assert_eq(host.outstanding, 0);
+        cr_assert_eq(host.live, 0);
         if (status == CEBUS_OUT_OF_HOST_MEMORY) {
             refused++;
             continue;

@@ -1,43 +1,12 @@
 #include "layout/pool.h"
 #include "random.h"
+#include "tests/support/host.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 TestSuite(pool);
-
-/** A host that counts, and that is out of memory from its n-th call on. */
-typedef struct counting_host {
-    uint64_t calls, last_call;
-    int64_t outstanding;
-} counting_host;
-
-static void *counting_alloc(void *context, size_t bytes)
-{
-    counting_host *host = context;
-    if (host->calls++ >= host->last_call)
-        return NULL;
-    host->outstanding++;
-    return malloc(bytes);
-}
-
-static void *counting_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return realloc(pointer, bytes);
-}
-
-static void counting_free(void *context, void *pointer)
-{
-    counting_host *host = context;
-    host->outstanding--;
-    free(pointer);
-}
-
-static cebus_host_allocator hooks_of(counting_host *host)
-{
-    return (cebus_host_allocator){counting_alloc, counting_realloc, counting_free, host};
-}
 
 typedef struct content {
     unsigned char *bytes;
@@ -76,10 +45,10 @@ Test(pool, objects_keep_their_bytes)
         OBJECTS = 500
     };
     static content objects[OBJECTS];
-    counting_host host = {.last_call = UINT64_MAX};
-    cebus_host_allocator hooks = hooks_of(&host);
+    cebus_test_host host;
     cebus_pool pool;
-    cebus_pool_init(&pool, &hooks);
+    cebus_test_host_init(&host);
+    cebus_pool_init(&pool, &host.allocator);
     uint64_t seed = 3;
     for (int i = 0; i < 50000; i++)
         exchange(&pool, &objects[random_below(&seed, OBJECTS)], &seed);
@@ -92,7 +61,7 @@ Test(pool, objects_keep_their_bytes)
     cr_expect_eq(pool.live_objects, 0);
     cebus_pool_deinit(&pool);
     cr_expect_eq(pool.host_bytes, 0);
-    cr_expect_eq(host.outstanding, 0);
+    cr_expect_eq(host.live, 0);
 }
 
 Test(pool, block_sized_objects_are_a_cache_line)
@@ -106,46 +75,48 @@ Test(pool, block_sized_objects_are_a_cache_line)
 
 Test(pool, a_steady_program_asks_the_host_no_more)
 {
-    counting_host host = {.last_call = UINT64_MAX};
-    cebus_host_allocator hooks = hooks_of(&host);
+    cebus_test_host host;
     cebus_pool pool;
+    cebus_test_host_init(&host);
     void *objects[100];
     uint64_t calls = 0;
-    cebus_pool_init(&pool, &hooks);
+    cebus_pool_init(&pool, &host.allocator);
     for (int round = 0; round < 50; round++) {
         for (size_t i = 0; i < 100; i++)
             cr_assert_not_null(objects[i] = cebus_pool_alloc(&pool, 20 * i));
         for (size_t i = 0; i < 100; i++)
             cebus_pool_free_object(&pool, objects[i], 20 * i);
         if (round == 0)
-            calls = host.calls;
+            calls = host.requests;
     }
     cr_expect_gt(calls, 0);
-    cr_expect_eq(host.calls, calls);
+    cr_expect_eq(host.requests, calls);
     cebus_pool_deinit(&pool);
 }
 
 Test(pool, large_objects_return_to_the_host_at_once)
 {
-    counting_host host = {.last_call = UINT64_MAX};
-    cebus_host_allocator hooks = hooks_of(&host);
+    cebus_test_host host;
     cebus_pool pool;
-    cebus_pool_init(&pool, &hooks);
+    cebus_test_host_init(&host);
+    cebus_pool_init(&pool, &host.allocator);
     void *object = cebus_pool_alloc(&pool, CEBUS_POOL_MAX + 1);
     cr_expect_eq(pool.host_bytes, CEBUS_POOL_MAX + 1);
     cebus_pool_free_object(&pool, object, CEBUS_POOL_MAX + 1);
     cr_expect_eq(pool.host_bytes, 0);
-    cr_expect_eq(host.outstanding, 0);
+    cr_expect_eq(host.live, 0);
     cebus_pool_deinit(&pool);
 }
 
 Test(pool, a_failing_host_changes_nothing)
 {
-    for (uint64_t last_call = 0; last_call < 10; last_call++) {
-        counting_host host = {.last_call = last_call};
-        cebus_host_allocator hooks = hooks_of(&host);
+    for (uint64_t granted = 0; granted < 10; granted++) {
+        cebus_test_host host;
         cebus_pool pool;
-        cebus_pool_init(&pool, &hooks);
+        cebus_test_host_init(&host);
+        host.fail_at = granted + 1;
+        host.lasting = true;
+        cebus_pool_init(&pool, &host.allocator);
         uint64_t got = 0;
         while (cebus_pool_alloc(&pool, 200) != NULL)
             got++;
@@ -153,9 +124,9 @@ Test(pool, a_failing_host_changes_nothing)
         cr_expect_null(cebus_pool_alloc(&pool, 100000));
         cr_expect_eq(pool.live_objects, got);
         cr_expect_eq(pool.host_bytes, held);
-        cr_expect_eq(got > 0, last_call > 0);
+        cr_expect_eq(got > 0, granted > 0);
         cebus_pool_deinit(&pool);
-        cr_expect_eq(host.outstanding, 0);
+        cr_expect_eq(host.live, 0);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "layout/segments.h"
 #include "random.h"
+#include "tests/support/host.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -211,37 +212,18 @@ Test(segments, keep_their_books_whatever_comes)
 
 /* Host memory that runs out. */
 
-static uint64_t calls, failing_call;
-
-static void *scarce_alloc(void *context, size_t bytes)
-{
-    (void)context;
-    return ++calls == failing_call ? NULL : malloc(bytes);
-}
-
-static void *scarce_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return realloc(pointer, bytes);
-}
-
-static void scarce_free(void *context, void *pointer)
-{
-    (void)context;
-    free(pointer);
-}
+static cebus_test_host host;
 
 /** Answers how many operations found no host memory; each must succeed when repeated. */
 static int run_scarce(const char *layout, uint64_t nth)
 {
-    cebus_host_allocator host = {scarce_alloc, scarce_realloc, scarce_free, NULL};
     cebus_arena_setup setup = {cebus_layout_find(layout), 64 * MIB, 0, 512};
     cebus_block *blocks[64] = {0};
     uint64_t seed = 9;
     int failures = 0;
-    calls = 0;
-    failing_call = nth;
-    cebus_pool_init(&pool, &host);
+    cebus_test_host_init(&host);
+    host.fail_at = nth;
+    cebus_pool_init(&pool, &host.allocator);
     pool.direct = true;
     if (cebus_arena_open(&arena, &setup, &pool) != CEBUS_PLACED) {
         cr_assert_eq(pool.live_objects, 0);
@@ -271,7 +253,7 @@ Test(segments, survive_every_failing_host_allocation)
     static const char *const layouts[] = {"caching", "caching-expandable"};
     for (int i = 0; i < 2; i++) {
         cr_assert_eq(run_scarce(layouts[i], 0), 0);
-        uint64_t most = calls;
+        uint64_t most = host.requests;
         cr_assert_gt(most, 20);
         for (uint64_t n = 1; n <= most; n++)
             cr_expect_eq(run_scarce(layouts[i], n), 1, "%s, call %d", layouts[i], (int)n);

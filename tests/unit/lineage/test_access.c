@@ -1,8 +1,8 @@
 #include "lineage/access.h"
+#include "tests/support/host.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
     VALUES = 256
@@ -12,32 +12,12 @@ static cebus_pool pool;
 static cebus_access_log log_;
 static cebus_value values[VALUES];
 static size_t count;
-static bool host_fails;
-static cebus_host_allocator host;
-
-static void *host_alloc(void *context, size_t bytes)
-{
-    (void)context;
-    return host_fails ? NULL : malloc(bytes);
-}
-
-static void *host_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return host_fails ? NULL : realloc(pointer, bytes);
-}
-
-static void host_free(void *context, void *pointer)
-{
-    (void)context;
-    free(pointer);
-}
+static cebus_test_host host;
 
 static void setup(void)
 {
-    host_fails = false;
-    host = (cebus_host_allocator){host_alloc, host_realloc, host_free, NULL};
-    cebus_pool_init(&pool, &host);
+    cebus_test_host_init(&host);
+    cebus_pool_init(&pool, &host.allocator);
     pool.direct = true;
     cebus_access_init(&log_, &pool, 0);
     count = 0;
@@ -410,19 +390,19 @@ Test(access, names_go_on_from_an_earlier_log)
 Test(access, without_host_memory_nothing_is_learned_and_nothing_breaks)
 {
     cebus_value *w = value(64);
-    host_fails = true;
+    cebus_test_host_starve(&host, true);
     step(w, "h");
     cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
     step(w, "h");
     cr_expect_not(log_.following);
-    host_fails = false;
+    cebus_test_host_starve(&host, false);
     cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES), "recording had stopped");
     step(w, "h");
     cr_expect(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
-    host_fails = true;
+    cebus_test_host_starve(&host, true);
     step(w, "i");
     cr_expect_not(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
-    host_fails = false;
+    cebus_test_host_starve(&host, false);
     step(w, "h");
     cr_expect(log_.following, "the old record stands");
 }

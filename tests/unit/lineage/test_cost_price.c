@@ -1,5 +1,6 @@
 /* Remembered prices, against the same worked out anew. */
 #include "program.h"
+#include "tests/support/host.h"
 
 #include <criterion/criterion.h>
 
@@ -186,28 +187,20 @@ Test(cost_price, follows_records_linked_in_any_order)
     cr_expect_eq(p.live, 0);
 }
 
-static bool poor; /* the host has nothing to give */
-
-static void *stingy_alloc(void *context, size_t bytes)
-{
-    (void)context;
-    return poor ? NULL : malloc(bytes);
-}
-
 Test(cost_price, counts_values_that_found_no_memory_for_a_class)
 {
     program_deinit(&p);
-    cebus_host_allocator host = cebus_host_allocator_default();
-    host.alloc = stingy_alloc;
-    cebus_pool_init(&p.pool, &host);
+    cebus_test_host host;
+    cebus_test_host_init(&host);
+    cebus_pool_init(&p.pool, &host.allocator);
     p.pool.direct = true;
     cebus_lineage_init(&p.lineage, &p.pool);
     cebus_value *leaf = program_leaf(&p, 64), *a = program_call(&p, 50, leaf, NULL),
                 *b = program_call(&p, 7, a, a);
     cr_expect_eq(price(b), 7);
-    poor = true;
+    cebus_test_host_starve(&host, true);
     program_evict(&p, a);
-    poor = false;
+    cebus_test_host_starve(&host, false);
     cr_expect_null(a->group);
     cr_expect_eq(price(b), 7 + 50 + 50, "once for each time it is read");
     program_return(&p, a);

@@ -1,41 +1,22 @@
 #include "lineage/segment.h"
+#include "tests/support/host.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 static cebus_pool pool;
 static cebus_segmenter segmenter;
 static cebus_segment_scene scene;
-static bool host_fails;
+static cebus_test_host host;
 static uint32_t since; /**< calls since the last cut */
-
-static void *host_alloc(void *context, size_t bytes)
-{
-    (void)context;
-    return host_fails ? NULL : malloc(bytes);
-}
-
-static void *host_realloc(void *context, void *pointer, size_t bytes)
-{
-    (void)context;
-    return host_fails ? NULL : realloc(pointer, bytes);
-}
-
-static void host_free(void *context, void *pointer)
-{
-    (void)context;
-    free(pointer);
-}
 
 static void setup(void)
 {
-    const cebus_host_allocator host = {host_alloc, host_realloc, host_free, NULL};
-    cebus_pool_init(&pool, &host);
+    cebus_test_host_init(&host);
+    cebus_pool_init(&pool, &host.allocator);
     pool.direct = true;
     cebus_segmenter_init(&segmenter, &pool);
     scene = (cebus_segment_scene){0};
-    host_fails = false;
     since = 0;
 }
 
@@ -221,11 +202,11 @@ Test(segment, a_loop_before_writes_is_forgotten_with_them)
 
 Test(segment, without_host_memory_runs_of_writes_still_count)
 {
-    host_fails = true;
+    cebus_test_host_starve(&host, true);
     cr_expect_str_eq(run("AbcdAbcdAbcdAbcdAbcd"), "AbcdAbcdAbcdAbcdAbcd");
     make(writes);
     cr_expect(make(forward));
-    host_fails = false;
+    cebus_test_host_starve(&host, false);
 }
 
 Test(segment, longer_periods_than_it_remembers_are_not_found)
