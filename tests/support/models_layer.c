@@ -80,10 +80,28 @@ cebus_tensor *cebus_layer_linear(cebus_model *model, cebus_tensor *x)
     weight = cebus_layer_narrow(model, weight);
     bias = cebus_layer_narrow(model, bias);
     if (weight != NULL && bias != NULL)
-        cebus_layer_ok(model, cebus_linear(model->rt, x, weight, bias, &out));
+        out = cebus_layer_product(model, x, weight, bias);
     cebus_tensor_release(weight);
     cebus_tensor_release(bias);
     cebus_tensor_release(x);
+    return out;
+}
+
+cebus_tensor *cebus_layer_product(cebus_model *model, cebus_tensor *x, cebus_tensor *weight,
+                                  cebus_tensor *bias)
+{
+    cebus_tensor *out = NULL;
+    if (x != NULL)
+        cebus_layer_ok(model, cebus_linear(model->rt, x, weight, bias, &out));
+    return out;
+}
+
+cebus_tensor *cebus_layer_columns(cebus_model *model, cebus_tensor *x, int64_t i)
+{
+    const int64_t width = model->config.width;
+    cebus_tensor *out = NULL;
+    if (x != NULL)
+        cebus_layer_ok(model, cebus_slice(model->rt, x, 1, i * width, (i + 1) * width, 1, &out));
     return out;
 }
 

@@ -110,6 +110,11 @@ cebus_tensor *cebus_layer_parameter(cebus_model *model);
 cebus_tensor *cebus_layer_narrow(cebus_model *model, cebus_tensor *x);
 cebus_tensor *cebus_layer_enter(cebus_model *model, cebus_tensor *x);
 cebus_tensor *cebus_layer_linear(cebus_model *model, cebus_tensor *x);
+/** By given parameters; all stay the caller's. */
+cebus_tensor *cebus_layer_product(cebus_model *model, cebus_tensor *x, cebus_tensor *weight,
+                                  cebus_tensor *bias);
+/** Columns [i width, (i + 1) width), a view; x stays the caller's. */
+cebus_tensor *cebus_layer_columns(cebus_model *model, cebus_tensor *x, int64_t i);
 cebus_tensor *cebus_layer_layer_norm(cebus_model *model, cebus_tensor *x);
 cebus_tensor *cebus_layer_group_norm(cebus_model *model, cebus_tensor *x, int64_t groups);
 cebus_tensor *cebus_layer_batch_norm(cebus_model *model, cebus_tensor *x);

@@ -33,20 +33,10 @@ static void release_state(state *s)
     *s = (state){NULL, NULL};
 }
 
-/** Columns [i width, (i + 1) width), a view. */
-static cebus_tensor *columns(cebus_model *model, cebus_tensor *x, int64_t i)
-{
-    int64_t width = model->config.width;
-    cebus_tensor *out = NULL;
-    if (x != NULL)
-        cebus_layer_ok(model, cebus_slice(model->rt, x, 1, i * width, (i + 1) * width, 1, &out));
-    return out;
-}
-
 static cebus_tensor *gate(cebus_model *model, cebus_tensor *gates, int64_t i)
 {
     return cebus_layer_map(model, i == GATES - 1 ? cebus_tanh : cebus_sigmoid,
-                           columns(model, gates, i));
+                           cebus_layer_columns(model, gates, i));
 }
 
 static cebus_tensor *multiply(cebus_model *model, cebus_tensor *a, cebus_tensor *b)
@@ -62,8 +52,8 @@ static state leaf(cebus_model *model, const parts *p)
     if (symbol != NULL)
         cebus_layer_ok(model, cebus_embedding(model->rt, p->table, symbol, CEBUS_NO_PADDING, &row));
     cebus_tensor_release(symbol);
-    s.h = cebus_layer_map(model, cebus_tanh, columns(model, row, 0));
-    s.c = columns(model, row, 1);
+    s.h = cebus_layer_map(model, cebus_tanh, cebus_layer_columns(model, row, 0));
+    s.c = cebus_layer_columns(model, row, 1);
     cebus_tensor_release(row);
     return s;
 }
@@ -72,10 +62,8 @@ static state leaf(cebus_model *model, const parts *p)
 static state compose(cebus_model *model, const parts *p, state left, state right)
 {
     state s = {NULL, NULL};
-    cebus_tensor *gates = NULL;
     cebus_tensor *both = cebus_layer_cat(model, left.h, right.h, 1);
-    if (both != NULL)
-        cebus_layer_ok(model, cebus_linear(model->rt, both, p->join_weight, p->join_bias, &gates));
+    cebus_tensor *gates = cebus_layer_product(model, both, p->join_weight, p->join_bias);
     cebus_tensor_release(both);
     cebus_tensor *kept =
         cebus_layer_join(model, cebus_add, multiply(model, gate(model, gates, 1), left.c),

@@ -33,16 +33,6 @@ static parts take_parts(cebus_model *model)
     return p;
 }
 
-/** x stays the caller's. */
-static cebus_tensor *linear(cebus_model *model, cebus_tensor *x, cebus_tensor *weight,
-                            cebus_tensor *bias)
-{
-    cebus_tensor *out = NULL;
-    if (x != NULL)
-        cebus_layer_ok(model, cebus_linear(model->rt, x, weight, bias, &out));
-    return out;
-}
-
 static cebus_tensor *add(cebus_model *model, cebus_tensor *a, cebus_tensor *b)
 {
     return cebus_layer_join(model, cebus_add, a, b);
@@ -56,19 +46,15 @@ static cebus_tensor *multiply(cebus_model *model, cebus_tensor *a, cebus_tensor 
 /** Gate `i` of three, activated. */
 static cebus_tensor *gate(cebus_model *model, cebus_tensor *gates, int64_t i)
 {
-    const int64_t width = model->config.width;
-    cebus_tensor *out = NULL;
-    if (gates != NULL)
-        cebus_layer_ok(model,
-                       cebus_slice(model->rt, gates, 1, i * width, (i + 1) * width, 1, &out));
-    return cebus_layer_map(model, i == 2 ? cebus_tanh : cebus_sigmoid, out);
+    return cebus_layer_map(model, i == 2 ? cebus_tanh : cebus_sigmoid,
+                           cebus_layer_columns(model, gates, i));
 }
 
 /** What is kept of a child's cell; the cell is taken over. `share` is what the node's input adds
  * to every forget gate. */
 static cebus_tensor *keep(cebus_model *model, const parts *p, cebus_tensor *share, state child)
 {
-    cebus_tensor *forget = linear(model, child.h, p->state_forget, NULL);
+    cebus_tensor *forget = cebus_layer_product(model, child.h, p->state_forget, NULL);
     forget = add(model, forget, cebus_tensor_retain(share));
     return multiply(model, cebus_layer_map(model, cebus_sigmoid, forget), child.c);
 }
@@ -77,13 +63,13 @@ static cebus_tensor *keep(cebus_model *model, const parts *p, cebus_tensor *shar
 static state node(cebus_model *model, const parts *p, cebus_tensor *x, state *children)
 {
     state s = {NULL, NULL};
-    cebus_tensor *gates = linear(model, x, p->input_gates, p->bias), *kept = NULL;
+    cebus_tensor *gates = cebus_layer_product(model, x, p->input_gates, p->bias), *kept = NULL;
     if (children != NULL) {
-        cebus_tensor *share = linear(model, x, p->input_forget, p->forget_bias);
+        cebus_tensor *share = cebus_layer_product(model, x, p->input_forget, p->forget_bias);
         kept = keep(model, p, share, children[0]);
         kept = add(model, kept, keep(model, p, share, children[1]));
         cebus_tensor *sum = add(model, children[0].h, children[1].h);
-        gates = add(model, gates, linear(model, sum, p->state_gates, NULL));
+        gates = add(model, gates, cebus_layer_product(model, sum, p->state_gates, NULL));
         cebus_tensor_release(sum);
         cebus_tensor_release(share);
     }

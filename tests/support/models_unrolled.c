@@ -46,36 +46,22 @@ static cell new_cell(cebus_model *model, int64_t in)
     return out;
 }
 
-static cebus_tensor *product(cebus_model *model, cebus_tensor *x, cebus_tensor *weight,
-                             cebus_tensor *bias)
-{
-    cebus_tensor *out = NULL;
-    if (x != NULL)
-        cebus_layer_ok(model, cebus_linear(model->rt, x, weight, bias, &out));
-    return out;
-}
-
 /** Gate number i of them all. */
 static cebus_tensor *gate(cebus_model *model, cebus_tensor *gates, int64_t i,
                           cebus_layer_unary function)
 {
-    const int64_t width = model->config.width;
-    cebus_tensor *slice = NULL;
-    if (gates != NULL)
-        cebus_layer_ok(model,
-                       cebus_slice(model->rt, gates, 1, i * width, (i + 1) * width, 1, &slice));
-    return cebus_layer_map(model, function, slice);
+    return cebus_layer_map(model, function, cebus_layer_columns(model, gates, i));
 }
 
 /** Takes the state (none: zeros) and x over, leaves the next state. */
 static void run_cell(cebus_model *model, const cell *weights, cebus_tensor *x,
                      cebus_lstm_state *state)
 {
-    cebus_tensor *gates = product(model, x, weights->w_in, weights->bias);
+    cebus_tensor *gates = cebus_layer_product(model, x, weights->w_in, weights->bias);
     cebus_tensor_release(x);
     if (state->h != NULL)
         gates = cebus_layer_join(model, cebus_add, gates,
-                                 product(model, state->h, weights->w_state, NULL));
+                                 cebus_layer_product(model, state->h, weights->w_state, NULL));
     cebus_tensor *in = gate(model, gates, 0, cebus_sigmoid);
     cebus_tensor *forget = state->c != NULL ? gate(model, gates, 1, cebus_sigmoid) : NULL;
     cebus_tensor *fresh = gate(model, gates, 2, cebus_tanh);

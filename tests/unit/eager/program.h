@@ -62,6 +62,23 @@ static inline float at(cebus_tensor *x, int64_t i)
     return host[i];
 }
 
+/** A runtime with room for two blocks of n elements holds three, and writes to one between reads of
+ * the others: what it read before must not come back. */
+static inline void write_between_reads(cebus_runtime *rt, int64_t n)
+{
+    cebus_tensor *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = leaf(rt, n, (float)i);
+    for (int turn = 1; turn <= 4; turn++) {
+        OK(cebus_add_scalar_(rt, x[0], 1));
+        for (int i = 1; i < 3; i++)
+            cr_expect_eq(at(x[i], 3), i);
+        cr_expect_eq(at(x[0], 3), turn);
+    }
+    for (int i = 0; i < 3; i++)
+        cebus_tensor_release(x[i]);
+}
+
 static inline cebus_memory_stats stats_of(cebus_runtime *rt)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
