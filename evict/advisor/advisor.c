@@ -96,7 +96,7 @@ static bool place_as(asking *a, const cebus_genome *best, bool stays, uint64_t *
     *out_missing = 0;
     cebus_genome_copy(&a->species, best, &a->tried);
     if (!stays)
-        a->tried.settings.stay = 0;
+        a->tried.settings.stay = a->tried.is_streaming = 0;
     cebus_breed_bench_try(bench, &a->species, &a->link, &a->tried, &a->log);
     if (a->tried.time == CEBUS_REHEARSAL_NEVER)
         return false;
@@ -123,11 +123,16 @@ static bool place_as(asking *a, const cebus_genome *best, bool stays, uint64_t *
     return true;
 }
 
-/** As it is; else with nothing that stays over, which is easier: nothing lies at a given offset. */
+/** As it is; else, while there is no plan at all, with nothing that stays over, which is easier, as
+ * nothing lies at a given offset: better than none, though not what was asked for. */
 static bool place(asking *a, const cebus_genome *best, uint64_t *out_missing)
 {
-    return place_as(a, best, true, out_missing) ||
-           (best->settings.stay > 0 && place_as(a, best, false, out_missing));
+    uint64_t missing;
+    if (place_as(a, best, true, out_missing))
+        return true;
+    if (a->plan == NULL && !a->failed && (best->settings.stay > 0 || best->is_streaming))
+        place_as(a, best, false, &missing);
+    return false;
 }
 
 /** The memory plans are made for: less when blocks found no place, more when they did. False when

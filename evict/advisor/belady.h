@@ -7,6 +7,7 @@
  * whose blocks are placed afterwards (layout/pack).
  * - Persistent buffers may be away between iterations. Which of them are there when an iteration
  *   begins is found in a first pass: what the end of one would leave there. The second keeps to it.
+ *   Or it was chosen beforehand (stream.h).
  *
  *     steps        0    1    2    3    4    5    6
  *     x            use            gone ......    use      a trip: from 1 (after step 0) to 6
@@ -43,6 +44,12 @@ typedef struct cebus_trip {
     bool copies;    /**< the host has no copy yet */
 } cebus_trip;
 
+/** How far a pool's curve was looked at for room, and its high steps (belady.c). */
+typedef struct cebus_belady_front {
+    int64_t asked; /**< units of all fetches so far */
+    uint32_t seen, n_peaks, n_high;
+} cebus_belady_front;
+
 typedef struct cebus_belady {
     const cebus_unfold *unfold;
     cebus_trip *trips;
@@ -51,11 +58,17 @@ typedef struct cebus_belady {
     uint8_t *stays; /**< by buffer: there when an iteration begins and ends */
     uint8_t *state;
     uint32_t *used, *next, *trip; /**< by buffer: last step plus 1, next use, its open trip */
-    uint32_t *heap, *index, *start, *size, *aside;
+    uint32_t *before, *after;     /**< by buffer: lists of those there, by next use */
+    uint32_t *slots;              /**< by pool and next use: the head of a list */
+    uint64_t *taken;              /**< by pool, a bit for each of these: it has one */
     uint32_t *counts;
-    uint64_t *held;  /**< by pool */
-    int64_t *curve;  /**< by pool and step: units there, if all copies took no time */
-    uint64_t *times; /**< by step: when it starts, if nothing waits */
+    uint64_t *held;             /**< by pool */
+    uint64_t *makes, *frees;    /**< by step: bytes that come with it and go with it, if pools are
+                                     bytes */
+    int64_t *curve;             /**< by pool and step: units there, if all copies took no time */
+    uint32_t *peaks;            /**< by pool: steps higher than all after them */
+    cebus_belady_front *fronts; /**< by pool */
+    uint64_t *times;            /**< by step: when it starts, if nothing waits */
     size_t curve_room;
     uint32_t stuck; /**< the step that found no room */
 } cebus_belady;
@@ -64,8 +77,9 @@ typedef struct cebus_belady {
 bool cebus_belady_init(cebus_belady *belady, const cebus_unfold *unfold, size_t max_pools,
                        cebus_shelf *shelf);
 
-/** False when some step does not fit whatever leaves: then there are no trips. */
+/** streams, by buffer: what is persistent and does not stay over; NULL: it is found. False when
+ * some step does not fit whatever leaves: then there are no trips. */
 bool cebus_belady_plan(cebus_belady *belady, const cebus_pools *pools,
-                       const cebus_belady_settings *settings);
+                       const cebus_belady_settings *settings, const uint8_t *streams);
 
 #endif

@@ -37,7 +37,8 @@ void cebus_breed_bench_try(cebus_breed_bench *bench, const cebus_species *specie
         return;
     cebus_unfold_make(&bench->unfold, genome->order, species->pools ? NULL : genome->remakes);
     cebus_genome_pools(species, genome, &bench->pools);
-    if (cebus_belady_plan(&bench->belady, &bench->pools, &genome->settings))
+    if (cebus_belady_plan(&bench->belady, &bench->pools, &genome->settings,
+                          genome->is_streaming ? genome->streams : NULL))
         genome->time = cebus_rehearsal_run(&bench->rehearsal, &bench->pools, link, log);
 }
 
@@ -98,7 +99,9 @@ static void make_first(cebus_breed *breed, cebus_breed_bench *bench, size_t i, u
     const size_t fraction = i / ORDERS % FRACTIONS;
     start_order(breed, bench, i, genome->order);
     cebus_genome_set(species, species->n_cheap * fraction / (FRACTIONS - 1), genome);
-    for (size_t k = 0; k < i / (size_t)(ORDERS * FRACTIONS); k++)
+    if (i >= ORDERS * FRACTIONS && !species->pools)
+        cebus_genome_stream(species, random, bench->old, genome);
+    for (size_t k = 1; k < i / (size_t)(ORDERS * FRACTIONS); k++)
         cebus_genome_mutate(species, &bench->order, random, bench->old, genome);
 }
 

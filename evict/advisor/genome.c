@@ -89,6 +89,7 @@ bool cebus_species_init(cebus_species *species, const cebus_graph *graph, uint64
     species->sizes = cebus_shelf_take(shelf, n, sizeof *species->sizes);
     species->size_of = cebus_shelf_take(shelf, n, sizeof *species->size_of);
     species->cheap = cebus_shelf_take(shelf, n, sizeof *species->cheap);
+    species->lasting = cebus_shelf_take(shelf, n, sizeof *species->lasting);
     if (shelf->failed)
         return false;
     find_sizes(species);
@@ -98,6 +99,10 @@ bool cebus_species_init(cebus_species *species, const cebus_graph *graph, uint64
         find_sizes(species);
     }
     find_cheap(species, link);
+    for (uint32_t i = 0; i < n; i++) {
+        if (graph->buffers[i].persistent && species->size_of[i] != CEBUS_GRAPH_NONE)
+            species->lasting[species->n_lasting++] = i;
+    }
     return true;
 }
 
@@ -107,6 +112,7 @@ bool cebus_genome_init(cebus_genome *genome, const cebus_species *species, cebus
     *genome = (cebus_genome){0};
     genome->order = cebus_shelf_take(shelf, graph->n_calls, sizeof *genome->order);
     genome->remakes = cebus_shelf_take(shelf, graph->n_buffers, sizeof *genome->remakes);
+    genome->streams = cebus_shelf_take(shelf, graph->n_buffers, sizeof *genome->streams);
     genome->classes = cebus_shelf_take(shelf, species->n_sizes, sizeof *genome->classes);
     genome->counts = cebus_shelf_take(shelf, species->n_sizes, sizeof *genome->counts);
     genome->floors = cebus_shelf_take(shelf, 2 * species->n_sizes, sizeof *genome->floors);
@@ -118,6 +124,8 @@ void cebus_genome_copy(const cebus_species *species, const cebus_genome *from, c
     const cebus_graph *graph = species->graph;
     memcpy(to->order, from->order, graph->n_calls * sizeof *to->order);
     memcpy(to->remakes, from->remakes, graph->n_buffers * sizeof *to->remakes);
+    memcpy(to->streams, from->streams, graph->n_buffers * sizeof *to->streams);
+    to->is_streaming = from->is_streaming;
     memcpy(to->classes, from->classes, species->n_sizes * sizeof *to->classes);
     memcpy(to->counts, from->counts, species->n_sizes * sizeof *to->counts);
     to->settings = from->settings;
@@ -304,7 +312,9 @@ void cebus_genome_set(const cebus_species *species, size_t remade, cebus_genome 
     memset(genome->remakes, 0, graph->n_buffers);
     for (size_t i = 0; i < remade && i < species->n_cheap; i++)
         genome->remakes[species->cheap[i]] = 1;
-    set_counts(species, genome);
+    genome->is_streaming = false;
+    if (species->pools)
+        set_counts(species, genome);
     genome->settings = (cebus_belady_settings){.ahead_ns = UINT64_MAX, .stay = 0};
 }
 
@@ -318,9 +328,14 @@ void cebus_genome_cross(const cebus_species *species, cebus_order *order, const 
     else
         cebus_order_cross(order, a->order, b->order, cut, out->order);
     const size_t where = (size_t)cebus_order_draw(random, graph->n_buffers + 1);
-    for (size_t i = 0; i < graph->n_buffers; i++)
+    out->is_streaming = a->is_streaming;
+    for (size_t i = 0; i < graph->n_buffers; i++) {
+        const bool theirs = i >= where && a->is_streaming == b->is_streaming;
         out->remakes[i] = i < where ? a->remakes[i] : b->remakes[i];
-    cross_classes(species, a, b, random, out);
+        out->streams[i] = theirs ? b->streams[i] : a->streams[i];
+    }
+    if (species->pools)
+        cross_classes(species, a, b, random, out);
     out->settings = happens(random, 50) ? a->settings : b->settings;
 }
 
@@ -360,6 +375,56 @@ static void mutate_settings(const cebus_species *species, uint64_t *random, cebu
     }
 }
 
+void cebus_genome_stream(const cebus_species *species, uint64_t *random, uint32_t *old,
+                         cebus_genome *genome)
+{
+    if (species->n_lasting == 0)
+        return;
+    const uint64_t lag =
+        happens(random, 50) ? UINT64_MAX : species->memory >> cebus_order_draw(random, 8);
+    const cebus_stream_terms terms = {
+        .least = species->least,
+        .stay = species->memory / 64 * (1 + cebus_order_draw(random, 64)),
+        .large = species->sizes[cebus_order_draw(random, species->n_sizes)],
+        .lag = lag};
+    genome->is_streaming = true;
+    cebus_stream_choose(species->graph, genome->order, &terms, (uint8_t *)old, genome->streams);
+}
+
+/** One comes to stay or ceases to; or changes places with one that is used at about that time. */
+static void mutate_stream(const cebus_species *species, uint64_t *random, cebus_genome *genome)
+{
+    enum {
+        NEAR = 24
+    };
+    const size_t at = (size_t)cebus_order_draw(random, species->n_lasting);
+    uint8_t *mine = &genome->streams[species->lasting[at]];
+    if (happens(random, 70)) {
+        const size_t other = at + (size_t)cebus_order_draw(random, NEAR);
+        uint8_t *theirs = &genome->streams[species->lasting[other % species->n_lasting]];
+        const uint8_t state = *mine;
+        *mine = *theirs;
+        *theirs = state;
+    } else {
+        *mine = !*mine;
+    }
+}
+
+static void mutate_streams(const cebus_species *species, uint64_t *random, uint32_t *old,
+                           cebus_genome *genome)
+{
+    if (species->n_lasting == 0)
+        return;
+    if (genome->is_streaming && happens(random, 80)) {
+        for (size_t n = 1 + (size_t)cebus_order_draw(random, 6); n > 0; n--)
+            mutate_stream(species, random, genome);
+    } else if (happens(random, 10)) {
+        cebus_genome_stream(species, random, old, genome);
+    } else if (happens(random, 2)) {
+        genome->is_streaming = false;
+    }
+}
+
 void cebus_genome_mutate(const cebus_species *species, cebus_order *order, uint64_t *random,
                          uint32_t *old, cebus_genome *genome)
 {
@@ -376,6 +441,8 @@ void cebus_genome_mutate(const cebus_species *species, cebus_order *order, uint6
         return;
     }
     if (happens(random, 50))
+        mutate_streams(species, random, old, genome);
+    if (happens(random, 50))
         mutate_remakes(species, random, genome);
     if (happens(random, 30))
         mutate_settings(species, random, genome);
@@ -385,9 +452,12 @@ void cebus_genome_pools(const cebus_species *species, const cebus_genome *genome
 {
     const cebus_graph *graph = species->graph;
     const size_t n = species->n_sizes;
+    const bool is_filled = out->bytes;
     out->bytes = !species->pools;
     out->n_pools = out->bytes || n == 0 ? 1 : genome->classes[n - 1] + 1u;
     out->room[0] = species->memory - species->reserve;
+    if (is_filled) /* the same for all genomes of the species */
+        return;
     for (size_t c = 0; !out->bytes && c < out->n_pools; c++)
         out->room[c] = genome->counts[c];
     for (size_t i = 0; i < graph->n_buffers; i++) {

@@ -1,8 +1,8 @@
 /**
  * genome.h: one of the plans a search compares, as its genes: an order of the calls (SCH), a size
  * class for each tensor size (CLS) and the number of objects of each class (CNT), as published; or,
- * instead of classes and counts, what is made again rather than copied, and how eagerly things
- * leave and come.
+ * instead of classes and counts, what is made again rather than copied, what does not stay from one
+ * iteration to the next, and how eagerly things leave and come.
  *
  * What CLS and CNT are here: the distinct sizes of buffers, ascending, are numbered; class of size
  * i is cls[i], not above that of the next; a class has objects of the largest size in it.
@@ -14,6 +14,7 @@
 
 #include "evict/advisor/belady.h"
 #include "evict/advisor/order.h"
+#include "evict/advisor/stream.h"
 
 /** What all genomes of a search have in common. */
 typedef struct cebus_species {
@@ -27,6 +28,8 @@ typedef struct cebus_species {
     uint32_t
         *cheap; /**< buffers that may be remade, those that give most room for their time first */
     size_t n_cheap;
+    uint32_t *lasting; /**< buffers that are persistent and not too small */
+    size_t n_lasting;
     bool fix_order; /**< the order is the program's */
     bool pools;     /**< CLS and CNT, as published; nothing is remade */
 } cebus_species;
@@ -34,6 +37,8 @@ typedef struct cebus_species {
 typedef struct cebus_genome {
     uint32_t *order;
     uint8_t *remakes;  /**< by buffer */
+    uint8_t *streams;  /**< by buffer: it does not stay over */
+    bool is_streaming; /**< they count; else Belady finds who stays */
     uint32_t *classes; /**< by size */
     uint32_t *counts;  /**< by class */
     uint32_t *floors;  /**< by class, then as much scratch */
@@ -53,13 +58,20 @@ void cebus_genome_copy(const cebus_species *species, const cebus_genome *from, c
 /** Everything but the order: a class for each size and counts in proportion to how many buffers
  * live at once at most; of what is cheap, the first `remade` are made again. */
 void cebus_genome_set(const cebus_species *species, size_t remade, cebus_genome *genome);
+/** What stays over is chosen beforehand, by any terms (stream.h); `old` has room for each buffer.
+ */
+void cebus_genome_stream(const cebus_species *species, uint64_t *random, uint32_t *old,
+                         cebus_genome *genome);
 /** One genome of two. */
 void cebus_genome_cross(const cebus_species *species, cebus_order *order, const cebus_genome *a,
                         const cebus_genome *b, uint64_t *random, cebus_genome *out);
-/** Changes a genome, each of its genes with some probability; `old` has room for an order. */
+/** Changes a genome, each of its genes with some probability; `old` has room for an order and each
+ * buffer.
+ */
 void cebus_genome_mutate(const cebus_species *species, cebus_order *order, uint64_t *random,
                          uint32_t *old, cebus_genome *genome);
-/** The pools a genome means. Arrays of `out` have room. */
+/** The pools a genome means. Arrays of `out` have room, and it was zeros at first: what it has of
+ * another genome of the species stands. */
 void cebus_genome_pools(const cebus_species *species, const cebus_genome *genome, cebus_pools *out);
 
 #endif

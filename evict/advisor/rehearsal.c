@@ -57,25 +57,37 @@ static bool take_step_room(stage *s, const cebus_step *step)
 {
     const cebus_use *uses = s->unfold->uses + step->use;
     bool fits = true;
-    if (s->pools->bytes)
-        s->r->used[0] += step->scratch;
-    if (s->pools->bytes && s->r->used[0] > s->pools->room[0])
-        fits = false;
+    if (s->pools->bytes) {
+        const uint64_t used = s->r->used[0] + s->r->belady->makes[s->step];
+        fits = used <= s->pools->room[0];
+        s->r->used[0] = fits ? used : s->r->used[0];
+        return fits;
+    }
     for (uint32_t i = 0; i < step->n_uses; i++) {
         if (!(uses[i].flags & CEBUS_USE_MAKES))
             continue;
         take_room(s, uses[i].buffer);
         fits = fits && !is_over(s, uses[i].buffer);
     }
-    if (fits)
-        return true;
-    if (s->pools->bytes)
-        s->r->used[0] -= step->scratch;
-    for (uint32_t i = 0; i < step->n_uses; i++) {
+    for (uint32_t i = 0; i < step->n_uses && !fits; i++) {
         if (uses[i].flags & CEBUS_USE_MAKES)
             free_room(s, uses[i].buffer);
     }
-    return false;
+    return fits;
+}
+
+/** What the step used last goes, and its scratch. */
+static void free_step_room(stage *s, const cebus_step *step)
+{
+    const cebus_use *uses = s->unfold->uses + step->use;
+    if (s->pools->bytes) {
+        s->r->used[0] -= s->r->belady->frees[s->step];
+        return;
+    }
+    for (uint32_t i = 0; i < step->n_uses; i++) {
+        if (uses[i].flags & CEBUS_USE_LAST)
+            free_room(s, uses[i].buffer);
+    }
 }
 
 static bool start_step(stage *s)
@@ -89,7 +101,7 @@ static bool start_step(stage *s)
     if (s->in < s->in_needed || !take_step_room(s, step))
         return false;
     s->is_running = true;
-    s->end = s->now + (double)step->cost_ns;
+    s->end = s->now + (double)(int64_t)step->cost_ns;
     if (s->log != NULL)
         s->log->steps[s->step] = (uint64_t)s->now;
     return true;
@@ -102,7 +114,7 @@ static bool start_out(stage *s)
         return false;
     const uint32_t buffer = trip_of(s, b->outs[s->out])->buffer;
     s->is_out = true;
-    s->out_left = (double)b->unfold->graph->buffers[buffer].bytes +
+    s->out_left = (double)(int64_t)b->unfold->graph->buffers[buffer].bytes +
                   (double)s->link->latency_ns * s->link->out;
     if (s->log != NULL)
         s->log->outs[s->out] = (uint64_t)s->now;
@@ -139,14 +151,7 @@ static void let_go(stage *s, uint32_t done)
 
 static void end_step(stage *s)
 {
-    const cebus_step *step = &s->unfold->steps[s->step];
-    const cebus_use *uses = s->unfold->uses + step->use;
-    if (s->pools->bytes)
-        s->r->used[0] -= step->scratch;
-    for (uint32_t i = 0; i < step->n_uses; i++) {
-        if (uses[i].flags & CEBUS_USE_LAST)
-            free_room(s, uses[i].buffer);
-    }
+    free_step_room(s, &s->unfold->steps[s->step]);
     if (s->log != NULL)
         s->log->ends[s->step] = (uint64_t)s->now;
     s->is_running = false;

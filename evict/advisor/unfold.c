@@ -233,6 +233,8 @@ void cebus_unfold_make(cebus_unfold *unfold, const uint32_t *order, uint8_t *rem
         TRIES = 64
     };
     const cebus_graph *graph = unfold->graph;
+    if (remakes != NULL && memchr(remakes, 1, graph->n_buffers) == NULL)
+        remakes = NULL;
     for (int tries = 0;; tries++) {
         find_drops(unfold, order, remakes);
         clear_lost(unfold, remakes);

@@ -245,6 +245,76 @@ Test(advisor, short_of_room)
     cebus_advice_destroy(plan);
 }
 
+/** Layers that are run, not trained: weights are all there is, and they do not fit. */
+static void make_inference(network *n, uint32_t depth, uint64_t bytes, uint64_t cost)
+{
+    begin(n);
+    uint32_t x = add_value(n, bytes / 8, false);
+    n->values[x].given = true;
+    for (uint32_t i = 0; i < depth; i++) {
+        const uint32_t w = add_value(n, bytes, true), y = add_value(n, bytes / 8, false);
+        add_ref(n, x);
+        add_ref(n, w);
+        add_ref(n, y);
+        add_call(n, cost, 2, 1, 0);
+        x = y;
+    }
+    n->values[x].kept = true;
+}
+
+/** But for two weights on their way what fits stays; the rest comes while calls run: no longer than
+ * either takes, and a copy or two. */
+Test(advisor, weights_come_while_calls_run)
+{
+    network n;
+    const uint64_t bytes = 1000000, copy = bytes / 10 + 10;
+    for (uint64_t room = 6; room <= 30; room += 6) {
+        for (uint64_t cost = copy / 8; cost <= copy; cost *= 3) {
+            make_inference(&n, 32, bytes, cost);
+            cebus_advise_options options = options_for(room * 1001024, 20);
+            cebus_advice *plan = ask(&n, &options);
+            expect_good(&n, plan);
+            const uint64_t streamed = (34 - room) * copy, run = 32 * cost;
+            const uint64_t least = streamed > run ? streamed : run;
+            cr_expect_leq(plan->time_ns, least + 2 * copy + cost,
+                          "room for %zu, calls of %zu ns: %zu, not %zu", (size_t)room, (size_t)cost,
+                          (size_t)plan->time_ns, (size_t)least);
+            cebus_advice_destroy(plan);
+        }
+    }
+}
+
+/** No more stays than may; what does not is spread over the calls. */
+Test(advisor, streams_are_spread)
+{
+    network n;
+    cebus_shelf shelf;
+    cebus_graph graph;
+    uint32_t call, order[MAX_CALLS];
+    uint8_t seen[MAX_VALUES], streams[MAX_VALUES];
+    make_inference(&n, 64, 1000000, 50000);
+    cebus_shelf_init(&shelf, NULL);
+    cr_assert_eq(cebus_graph_make(&n.program, &shelf, &graph, &call), CEBUS_GRAPH_MADE);
+    cebus_order_program(&graph, order);
+    for (uint64_t stay = 0; stay <= 64; stay += 4) {
+        const cebus_stream_terms terms = {
+            .stay = stay * 1000000, .large = 500000, .lag = UINT64_MAX};
+        uint64_t n_streams = 0;
+        cebus_stream_choose(&graph, order, &terms, seen, streams);
+        for (size_t k = 0; k < 64; k++) { /* by layer: its weight is the call's second buffer */
+            uint32_t weight = graph.refs[graph.calls[k].ref].buffer;
+            if (!graph.buffers[weight].persistent)
+                weight = graph.refs[graph.calls[k].ref + 1].buffer;
+            cr_assert(graph.buffers[weight].persistent);
+            n_streams += streams[weight];
+            cr_expect_leq((64 - stay) * k / 64, n_streams + 1);
+            cr_expect_leq(n_streams, (64 - stay) * (k + 1) / 64 + 1);
+        }
+        cr_expect_eq(n_streams, 64 - stay);
+    }
+    cebus_shelf_clear(&shelf);
+}
+
 Test(advisor, program_order_is_kept)
 {
     network n;
