@@ -1,6 +1,7 @@
 #include "eager/appraisal.h"
 
 #include "eager/feedback.h"
+#include "eager/swap.h"
 #include "evict/timeline.h"
 
 /** So many times in a row a plan may cost more than none where times are measured. */
@@ -13,6 +14,10 @@
 /** So many times a plan is made anew because they part, unless one of them held for so long. */
 #define MOST_REPLANS 4
 #define HELD 32
+/** Measured costs are means, in which the last time counts as one of so many. */
+#define MEMORY 4
+/** What changed by less than this part is not predicted anew. */
+#define NEWS(ns) ((ns) / 100)
 
 static uint64_t apart(uint64_t a, uint64_t b)
 {
@@ -107,21 +112,47 @@ static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost
     return scheme->dear > (cebus_appraisal_repeats(rt) ? 0 : MOST_DEAR);
 }
 
-/** Costs of the record become those of the last time; false: they had not changed much. */
-static bool refresh_costs(cebus_scheme *scheme, cebus_iteration *iteration)
+static uint64_t summed_cost(const cebus_iteration *iteration)
 {
-    uint64_t before = 0, after = 0;
-    for (size_t k = 0; k < iteration->n_calls; k++) {
-        before += iteration->calls[k].cost_ns;
-        after += iteration->calls[k].last_ns;
-    }
-    if (apart(before, after) <= PARTED(before))
-        return false;
+    uint64_t ns = 0;
     for (size_t k = 0; k < iteration->n_calls; k++)
+        ns += iteration->calls[k].cost_ns;
+    return ns;
+}
+
+/** Where times are measured the record's costs follow them. The first time counts no more than any
+ * other once there were a few: pages were new then, and kernels were not yet chosen. */
+static void follow_costs(cebus_scheme *scheme, cebus_iteration *iteration)
+{
+    scheme->seen += scheme->seen < MEMORY;
+    for (size_t k = 0; k < iteration->n_calls; k++) {
+        cebus_iteration_call *call = &iteration->calls[k];
+        int64_t more = (int64_t)(call->last_ns - call->cost_ns) / (int64_t)scheme->seen;
+        call->cost_ns += (uint64_t)more;
+    }
+}
+
+/** Calls cost something else than when the plan was made. */
+static bool have_drifted(const cebus_scheme *scheme, const cebus_iteration *iteration)
+{
+    return apart(summed_cost(iteration), scheme->reckoned_ns) > PARTED(scheme->reckoned_ns);
+}
+
+/** The next plan is to be made for what calls cost now; false: that has not changed much. Where
+ * runs repeat the record takes over the costs of the last time. */
+static bool refresh_costs(const cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration)
+{
+    uint64_t before = scheme->iteration_ns, after = 0;
+    for (size_t k = 0; k < iteration->n_calls && cebus_appraisal_repeats(rt); k++)
+        after += iteration->calls[k].last_ns;
+    if (cebus_appraisal_repeats(rt) ? apart(before, after) <= PARTED(before)
+                                    : !have_drifted(scheme, iteration))
+        return false;
+    for (size_t k = 0; k < iteration->n_calls && cebus_appraisal_repeats(rt); k++)
         iteration->calls[k].cost_ns = iteration->calls[k].last_ns;
-    scheme->iteration_ns = after;
-    scheme->unplanned_ns =
-        (uint64_t)((double)scheme->unplanned_ns * (double)after / (double)(before + 1));
+    scheme->iteration_ns = summed_cost(iteration);
+    scheme->unplanned_ns = (uint64_t)((double)scheme->unplanned_ns * (double)scheme->iteration_ns /
+                                      (double)(before + 1));
     return true;
 }
 
@@ -142,12 +173,24 @@ static bool slow_link(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
     return true;
 }
 
+/** What was predicted is not what came. Where times are measured predictions follow what calls
+ * cost; there the plan is wrong about what is lost, or was made when calls cost something else. */
+static bool part(const cebus_runtime *rt, const cebus_scheme *scheme,
+                 const cebus_iteration *iteration, const cebus_tally *took)
+{
+    uint64_t lost = took->recompute_ns + took->stall_ns;
+    if (!tells_time(rt) || scheme->predicted_ns == 0)
+        return false;
+    if (cebus_appraisal_repeats(rt))
+        return apart(took->compute_ns + lost, scheme->predicted_ns) > PARTED(scheme->predicted_ns);
+    return apart(lost, scheme->predicted_lost) > PARTED(scheme->predicted_ns) ||
+           have_drifted(scheme, iteration);
+}
+
 /** Whether prediction and measurement have parted for long enough. */
-static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, uint64_t took)
+static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, bool parted)
 {
     uint32_t patience = cebus_appraisal_repeats(rt) ? 0 : PATIENCE << scheme->replans;
-    bool parted = tells_time(rt) && scheme->predicted_ns > 0 &&
-                  apart(took, scheme->predicted_ns) > PARTED(scheme->predicted_ns);
     scheme->parted = parted ? scheme->parted + 1 : 0;
     if (!parted && scheme->guided > HELD)
         scheme->replans = 0;
@@ -160,8 +203,8 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
     uint64_t lost = took->recompute_ns + took->stall_ns;
     if (!cebus_feedback_end(rt, scheme, iteration, lost))
         return CEBUS_PLAN_IS_STALE;
-    bool stale = is_stale(rt, scheme, took->compute_ns + lost);
-    bool drifted = stale && refresh_costs(scheme, iteration);
+    bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took));
+    bool drifted = stale && refresh_costs(rt, scheme, iteration);
     if (!drifted && is_dear(rt, scheme, lost))
         return CEBUS_PLAN_IS_DEAR;
     if (!drifted && !(stale && slow_link(rt, scheme, lost)))
@@ -172,37 +215,64 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
     return CEBUS_PLAN_IS_STALE;
 }
 
+static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iteration *iteration,
+                    const cebus_swap_terms *link)
+{
+    cebus_timeline timeline;
+    cebus_timeline_terms with = {.budget = scheme->terms.budget,
+                                 .out_rate = link->out_rate,
+                                 .in_rate = link->in_rate,
+                                 .latency_ns = link->latency_ns,
+                                 .swaps = rt->policy->swaps && scheme->terms.host > 0,
+                                 .ahead = rt->info.simulated || rt->info.deferred};
+    scheme->predicted_ns = scheme->predicted_lost = 0;
+    scheme->foretold_ns = summed_cost(iteration);
+    if (scheme->plan.count == 0 ||
+        !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline))
+        return;
+    scheme->predicted_ns = timeline.total_ns;
+    scheme->predicted_lost = timeline.replay_ns + timeline.stall_ns;
+}
+
+/** What it takes next time, where calls turned out to cost something else. */
+static void follow(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration)
+{
+    if (cebus_appraisal_repeats(rt))
+        return;
+    follow_costs(scheme, iteration);
+    if (scheme->plan.count == 0 ||
+        apart(summed_cost(iteration), scheme->foretold_ns) <= NEWS(scheme->foretold_ns))
+        return;
+    cebus_swap_terms link = cebus_swap_terms_now(rt);
+    predict(rt, scheme, iteration, &link);
+}
+
 cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
                                   cebus_iteration *iteration, bool followed)
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_tally took = tally_of(rt);
     uint64_t lost = took.recompute_ns + took.stall_ns;
+    cebus_verdict verdict = CEBUS_PLAN_STANDS;
     if (!guidance->planned || !followed) {
         if (scheme->unplanned_ns == 0 || lost < scheme->unplanned_ns)
             scheme->unplanned_ns = lost > 0 ? lost : 1;
-        return CEBUS_PLAN_STANDS;
+    } else if (guidance->begun_with == scheme) {
+        publish(rt, scheme, &took);
+        verdict = judge(rt, scheme, iteration, &took);
     }
-    if (guidance->begun_with != scheme)
-        return CEBUS_PLAN_STANDS;
-    publish(rt, scheme, &took);
-    return judge(rt, scheme, iteration, &took);
+    if (followed)
+        follow(rt, scheme, iteration);
+    return verdict;
 }
 
 void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
                              const cebus_iteration *iteration)
 {
-    cebus_timeline timeline;
-    const cebus_plan_terms *terms = &scheme->terms;
-    cebus_timeline_terms with = {.budget = terms->budget,
-                                 .out_rate = terms->out_rate,
-                                 .in_rate = terms->in_rate,
-                                 .latency_ns = terms->latency_ns,
-                                 .swaps = rt->policy->swaps && terms->host > 0,
-                                 .ahead = rt->info.simulated || rt->info.deferred};
+    cebus_swap_terms link = {.out_rate = scheme->terms.out_rate,
+                             .in_rate = scheme->terms.in_rate,
+                             .latency_ns = scheme->terms.latency_ns};
     scheme->guided = 0;
-    scheme->predicted_ns = 0;
-    if (scheme->plan.count > 0 &&
-        cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline))
-        scheme->predicted_ns = timeline.total_ns;
+    scheme->reckoned_ns = summed_cost(iteration);
+    predict(rt, scheme, iteration, &link);
 }

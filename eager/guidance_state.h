@@ -41,6 +41,10 @@ typedef struct cebus_scheme {
     uint64_t fed_lost;       /**< the least replays and waiting took while triggers moved */
     uint32_t fed;            /**< iterations after which triggers moved (feedback.h) */
     uint64_t predicted_ns;   /**< what one takes by the plan; 0: unknown */
+    uint64_t predicted_lost; /**< of it: replays and waiting */
+    uint64_t reckoned_ns;    /**< its calls together, when the plan was made */
+    uint64_t foretold_ns;    /**< and when that was predicted */
+    uint32_t seen;           /**< times it was done again, up to a few */
     uint64_t best_lost;      /**< the least replays and waiting took, as the link was slowed */
     uint32_t guided;         /**< iterations by this plan */
     uint32_t parted;         /**< of these in a row, the last: not as predicted */

@@ -206,14 +206,21 @@ static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
         .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
         .out_rate = slowed(swap.out_rate, slower),
         .in_rate = slowed(swap.in_rate, slower),
-        .latency_ns = rt->info.latency_ns,
+        .latency_ns = swap.latency_ns,
     };
+}
+
+/** Measured rates are never twice the same, and a plan is dear: where they are only somewhat off,
+ * iterations will tell whether that matters (appraisal.h). */
+static bool is_other_rate(uint64_t a, uint64_t b)
+{
+    return a > 2 * b || b > 2 * a;
 }
 
 static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
 {
     return a->budget != b->budget || a->holes != b->holes || a->host != b->host ||
-           a->out_rate != b->out_rate || a->in_rate != b->in_rate;
+           is_other_rate(a->out_rate, b->out_rate) || is_other_rate(a->in_rate, b->in_rate);
 }
 
 /** A plan of a planner as the runtime follows it. */
@@ -406,7 +413,8 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
         cancel_draft(rt->guidance);
     if (scheme->terms.out_rate > 0) /* not the first time: nothing is known of these terms */
         scheme->unplanned_ns = scheme->dear = 0;
-    scheme->terms = terms;
+    cebus_swap_learn_link(rt);
+    scheme->terms = terms = terms_of(rt, false);
     cebus_plan_terms placed = terms_of(rt, true);
     scheme->better = (cebus_plan_terms){0};
     cebus_feedback_reset(rt, scheme);

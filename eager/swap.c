@@ -10,7 +10,7 @@
 /** Taken for a link, and a file, whose rate is unknown until copies were timed. */
 #define RATE_GUESS UINT64_C(5000000000)
 #define SPILL_RATE_GUESS UINT64_C(1000000000)
-/** So many bytes must have gone to the file, or come back, to tell its rate. */
+/** So many bytes must have gone to the file, and come back, to tell its rates. */
 #define TELLING_BYTES (UINT64_C(8) << 20)
 
 static uint64_t rate_or_guess(uint64_t rate)
@@ -25,24 +25,31 @@ static uint64_t room(uint64_t budget, uint64_t used, uint64_t spare)
 }
 
 /** As measured; where the same evictions are wanted in every run, always the guess. */
-static uint64_t spill_rate(const cebus_runtime *rt, uint64_t bytes, uint64_t ns)
-{
-    if (rt->cost_model == CEBUS_COST_ESTIMATED || bytes < TELLING_BYTES || ns == 0)
-        return SPILL_RATE_GUESS;
-    return (uint64_t)(1e9 * (double)bytes / (double)ns) + 1;
-}
-
 static cebus_swap_tier spill_terms(const cebus_runtime *rt)
 {
     cebus_spill_figures now;
     if (rt->swap.spill == NULL)
         return (cebus_swap_tier){0};
     cebus_spill_query(rt->swap.spill, &now);
-    return (cebus_swap_tier){
-        .out_rate = spill_rate(rt, now.written_bytes, now.write_ns),
-        .in_rate = spill_rate(rt, now.read_bytes, now.read_ns),
-        .room = room(now.budget, now.used_bytes, rt->swap.spill_spare),
-    };
+    cebus_swap_tier tier = {.out_rate = SPILL_RATE_GUESS,
+                            .in_rate = SPILL_RATE_GUESS,
+                            .room = room(now.budget, now.used_bytes, rt->swap.spill_spare)};
+    if (rt->cost_model == CEBUS_COST_ESTIMATED || now.written_bytes < TELLING_BYTES ||
+        now.read_bytes < TELLING_BYTES)
+        return tier;
+    tier.out_rate = now.write_rate;
+    tier.in_rate = now.read_rate;
+    tier.latency_ns = rt->info.latency_ns + (now.write_latency_ns + now.read_latency_ns) / 2;
+    return tier;
+}
+
+void cebus_swap_learn_link(cebus_runtime *rt)
+{
+    cebus_device_info info;
+    if (rt->info.simulated || rt->cost_model == CEBUS_COST_ESTIMATED)
+        return;
+    rt->device_ops->query(rt->device, &info);
+    rt->info.latency_ns = info.latency_ns;
 }
 
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
@@ -51,6 +58,7 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
     cebus_swap_terms terms = {.use = CEBUS_SWAP_NEVER,
                               .out_rate = rate_or_guess(rt->info.out_rate),
                               .in_rate = rate_or_guess(rt->info.in_rate),
+                              .latency_ns = rt->info.latency_ns,
                               .room = room(swap->host_budget, swap->used_bytes, swap->spare_bytes),
                               .spill = spill_terms(rt),
                               .persistent = swap->option == CEBUS_SWAP_ON && !rt->info.simulated};
@@ -59,6 +67,7 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
     if (swap->host_budget == 0 && swap->spill != NULL) { /* what planners reckon with */
         terms.out_rate = terms.spill.out_rate;
         terms.in_rate = terms.spill.in_rate;
+        terms.latency_ns = terms.spill.latency_ns;
     }
     if (wanted && !swap->blocked)
         terms.use = rt->policy->swaps ? CEBUS_SWAP_ALWAYS : CEBUS_SWAP_CHEAPER;

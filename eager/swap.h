@@ -18,6 +18,9 @@
 
 #include "eager/runtime.h"
 
+/** Asks the device anew what a copy takes beside its bytes: before plans are made. */
+void cebus_swap_learn_link(cebus_runtime *rt);
+
 /** What the chooser is told: may values go to the host, at what rates, with how much room. */
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt);
 

@@ -23,11 +23,13 @@ typedef enum cebus_swap_use {
 /** A place for copies: bytes/s to it and back, and what more it can hold. */
 typedef struct cebus_swap_tier {
     uint64_t out_rate, in_rate, room;
+    uint64_t latency_ns; /**< of each copy */
 } cebus_swap_tier;
 
 typedef struct cebus_swap_terms {
     cebus_swap_use use;
     uint64_t out_rate, in_rate; /**< bytes/s of the link to the host */
+    uint64_t latency_ns;        /**< of each copy: what planners reckon with */
     uint64_t room;              /**< bytes of host memory left */
     cebus_swap_tier spill;      /**< the file; no room: there is none */
     bool persistent;            /**< parameters and optimizer state may swap, too */

@@ -8,6 +8,7 @@
 #include "eager/spill/checksum.h"
 #include "eager/spill/extents.h"
 #include "eager/spill/file.h"
+#include "eager/spill/pace.h"
 #include "eager/spill/queue.h"
 
 /** Pieces on their way at a time: enough for a disk with many channels. */
@@ -32,7 +33,8 @@ typedef struct lane {
     void *memory; /* of the buffers */
     piece pieces[DEPTH];
     piece *idle;
-    _Atomic(uint64_t) bytes, ns, failures;
+    cebus_pace pace;
+    _Atomic(uint64_t) bytes, failures, rate, latency_ns;
 } lane;
 
 struct cebus_spill {
@@ -251,6 +253,16 @@ static int run(transfer *t)
     }
 }
 
+static void learn(lane *l, uint64_t bytes, uint64_t ns)
+{
+    uint64_t rate, latency_ns;
+    cebus_pace_add(&l->pace, bytes, ns);
+    cebus_pace_fit(&l->pace, &rate, &latency_ns);
+    atomic_store(&l->rate, rate);
+    atomic_store(&l->latency_ns, latency_ns);
+    atomic_fetch_add(&l->bytes, bytes);
+}
+
 static int move(cebus_spill *spill, transfer *t)
 {
     uint64_t start = now_ns(), bytes = t->end - t->at;
@@ -260,8 +272,7 @@ static int move(cebus_spill *spill, transfer *t)
         atomic_fetch_add(&t->lane->failures, 1);
         return error;
     }
-    atomic_fetch_add(&t->lane->bytes, bytes);
-    atomic_fetch_add(&t->lane->ns, now_ns() - start);
+    learn(t->lane, bytes, now_ns() - start);
     return 0;
 }
 
@@ -301,8 +312,10 @@ void cebus_spill_query(const cebus_spill *spill, cebus_spill_figures *out)
         .used_bytes = cebus_extents_used(&spill->extents),
         .written_bytes = atomic_load(&spill->out.bytes),
         .read_bytes = atomic_load(&spill->in.bytes),
-        .write_ns = atomic_load(&spill->out.ns),
-        .read_ns = atomic_load(&spill->in.ns),
+        .write_rate = atomic_load(&spill->out.rate),
+        .read_rate = atomic_load(&spill->in.rate),
+        .write_latency_ns = atomic_load(&spill->out.latency_ns),
+        .read_latency_ns = atomic_load(&spill->in.latency_ns),
         .failures = atomic_load(&spill->out.failures) + atomic_load(&spill->in.failures),
     };
 }

@@ -46,8 +46,9 @@ typedef struct cebus_spill_figures {
     bool direct;        /**< past the page cache */
     uint64_t budget, used_bytes;
     uint64_t written_bytes, read_bytes; /**< with success, of values */
-    uint64_t write_ns, read_ns;         /**< spent on them */
-    uint64_t failures;                  /**< writes and reads of values that failed */
+    uint64_t write_rate, read_rate; /**< bytes/s of late, beside the latency of each; 0: unknown */
+    uint64_t write_latency_ns, read_latency_ns;
+    uint64_t failures; /**< writes and reads of values that failed */
 } cebus_spill_figures;
 
 /** CEBUS_IO_ERROR, CEBUS_OUT_OF_HOST_MEMORY. */

@@ -172,37 +172,49 @@ static void print_run(const bench_setup *setup, const run *r, int percent)
     print_plan(r);
 }
 
+/** The unlimited run and those of the wanted policy (NULL: all), all at the start. */
+static size_t open_runs(const bench_setup *setup, uint64_t budget, const char *policy, run *out)
+{
+    size_t n = 1;
+    run_open(&out[0], setup, NULL);
+    for (size_t i = 0; i < SETTINGS; i++) {
+        if (policy != NULL && strcmp(policy, settings[i].policy) != 0)
+            continue;
+        run_open(&out[n], setup, &settings[i]);
+        out[n].fits = cebus_runtime_set_budget(out[n].rt, budget) == CEBUS_OK;
+        n++;
+    }
+    return n;
+}
+
 /** One budget: `percent` of `peak`. */
-static void measure(const bench_setup *setup, uint64_t peak, int percent, int rounds)
+static void measure(const bench_setup *setup, uint64_t peak, int percent, int rounds,
+                    const char *policy)
 {
     run *runs = calloc(SETTINGS + 1, sizeof *runs);
     if (runs == NULL)
         exit(1);
-    for (size_t i = 0; i <= SETTINGS; i++)
-        run_open(&runs[i], setup, i > 0 ? &settings[i - 1] : NULL);
-    for (size_t i = 1; i <= SETTINGS; i++)
-        runs[i].fits =
-            cebus_runtime_set_budget(runs[i].rt, peak / 100 * (uint64_t)percent) == CEBUS_OK;
+    size_t n = open_runs(setup, peak / 100 * (uint64_t)percent, policy, runs);
     for (int k = 0; k < WARM_UP; k++)
-        run_round(runs, SETTINGS + 1, false);
-    for (size_t i = 0; i <= SETTINGS; i++)
+        run_round(runs, n, false);
+    for (size_t i = 0; i < n; i++)
         runs[i].before = bench_stats(runs[i].rt);
     for (int k = 0; k < rounds; k++)
-        run_round(runs, SETTINGS + 1, true);
-    for (size_t i = 0; i <= SETTINGS; i++)
+        run_round(runs, n, true);
+    for (size_t i = 0; i < n; i++)
         runs[i].after = bench_stats(runs[i].rt);
-    compare_state(runs, SETTINGS + 1);
+    compare_state(runs, n);
     printf("| **%s** | %d%% | unlimited: %.1f ms | | %.0f%% | | | | | | | | | |\n", setup->title,
            percent, bench_times_median(&runs[0].ms), bench_times_spread(&runs[0].ms));
-    for (size_t i = 1; i <= SETTINGS; i++)
+    for (size_t i = 1; i < n; i++)
         print_run(setup, &runs[i], percent);
     fflush(stdout);
-    for (size_t i = 0; i <= SETTINGS; i++)
+    for (size_t i = 0; i < n; i++)
         run_close(&runs[i]);
     free(runs);
 }
 
-static void sweep(const bench_setup *setup, int rounds, int only)
+static void sweep(const bench_setup *setup, int rounds, int only, const char *policy)
 {
     static const int percents[] = {60, 40, 25};
     uint64_t peak;
@@ -211,7 +223,7 @@ static void sweep(const bench_setup *setup, int rounds, int only)
            (double)peak / 0x1p20, (int)(meter.floor * 100 / peak));
     for (size_t i = 0; i < sizeof percents / sizeof *percents; i++) {
         if (only == 0 || only == percents[i])
-            measure(setup, peak, percents[i], rounds);
+            measure(setup, peak, percents[i], rounds, policy);
     }
 }
 
@@ -229,7 +241,7 @@ int main(int argc, char **argv)
                           : strcmp(setup->model, "gpt") == 0 || strcmp(setup->model, "lstm") == 0 ||
                                 strcmp(setup->model, "resnet18") == 0;
         if (wanted)
-            sweep(setup, rounds, only);
+            sweep(setup, rounds, only, argc > 4 ? argv[4] : NULL);
     }
     puts(
         "\ntime: median of the ratios of neighbouring steps, one thread of kernels, wall time; "

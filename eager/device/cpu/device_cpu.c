@@ -160,6 +160,7 @@ static void cpu_query(cebus_device *device, cebus_device_info *out)
         .outside_bytes = outside_bytes(device),
         .out_rate = device->streams.rate,
         .in_rate = device->streams.rate,
+        .latency_ns = cebus_cpu_streams_latency(&device->streams),
         .stall_ns = device->streams.stall_ns,
         .threads = device->threads,
     };

@@ -52,16 +52,39 @@ static bool may_start(const cebus_cpu_streams *streams, const uint64_t *after)
     return true;
 }
 
+/** The last piece counts as one of so many. */
+#define MEMORY 64
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/** A piece starts now, which might have when it was given and all that it comes after was done. */
+static void learn_latency(cebus_cpu_streams *streams, const cebus_cpu_stream *stream,
+                          const cebus_cpu_work *work)
+{
+    uint64_t from = later(work->given_ns, stream->done_ns), now = now_ns();
+    for (int on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++) {
+        if (work->after[on] > 0)
+            from = later(from, streams->of[on].done_ns);
+    }
+    int64_t more = (int64_t)(now - from) - (int64_t)streams->latency_ns;
+    streams->latency_ns += (uint64_t)(more / MEMORY);
+}
+
 /** Does the stream's next piece once it may start; the lock is held before and after. */
 static void do_next(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
 {
     cebus_cpu_work work = stream->ring[stream->done % CEBUS_CPU_RING];
     while (!may_start(streams, work.after))
         pthread_cond_wait(&streams->changed, &streams->mutex);
+    learn_latency(streams, stream, &work);
     pthread_mutex_unlock(&streams->mutex);
     run_work(&work, streams->rate);
     pthread_mutex_lock(&streams->mutex);
     stream->done++;
+    stream->done_ns = now_ns();
     pthread_cond_broadcast(&streams->changed);
 }
 
@@ -133,6 +156,7 @@ void cebus_cpu_stream_give(cebus_cpu_streams *streams, cebus_stream which, cebus
     while (stream->given - stream->done == CEBUS_CPU_RING)
         pthread_cond_wait(&streams->changed, &streams->mutex);
     memcpy(work.after, stream->after, sizeof work.after);
+    work.given_ns = now_ns();
     stream->ring[stream->given++ % CEBUS_CPU_RING] = work;
     if (threaded)
         pthread_cond_broadcast(&streams->changed);
@@ -180,6 +204,14 @@ void cebus_cpu_stream_wait(cebus_cpu_streams *streams, cebus_stream which, cebus
     else
         *after = mark > *after ? mark : *after;
     pthread_mutex_unlock(&streams->mutex);
+}
+
+uint64_t cebus_cpu_streams_latency(cebus_cpu_streams *streams)
+{
+    pthread_mutex_lock(&streams->mutex);
+    uint64_t ns = streams->latency_ns;
+    pthread_mutex_unlock(&streams->mutex);
+    return ns;
 }
 
 void cebus_cpu_streams_finish(cebus_cpu_streams *streams)

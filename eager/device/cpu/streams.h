@@ -27,12 +27,14 @@ typedef struct cebus_cpu_work {
     const char *from;
     uint64_t bytes;
     uint64_t after[CEBUS_STREAM_COUNT];
+    uint64_t given_ns; /**< when */
 } cebus_cpu_work;
 
 typedef struct cebus_cpu_stream {
     pthread_t thread;
     bool started;
     uint64_t given, done;
+    uint64_t done_ns;                   /**< when the last piece was */
     uint64_t after[CEBUS_STREAM_COUNT]; /**< for the next piece */
     cebus_cpu_work ring[CEBUS_CPU_RING];
 } cebus_cpu_stream;
@@ -43,6 +45,9 @@ typedef struct cebus_cpu_streams {
     bool stop;
     uint64_t rate;     /**< bytes/s of a copy, 0: as fast as memory; set before the first */
     uint64_t stall_ns; /**< that the program's thread waited */
+    /** From when a piece may start to when its thread does, of late: what a copy takes beside its
+     * bytes where threads have to wait for a processor. */
+    uint64_t latency_ns;
     cebus_cpu_stream of[CEBUS_STREAM_COUNT];
 } cebus_cpu_streams;
 
@@ -57,6 +62,8 @@ uint64_t cebus_cpu_stream_mark(cebus_cpu_streams *streams, cebus_stream stream);
 void cebus_cpu_stream_wait(cebus_cpu_streams *streams, cebus_stream stream, cebus_stream on,
                            uint64_t mark);
 bool cebus_cpu_stream_reached(cebus_cpu_streams *streams, cebus_stream stream, uint64_t mark);
+/** latency_ns. */
+uint64_t cebus_cpu_streams_latency(cebus_cpu_streams *streams);
 /** All of both. */
 void cebus_cpu_streams_finish(cebus_cpu_streams *streams);
 

@@ -10,6 +10,7 @@
 
 #include "eager/spill/checksum.h"
 #include "eager/spill/extents.h"
+#include "eager/spill/pace.h"
 #include "eager/spill/spill.h"
 #include "program.h"
 #include "tests/support/faulty_io.h"
@@ -31,6 +32,26 @@ Test(spill, checksums_are_castagnolis)
         for (uint64_t n = 0; n < 280; n++)
             cr_expect_eq(cebus_checksum(bytes + from, n), cebus_checksum_portable(bytes + from, n));
     }
+}
+
+Test(spill, the_pace_tells_latency_from_rate_where_sizes_differ)
+{
+    cebus_pace pace = {0};
+    uint64_t rate, latency;
+    cebus_pace_fit(&pace, &rate, &latency);
+    cr_expect(rate == 0 && latency == 0, "nothing is known yet");
+    for (uint64_t i = 1; i <= 3000; i++) /* before: something else */
+        cebus_pace_add(&pace, 4096, 900000);
+    cebus_pace_fit(&pace, &rate, &latency);
+    cr_expect_eq(latency, 0, "of one size: all is in the rate");
+    cr_expect_lt(rate, 5000000);
+    for (uint64_t i = 0; i < 20000; i++) { /* 50 us, then a byte a ns */
+        uint64_t bytes = 4096 << (i * 7 % 9);
+        cebus_pace_add(&pace, bytes, 50000 + bytes + (i % 3) * 1000 - 1000);
+    }
+    cebus_pace_fit(&pace, &rate, &latency);
+    cr_expect(rate > 950000000 && rate < 1050000000, "%lu", rate);
+    cr_expect(latency > 40000 && latency < 60000, "%lu", latency);
 }
 
 Test(spill, extents_are_whole_blocks_and_come_back)
