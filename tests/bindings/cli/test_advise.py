@@ -130,6 +130,12 @@ def spoilt(cli, plan, change):
     return cli.write("spoilt.json", json.dumps(root))
 
 
+def waits_for_itself(root):
+    """A copy in may start only after the step that waits for it."""
+    copy = next(c for c in root["copies"] if c[1] and c[3] < len(root["steps"]))
+    copy[2] = copy[3] + 1
+
+
 def case_wrong_plans(cli):
     trace = cli.write("a.jsonl", network())
     other = cli.write("b.jsonl", network(11))
@@ -152,6 +158,8 @@ def case_wrong_plans(cli):
         (lambda root: root["steps"].pop(), "does not hold"),
         (lambda root: root["copies"].clear(), "does not hold"),
         (lambda root: root["blocks"].clear(), "does not hold"),
+        (waits_for_itself, "it comes to a halt at step"),
+        (lambda root: root.update(program="0" * 16), "a plan for another trace"),
         (lambda root: root["blocks"][0].__setitem__(1, 1 << 62), "above the memory"),
         (lambda root: root["blocks"][0].__setitem__(3, 9), "no row"),
     ]
