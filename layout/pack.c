@@ -2,6 +2,7 @@
 
 #include "layout/pack_exact.h"
 #include "layout/pack_portfolio.h"
+#include "layout/pack_wheel.h"
 
 #include <string.h>
 
@@ -108,8 +109,12 @@ static cebus_status construct(packing *p, uint64_t target)
         return CEBUS_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; i < p->problem.n_parts; i++) {
         const cebus_pack_part *part = &p->problem.parts[i];
-        p->heights[i] = cebus_pack_portfolio_run(&portfolio, part, target, &p->stop,
-                                                 p->offset + part->block_begin);
+        uint64_t *offset = p->offset + part->block_begin;
+        p->heights[i] = cebus_pack_portfolio_run(&portfolio, part, target, &p->stop, offset);
+        if (p->heights[i] > target)
+            p->heights[i] = cebus_pack_wheel_run(&portfolio, part, target, p->heights[i],
+                                                 p->options.rounds, p->options.seed, &p->stop,
+                                                 offset);
     }
     cebus_pack_memory_release(&p->memory, mark);
     return CEBUS_OK;

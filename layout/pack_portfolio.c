@@ -42,22 +42,41 @@ bool cebus_pack_portfolio_init(cebus_pack_portfolio *portfolio, const cebus_pack
            portfolio->trial != NULL;
 }
 
-/** Where the trial ends: in units, and in bytes that are not rounded. */
-static uint64_t measure(const cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
-                        uint64_t *out_units)
+/** Where the trial ends: in bytes that are not rounded. */
+static uint64_t measure(const cebus_pack_portfolio *portfolio, const cebus_pack_part *part)
 {
-    const cebus_pack_problem *problem = portfolio->problem;
     uint64_t bytes = 0;
-    *out_units = 0;
     for (uint32_t i = part->block_begin; i < part->block_end; i++) {
-        uint64_t offset = portfolio->trial[i - part->block_begin];
-        uint64_t top = cebus_pack_problem_top(problem, i, offset);
-        if (top > bytes)
-            bytes = top;
-        if (offset + problem->size[i] > *out_units)
-            *out_units = offset + problem->size[i];
+        uint64_t top =
+            cebus_pack_problem_top(portfolio->problem, i, portfolio->trial[i - part->block_begin]);
+        bytes = top > bytes ? top : bytes;
     }
     return bytes;
+}
+
+/** The same in units. */
+static uint64_t measure_units(const cebus_pack_portfolio *portfolio, const cebus_pack_part *part)
+{
+    uint64_t units = 0;
+    for (uint32_t i = part->block_begin; i < part->block_end; i++) {
+        uint64_t top = portfolio->trial[i - part->block_begin] + portfolio->problem->size[i];
+        units = top > units ? top : units;
+    }
+    return units;
+}
+
+uint64_t cebus_pack_portfolio_try(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
+                                  bool best_fit, uint64_t limit, cebus_pack_stop *stop)
+{
+    bool done;
+    cebus_pack_order_rank(&portfolio->order, part, portfolio->rank);
+    if (best_fit)
+        done = cebus_pack_list_run(portfolio->list, part, portfolio->rank, limit, stop,
+                                   portfolio->trial);
+    else
+        done = cebus_pack_skyline_run(portfolio->skyline, part, portfolio->rank, limit, stop,
+                                      portfolio->trial);
+    return done ? measure(portfolio, part) : UINT64_MAX;
 }
 
 uint64_t cebus_pack_portfolio_run(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
@@ -69,19 +88,13 @@ uint64_t cebus_pack_portfolio_run(cebus_pack_portfolio *portfolio, const cebus_p
     uint32_t n = part->block_end - part->block_begin;
     uint64_t best = UINT64_MAX, limit = UINT64_MAX;
     for (size_t i = 0; i < count && best > target && !stop->stopped; i++) {
-        bool better;
         if (n > attempts[i].most)
             continue;
         cebus_pack_order_sort(&portfolio->order, part, attempts[i].keys);
-        cebus_pack_order_rank(&portfolio->order, part, portfolio->rank);
-        if (attempts[i].best_fit)
-            better = cebus_pack_list_run(portfolio->list, part, portfolio->rank, limit, stop,
-                                         portfolio->trial);
-        else
-            better = cebus_pack_skyline_run(portfolio->skyline, part, portfolio->rank, limit, stop,
-                                            portfolio->trial);
-        if (better) {
-            best = measure(portfolio, part, &limit);
+        uint64_t top = cebus_pack_portfolio_try(portfolio, part, attempts[i].best_fit, limit, stop);
+        if (top != UINT64_MAX) {
+            best = top;
+            limit = measure_units(portfolio, part);
             memcpy(out_offset, portfolio->trial, n * sizeof *out_offset);
         }
     }

@@ -31,4 +31,9 @@ bool cebus_pack_portfolio_init(cebus_pack_portfolio *portfolio, const cebus_pack
 uint64_t cebus_pack_portfolio_run(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
                                   uint64_t target, cebus_pack_stop *stop, uint64_t *out_offset);
 
+/** Packs a part into `trial` in the order that was sorted last, by best fit or on a skyline;
+ * answers the bytes where it ends, UINT64_MAX if at `limit` units or above, or stopped. */
+uint64_t cebus_pack_portfolio_try(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
+                                  bool best_fit, uint64_t limit, cebus_pack_stop *stop);
+
 #endif

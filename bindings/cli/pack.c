@@ -19,6 +19,7 @@ enum {
     KEY_MINIMIZE = 0x100,
     KEY_JSON,
     KEY_MAX_STEPS,
+    KEY_ROUNDS,
     KEY_SEED,
 };
 
@@ -29,10 +30,11 @@ enum {
 };
 
 #define DEFAULT_SECONDS 10.0
+#define DEFAULT_ROUNDS 50
 
 struct pack {
     const char *input, *output;
-    uint64_t capacity, max_steps, seed;
+    uint64_t capacity, rounds, max_steps, seed;
     double seconds;
     bool minimize, json;
     double start;
@@ -43,6 +45,10 @@ static const struct argp_option options[] = {
     {"minimize", KEY_MINIMIZE, NULL, 0, "as low as possible, not only within the capacity", 0},
     {"output", 'o', "OUT.csv", 0, "the blocks with their offsets (-: standard output)", 0},
     {"time-limit", 't', "S", 0, "end after so many seconds (default: 10)", 1},
+    {"rounds", KEY_ROUNDS, "N", 0,
+     "so many times, what comes out too high is placed earlier and all again, before the search "
+     "(default: 50)",
+     1},
     {"max-steps", KEY_MAX_STEPS, "N", 0,
      "end after so many nodes of the search, which repeats on any machine", 1},
     {"seed", KEY_SEED, "N", 0, "other random orders for the search (default: 0)", 1},
@@ -104,6 +110,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_JSON:
         pack->json = true;
+        return 0;
+    case KEY_ROUNDS:
+        pack->rounds = read_count("rounds", argument, 0, state);
         return 0;
     case KEY_MAX_STEPS:
         pack->max_steps = read_count("max-steps", argument, 0, state);
@@ -248,6 +257,7 @@ static int pack_blocks(struct pack *pack, const struct blocks *blocks)
     how.capacity = pack->capacity;
     how.minimise = pack->minimize;
     how.presets = blocks->presets;
+    how.rounds = pack->rounds;
     how.max_steps = pack->max_steps;
     how.seed = pack->seed;
     how.go_on = go_on;
@@ -270,7 +280,10 @@ static int pack_blocks(struct pack *pack, const struct blocks *blocks)
 int command_pack(int argc, char **argv)
 {
     struct blocks blocks = {0};
-    struct pack pack = {.max_steps = UINT64_MAX, .seconds = DEFAULT_SECONDS, .start = now()};
+    struct pack pack = {.rounds = DEFAULT_ROUNDS,
+                        .max_steps = UINT64_MAX,
+                        .seconds = DEFAULT_SECONDS,
+                        .start = now()};
     argp_parse(&argp, argc, argv, 0, NULL, &pack);
     int status = EXIT_WRONG;
     if (blocks_read(&blocks, pack.input))

@@ -68,6 +68,10 @@ typedef struct cebus_pack_options {
     void *context;                    /**< handed to go_on */
     const cebus_host_allocator *host; /**< NULL: malloc and free */
     uint64_t seed;                    /**< other seeds, other random orders */
+    /** Times, for each part of the blocks that heuristics leave too high, that what lies too high
+     * is given its place earlier and all are placed again; 0: none. Before the exact search, and
+     * far quicker where there are many blocks. */
+    uint64_t rounds;
 } cebus_pack_options;
 
 /** All defaults. */
@@ -107,8 +111,8 @@ typedef struct cebus_pack_result {
  * CEBUS_INVALID_ARGUMENT: see out_result->reason. CEBUS_OUT_OF_HOST_MEMORY: nothing was written
  * but out_result. `options` NULL means all defaults.
  *
- * Cost: O(n log n) typically for each of at most nine heuristic orders, O(n^2) around presets; O(n)
- * a step.
+ * Cost: O(n log n) typically for each of at most nine heuristic orders, O(n^2) around presets; the
+ * same a round; O(n) a step.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_pack(const cebus_pack_block *blocks, size_t n,
                                                    const cebus_pack_options *options,

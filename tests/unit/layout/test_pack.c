@@ -134,6 +134,28 @@ Test(pack, mixed_alignments_and_presets_are_kept)
     pack_model_destroy(model);
 }
 
+Test(pack, rounds_lower_what_orders_leave_high)
+{
+    pack_model *model = pack_model_create(600);
+    uint64_t seed = 11, before = 0, after = 0;
+    for (int i = 0; i < 30; i++) {
+        cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
+        if (i % 3 == 0)
+            pack_model_fill_tiny(model, 60, true, true, &seed);
+        else
+            pack_model_fill_cut(model, 50 + random_below(&seed, 500), 4000, 1 << 20, 16, &seed);
+        uint64_t without = run(model, &options).height;
+        options.rounds = 40;
+        uint64_t with = run(model, &options).height;
+        cr_expect_leq(with, without);
+        cr_expect_eq(run(model, &options).height, with, "the same again");
+        before += without;
+        after += with;
+    }
+    cr_expect_lt(after, before);
+    pack_model_destroy(model);
+}
+
 Test(pack, same_input_same_offsets)
 {
     pack_model *model = pack_model_create(3000);
