@@ -72,14 +72,17 @@ bool plan_head_apply(struct plan_head *head, const char *path, struct settings *
         device = NULL; /* made for a real one: there is no machine of that name */
     if (swap != NULL && strcmp(swap, "default") == 0)
         swap = NULL;
-    return fill_in(path, settings, SETTING_MACHINE, device) &&
-           fill_in(path, settings, SETTING_POLICY, policy) &&
-           fill_in(path, settings, SETTING_LAYOUT, layout) &&
-           fill_in(path, settings, SETTING_SWAP, swap) &&
-           fill_in(path, settings, SETTING_BUDGET,
-                   number_text(head->root, "budget", head->budget)) &&
-           fill_in(path, settings, SETTING_HOST_BUDGET,
-                   number_text(head->root, "host_budget", head->host_budget));
+    bool good =
+        fill_in(path, settings, SETTING_MACHINE, device) &&
+        fill_in(path, settings, SETTING_POLICY, policy) &&
+        fill_in(path, settings, SETTING_LAYOUT, layout) &&
+        fill_in(path, settings, SETTING_SWAP, swap) &&
+        fill_in(path, settings, SETTING_BUDGET, number_text(head->root, "budget", head->budget)) &&
+        fill_in(path, settings, SETTING_HOST_BUDGET,
+                number_text(head->root, "host_budget", head->host_budget));
+    if (!good)
+        plan_head_free(head);
+    return good;
 }
 
 void plan_head_free(struct plan_head *head)

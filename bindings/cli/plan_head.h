@@ -19,7 +19,7 @@ struct plan_head {
 bool plan_head_is(const char *path);
 
 /** Fills in the settings that nobody gave, from a file of plans; they borrow from `head`. What is
- * wrong is printed, and false returned. Free it in any case. */
+ * wrong is printed, and false returned; then there is nothing to free. */
 bool plan_head_apply(struct plan_head *head, const char *path, struct settings *settings);
 void plan_head_free(struct plan_head *head);
 
