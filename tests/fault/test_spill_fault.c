@@ -3,11 +3,13 @@
  * every way a disk knows: EIO, a full disk, less than was asked for, refused direct I/O, a flipped
  * bit. Then every few pieces, again and again. A call may fail with CEBUS_IO_ERROR, for want of
  * memory where the tier closed, or not at all; made again it must go through, and the run end with
- * the bits of an undisturbed one. Budgets shrink and grow while copies are under way.
+ * the bits of an undisturbed one. Budgets shrink and grow while copies are under way. Policies that
+ * plan have learned the program's iterations meanwhile, and copy ahead of need.
  *
  * Prints TAP.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cebus/cebus.h>
@@ -20,17 +22,33 @@ enum {
     WIDTH = 40,
     ROWS = 6,
     STEPS = 2,
+    PLANNED_STEPS = 5,
     ELEMENTS = WIDTH * WIDTH,
     MOST_RETRIES = 200
 };
 #define PARAMETER (ELEMENTS * sizeof(float))
 
+typedef struct setting {
+    const char *device, *policy;
+    bool plans;
+    uint64_t stride; /**< of the pieces that fail, past the first */
+} setting;
+
+static const setting settings[] = {
+    {"cpu", "coop", false, 5},   {"test", "coop", false, 5},    {"cpu", "cebus", true, 97},
+    {"test", "cebus", true, 97}, {"cpu", "capuchin", true, 29}, {"test", "capuchin", true, 29},
+};
+enum {
+    SETTINGS = sizeof settings / sizeof *settings
+};
+
 typedef struct run {
-    const char *device;
+    const setting *setting;
     cebus_runtime *rt;
     cebus_tensor *w[LAYERS];
     cebus_optimizer *adam;
     int retries, failures;
+    uint64_t prefetches;
     bool broken;
     char why[640];
     float result[LAYERS][ELEMENTS];
@@ -80,7 +98,8 @@ static void open_run(run *r)
 {
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     cebus_adam_options adam = CEBUS_ADAM_OPTIONS_INIT;
-    options.device = r->device;
+    options.device = r->setting->device;
+    options.policy = r->setting->policy;
     options.threads = 1;
     options.memory_budget = 8 * PARAMETER; /* a third of what is persistent */
     options.cost_model = CEBUS_COST_ESTIMATED;
@@ -115,10 +134,15 @@ static void step(run *r)
     TRY(r, cebus_optimizer_zero_grad(r->adam));
     cebus_tensor_release(loss);
     cebus_tensor_release(h);
+    if (r->setting->plans)
+        TRY(r, cebus_iteration_mark(r->rt));
 }
 
 static void close_run(run *r)
 {
+    cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
+    TRY(r, cebus_runtime_memory_stats(r->rt, &stats));
+    r->prefetches = stats.prefetches;
     for (int i = 0; i < LAYERS; i++) {
         TRY(r, cebus_tensor_to_host(r->w[i], r->result[i], PARAMETER));
         cebus_tensor_release(r->w[i]);
@@ -129,16 +153,16 @@ static void close_run(run *r)
 }
 
 /** One run with a fault at piece `at`, and every `every` pieces after it. */
-static void start(run *r, const char *device, cebus_io_fault fault, uint64_t at, uint64_t every)
+static void start(run *r, const setting *chosen, cebus_io_fault fault, uint64_t at, uint64_t every)
 {
     memset(r, 0, sizeof *r);
-    r->device = device;
+    r->setting = chosen;
     cebus_faulty_io_start(NULL);
     atomic_store(&cebus_io_faults.every, every);
     atomic_store(&cebus_io_faults.at, at);
     atomic_store(&cebus_io_faults.fault, fault);
     open_run(r);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < (chosen->plans ? PLANNED_STEPS : STEPS); i++)
         step(r);
     close_run(r);
     cebus_faulty_io_stop();
@@ -154,58 +178,67 @@ static bool same_bits(run *r, const run *wanted)
 }
 
 static int number;
+static bool all; /* every piece fails once, and not a sample of them */
 
-static bool report(bool passed, const char *device, const char *fault, const char *when, int told)
+static bool report(bool passed, const setting *chosen, const char *fault, const char *when,
+                   int told)
 {
-    printf("%sok %d - %s: %s, %s (%d calls failed)\n", passed ? "" : "not ", ++number, device,
-           fault, when, told);
+    printf("%sok %d - %s, %s: %s, %s (%d calls failed)\n", passed ? "" : "not ", ++number,
+           chosen->device, chosen->policy, fault, when, told);
     fflush(stdout);
     return passed;
 }
 
 /** Every piece once, and at last now and again. */
-static int sweep(const char *device, cebus_io_fault fault, const char *name, const run *wanted)
+static int sweep(const setting *chosen, cebus_io_fault fault, const char *name, const run *wanted)
 {
     static run r;
     bool once = true, often;
     int told = 0, failed = 0;
-    for (uint64_t at = 1;; at += at < 24 ? 1 : 5) {
-        start(&r, device, fault, at, 0);
+    uint64_t stride = all ? 1 : chosen->stride, first = chosen->plans ? 4 : 24;
+    for (uint64_t at = 1;; at += at < first ? 1 : stride) {
+        start(&r, chosen, fault, at, 0);
         once = same_bits(&r, wanted) && once;
         told += r.failures;
         if (!once || atomic_load(&cebus_io_faults.fired) == 0)
             break;
     }
-    failed += !report(once, device, name, "each piece once", told);
-    start(&r, device, fault, 5, 23);
+    failed += !report(once, chosen, name, "each piece once", told);
+    start(&r, chosen, fault, 5, 23);
     often = same_bits(&r, wanted) && atomic_load(&cebus_io_faults.fired) > 1;
-    failed += !report(often, device, name, "now and again", r.failures);
+    failed += !report(often, chosen, name, "now and again", r.failures);
     return failed;
 }
 
+static const struct {
+    const char *name;
+    cebus_io_fault fault;
+} kinds[] = {{"EIO", CEBUS_IO_FAULT_EIO},
+             {"a full disk", CEBUS_IO_FAULT_ENOSPC},
+             {"refused direct I/O", CEBUS_IO_FAULT_EINVAL},
+             {"short pieces", CEBUS_IO_FAULT_SHORT},
+             {"a flipped bit", CEBUS_IO_FAULT_FLIP}};
+enum {
+    KINDS = sizeof kinds / sizeof *kinds
+};
+
 int main(void)
 {
-    static const struct {
-        const char *name;
-        cebus_io_fault fault;
-    } kinds[] = {{"EIO", CEBUS_IO_FAULT_EIO},
-                 {"a full disk", CEBUS_IO_FAULT_ENOSPC},
-                 {"refused direct I/O", CEBUS_IO_FAULT_EINVAL},
-                 {"short pieces", CEBUS_IO_FAULT_SHORT},
-                 {"a flipped bit", CEBUS_IO_FAULT_FLIP}};
-    static const char *const devices[] = {"cpu", "test"};
     static run wanted;
     int failed = 0;
     cebus_test_device_register();
-    printf("TAP version 13\n1..20\n");
-    for (size_t d = 0; d < 2; d++) {
-        start(&wanted, devices[d], CEBUS_IO_FAULT_NONE, 0, 0);
-        if (wanted.broken || atomic_load(&cebus_io_faults.reads) == 0) {
-            printf("Bail out! the undisturbed run fails: %s\n", wanted.why);
+    all = getenv("CEBUS_TEST_ALL") != NULL;
+    printf("TAP version 13\n1..%d\n", SETTINGS * KINDS * 2);
+    for (size_t i = 0; i < SETTINGS; i++) {
+        start(&wanted, &settings[i], CEBUS_IO_FAULT_NONE, 0, 0);
+        bool planned = !settings[i].plans || wanted.prefetches > 0;
+        if (wanted.broken || atomic_load(&cebus_io_faults.reads) == 0 || !planned) {
+            printf("Bail out! the undisturbed run fails under %s: %s\n", settings[i].policy,
+                   planned ? wanted.why : "nothing was fetched ahead of need");
             return 1;
         }
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-            failed += sweep(devices[d], kinds[k].fault, kinds[k].name, &wanted);
+        for (size_t k = 0; k < KINDS; k++)
+            failed += sweep(&settings[i], kinds[k].fault, kinds[k].name, &wanted);
     }
     return failed > 0;
 }

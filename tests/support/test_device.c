@@ -227,7 +227,6 @@ static cebus_status test_slab_reserve(cebus_device *device, uint64_t bytes, char
 
 static cebus_status test_slab_commit(cebus_device *device, char *base, uint64_t from, uint64_t to)
 {
-    (void)base;
     if (strikes(&cebus_test_faults.reserve_at))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "ordered to fail");
     if (from != device->committed) {
@@ -235,7 +234,7 @@ static cebus_status test_slab_commit(cebus_device *device, char *base, uint64_t 
         abort();
     }
     device->committed = to;
-    return CEBUS_OK;
+    return cebus_device_cpu.slab_commit(device->cpu, base, from, to);
 }
 
 static void test_slab_decommit(cebus_device *device, char *base, uint64_t from, uint64_t to)

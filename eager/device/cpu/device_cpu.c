@@ -31,6 +31,7 @@ struct cebus_device {
     uint64_t rss_at_open;
     char *slab;
     uint64_t slab_bytes;
+    uint64_t slab_used; /**< nothing lies beyond; all of it where nobody says what is used */
     uint64_t launches;
     cebus_cpu_streams streams;
 };
@@ -72,9 +73,9 @@ static uint64_t slab_resident(const cebus_device *device)
     };
     unsigned char pages[CHUNK];
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), count = 0;
-    for (uint64_t at = 0; at < device->slab_bytes; at += CHUNK * page) {
-        uint64_t bytes =
-            device->slab_bytes - at < CHUNK * page ? device->slab_bytes - at : CHUNK * page;
+    uint64_t used = device->slab_used > 0 ? device->slab_used : device->slab_bytes;
+    for (uint64_t at = 0; at < used; at += CHUNK * page) {
+        uint64_t bytes = used - at < CHUNK * page ? used - at : CHUNK * page;
         if (mincore(device->slab + at, bytes, pages) != 0)
             return count * page;
         for (uint64_t i = 0; i < (bytes + page - 1) / page; i++)
@@ -203,10 +204,10 @@ static cebus_status cpu_slab_reserve(cebus_device *device, uint64_t bytes, char 
 
 static cebus_status cpu_slab_commit(cebus_device *device, char *base, uint64_t from, uint64_t to)
 {
-    (void)device;
     (void)base;
     (void)from;
-    (void)to;
+    if (to > device->slab_used)
+        device->slab_used = to;
     return CEBUS_OK;
 }
 
