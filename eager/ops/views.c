@@ -123,7 +123,25 @@ static cebus_status resolve_shape(const cebus_tensor *x, int ndim, const int64_t
     return CEBUS_OK;
 }
 
-/** Length of the run of old dimensions from `at` that are one stretch of memory. */
+/** Whether the dimensions from `at` up to `end` are one stretch of memory, in steps of *out_stride.
+ * Those of length 1 may have any stride. */
+static bool is_stretch(const cebus_view *view, int at, int end, int64_t *out_stride)
+{
+    int64_t length = -1;
+    *out_stride = 1;
+    for (int d = end - 1; d >= at; d--) {
+        if (view->shape[d] == 1)
+            continue;
+        if (length == -1)
+            *out_stride = view->strides[d];
+        else if (view->strides[d] != length)
+            return false;
+        length = view->strides[d] * view->shape[d];
+    }
+    return true;
+}
+
+/** Strides of `to`, its shape given, where it can be a view of what `from` is one of. */
 static bool fit_strides(const cebus_view *from, cebus_view *to)
 {
     int old = 0, fresh = 0;
@@ -140,12 +158,9 @@ static bool fit_strides(const cebus_view *from, cebus_view *to)
             else
                 return false;
         }
-        for (int d = old; d + 1 < old_end; d++) {
-            if (from->shape[d + 1] != 1 &&
-                from->strides[d] != from->strides[d + 1] * from->shape[d + 1])
-                return false;
-        }
-        int64_t stride = old_end > old ? from->strides[old_end - 1] : 1;
+        int64_t stride;
+        if (!is_stretch(from, old, old_end, &stride))
+            return false;
         for (int d = fresh_end - 1; d >= fresh; d--) {
             to->strides[d] = stride;
             stride *= to->shape[d];

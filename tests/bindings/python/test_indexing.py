@@ -151,3 +151,37 @@ def test_einsum_against_numpy():
                                ("ij,jk,kl->il", (a, b, b.T))]:
         found = cebus.einsum(equation, *[cebus.tensor(each) for each in operands])
         assert numpy.allclose(found.numpy(), numpy.einsum(equation, *operands)), equation
+
+
+def some_view(rng, array, x):
+    """The same random view of an array and of a tensor."""
+    for _ in range(rng.randint(0, 3)):
+        kind = rng.randint(0, 4)
+        if kind == 0:
+            order = rng.permutation(array.ndim)
+            array, x = array.transpose(order), x.permute(tuple(int(d) for d in order))
+        elif kind == 1:
+            array, x = array[::2], x[::2]
+        elif kind == 2 and array.shape[-1] > 1:
+            array, x = array[..., 1:], x[..., 1:]
+        else:
+            at = int(rng.randint(0, array.ndim + 1))
+            array, x = numpy.expand_dims(array, at), x.unsqueeze(at)
+            if rng.randint(2):
+                array = numpy.broadcast_to(array, array.shape[:at] + (2,) + array.shape[at + 1:])
+                x = x.expand(array.shape)
+    return array, x
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_reshape_of_any_view(seed):
+    """Dimensions of length 1, repeated and stepped ones among them."""
+    rng = numpy.random.RandomState(seed)
+    shape = tuple(int(n) for n in rng.choice((1, 1, 2, 3, 4), rng.randint(1, 5)))
+    array = numpy.arange(numpy.prod(shape)).reshape(shape)
+    array, x = some_view(rng, array, cebus.tensor(array))
+    assert x.tolist() == array.tolist()
+    factors = [n for n in array.shape for n in ((2, n // 2) if n == 4 else (n,))]
+    rng.shuffle(factors)
+    wanted = (-1,) if rng.randint(2) else (*factors, 1)
+    assert x.reshape(wanted).tolist() == array.reshape(wanted).tolist()
