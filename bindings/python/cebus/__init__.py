@@ -18,7 +18,7 @@ from ._core import (  # noqa: F401
     OutOfRangeError, Runtime, ShapeError, Size, Tensor, UnsupportedError, arange, as_tensor,
     bfloat16, cat, configure, device, devices, dtype, empty, exports, features, float16, float32,
     float64, from_dlpack, from_numpy, full, get_default_dtype, int32, int64, is_grad_enabled,
-    layouts, machines, manual_seed, ones, policies, promote_types, randn, result_type, runtime,
+    layouts, machines, ones, policies, promote_types, result_type, runtime,
     set_default_device, set_default_dtype, stack, tensor, uint8, where, zeros)
 from ._core import bool_ as bool  # noqa: A004, F401
 from .capturing import *  # noqa: F401, F403
@@ -26,6 +26,7 @@ from .grad_mode import (  # noqa: F401
     enable_grad, inference_mode, no_grad, set_grad_enabled)
 from .hints import hint  # noqa: F401
 from .memory import *  # noqa: F401, F403
+from .planning import *  # noqa: F401, F403
 from .recording import *  # noqa: F401, F403
 from .printing import set_printoptions  # noqa: F401
 from .serialization import load, save  # noqa: F401
@@ -39,10 +40,27 @@ globals().update(legacy.attach(globals()))
 autograd.attach()
 hints.attach()
 
-from . import amp, backends, cuda, nn, optim, utils  # noqa: E402, F401
+from . import amp, backends, cuda, linalg, nn, optim, special, utils  # noqa: E402, F401
 from . import distributions  # noqa: E402, F401
 from . import models  # noqa: E402, F401
-from .utils.data import Generator  # noqa: E402, F401
+from . import random  # noqa: E402, F401
+from .amp.autocast_mode import (  # noqa: E402, F401
+    autocast, get_autocast_cpu_dtype, get_autocast_gpu_dtype, is_autocast_cpu_enabled,
+    is_autocast_enabled)
+from .limits import can_cast, finfo, iinfo  # noqa: E402, F401
+from .random import (  # noqa: E402, F401
+    Generator, default_generator, get_rng_state, initial_seed, seed, set_rng_state)
+
+# Functions of networks that are functions of the module, too.
+OF_NETWORKS = (
+    "adaptive_avg_pool1d alpha_dropout avg_pool1d bilinear celu celu_ "
+    "channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+    "cosine_similarity dropout feature_alpha_dropout hardshrink "
+    "layer_norm max_pool1d "
+    "max_pool1d_with_indices max_pool2d max_pool3d pairwise_distance pdist pixel_shuffle "
+    "pixel_unshuffle prelu rrelu rrelu_ selu selu_ threshold threshold_ "
+    "").split()
+globals().update({name: getattr(nn.functional, name) for name in OF_NETWORKS})
 
 float, double, half = float32, float64, float16  # noqa: A001
 long, int, uint = int64, int32, uint8  # noqa: A001
@@ -64,6 +82,31 @@ def set_num_threads(threads):
 
 def use_deterministic_algorithms(mode, warn_only=False):
     """Every algorithm is deterministic."""
+
+
+def manual_seed(seed):  # noqa: F811
+    """Starts the random numbers of every device anew; answers the default generator."""
+    return default_generator.manual_seed(seed)
+
+
+def set_default_tensor_type(t):
+    """Floating-point tensors are made as this type, such as cebus.DoubleTensor."""
+    name = t if isinstance(t, str) else t.__name__
+    set_default_dtype(legacy.TYPED[name.split(".")[-1]])
+
+
+def set_flush_denormal(mode):
+    """False: denormal numbers are kept."""
+    return False
+
+
+def get_float32_matmul_precision():
+    """Products of float32 are computed in float32."""
+    return "highest"
+
+
+def set_float32_matmul_precision(precision):
+    """Taken; products of float32 stay exact to float32."""
 
 
 def is_tensor(x):

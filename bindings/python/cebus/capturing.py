@@ -1,6 +1,7 @@
 """Iterations that are recorded once and launched again, without Python in between."""
 from . import _core
 from ._core import CaptureError, Tensor
+from .planning import Plan, link_of
 
 __all__ = ["capture", "CaptureError"]
 
@@ -100,6 +101,31 @@ class capture:
         if self._capture is None:
             raise CaptureError("set_order: nothing was captured yet")
         self._capture.set_order(order)
+
+    def advise(self, memory=None, *, link=None, generations=50, time_limit=None, seed=0, threads=1,
+               fix_order=False):
+        """Searches a plan by which the iteration fits `memory` ("2GiB", "40%", a number; None: the
+        budget) and takes little time: the order of its calls, copies to the host and back, what is
+        made again, and where everything lies. `link`: bytes/s to the host, or (out, in), (out, in,
+        both), (out, in, both, latency in ns); a simulated machine knows its own. The search ends
+        after `generations`, or `time_limit` seconds; up to there the plan depends on the arguments
+        alone. OutOfMemoryError where nothing fits."""
+        if self._capture is None:
+            raise CaptureError("advise: nothing was captured yet")
+        rates = link_of(self._capture.device, link)
+        return Plan(self._capture._advise(memory, rates, seed, generations, time_limit, threads,
+                                          fix_order), rates)
+
+    def set_plan(self, plan):
+        """Launches follow a plan of advise(), or of the file that Plan.save() wrote; None: the
+        calls in their order again. A plan for another iteration, for more memory than the budget,
+        or that does not hold is refused, and the old one stands. A plan costs time at worst; the
+        bits are the same."""
+        if self._capture is None:
+            raise CaptureError("set_plan: nothing was captured yet")
+        if plan is not None and not isinstance(plan, Plan):
+            plan = Plan.load(plan)
+        self._capture._set_plan(*((None, None) if plan is None else (plan.numbers, plan.link)))
 
     # --- a function ---------------------------------------------------------------------------
 

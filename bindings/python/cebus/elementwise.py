@@ -9,7 +9,9 @@ METHODS = (
     "isposinf nan_to_num clamp_min clamp_max clip lerp addcmul addcdiv fmod remainder "
     "floor_divide true_divide divide multiply subtract negative absolute hypot xlogy "
     "logical_and logical_or logical_not logical_xor masked_fill not_equal greater less "
-    "greater_equal less_equal logit softplus sgn").split()
+    "greater_equal less_equal logit sgn deg2rad rad2deg copysign signbit heaviside float_power "
+    "fmax fmin positive isreal ldexp bitwise_and bitwise_or bitwise_xor bitwise_not").split()
+FUNCTIONS = "rsub softplus".split()
 
 
 def ceil(x):
@@ -42,8 +44,13 @@ def log10(x):
     return x.log() * (1 / math.log(10))
 
 
+def _float(x):
+    return x if x.is_floating_point() else x.to(_core.get_default_dtype())
+
+
 def log1p(x):
     """log(1 + x), also for tiny x: there log(u) x / (u - 1), u = 1 + x, loses no digits."""
+    x = _float(x)
     u = 1 + x
     d = (u - 1).detach()
     exact = u.log() * (x / where(d == 0, 1.0, d)).detach()
@@ -52,6 +59,7 @@ def log1p(x):
 
 def expm1(x):
     """e^x - 1, by 2 tanh(x / 2) / (1 - tanh(x / 2)) near zero."""
+    x = _float(x)
     t = (x * 0.5).tanh()
     return where(x.abs() < 1, 2 * t / (1 - t), x.exp() - 1)
 
@@ -65,10 +73,12 @@ def tan(x):
 
 
 def sinh(x):
+    x = _float(x)
     return (expm1(x) - expm1(-x)) * 0.5
 
 
 def cosh(x):
+    x = _float(x)
     return (x.exp() + (-x).exp()) * 0.5
 
 
@@ -222,10 +232,110 @@ def masked_fill(x, mask, value):
     """x with `value` where `mask` holds."""
     if isinstance(value, Tensor):
         value = value.to(x.dtype)
-    elif isinstance(value, float) and not x.is_floating_point():
-        value = int(value)
+    elif not x.is_floating_point():
+        value = bool(value) if x.dtype is _core.bool_ else int(value)
     return where(mask, value, x)
 
 
 not_equal, greater, less = Tensor.ne, Tensor.gt, Tensor.lt
 greater_equal, less_equal = Tensor.ge, Tensor.le
+
+
+# --- others -----------------------------------------------------------------------------------
+
+def deg2rad(x):
+    return x * (math.pi / 180)
+
+
+def rad2deg(x):
+    return x * (180 / math.pi)
+
+
+def _meeting(x, other):
+    """The type that both meet in, and the other one as a tensor of it."""
+    kind = _core.result_type(x, other)
+    if isinstance(other, Tensor):
+        return kind, other.to(kind)
+    return kind, _core.full((), other, dtype=kind, device=x.device)
+
+
+def signbit(x):
+    """Whether the sign is set, of zeros, too."""
+    x = x.detach()
+    return (x < 0) | ((x == 0) & (1 / x < 0)) if x.is_floating_point() else x < 0
+
+
+def copysign(x, other):
+    """|x| with the sign of the other."""
+    x = _float(x)
+    if not isinstance(other, Tensor):
+        other = _core.tensor(float(other), dtype=x.dtype, device=x.device)
+    negative_ = signbit(other)
+    # The slope is that of |x| with the sign: zero at zero.
+    sign = where(negative_, -1.0, 1.0).to(x.dtype)
+    return where(x == 0, (sign * 0.0 * x.detach().abs()), x.abs() * sign)
+
+
+def heaviside(x, values):
+    """0 below zero, 1 above, `values` at zero."""
+    return where(x == 0, values, (x > 0).to(x.dtype))
+
+
+def float_power(x, exponent):
+    """The power in float64."""
+    x = x.double() if isinstance(x, Tensor) else x
+    return x ** (exponent.double() if isinstance(exponent, Tensor) else float(exponent))
+
+
+def _beside_nan(x, other, join):
+    kind, other = _meeting(x, other)
+    x = x.to(kind)
+    if not kind.is_floating_point:
+        return join(x, other)
+    return where(x != x, other, where(other != other, x, join(x, other)))
+
+
+def fmax(x, other):
+    """The larger of each pair; a number beside NaN."""
+    return _beside_nan(x, other, Tensor.maximum)
+
+
+def fmin(x, other):
+    """The smaller of each pair; a number beside NaN."""
+    return _beside_nan(x, other, Tensor.minimum)
+
+
+def positive(x):
+    """x"""
+    return x
+
+
+def isreal(x):
+    """Every element is."""
+    return _core.ones(x.shape, dtype=_core.bool_, device=x.device)
+
+
+def ldexp(x, other):
+    """x 2^other"""
+    return x * 2.0 ** other
+
+
+def rsub(x, other, *, alpha=1):
+    """other - alpha x"""
+    return other - x * alpha
+
+
+def bitwise_and(x, other):
+    return x & other
+
+
+def bitwise_or(x, other):
+    return x | other
+
+
+def bitwise_xor(x, other):
+    return x ^ other
+
+
+def bitwise_not(x):
+    return ~x

@@ -10,7 +10,7 @@ TYPED = {"FloatTensor": _core.float32, "DoubleTensor": _core.float64, "HalfTenso
 # Functions of the module that take `out`. As methods they do not, in PyTorch either.
 WITH_OUT = ("abs add bmm clamp cos cumprod cumsum div eq exp ge gt le log lt matmul maximum mean "
             "minimum mm mul ne neg pow reciprocal rsqrt sigmoid sign sin sqrt square sub sum tanh "
-            "cat stack where").split()
+            "cat concat concatenate stack where").split()
 
 
 def _typed(name, dtype):
@@ -26,6 +26,8 @@ def _typed(name, dtype):
 def _into(name, function):
     @functools.wraps(function, assigned=("__doc__",))
     def call(*arguments, out=None, **keywords):
+        if "axis" in keywords:
+            keywords["dim"] = keywords.pop("axis")
         result = function(*arguments, **keywords)
         if out is None:
             return result
@@ -40,5 +42,6 @@ def _into(name, function):
 def attach(functions):
     """The typed constructors, and `functions` with those that take `out` in their place."""
     found = {name: _typed(name, dtype) for name, dtype in TYPED.items()}
+    functions = dict(functions, concat=functions["cat"], concatenate=functions["cat"])
     found.update({name: _into(name, functions[name]) for name in WITH_OUT if name in functions})
     return found

@@ -1,10 +1,14 @@
 """What Python adds to Tensor, and the functions of the module that are its methods."""
 import copy as _copy
+import functools as _functools
+import inspect as _inspect
 
-from . import _core, creation, elementwise, positions, products, reductions, shaping
+from . import (_core, arranging, creation, elementwise, linalg, positions, products, reductions,
+               shaping, special, statistics)
 from ._core import Tensor, extend
 
-FAMILIES = (elementwise, reductions, shaping, positions, products, creation)
+FAMILIES = (elementwise, special, reductions, statistics, shaping, arranging, positions, products,
+            creation)
 
 # Methods of the extension that are functions of the module, too.
 AS_FUNCTIONS = (
@@ -17,11 +21,26 @@ AS_FUNCTIONS = (
 # Methods that have a form which writes: x.name_() is x.copy_(x.name()).
 IN_PLACE = (
     "neg abs sign square exp log sqrt rsqrt reciprocal sin cos erf tanh sigmoid relu clamp "
-    "pow floor ceil round trunc frac log2 log10 log1p expm1 exp2 tan clamp_min clamp_max clip "
+    "pow floor ceil round trunc fix frac log2 log10 log1p expm1 exp2 tan clamp_min clamp_max clip "
     "masked_fill addcmul addcdiv fmod remainder floor_divide true_divide divide multiply "
     "subtract negative scatter scatter_add index_add index_fill index_copy index_put tril "
-    "triu cumsum cumprod logical_not logical_and logical_or addmm baddbmm nan_to_num eq ne lt "
-    "le gt ge").split()
+    "triu cumsum cumprod logical_not logical_and logical_or logical_xor addmm addmv addbmm addr "
+    "baddbmm nan_to_num eq ne lt le gt ge not_equal greater less greater_equal less_equal "
+    "absolute acos arccos acosh arccosh asin arcsin asinh arcsinh atan arctan atanh arctanh atan2 "
+    "arctan2 bitwise_and bitwise_or bitwise_xor bitwise_not copysign cosh sinh deg2rad rad2deg "
+    "digamma erfc erfinv float_power heaviside hypot ldexp lgamma logit masked_scatter put renorm "
+    "scatter_reduce sgn sinc xlogy").split()
+
+# Functions of the module that write, as in PyTorch.
+WRITING = (
+    "abs_ acos_ acosh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ "
+    "cosh_ deg2rad_ erf_ erfc_ exp_ exp2_ expm1_ fill_ floor_ frac_ index_put_ log_ log10_ log1p_ "
+    "log2_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_ "
+    "sin_ sinc_ sinh_ sqrt_ square_ tan_ tanh_ trunc_ zero_ detach_").split()
+
+# Methods of Tensor that linear algebra has.
+LINEAR = {"det": "det", "logdet": "logdet", "slogdet": "slogdet", "inverse": "inv", "qr": "qr",
+          "pinverse": "pinv", "cholesky": "cholesky", "matrix_exp": "matrix_exp"}
 
 
 def _in_place(name):
@@ -95,6 +114,26 @@ EXTRA = {
 }
 
 
+NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def _by_either_name(function):
+    """NumPy's words for a dimension are taken, too, as in PyTorch."""
+    try:
+        parameters = _inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return function
+    if "dim" not in parameters:
+        return function
+
+    @_functools.wraps(function)
+    def call(*arguments, **keywords):
+        for word in NUMPY_WORDS.keys() & keywords.keys():
+            keywords[NUMPY_WORDS[word]] = keywords.pop(word)
+        return function(*arguments, **keywords)
+    return call
+
+
 def attach():
     """Completes Tensor; returns the functions of the module."""
     functions = {name: getattr(Tensor, name) for name in AS_FUNCTIONS}
@@ -104,10 +143,15 @@ def attach():
         extend(name, function)
     for family in FAMILIES:
         for name in family.METHODS:
-            extend(name, getattr(family, name))
-            functions[name] = getattr(family, name)
+            functions[name] = _by_either_name(getattr(family, name))
+            extend(name, functions[name])
         for name in getattr(family, "FUNCTIONS", ()):
-            functions[name] = getattr(family, name)
+            functions[name] = _by_either_name(getattr(family, name))
     for name in IN_PLACE:
         extend(name + "_", _in_place(name))
-    return {name: function for name, function in functions.items() if not name.endswith("_")}
+    for name, its in LINEAR.items():
+        extend(name, getattr(linalg, its))
+        functions[name] = getattr(linalg, its)
+    found = {name: function for name, function in functions.items() if not name.endswith("_")}
+    found.update({name: getattr(Tensor, name) for name in WRITING})
+    return found

@@ -1,7 +1,8 @@
 """Products that the C library leaves to composition: everything becomes one matmul."""
 from . import _core
 
-METHODS = "dot mv outer ger inner addmm addmv baddbmm tensordot vdot kron".split()
+METHODS = ("dot mv outer ger inner addmm addmv baddbmm addbmm addr tensordot vdot kron cross "
+           "matrix_power").split()
 
 
 def dot(x, other):
@@ -33,10 +34,73 @@ def inner(x, other):
 def addmm(x, a, b, *, beta=1, alpha=1):
     """beta x + alpha a b"""
     product = a @ b
+    if product.dtype != a.dtype:  # a block of autocast: all of it in 16 bits
+        x = x.to(product.dtype)
     return (x if beta == 1 else beta * x) + (product if alpha == 1 else alpha * product)
 
 
 addmv = baddbmm = addmm
+
+
+def addbmm(x, a, b, *, beta=1, alpha=1):
+    """beta x + alpha (the sum of the products of the matrices of two batches)"""
+    return beta * x + alpha * (a @ b).sum(0)
+
+
+def addr(x, a, b, *, beta=1, alpha=1):
+    """beta x + alpha (a_i b_j)"""
+    return beta * x + alpha * outer(a, b)
+
+
+def cross(x, other, dim=None):
+    """The product of vectors of three elements along `dim` (the first of that length)."""
+    from .shaping import broadcast_tensors
+    x, other = broadcast_tensors(x, other)
+    if dim is None:
+        dim = next((d for d, n in enumerate(x.shape) if n == 3), None)
+        if dim is None:
+            raise _core.ShapeError("cross: no dimension of size 3 in input")
+    if x.size(dim) != 3:
+        raise _core.ShapeError(f"cross: dimension {dim} does not have size 3")
+    return x.roll(-1, dim) * other.roll(-2, dim) - x.roll(-2, dim) * other.roll(-1, dim)
+
+
+def matrix_power(x, n):
+    """The n-th power of square matrices, by squaring."""
+    if n < 0:
+        from .linalg import inv
+        return matrix_power(inv(x), -n)
+    from .shaping import eye_like
+    out, square = None, x
+    while n:
+        if n & 1:
+            out = square if out is None else out @ square
+        n >>= 1
+        square = square @ square if n else square
+    return eye_like(x).expand(x.shape).clone() if out is None else out
+
+
+def multi_dot(tensors):
+    """The product of several matrices, multiplied in the cheapest order (Cormen et al., 15.2)."""
+    tensors = list(tensors)
+    first, last = tensors[0].ndim == 1, tensors[-1].ndim == 1
+    if first:
+        tensors[0] = tensors[0].unsqueeze(0)
+    if last:
+        tensors[-1] = tensors[-1].unsqueeze(1)
+    sizes = [x.size(0) for x in tensors] + [tensors[-1].size(1)]
+    best = {(i, i): (0, None) for i in range(len(tensors))}
+    for length in range(1, len(tensors)):
+        for i in range(len(tensors) - length):
+            j = i + length
+            best[i, j] = min((best[i, k][0] + best[k + 1, j][0]
+                              + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j))
+
+    def product(i, j):
+        return tensors[i] if i == j else product(i, best[i, j][1]) @ product(best[i, j][1] + 1, j)
+    out = product(0, len(tensors) - 1)
+    out = out.squeeze(0) if first else out
+    return out.squeeze(-1) if last else out
 
 
 def kron(x, other):

@@ -23,7 +23,7 @@ def std_mean(x, dim=None, unbiased=True, keepdim=False):
 
 def norm(x, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm: (sum |x|^p)^(1/p); p may be 0, inf and -inf."""
-    x = x if dtype is None else x.to(dtype)
+    x = _core._raised(x) if dtype is None else x.to(dtype)
     if p in ("fro", 2, 2.0, None):
         return (x * x).sum(dim, keepdim).sqrt()
     size = x.abs()
@@ -45,17 +45,15 @@ def dist(x, other, p=2):
 def any(x, dim=None, keepdim=False):  # noqa: A001
     """Whether any element is not zero."""
     truth = x if x.dtype is _core.bool_ else x != 0
-    if truth.numel() == 0:
-        return truth.sum(dim, keepdim) != 0
-    return truth.amax(dim, keepdim)
+    found = truth.amax(dim, keepdim) if truth.numel() else truth.sum(dim, keepdim) != 0
+    return found.byte() if x.dtype is _core.uint8 else found  # as PyTorch has it
 
 
 def all(x, dim=None, keepdim=False):  # noqa: A001
     """Whether no element is zero."""
     truth = x if x.dtype is _core.bool_ else x != 0
-    if truth.numel() == 0:
-        return (~truth).sum(dim, keepdim) == 0
-    return truth.amin(dim, keepdim)
+    found = truth.amin(dim, keepdim) if truth.numel() else (~truth).sum(dim, keepdim) == 0
+    return found.byte() if x.dtype is _core.uint8 else found
 
 
 def count_nonzero(x, dim=None):
@@ -76,7 +74,7 @@ def aminmax(x, *, dim=None, keepdim=False):
 
 def prod(x, dim=None, keepdim=False, *, dtype=None):
     """Product, by halves: as many steps as the length has binary digits."""
-    x = x if dtype is None else x.to(dtype)
+    x = _core._raised(x) if dtype is None else x.to(dtype)
     if x.dtype is _core.bool_ or x.dtype in (_core.uint8, _core.int32):
         x = x.long()
     if dim is None:
@@ -106,15 +104,21 @@ def _scan(x, dim, operation, neutral):
     return x
 
 
+def _summand(x, dtype):
+    if dtype is not None:
+        return x.to(dtype)
+    return _core._raised(x) if x.is_floating_point() else x.long()
+
+
 def cumsum(x, dim, dtype=None):
     """Sums of all elements up to each along `dim`."""
-    x = x.to(dtype) if dtype is not None else x if x.is_floating_point() else x.long()
+    x = _summand(x, dtype)
     return x if x.ndim == 0 else _scan(x, dim, Tensor.add, 0)
 
 
 def cumprod(x, dim, dtype=None):
     """Products of all elements up to each along `dim`."""
-    x = x.to(dtype) if dtype is not None else x if x.is_floating_point() else x.long()
+    x = _summand(x, dtype)
     return x if x.ndim == 0 else _scan(x, dim, Tensor.mul, 1)
 
 

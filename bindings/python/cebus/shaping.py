@@ -191,9 +191,17 @@ def diagonal(x, offset=0, dim1=0, dim2=1):
     return flat.index_select(-1, index)
 
 
-def diag_embed(x):
-    """Matrices with the last dimension on the diagonal."""
-    return x.unsqueeze(-1) * eye_like(x)
+def diag_embed(x, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last dimension on a diagonal of the dimensions dim1 and dim2."""
+    n, wide = x.size(-1), abs(offset)
+    out = x.unsqueeze(-1) * eye_like(x)
+    if offset > 0:
+        out = _core.pad_constant(out, (wide, 0, 0, wide), 0.0)
+    elif offset < 0:
+        out = _core.pad_constant(out, (0, wide, wide, 0), 0.0)
+    dim1, dim2 = dim1 % (x.ndim + 1), dim2 % (x.ndim + 1)
+    return out if (dim1, dim2) == (x.ndim - 1, x.ndim) or n == 0 else \
+        movedim(out, (-2, -1), (dim1, dim2))
 
 
 def eye_like(x):
@@ -202,18 +210,9 @@ def eye_like(x):
     return (index.unsqueeze(0) == index.unsqueeze(1)).to(x.dtype)
 
 
-def diag(x, diagonal_=0):
+def diag(x, diagonal=0):
     """Of a vector the matrix with it on a diagonal; of a matrix that diagonal."""
-    if x.ndim == 2:
-        return diagonal(x, diagonal_)
-    n, offset = x.numel(), abs(diagonal_)
-    square = diag_embed(x)
-    if offset == 0:
-        return square
-    wide = _core.zeros((n + offset, offset), dtype=x.dtype, device=x.device)
-    flat = _core.zeros((offset, n), dtype=x.dtype, device=x.device)
-    return cat([wide, cat([square, flat], 0)], 1) if diagonal_ > 0 else \
-        cat([cat([flat, square], 0), wide], 1)
+    return x.diagonal(diagonal) if x.ndim == 2 else diag_embed(x, diagonal)
 
 
 def trace(x):
@@ -246,7 +245,7 @@ def meshgrid(*tensors, indexing="ij"):
     n = len(tensors)
     if indexing == "xy" and n > 1:
         first, second, *rest = meshgrid(tensors[1], tensors[0], *tensors[2:])
-        return tuple(x.transpose(0, 1) for x in (second, first, *rest))
+        return (second, first, *rest)
     shape = tuple(x.numel() for x in tensors)
     return tuple(x.reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)).expand(shape)
                  for i, x in enumerate(tensors))

@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 from libcpp cimport bool as cbool
 
 from capi cimport *
+from capi_advise cimport *
 from capi_ops cimport *
 
 
@@ -28,6 +29,7 @@ include "dtype.pxi"
 include "runtime.pxi"
 include "tensor.pxi"
 include "calls.pxi"
+include "autocast.pxi"
 include "support.pxi"
 include "views.pxi"
 include "creation.pxi"
@@ -37,4 +39,5 @@ include "nn_ops.pxi"
 include "training.pxi"
 include "graph.pxi"
 include "memory.pxi"
+include "advice.pxi"
 include "capture.pxi"

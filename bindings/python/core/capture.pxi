@@ -16,6 +16,11 @@ cdef class Capture:
             with nogil:
                 cebus_capture_destroy(gone)
 
+    @property
+    def device(self):
+        """Whose calls it records."""
+        return self.where.device
+
     def begin(self):
         """From now on calls are recorded."""
         cdef cebus_status status
@@ -76,5 +81,60 @@ cdef class Capture:
                 status = cebus_capture_set_order(self.handle, items, n)
         finally:
             PyMem_Free(items)
+        if status:
+            fail(status)
+
+    def _print(self):
+        """A number that tells programs apart."""
+        return f"{cebus_advise_print(cebus_capture_program(self.handle)):016x}"
+
+    def _advise(self, memory, link, seed, generations, seconds, threads, fix_order):
+        """A plan for the calls, as numbers."""
+        cdef cebus_advise_options options
+        cdef cebus_advise_result result
+        cdef cebus_advice *plan = NULL
+        cdef const cebus_advise_program *program
+        cdef cebus_status status
+        cdef uint64_t room
+        if self.handle == NULL:
+            raise CaptureError("advise: nothing was captured yet")
+        room = self.where.budget if memory is None else parse_size(memory, self.where.whole())
+        search = _Search(seconds)
+        program = cebus_capture_program(self.handle)
+        memset(&options, 0, sizeof(options))
+        memset(&result, 0, sizeof(result))
+        options.struct_size, options.memory, options.seed = sizeof(options), room, seed
+        options.generations, options.threads = generations, threads
+        options.fix_order = fix_order
+        options.go_on, options.context = search_goes_on, <void *>search
+        link_into(link, &options.link)
+        with nogil:
+            status = cebus_advise(program, &options, &result, &plan)
+        try:
+            if search.error is not None:
+                raise search.error
+            if status == CEBUS_OUT_OF_HOST_MEMORY:
+                raise HostMemoryError("advise: the host has no memory left")
+            if status or plan == NULL:
+                refuse_plan(&result, room)
+            return advice_out(plan)
+        finally:
+            cebus_advice_destroy(plan)
+
+    def _set_plan(self, numbers, link):
+        """Launches follow the plan; None: the order of the calls again."""
+        cdef cebus_advise_link rates
+        cdef cebus_status status
+        cdef _Advice plan
+        if self.handle == NULL:
+            raise CaptureError("set_plan: nothing was captured yet")
+        if numbers is None:
+            with nogil:
+                status = cebus_capture_set_plan(self.handle, NULL, NULL)
+        else:
+            plan = _Advice(numbers)
+            link_into(link, &rates)
+            with nogil:
+                status = cebus_capture_set_plan(self.handle, &plan.plan, &rates)
         if status:
             fail(status)

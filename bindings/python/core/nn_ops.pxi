@@ -17,10 +17,12 @@ def gelu(Tensor x, str approximate="none"):
 
 def linear(Tensor x, Tensor weight not None, Tensor bias=None):
     cdef cebus_tensor *out = NULL
-    cdef cebus_tensor *b = handle_of(bias)
+    cdef cebus_tensor *b
     cdef cebus_status status
     if forked:
         refuse_fork()
+    x, weight, bias = lowered(x), lowered(weight), lowered(bias)
+    b = handle_of(bias)
     with nogil:
         status = cebus_linear(x.rt, x.handle, weight.handle, b, &out)
     if status:
@@ -69,8 +71,10 @@ cdef int conv_options(cebus_conv_options *options, object stride, object padding
 def conv2d(Tensor x, Tensor weight not None, Tensor bias, stride, padding, dilation, groups):
     cdef cebus_conv_options options
     cdef cebus_tensor *out = NULL
-    cdef cebus_tensor *b = handle_of(bias)
+    cdef cebus_tensor *b
     cdef cebus_status status
+    x, weight, bias = lowered(x), lowered(weight), lowered(bias)
+    b = handle_of(bias)
     conv_options(&options, stride, padding, dilation, groups)
     with nogil:
         status = cebus_conv2d(x.rt, x.handle, weight.handle, b, &options, &out)
@@ -83,8 +87,10 @@ def conv_transpose2d(Tensor x, Tensor weight not None, Tensor bias, stride, padd
                      output_padding, groups, dilation):
     cdef cebus_conv_options options
     cdef cebus_tensor *out = NULL
-    cdef cebus_tensor *b = handle_of(bias)
+    cdef cebus_tensor *b
     cdef cebus_status status
+    x, weight, bias = lowered(x), lowered(weight), lowered(bias)
+    b = handle_of(bias)
     conv_options(&options, stride, padding, dilation, groups)
     pair_into(output_padding, options.output_padding, "output_padding")
     with nogil:
@@ -160,6 +166,11 @@ def batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor weight,
     cdef cebus_tensor *w = handle_of(weight)
     cdef cebus_tensor *b = handle_of(bias)
     cdef cebus_status status
+    cdef int code = x.code()
+    if autocast_blocks and weight is not None and code != weight.code():
+        # Narrow in, narrow out; the statistics are of the type of the weights.
+        return cast(batch_norm(cast(x, weight.code()), running_mean, running_var, weight, bias,
+                               training, momentum, eps), code)
     options.running_mean, options.running_var = handle_of(running_mean), handle_of(running_var)
     options.training, options.momentum, options.eps = training, momentum, eps
     with nogil:
@@ -172,9 +183,11 @@ def batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor weight,
 def layer_norm(Tensor x, int n_dims, Tensor weight, Tensor bias, double eps):
     cdef cebus_layer_norm_options options
     cdef cebus_tensor *out = NULL
-    cdef cebus_tensor *w = handle_of(weight)
-    cdef cebus_tensor *b = handle_of(bias)
+    cdef cebus_tensor *w
+    cdef cebus_tensor *b
     cdef cebus_status status
+    x, weight, bias = raised(x), raised(weight), raised(bias)
+    w, b = handle_of(weight), handle_of(bias)
     options.n_dims, options.eps = n_dims, eps
     with nogil:
         status = cebus_layer_norm(x.rt, x.handle, w, b, &options, &out)
@@ -186,8 +199,10 @@ def layer_norm(Tensor x, int n_dims, Tensor weight, Tensor bias, double eps):
 def rms_norm(Tensor x, int n_dims, Tensor weight, double eps):
     cdef cebus_layer_norm_options options
     cdef cebus_tensor *out = NULL
-    cdef cebus_tensor *w = handle_of(weight)
+    cdef cebus_tensor *w
     cdef cebus_status status
+    x, weight = raised(x), raised(weight)
+    w = handle_of(weight)
     options.n_dims, options.eps = n_dims, eps
     with nogil:
         status = cebus_rms_norm(x.rt, x.handle, w, &options, &out)
@@ -199,9 +214,11 @@ def rms_norm(Tensor x, int n_dims, Tensor weight, double eps):
 def group_norm(Tensor x, int64_t groups, Tensor weight, Tensor bias, double eps):
     cdef cebus_group_norm_options options
     cdef cebus_tensor *out = NULL
-    cdef cebus_tensor *w = handle_of(weight)
-    cdef cebus_tensor *b = handle_of(bias)
+    cdef cebus_tensor *w
+    cdef cebus_tensor *b
     cdef cebus_status status
+    x, weight, bias = raised(x), raised(weight), raised(bias)
+    w, b = handle_of(weight), handle_of(bias)
     options.groups, options.eps = groups, eps
     with nogil:
         status = cebus_group_norm(x.rt, x.handle, w, b, &options, &out)
@@ -233,6 +250,7 @@ def class_loss(Tensor x, Tensor target not None, bint logits, str reduction,
     cdef cebus_tensor *out = NULL
     cdef cebus_status status
     cdef class_loss_fn function = cebus_cross_entropy if logits else cebus_nll_loss
+    x = raised(x)
     options.reduction = reduction_of(reduction)
     options.has_ignore_index, options.ignore_index = True, ignore_index
     options.label_smoothing = label_smoothing
@@ -247,6 +265,7 @@ def mse_loss(Tensor x, Tensor target not None, str reduction):
     cdef cebus_tensor *out = NULL
     cdef cebus_loss_reduction how = reduction_of(reduction)
     cdef cebus_status status
+    x, target = raised(x), raised(target)
     with nogil:
         status = cebus_mse_loss(x.rt, x.handle, target.handle, how, &out)
     if status:
@@ -281,11 +300,18 @@ def pad_constant(Tensor x, pads, double value):
     return wrap(out, x.rt)
 
 
+cdef Tensor attention_mask(Tensor mask, Tensor q):
+    """What is added to the scores is of their type."""
+    return mask if mask is None or mask.code() == CEBUS_BOOL else cast(mask, q.code())
+
+
 def attention(Tensor q, Tensor k not None, Tensor v not None, Tensor mask, double dropout_p,
               bint is_causal, double scale):
     cdef cebus_attention_options options
     cdef cebus_tensor *out = NULL
     cdef cebus_status status
+    if autocast_blocks:
+        q, k, v, mask = lowered(q), lowered(k), lowered(v), attention_mask(mask, lowered(q))
     options.mask = handle_of(mask)
     options.dropout_p, options.is_causal, options.scale = dropout_p, is_causal, scale
     with nogil:

@@ -10,28 +10,28 @@
 
     def sign(self):
         """-1, 0 or 1"""
-        return unary(self, cebus_sign)
+        return self.clone() if self.code() == CEBUS_BOOL else unary(self, cebus_sign)
 
     def square(self):
         """x x"""
-        return unary(self, cebus_square)
+        return unary(cast(self, CEBUS_I64) if self.code() == CEBUS_BOOL else self, cebus_square)
 
     def exp(self):
-        return float_unary(self, cebus_exp)
+        return float_unary(raised(self), cebus_exp)
 
     def log(self):
-        return float_unary(self, cebus_log)
+        return float_unary(raised(self), cebus_log)
 
     def sqrt(self):
         return float_unary(self, cebus_sqrt)
 
     def rsqrt(self):
         """1 / sqrt(x)"""
-        return float_unary(self, cebus_rsqrt)
+        return float_unary(raised(self), cebus_rsqrt)
 
     def reciprocal(self):
         """1 / x"""
-        return float_unary(self, cebus_reciprocal)
+        return float_unary(raised(self), cebus_reciprocal)
 
     def sin(self):
         return float_unary(self, cebus_sin)
@@ -68,57 +68,66 @@
 
     def softmax(self, int dim, dtype=None):
         """exp(x) / sum(exp(x)) along `dim`."""
-        cdef Tensor x = self if dtype is None else cast(self, code_of(dtype))
+        cdef Tensor x = raised(self) if dtype is None else cast(self, code_of(dtype))
         return along(x, dim, cebus_softmax)
 
     def log_softmax(self, int dim, dtype=None):
         """log(softmax(x)) along `dim`."""
-        cdef Tensor x = self if dtype is None else cast(self, code_of(dtype))
+        cdef Tensor x = raised(self) if dtype is None else cast(self, code_of(dtype))
         return along(x, dim, cebus_log_softmax)
 
     # --- reductions ---------------------------------------------------------------------------
 
-    def sum(self, dim=None, keepdim=False, *, dtype=None):
+    def sum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """Sum over `dim` (an int, several, or None: all)."""
-        cdef Tensor x = self if dtype is None else cast(self, code_of(dtype))
-        return reduced(x, dim, keepdim, cebus_sum)
+        cdef Tensor x = raised(self) if dtype is None else cast(self, code_of(dtype))
+        return reduced(x, dim if axis is None else axis, keepdim or keepdims is True, cebus_sum)
 
-    def mean(self, dim=None, keepdim=False, *, dtype=None):
+    def mean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """Arithmetic mean over `dim`."""
         cdef Tensor x = self if dtype is None else cast(self, code_of(dtype))
-        return reduced(x, dim, keepdim, cebus_mean)
+        return reduced(x, dim if axis is None else axis, keepdim or keepdims is True, cebus_mean)
 
-    def amax(self, dim=None, keepdim=False):
+    def amax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """Largest element over `dim`."""
-        return reduced(self, dim, keepdim, cebus_max)
+        return reduced(self, dim if axis is None else axis, keepdim or keepdims is True,
+                       cebus_max)
 
-    def amin(self, dim=None, keepdim=False):
+    def amin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """Smallest element over `dim`."""
-        return reduced(self, dim, keepdim, cebus_min)
+        return reduced(self, dim if axis is None else axis, keepdim or keepdims is True,
+                       cebus_min)
 
-    def argmax(self, dim=None, keepdim=False):
+    def argmax(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """Index of the first largest element."""
-        return reduced(self, dim, keepdim, cebus_argmax)
+        return reduced(self, dim if axis is None else axis, keepdim or keepdims is True,
+                       cebus_argmax)
 
-    def argmin(self, dim=None, keepdim=False):
+    def argmin(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """Index of the first smallest element."""
-        return reduced(self, dim, keepdim, cebus_argmin)
+        return reduced(self, dim if axis is None else axis, keepdim or keepdims is True,
+                       cebus_argmin)
 
     def logsumexp(self, dim, keepdim=False):
         """log(sum(exp(x))) over `dim`."""
         return reduced(self, dim, keepdim, cebus_logsumexp)
 
-    def max(self, dim=None, keepdim=False):
+    def max(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """The largest element; with `dim` a pair (values, indices); with a tensor, pairwise."""
-        return extreme(self, dim, keepdim, True)
+        return extreme(self, dim if axis is None else axis, keepdim or keepdims is True, True)
 
-    def min(self, dim=None, keepdim=False):
+    def min(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """The smallest element; with `dim` a pair (values, indices); with a tensor, pairwise."""
-        return extreme(self, dim, keepdim, False)
+        return extreme(self, dim if axis is None else axis, keepdim or keepdims is True, False)
 
-    def var(self, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    def var(self, dim=None, unbiased=True, keepdim=False, *, correction=None, axis=None,
+            keepdims=None):
         """Variance over `dim`; `correction` (1 when unbiased) is taken from the count."""
-        return variance(self, dim, int(unbiased) if correction is None else correction, keepdim)
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        return variance(self, dim if axis is None else axis,
+                        int(unbiased) if correction is None else correction,
+                        keepdim or keepdims is True)
 
     # --- positions ----------------------------------------------------------------------------
 
@@ -146,6 +155,10 @@
         """A copy to which `src` was added at the positions that `index` names along `dim`."""
         cdef cebus_tensor *out = NULL
         cdef cebus_status status
+        if self.code() in (CEBUS_U8, CEBUS_BOOL) and self.code() == src.code():
+            # As the sums of those types wrap around, or are any.
+            return cast(cast(self, CEBUS_I32).scatter_add(dim, index, cast(src, CEBUS_I32)),
+                        self.code())
         with nogil:
             status = cebus_scatter_add(self.rt, self.handle, dim, index.handle, src.handle, &out)
         if status:

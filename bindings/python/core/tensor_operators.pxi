@@ -27,12 +27,14 @@
         return mixed(a, b, cebus_div, cebus_div_scalar, True)
 
     def __pow__(a, b, modulo):
+        if autocast_blocks:
+            a, b = _raised(a), _raised(b)
         return mixed(a, b, cebus_pow, cebus_pow_scalar, False)
 
     def __matmul__(a, b):
         if not isinstance(a, Tensor) or not isinstance(b, Tensor):
             return NotImplemented
-        return binary(<Tensor>a, <Tensor>b, cebus_matmul, False)
+        return binary(lowered(<Tensor>a), lowered(<Tensor>b), cebus_matmul, False)
 
     def __floordiv__(a, b):
         return floor_divide(a, b)
@@ -119,8 +121,10 @@
         """Divides in place."""
         return write(self, other, cebus_div_)
 
-    def lerp_(self, end, double weight):
+    def lerp_(self, end, weight):
         """Moves towards `end` by the share `weight`, in place."""
+        if isinstance(weight, Tensor):
+            return copy_into(self, self + weight * (end - self))
         return write_scaled(self, end, weight, cebus_lerp_)
 
     def copy_(self, source, non_blocking=False):
@@ -161,19 +165,19 @@
 
     def matmul(self, Tensor other):
         """Matrix product [.., m, k] [.., k, n] -> [.., m, n]; vectors as in PyTorch."""
-        return binary(self, other, cebus_matmul, False)
+        return binary(lowered(self), lowered(other), cebus_matmul, False)
 
     def mm(self, Tensor other):
         """Product of two matrices."""
         check_ndim("mm", self, 2)
         check_ndim("mm", other, 2)
-        return binary(self, other, cebus_matmul, False)
+        return binary(lowered(self), lowered(other), cebus_matmul, False)
 
     def bmm(self, Tensor other):
         """Products of matrices, batch by batch."""
         check_ndim("bmm", self, 3)
         check_ndim("bmm", other, 3)
-        return binary(self, other, cebus_matmul, False)
+        return binary(lowered(self), lowered(other), cebus_matmul, False)
 
     def maximum(self, Tensor other):
         """The larger of each pair."""

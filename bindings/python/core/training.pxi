@@ -20,6 +20,13 @@ cdef class Weights:
         PyMem_Free(self.items)
 
 
+cdef object beside_weights(object x, Weights weights):
+    """In a block of autocast the recurrent layers read the type of their weights."""
+    if autocast_blocks == 0 or x is None or not weights.tensors:
+        return x
+    return cast(x, (<Tensor>weights.tensors[0][0]).code())
+
+
 def recurrent(str kind, Tensor x, h, c, groups, int num_layers, bint bidirectional,
               bint batch_first, double dropout, bint training):
     """An "lstm" (out, h, c) or a "gru" (out, h, None) over a sequence."""
@@ -30,6 +37,7 @@ def recurrent(str kind, Tensor x, h, c, groups, int num_layers, bint bidirection
     cdef cebus_lstm_state *given = &state if h is not None else NULL
     cdef bint lstm = kind == "lstm"
     cdef cebus_status status
+    x, h, c = [beside_weights(each, weights) for each in (x, h, c)]
     state.h, state.c = handle_of(h), handle_of(c)
     options.num_layers, options.bidirectional = num_layers, bidirectional
     options.batch_first, options.dropout, options.training = batch_first, dropout, training
@@ -50,6 +58,7 @@ def lstm_cell(Tensor x, h, c, weights):
     cdef cebus_lstm_state state, out
     cdef cebus_lstm_state *given = &state if h is not None else NULL
     cdef cebus_status status
+    x, h, c = [beside_weights(each, w) for each in (x, h, c)]
     state.h, state.c = handle_of(h), handle_of(c)
     memset(&out, 0, sizeof(out))
     with nogil:
@@ -63,8 +72,10 @@ def gru_cell(Tensor x, h, weights):
     """One step of a GRU: h."""
     cdef Weights w = Weights([weights])
     cdef cebus_tensor *out = NULL
-    cdef cebus_tensor *state = handle_of(h)
+    cdef cebus_tensor *state
     cdef cebus_status status
+    x, h = beside_weights(x, w), beside_weights(h, w)
+    state = handle_of(h)
     with nogil:
         status = cebus_gru_cell(x.rt, x.handle, state, w.items, &out)
     if status:

@@ -216,6 +216,10 @@ cdef Tensor positions_of(Tensor mask):
 def nonzero(Tensor x, *, as_tuple=False):
     """Indices of what is not zero: [count, ndim], or a tuple with one tensor a dimension."""
     shape = tuple(x.shape) or (1,)
+    if x.numel() == 0:
+        none = zeros((0,), dtype=int64, device=x.device)
+        return tuple([none] * len(shape)) if as_tuple else \
+            zeros((0, x.ndim), dtype=int64, device=x.device)
     rest, columns = positions_of(x if x.code() == CEBUS_BOOL else x != 0), []
     for length in shape[:0:-1]:
         quotient = divide(rest, length, "floor")

@@ -4,7 +4,15 @@ from .._core import conv2d as _conv2d, layer_norm as _layer_norm
 from .._core import batch_norm as _batch_norm, group_norm as _group_norm, rms_norm as _rms_norm
 from .._core import gelu, linear, silu  # noqa: F401
 from ..elementwise import log1p, softplus  # noqa: F401
+from ..grad_mode import no_grad
+from .activations import *  # noqa: F401, F403
+from .activations import _channels
+from .ctc import ctc_loss  # noqa: F401
 from .losses import *  # noqa: F401, F403
+from .margins import *  # noqa: F401, F403
+from .places import *  # noqa: F401, F403
+from .resizing import *  # noqa: F401, F403
+from .volumes import *  # noqa: F401, F403
 
 
 def _pair(value):
@@ -129,12 +137,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
-    """Whole channels become zero."""
-    if not training or p == 0:
-        return input
-    mask = _core.ones(tuple(input.shape[:2]) + (1,) * (input.ndim - 2), dtype=input.dtype,
-                      device=input.device)
-    return input * dropout(mask, p)
+    """Whole channels of [N, C, H, W] become zero."""
+    return _channels(input, p, training, 3)
 
 
 # --- products, convolutions -------------------------------------------------------------------
@@ -216,9 +220,9 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
                return_indices=False):
-    """The largest pixel of each window."""
+    """The largest pixel of each window; on request where it is in the plane, too."""
     if return_indices:
-        raise _core.UnsupportedError("max_pool2d: indices are not answered")
+        return max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     if input.ndim == 3:
         return max_pool2d(input.unsqueeze(0), kernel_size, stride, padding, dilation,
                           ceil_mode).squeeze(0)
@@ -226,16 +230,32 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 
 def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
-               count_include_pad=True):
-    """The mean of each window."""
+               count_include_pad=True, divisor_override=None):
+    """The mean of each window, or its sum divided by `divisor_override`."""
     if input.ndim == 3:
         return avg_pool2d(input.unsqueeze(0), kernel_size, stride, padding, ceil_mode,
-                          count_include_pad).squeeze(0)
+                          count_include_pad, divisor_override).squeeze(0)
+    if divisor_override is not None:
+        return _summed(input, kernel_size, stride, padding, ceil_mode) / divisor_override
     return _core.pool2d(input, "avg", kernel_size, stride, padding, 1, ceil_mode,
                         count_include_pad)
 
 
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+def _summed(input, kernel_size, stride, padding, ceil_mode):
+    """The sum of each window: of equal size, for zeros are laid around."""
+    kernel, padding = _pair(kernel_size), _pair(padding)
+    stride = kernel if stride is None else _pair(stride)
+    shape = avg_pool2d(input.detach(), kernel, stride, padding, ceil_mode).shape
+    more = [max((n - 1) * s + k - length - p, 0) for n, s, k, length, p in
+            zip(shape[-2:], stride, kernel, input.shape[-2:], padding)]
+    wide = _core.pad_constant(input, (padding[1], more[1], padding[0], more[0]), 0.0)
+    return avg_pool2d(wide, kernel, stride) * (kernel[0] * kernel[1])
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False,
+               return_indices=False):
+    if return_indices:
+        return max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
     stride = kernel_size if stride is None else stride
     return max_pool2d(input.unsqueeze(-2), (1, _one(kernel_size)), (1, _one(stride)),
                       (0, _one(padding)), (1, _one(dilation)), ceil_mode).squeeze(-2)
@@ -265,8 +285,10 @@ def adaptive_avg_pool1d(input, output_size):
     return adaptive_avg_pool2d(input.unsqueeze(-2), (1, _one(output_size))).squeeze(-2)
 
 
-def adaptive_max_pool2d(input, output_size):
+def adaptive_max_pool2d(input, output_size, return_indices=False):
     """The largest of windows such that the result has the given size."""
+    if return_indices:
+        raise _core.UnsupportedError("adaptive_max_pool2d: indices are not answered")
     height, width = _target(input, output_size)
     h, w = input.size(-2), input.size(-1)
     if h % height == 0 and w % width == 0:
@@ -275,20 +297,6 @@ def adaptive_max_pool2d(input, output_size):
     return _core.stack([_core.stack(
         [row[..., j * w // width:-(-(j + 1) * w // width)].amax((-2, -1)) for j in range(width)],
         -1) for row in rows], -2)
-
-
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None,
-                recompute_scale_factor=None, antialias=False):
-    """Images made larger or smaller: nearest or bilinear."""
-    if antialias:
-        raise _core.UnsupportedError("interpolate: antialias is not there")
-    if input.ndim == 3:
-        wide = None if size is None else (1, _one(size))
-        factor = None if scale_factor is None else (1.0, float(_one(scale_factor)))
-        kind = "bilinear" if mode == "linear" else mode
-        return _core.interpolate2d(input.unsqueeze(2), wide, factor, kind,
-                                   bool(align_corners)).squeeze(2)
-    return _core.interpolate2d(input, size, scale_factor, mode, bool(align_corners))
 
 
 def pad(input, pad, mode="constant", value=0.0):
@@ -313,10 +321,15 @@ def _fold(j, length, mode):
 
 
 def pixel_shuffle(input, upscale_factor):
-    n, c, h, w = input.shape
+    """Channels as the pixels of larger images (Shi et al. 2016)."""
+    *lead, c, h, w = input.shape
     r = upscale_factor
-    return input.reshape(n, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3).reshape(
-        n, c // (r * r), h * r, w * r)
+    if c % (r * r):
+        raise _core.ShapeError(f"pixel_shuffle expects its input's 'channel' dimension to be "
+                               f"divisible by the square of upscale_factor, but {c} is not "
+                               f"divisible by {r * r}")
+    x = input.reshape(-1, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
+    return x.reshape(*lead, c // (r * r), h * r, w * r)
 
 
 # --- normalization ----------------------------------------------------------------------------
@@ -348,14 +361,21 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None,
                   use_input_stats=True, momentum=0.1, eps=1e-5):
-    """Normalizes each channel of each sample."""
+    """Normalizes each channel of each sample; without `use_input_stats` by the running ones."""
+    if not use_input_stats:
+        return _batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if running_mean is not None:
+        with no_grad():
+            dims = tuple(range(2, input.ndim))
+            running_mean.lerp_(input.mean(dims).mean(0), momentum)
+            running_var.lerp_(input.var(dims).mean(0), momentum)
     return _group_norm(input, input.size(1), weight, bias, eps)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Divides by a power of the squares of neighbouring channels (Krizhevsky et al. 2012)."""
-    squares = _core.pad_constant((input * input).unsqueeze(1),
-                                 (0, 0, 0, 0, size // 2, (size - 1) // 2), 0.0).squeeze(1)
+    around = (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2)
+    squares = _core.pad_constant(input * input, around, 0.0)
     total = squares.narrow(1, 0, input.size(1))
     for i in range(1, size):
         total = total + squares.narrow(1, i, input.size(1))
@@ -366,10 +386,59 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0,
               scale_grad_by_freq=False, sparse=False):
-    """Rows of a table."""
-    if max_norm is not None or scale_grad_by_freq:
-        raise _core.UnsupportedError("embedding: max_norm and scale_grad_by_freq are not there")
-    return _core.embedding(input, weight, padding_idx)
+    """Rows of a table. `max_norm`: rows that are longer are shortened, in the table."""
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx += weight.size(0)
+    if max_norm is not None:
+        with no_grad():
+            used = input.reshape(-1).unique()
+            weight[used] = weight[used].renorm(norm_type, 0, max_norm)
+    rows = _core.embedding(input, weight, padding_idx)
+    if not scale_grad_by_freq:
+        return rows
+    share = 1 / input.reshape(-1).bincount().to(rows.dtype)[input].unsqueeze(-1)
+    return rows * share + (rows * (1 - share)).detach()
+
+
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2,
+                  scale_grad_by_freq=False, mode="mean", sparse=False, per_sample_weights=None,
+                  include_last_offset=False, padding_idx=None):
+    """Sums, means or maxima of rows of a table: bags [B, N], or [N] that begin at `offsets`."""
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum or mean or max, not {mode!r}")
+    if input.ndim == 2:
+        bags, length = input.shape
+        starts = list(range(0, bags * length, length)) if length else [0] * bags
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    else:
+        starts = offsets.tolist()
+        starts = starts[:-1] if include_last_offset else starts
+    rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    ends = starts[1:] + [input.size(0)]
+    kept = input.tolist() if padding_idx is not None else None
+    places = [[i for i in range(a, b) if kept is None or kept[i] != padding_idx]
+              for a, b in zip(starts, ends)]
+    return _bagged(rows, places, mode)
+
+
+def _bagged(rows, places, mode):
+    """Rows joined bag by bag; `places` are those of each bag. An empty bag is zero."""
+    if mode == "max":
+        return _core.stack([rows[_core.tensor(bag)].amax(0) if bag else
+                            rows.new_zeros(rows.size(1)) for bag in places])
+    number = [k for k, bag in enumerate(places) for _ in bag]
+    taken = _core.tensor([i for bag in places for i in bag], dtype=_core.int64, device=rows.device)
+    sums = rows.new_zeros(len(places), rows.size(1)).index_add(
+        0, _core.tensor(number, dtype=_core.int64, device=rows.device),
+        rows.index_select(0, taken))
+    if mode == "sum":
+        return sums
+    counts = [[max(len(bag), 1)] for bag in places]
+    return sums / _core.tensor(counts, dtype=rows.dtype, device=rows.device)
 
 
 def one_hot(tensor, num_classes=-1):
@@ -394,3 +463,11 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return (x1 - x2 + eps).norm(p, -1, keepdim)
+
+
+def pdist(input, p=2.0):
+    """Distances of all pairs of rows, each pair once."""
+    n = input.size(0)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    index = _core.tensor(pairs, dtype=_core.int64, device=input.device).reshape(-1, 2)
+    return (input.index_select(0, index[:, 0]) - input.index_select(0, index[:, 1])).norm(p, -1)

@@ -64,8 +64,8 @@ def zeros_(tensor):
 
 @no_grad()
 def eye_(tensor):
-    from ..creation import eye
-    return tensor.copy_(eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+    from ..creation import eye as make_eye
+    return tensor.copy_(make_eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 def _calculate_fan_in_and_fan_out(tensor):
@@ -121,3 +121,36 @@ def orthogonal_(tensor, gain=1.0):
     q = q * numpy.sign(numpy.diag(r))
     q = q.T if rows < columns else q
     return tensor.copy_(_core.tensor(gain * q.reshape(tuple(tensor.shape)), device=tensor.device))
+
+
+@no_grad()
+def dirac_(tensor, groups=1):
+    """Convolutions that pass their input on, as far as there are channels for it."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    rows = tensor.size(0) // groups
+    middle = tuple(n // 2 for n in tensor.shape[2:])
+    tensor.zero_()
+    for group in range(groups):
+        for i in range(min(rows, tensor.size(1))):
+            tensor[(group * rows + i, i, *middle)] = 1.0
+    return tensor
+
+
+@no_grad()
+def sparse_(tensor, sparsity, std=0.01):
+    """Normal numbers, a share of each column zero (Martens 2010)."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    tensor.normal_(0.0, std)
+    order = _core.uniform((rows, columns), dtype=_core.float64, device=tensor.device).argsort(0)
+    gone = order.argsort(0) < math.ceil(sparsity * rows)
+    return tensor.masked_fill_(gone, 0.0)
+
+
+# Names without the underscore are PyTorch's former ones.
+uniform, normal, constant, eye, dirac, sparse = (uniform_, normal_, constant_, eye_, dirac_,
+                                                 sparse_)
+xavier_uniform, xavier_normal = xavier_uniform_, xavier_normal_
+kaiming_uniform, kaiming_normal, orthogonal = kaiming_uniform_, kaiming_normal_, orthogonal_

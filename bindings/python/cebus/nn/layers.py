@@ -143,9 +143,19 @@ class ConvTranspose2d(_Conv):
                          bias, device=device, dtype=dtype)
         self.output_padding = self._tuple(output_padding)
 
-    def forward(self, x):
+    def _extra(self, x, output_size):
+        """The output padding that makes the result as large as asked for."""
+        if output_size is None:
+            return self.output_padding
+        sizes = list(output_size)[-self.dims:]
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in
+                 zip(x.shape[-self.dims:], self.stride, self.padding, self.dilation,
+                     self.kernel_size)]
+        return tuple(want - have for want, have in zip(sizes, least))
+
+    def forward(self, x, output_size=None):
         return F.conv_transpose2d(x, self.weight, self.bias, self.stride, self.padding,
-                                  self.output_padding, self.groups, self.dilation)
+                                  self._extra(x, output_size), self.groups, self.dilation)
 
 
 class ConvTranspose1d(ConvTranspose2d):
@@ -153,64 +163,87 @@ class ConvTranspose1d(ConvTranspose2d):
 
     dims = 1
 
-    def forward(self, x):
+    def forward(self, x, output_size=None):
         return F.conv_transpose1d(x, self.weight, self.bias, self.stride, self.padding,
-                                  self.output_padding, self.groups, self.dilation)
+                                  self._extra(x, output_size), self.groups, self.dilation)
+
+
+class Conv3d(_Conv):
+    """Cross-correlation of volumes [N, C, D, H, W]."""
+
+    dims = 3
+
+    def forward(self, x):
+        x, padding = self._bordered(x)
+        return F.conv3d(x, self.weight, self.bias, self.stride, padding, self.dilation,
+                        self.groups)
+
+
+class ConvTranspose3d(ConvTranspose2d):
+    """The transpose of Conv3d."""
+
+    dims = 3
+
+    def forward(self, x, output_size=None):
+        return F.conv_transpose3d(x, self.weight, self.bias, self.stride, self.padding,
+                                  self._extra(x, output_size), self.groups, self.dilation)
 
 
 class Embedding(Module):
     """Rows of a table: indices [..] to [.., embedding_dim]."""
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, device=None, dtype=None):
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None,
+                 norm_type=2.0, scale_grad_by_freq=False, sparse=False, _weight=None, device=None,
+                 dtype=None):
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = padding_idx
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
         self.weight = _new(num_embeddings, embedding_dim, dtype=dtype, device=device)
         init.normal_(self.weight)
         if padding_idx is not None:
             self.weight.detach()[padding_idx] = 0.0
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
-        out = cls(*embeddings.shape, padding_idx=padding_idx)
+    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None, **options):
+        out = cls(*embeddings.shape, padding_idx=padding_idx, **options)
         out.weight.detach().copy_(embeddings)
         return out.requires_grad_(not freeze)
 
     def forward(self, indices):
-        return F.embedding(indices, self.weight, self.padding_idx)
+        return F.embedding(indices, self.weight, self.padding_idx, self.max_norm, self.norm_type,
+                           self.scale_grad_by_freq)
 
     def extra_repr(self):
-        return f"{self.num_embeddings}, {self.embedding_dim}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx}"
 
 
 class EmbeddingBag(Module):
     """Sums, means or maxima of rows of a table: bags [B, N], or [N] that begin at `offsets`."""
 
     def __init__(self, num_embeddings, embedding_dim, max_norm=None, norm_type=2.0,
-                 scale_grad_by_freq=False, mode="mean", sparse=False, device=None, dtype=None):
+                 scale_grad_by_freq=False, mode="mean", sparse=False, _weight=None,
+                 include_last_offset=False, padding_idx=None, device=None, dtype=None):
         super().__init__()
         if mode not in ("sum", "mean", "max"):
             raise ValueError(f"mode has to be one of sum or mean or max, not {mode!r}")
         self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.options = {"max_norm": max_norm, "norm_type": norm_type, "mode": mode,
+                        "scale_grad_by_freq": scale_grad_by_freq, "padding_idx": padding_idx,
+                        "include_last_offset": include_last_offset}
         self.weight = _new(num_embeddings, embedding_dim, dtype=dtype, device=device)
         init.normal_(self.weight)
 
-    def forward(self, input, offsets=None):
-        rows = F.embedding(input, self.weight)
-        if input.ndim == 2:
-            return rows.amax(1) if self.mode == "max" else getattr(rows, self.mode)(1)
-        starts = offsets.tolist()
-        ends = starts[1:] + [input.shape[0]]
-        if self.mode == "max":
-            return _core.stack([rows[a:b].amax(0) if b > a else rows.new_zeros(rows.shape[1])
-                                for a, b in zip(starts, ends)])
-        bags = [bag for bag, (a, b) in enumerate(zip(starts, ends)) for _ in range(a, b)]
-        sums = rows.new_zeros(len(starts), self.embedding_dim).index_add(
-            0, _core.tensor(bags, dtype=_core.int64, device=rows.device), rows)
-        if self.mode == "sum":
-            return sums
-        counts = [[max(b - a, 1)] for a, b in zip(starts, ends)]
-        return sums / _core.tensor(counts, dtype=rows.dtype, device=rows.device)
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze=True, **options):
+        out = cls(*embeddings.shape, **options)
+        out.weight.detach().copy_(embeddings)
+        return out.requires_grad_(not freeze)
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights,
+                               **self.options)
 
     def extra_repr(self):
         return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
@@ -341,14 +374,41 @@ class GroupNorm(Module):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}"
 
 
-class InstanceNorm2d(GroupNorm):
+class _InstanceNorm(_BatchNorm):
     """Normalizes each channel of each sample."""
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False):
-        super().__init__(num_features, num_features, eps, affine)
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False,
+                 track_running_stats=False, device=None, dtype=None):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, x):
+        if x.ndim not in self.ndims:
+            raise _core.ShapeError(f"expected {' or '.join(f'{n}D' for n in self.ndims)} input "
+                                   f"(got {x.ndim}D input)")
+        alone = x.ndim == self.ndims[0]
+        out = F.instance_norm(x.unsqueeze(0) if alone else x, self.running_mean, self.running_var,
+                              self.weight, self.bias,
+                              self.training or not self.track_running_stats, self.momentum,
+                              self.eps)
+        return out.squeeze(0) if alone else out
 
 
-InstanceNorm1d = InstanceNorm2d
+class InstanceNorm1d(_InstanceNorm):
+    """Of [N, C, L] or [C, L]."""
+
+    ndims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Of [N, C, H, W] or [C, H, W]."""
+
+    ndims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Of [N, C, D, H, W] or [C, D, H, W]."""
+
+    ndims = (4, 5)
 
 
 class LocalResponseNorm(Module):

@@ -1,4 +1,5 @@
 """Losses, as functions."""
+import functools
 import math
 
 from .. import _core
@@ -11,6 +12,19 @@ __all__ = ["cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss",
            "triplet_margin_loss", "gaussian_nll_loss", "poisson_nll_loss", "soft_margin_loss"]
 
 
+def legacy(function):
+    """Takes size_average and reduce, too: PyTorch's former words for `reduction`. In a block of
+    autocast losses read float32."""
+    @functools.wraps(function)
+    def loss(*arguments, size_average=None, reduce=None, **keywords):
+        if size_average is not None or reduce is not None:
+            keywords["reduction"] = "none" if reduce is False else \
+                "sum" if size_average is False else "mean"
+        return function(*map(_core._raised, arguments),
+                        **{name: _core._raised(each) for name, each in keywords.items()})
+    return loss
+
+
 def _reduce(loss, reduction):
     if reduction == "mean":
         return loss.mean()
@@ -21,6 +35,7 @@ def _reduce(loss, reduction):
     raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
+@legacy
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
                   reduction="mean", label_smoothing=0.0):
     """-log softmax(logits)[target]: [N, C, ...] with classes [N, ...] or probabilities."""
@@ -30,14 +45,26 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         if weight is not None:
             scores = scores * _per_class(weight, input)
         loss = -scores.sum(_class_dim(input))
-        return _reduce(loss, reduction)
+        count = input.numel() // input.size(_class_dim(input))
+        return loss.sum() / count if reduction == "mean" else _reduce(loss, reduction)
     if weight is None:
         return _core.class_loss(input, target, True, reduction, ignore_index, label_smoothing)
-    if label_smoothing:
-        raise _core.UnsupportedError("cross_entropy: weight together with label_smoothing")
-    return _weighted(input.log_softmax(_class_dim(input)), target, weight, ignore_index, reduction)
+    scores = input.log_softmax(_class_dim(input))
+    loss = _weighted(scores, target, weight, ignore_index, reduction)
+    if not label_smoothing:
+        return loss
+    # The other classes' part: all of them, weighted, over the same mean.
+    known = target != ignore_index
+    rest = -(scores * _per_class(weight, input)).sum(_class_dim(input)) * known.to(scores.dtype)
+    if reduction == "mean":
+        share = weight[where(known, target, 0)] * known.to(weight.dtype)
+        rest = rest.sum() / share.sum()
+    rest = rest if reduction == "mean" else _reduce(rest, reduction)
+    part = label_smoothing / input.size(_class_dim(input))
+    return (1 - label_smoothing) * loss + part * rest
 
 
+@legacy
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
              reduction="mean"):
     """-x[target] of log-probabilities."""
@@ -65,6 +92,7 @@ def _weighted(scores, target, weight, ignore_index, reduction):
     return loss.sum() / share.sum() if reduction == "mean" else _reduce(loss, reduction)
 
 
+@legacy
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """(x - target)^2"""
     if tuple(input.shape) != tuple(target.shape):
@@ -73,11 +101,13 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     return _core.mse_loss(input, target.to(input.dtype), reduction)
 
 
+@legacy
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """|x - target|"""
     return _reduce((input - target).abs(), reduction)
 
 
+@legacy
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Square near zero, linear beyond beta (Girshick 2015)."""
     if beta == 0:
@@ -86,11 +116,13 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return _reduce(where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
 
 
+@legacy
 def huber_loss(input, target, reduction="mean", delta=1.0):
     d = (input - target).abs()
     return _reduce(where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction)
 
 
+@legacy
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None,
                          reduction="mean"):
     """-(target log x + (1 - target) log(1 - x)); logarithms are at least -100, as in PyTorch."""
@@ -102,6 +134,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
+@legacy
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None,
                                      reduction="mean", pos_weight=None):
     """binary_cross_entropy(sigmoid(x), target) without its loss of digits."""
@@ -115,6 +148,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
+@legacy
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target (log target - x), x being log-probabilities."""
     if log_target:
@@ -124,40 +158,57 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return loss.sum() / input.size(0) if reduction == "batchmean" else _reduce(loss, reduction)
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction="mean"):
+@legacy
+def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None,
+                          reduction="mean"):
     from .functional import cosine_similarity
     likeness = cosine_similarity(input1, input2, -1)
     return _reduce(where(target == 1, 1 - likeness, (likeness - margin).relu()), reduction)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction="mean"):
+@legacy
+def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None,
+                        reduction="mean"):
     return _reduce((margin - target * (input1 - input2)).relu(), reduction)
 
 
-def hinge_embedding_loss(input, target, margin=1.0, reduction="mean"):
+@legacy
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None,
+                         reduction="mean"):
     return _reduce(where(target == 1, input, (margin - input).relu()), reduction)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
-                        reduction="mean"):
+@legacy
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False,
+                        size_average=None, reduce=None, reduction="mean"):
+    """max(|anchor - positive| - |anchor - negative| + margin, 0)"""
     from .functional import pairwise_distance
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
     return _reduce((near - far + margin).relu(), reduction)
 
 
+@legacy
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     var = where(var < eps, eps, var)
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return _reduce(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
-def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduction="mean"):
-    if full:
-        raise _core.UnsupportedError("poisson_nll_loss: full is not there")
+@legacy
+def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8,
+                     reduce=None, reduction="mean"):
+    """Of counts; `full` adds Stirling's approximation of log(target!)."""
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        big = where(target > 1, target, 1.0)
+        more = big * big.log() - big + 0.5 * (2 * math.pi * big).log()
+        loss = loss + where(target > 1, more, 0.0)
     return _reduce(loss, reduction)
 
 
-def soft_margin_loss(input, target, reduction="mean"):
+@legacy
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     return _reduce(log1p((-target * input).exp()), reduction)

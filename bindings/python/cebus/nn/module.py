@@ -3,7 +3,7 @@ import collections
 import itertools
 
 from .. import missing
-from .._core import Error, Tensor
+from .._core import Error, Tensor, UnsupportedError
 from .gradient_hooks import Gates
 from .parameter import Parameter
 
@@ -27,6 +27,11 @@ class Handle:
 
     def __exit__(self, *exception):
         self.remove()
+
+
+def _refuse_keywords(with_kwargs):
+    if with_kwargs:
+        raise UnsupportedError("hooks do not see keyword arguments: leave with_kwargs out")
 
 
 class Module:
@@ -146,18 +151,22 @@ class Module:
 
     # --- hooks ----------------------------------------------------------------------------------
 
-    def _hook(self, hooks, hook):
+    def _hook(self, hooks, hook, prepend=False):
         handle = Handle(hooks)
         hooks[handle.id] = hook
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def register_forward_hook(self, hook):
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls hook(module, inputs, output) after forward; its result replaces the output."""
-        return self._hook(self._forward_hooks, hook)
+        _refuse_keywords(with_kwargs)
+        return self._hook(self._forward_hooks, hook, prepend)
 
-    def register_forward_pre_hook(self, hook):
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls hook(module, inputs) before forward; its result replaces the inputs."""
-        return self._hook(self._forward_pre_hooks, hook)
+        _refuse_keywords(with_kwargs)
+        return self._hook(self._forward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Calls hook(module, grad_input, grad_output), tuples, in backward; what it returns takes
@@ -228,6 +237,13 @@ class Module:
         path, _, name = target.rpartition(".")
         return getattr(self.get_submodule(path), name)
 
+    def get_buffer(self, target):
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if name not in module._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return module._buffers[name]
+
     def apply(self, fn):
         """Calls fn(module) for all below and for itself."""
         for module in self.children():
@@ -293,6 +309,13 @@ class Module:
     def half(self):
         return self._convert(lambda x: x.half() if x.is_floating_point() else x)
 
+    def bfloat16(self):
+        return self._convert(lambda x: x.bfloat16() if x.is_floating_point() else x)
+
+    def to_empty(self, *, device):
+        """Itself on another device."""
+        return self.to(device)
+
     # --- state ----------------------------------------------------------------------------------
 
     def state_dict(self, destination=None, prefix="", keep_vars=False):
@@ -308,7 +331,7 @@ class Module:
                     out[start + name] = value
         return out
 
-    def load_state_dict(self, state_dict, strict=True):
+    def load_state_dict(self, state_dict, strict=True, assign=False):
         """Overwrites parameters and buffers by those of a state_dict. All names and shapes are
         checked before the first write."""
         own = self.state_dict(keep_vars=True)

@@ -16,6 +16,10 @@ class _Function(Module):
     def __init__(self, *options, **keywords):
         super().__init__()
         given = dict(zip(self.names, options), **keywords)
+        average, reduce = given.pop("size_average", None), given.pop("reduce", None)
+        if "reduction" in self.names and (average is not None or reduce is not None):
+            given["reduction"] = "none" if reduce is False else \
+                "sum" if average is False else "mean"
         if len(options) > len(self.names) or set(given) - set(self.names):
             raise TypeError(f"{type(self).__name__}() takes {', '.join(self.names) or 'nothing'}; "
                             f"got {options} {keywords}")
@@ -64,6 +68,12 @@ ACTIVATIONS = {
     "AvgPool2d": F.avg_pool2d, "AdaptiveAvgPool1d": F.adaptive_avg_pool1d,
     "AdaptiveAvgPool2d": F.adaptive_avg_pool2d, "AdaptiveMaxPool2d": F.adaptive_max_pool2d,
     "Upsample": _upsample, "PixelShuffle": F.pixel_shuffle, "Unfold": F.unfold,
+    "CELU": F.celu, "Hardshrink": F.hardshrink, "Softshrink": F.softshrink,
+    "Threshold": F.threshold, "MaxPool3d": F.max_pool3d, "AvgPool3d": F.avg_pool3d,
+    "AdaptiveAvgPool3d": F.adaptive_avg_pool3d, "AdaptiveMaxPool1d": F.adaptive_max_pool1d,
+    "AdaptiveMaxPool3d": F.adaptive_max_pool3d, "LPPool1d": F.lp_pool1d, "LPPool2d": F.lp_pool2d,
+    "Fold": F.fold, "PixelUnshuffle": F.pixel_unshuffle, "ChannelShuffle": F.channel_shuffle,
+    "UpsamplingNearest2d": F.upsample_nearest, "UpsamplingBilinear2d": F.upsample_bilinear,
 }
 LOSSES = {
     "CrossEntropyLoss": F.cross_entropy, "NLLLoss": F.nll_loss, "MSELoss": F.mse_loss,
@@ -72,10 +82,14 @@ LOSSES = {
     "KLDivLoss": F.kl_div, "SoftMarginLoss": F.soft_margin_loss,
     "HingeEmbeddingLoss": F.hinge_embedding_loss, "PoissonNLLLoss": F.poisson_nll_loss,
     "CosineSimilarity": F.cosine_similarity, "PairwiseDistance": F.pairwise_distance,
+    "MultiMarginLoss": F.multi_margin_loss, "MultiLabelMarginLoss": F.multilabel_margin_loss,
+    "MultiLabelSoftMarginLoss": F.multilabel_soft_margin_loss, "NLLLoss2d": F.nll_loss,
 }
 THREE = {"CosineEmbeddingLoss": F.cosine_embedding_loss,
          "MarginRankingLoss": F.margin_ranking_loss, "TripletMarginLoss": F.triplet_margin_loss,
-         "GaussianNLLLoss": F.gaussian_nll_loss}
+         "GaussianNLLLoss": F.gaussian_nll_loss,
+         "TripletMarginWithDistanceLoss": F.triplet_margin_with_distance_loss}
+FOUR = {"CTCLoss": F.ctc_loss}
 
 for _name, _f in ACTIVATIONS.items():
     globals()[_name] = _make(_name, _f)
@@ -83,9 +97,12 @@ for _name, _f in LOSSES.items():
     globals()[_name] = _make(_name, _f, tensors=2)
 for _name, _f in THREE.items():
     globals()[_name] = _make(_name, _f, tensors=3)
-Dropout = _make("Dropout", F.dropout, _Training)
-Dropout1d = _make("Dropout1d", F.dropout2d, _Training)
-Dropout2d = _make("Dropout2d", F.dropout2d, _Training)
+for _name, _f in FOUR.items():
+    globals()[_name] = _make(_name, _f, tensors=4)
+for _name, _f in {"Dropout": F.dropout, "Dropout1d": F.dropout1d, "Dropout2d": F.dropout2d,
+                  "Dropout3d": F.dropout3d, "AlphaDropout": F.alpha_dropout, "RReLU": F.rrelu,
+                  "FeatureAlphaDropout": F.feature_alpha_dropout}.items():
+    globals()[_name] = _make(_name, _f, _Training)
 
 
 class _Along(Module):
@@ -132,9 +149,11 @@ class Softmax2d(Module):
 class PReLU(Module):
     """x, or weight x where x < 0; the weight is learned (He et al. 2015)."""
 
-    def __init__(self, num_parameters=1, init=0.25):
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
         super().__init__()
-        self.weight = Parameter(_core.full((num_parameters,), float(init)))
+        self.num_parameters = num_parameters
+        self.weight = Parameter(_core.full((num_parameters,), float(init), device=device,
+                                           dtype=dtype))
 
     def forward(self, x):
         return F.prelu(x, self.weight)
@@ -195,16 +214,69 @@ class ConstantPad1d(_Pad):
     dims = 1
 
 
+class ConstantPad3d(_Pad):
+    """A border of a value."""
+
+    dims = 3
+
+
 class ReflectionPad2d(_Pad):
     """A border of reflected pixels."""
 
     mode = "reflect"
 
 
+class ReflectionPad1d(ReflectionPad2d):
+    """A border of reflected elements."""
+
+    dims = 1
+
+
+class ReflectionPad3d(ReflectionPad2d):
+    """A border of reflected elements."""
+
+    dims = 3
+
+
 class ReplicationPad2d(_Pad):
     """A border of the outermost pixels."""
 
     mode = "replicate"
+
+
+class ReplicationPad1d(ReplicationPad2d):
+    """A border of the outermost elements."""
+
+    dims = 1
+
+
+class ReplicationPad3d(ReplicationPad2d):
+    """A border of the outermost elements."""
+
+    dims = 3
+
+
+class MaxUnpool2d(Module):
+    """Each value at the place that MaxPool2d(return_indices=True) took it from."""
+
+    function = staticmethod(F.max_unpool2d)
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, x, indices, output_size=None):
+        return type(self).function(x, indices, self.kernel_size, self.stride, self.padding,
+                                   output_size)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(MaxUnpool2d):
+    """Each value at the place that MaxPool1d(return_indices=True) took it from."""
+
+    function = staticmethod(F.max_unpool1d)
 
 
 __all__ = [name for name, value in list(globals().items())

@@ -1,13 +1,8 @@
 """The optimizers. SGD, Adam and AdamW are one fused call a parameter."""
+import math
+
 from .. import _core
 from .optimizer import Optimizer, number
-
-
-def _without(name, given, **unsupported):
-    for option, value in unsupported.items():
-        if value:
-            raise _core.UnsupportedError(f"{name}: {option} is not there")
-    return given
 
 
 class SGD(Optimizer):
@@ -17,11 +12,12 @@ class SGD(Optimizer):
                  *, maximize=False, foreach=None, differentiable=False, fused=None):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, _without("SGD", {
+        super().__init__(params, {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov}, maximize=maximize))
+            "nesterov": nesterov, "maximize": maximize})
 
     def update(self, p, grad, state, group):
+        grad = -grad if group["maximize"] else grad
         momentum = group["momentum"]
         if momentum and "momentum_buffer" not in state:
             state["momentum_buffer"] = self._zeros(p)
@@ -37,11 +33,15 @@ class Adam(Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0,
                  amsgrad=False, *, maximize=False, foreach=None, capturable=False, fused=None):
-        super().__init__(params, _without(type(self).__name__, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay},
-            amsgrad=amsgrad, maximize=maximize))
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+            "amsgrad": amsgrad, "maximize": maximize})
 
     def update(self, p, grad, state, group):
+        grad = -grad if group["maximize"] else grad
+        if group["amsgrad"]:
+            self.update_by_largest(p, grad, state, group)
+            return
         if not state:
             state.update(step=0, exp_avg=self._zeros(p), exp_avg_sq=self._zeros(p))
         state["step"] = int(state["step"]) + 1
@@ -49,6 +49,25 @@ class Adam(Optimizer):
         _core.adam_step(p, grad, state["exp_avg"], state["exp_avg_sq"], state["step"],
                         number(group["lr"]), number(beta1), number(beta2), number(group["eps"]),
                         group["weight_decay"], self.decoupled)
+
+
+    def update_by_largest(self, p, grad, state, group):
+        """AMSGrad: by the largest second moment there was (Reddi et al. 2018)."""
+        if not state:
+            state.update(step=0, **{name: self._zeros(p) for name in
+                                    ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")})
+        state["step"] = step = int(state["step"]) + 1
+        (beta1, beta2), lr = group["betas"], float(group["lr"])
+        if self.decoupled:
+            p.mul_(1 - lr * group["weight_decay"])
+        elif group["weight_decay"]:
+            grad = grad + p * group["weight_decay"]
+        state["exp_avg"].mul_(beta1).add_(grad, alpha=1 - beta1)
+        state["exp_avg_sq"].mul_(beta2).add_(grad * grad, alpha=1 - beta2)
+        largest = state["max_exp_avg_sq"].maximum(state["exp_avg_sq"])
+        state["max_exp_avg_sq"].copy_(largest)
+        below = largest.sqrt() * (1 / math.sqrt(1 - beta2 ** step)) + group["eps"]
+        p.sub_(state["exp_avg"] / below, alpha=lr / (1 - beta1 ** step))
 
 
 class AdamW(Adam):
@@ -61,22 +80,27 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Tieleman and Hinton 2012."""
+    """Tieleman and Hinton 2012; `centered`: by the variance of gradients (Graves 2013)."""
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0,
-                 centered=False):
-        super().__init__(params, _without("RMSprop", {
+                 centered=False, foreach=None, maximize=False, differentiable=False):
+        super().__init__(params, {
             "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
-            "momentum": momentum}, centered=centered))
+            "momentum": momentum, "centered": centered, "maximize": maximize})
 
     def update(self, p, grad, state, group):
         if not state:
             state["square_avg"] = self._zeros(p)
             state["momentum_buffer"] = self._zeros(p) if group["momentum"] else None
+            state["grad_avg"] = self._zeros(p) if group["centered"] else None
+        grad = -grad if group["maximize"] else grad
         if group["weight_decay"]:
             grad = grad + p * group["weight_decay"]
-        average = state["square_avg"]
-        average.mul_(group["alpha"]).add_(grad * grad, alpha=1 - group["alpha"])
+        average, share = state["square_avg"], group["alpha"]
+        average.mul_(share).add_(grad * grad, alpha=1 - share)
+        if group["centered"]:
+            state["grad_avg"].mul_(share).add_(grad, alpha=1 - share)
+            average = average - state["grad_avg"].square()
         change = grad / (average.sqrt() + group["eps"])
         if group["momentum"]:
             change = state["momentum_buffer"].mul_(group["momentum"]).add_(change)
@@ -86,14 +110,17 @@ class RMSprop(Optimizer):
 class Adagrad(Optimizer):
     """Duchi et al. 2011."""
 
-    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, eps=1e-10):
-        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay,
-                                  "eps": eps})
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0,
+                 eps=1e-10, foreach=None, *, maximize=False):
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps,
+            "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
 
     def update(self, p, grad, state, group):
         if not state:
-            state.update(step=0, sum=self._zeros(p))
+            state.update(step=0, sum=self._zeros(p).fill_(group["initial_accumulator_value"]))
         state["step"] += 1
+        grad = -grad if group["maximize"] else grad
         if group["weight_decay"]:
             grad = grad + p * group["weight_decay"]
         state["sum"].add_(grad * grad)

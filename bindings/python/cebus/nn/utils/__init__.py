@@ -1,8 +1,10 @@
 """Gradients and parameters as a whole (nn.utils)."""
 import math
 
-from ... import _core
+from ... import _core, missing
 from . import rnn  # noqa: F401
+from .reparametrized import (  # noqa: F401
+    remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm)
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False):
@@ -40,3 +42,18 @@ def vector_to_parameters(vector, parameters):
     for p in parameters:
         p.detach().copy_(vector.narrow(0, at, p.numel()).reshape(p.shape))
         at += p.numel()
+
+
+def skip_init(module_cls, *arguments, **keywords):
+    """A module; its first values are made like any."""
+    return module_cls(*arguments, **keywords)
+
+
+clip_grad_norm = clip_grad_norm_
+
+
+def __dir__():
+    return sorted(set(globals()))
+
+
+__getattr__ = missing.of_module("cebus.nn.utils", __dir__)

@@ -1,7 +1,9 @@
 """What programs ask of CUDA devices, under PyTorch's names. cebus has one: "cuda:0"."""
 import os
 
-from . import _core, memory
+from .. import _core, memory, missing, random
+from .._core import OutOfMemoryError  # noqa: F401
+from . import amp  # noqa: F401
 
 DEVICE = "cuda:0"
 
@@ -85,8 +87,57 @@ memory_summary = _of_device("memory_summary")
 reset_peak_memory_stats = _of_device("reset_peak_memory_stats")
 
 
+max_memory_cached, memory_cached = max_memory_reserved, memory_reserved
+reset_max_memory_allocated = reset_peak_memory_stats
+
+
+def initial_seed():
+    return random.initial_seed()
+
+
+def seed():
+    """Starts the random numbers anew from a number that nobody knows."""
+    random.seed()
+
+
+seed_all = seed
+
+
+def get_rng_state(device=None):
+    return random.get_rng_state()
+
+
+def set_rng_state(new_state, device=None):
+    random.set_rng_state(new_state)
+
+
+def is_bf16_supported():
+    return is_available()
+
+
+class device:
+    """In this block there is one CUDA device, as ever."""
+
+    def __init__(self, device):
+        if device not in (None, 0, -1, "cuda", DEVICE):
+            set_device(device)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return None
+
+
 def mem_get_info(device=None):
     """(free, all) bytes of the budget."""
     _need()
     whole = memory.memory_reserved(DEVICE)
     return whole - memory.memory_allocated(DEVICE), whole
+
+
+def __dir__():
+    return sorted(set(globals()))
+
+
+__getattr__ = missing.of_module("cebus.cuda", __dir__)

@@ -2,13 +2,13 @@
 always, and chooses algorithms by shapes alone, never by timing."""
 import types
 
+from . import cudnn  # noqa: F401
+
 
 def _switches(available, **switches):
     return types.SimpleNamespace(is_available=lambda: available, **switches)
 
 
-cudnn = _switches(False, enabled=True, benchmark=False, deterministic=True, allow_tf32=False,
-                  version=lambda: None)
 cuda = types.SimpleNamespace(matmul=types.SimpleNamespace(allow_tf32=False),
                              is_built=lambda: False)
 mps = _switches(False, is_built=lambda: False)

@@ -11,7 +11,7 @@ finite; a C program does without (`cebus/amp.h`).
 """
 import math
 
-from .grad_mode import no_grad
+from ..grad_mode import no_grad
 
 __all__ = ["GradScaler"]
 

@@ -1,5 +1,6 @@
 """The order in which items are loaded (utils.data)."""
-from .. import _core
+from ... import _core
+from ...random import Generator
 
 
 class Sampler:
@@ -12,6 +13,52 @@ class Sampler:
         raise NotImplementedError
 
 
+def _order(n, generator):
+    if generator is None:
+        # One number of the tensors' own source, so that manual_seed() decides the order.
+        generator = Generator().manual_seed(int(_core.uniform((), dtype=_core.float64) * (1 << 52)))
+    elif isinstance(generator, int):
+        generator = Generator().manual_seed(generator)
+    return generator.order(n)
+
+
+class SequentialSampler(Sampler):
+    """0 ... n - 1."""
+
+    def __init__(self, data_source):
+        self.data_source = data_source
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+class RandomSampler(SequentialSampler):
+    """A random order, another each time."""
+
+    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+        super().__init__(data_source)
+        self.generator, self.replacement, self.num_samples = generator, replacement, num_samples
+
+    def __iter__(self):
+        n, left = len(self.data_source), len(self)
+        while left > 0:
+            order = self._draws(n, left) if self.replacement else _order(n, self.generator)
+            yield from order[:left]
+            left -= len(order)
+
+    def _draws(self, n, count):
+        from ...creation import randint
+        generator = self.generator
+        generator = Generator().manual_seed(generator) if isinstance(generator, int) else generator
+        return randint(n, (count,), generator=generator).tolist()
+
+    def __len__(self):
+        return len(self.data_source) if self.num_samples is None else self.num_samples
+
+
 class SubsetRandomSampler(Sampler):
     """The given indices, in a random order."""
 
@@ -19,7 +66,6 @@ class SubsetRandomSampler(Sampler):
         self.indices, self.generator = list(indices), generator
 
     def __iter__(self):
-        from .data import _order
         return (self.indices[i] for i in _order(len(self.indices), self.generator))
 
     def __len__(self):
