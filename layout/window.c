@@ -3,7 +3,8 @@
 /** Weights below this shift by CEBUS_PRICE_SHIFT without loss; ns of about four minutes. */
 #define PLAIN_WEIGHT (UINT64_C(1) << (64 - CEBUS_PRICE_SHIFT))
 
-/** (weight << CEBUS_PRICE_SHIFT) / age for any weight, by long division of the fraction bits. */
+/** (weight << CEBUS_PRICE_SHIFT) / age for any weight, by long division of the fraction bits; up.
+ */
 static uint64_t long_price(uint64_t weight, uint64_t age)
 {
     uint64_t price = weight / age;
@@ -15,7 +16,7 @@ static uint64_t long_price(uint64_t weight, uint64_t age)
         price = price << 1 | carry;
         rest = carry ? rest - (age - rest) : rest << 1;
     }
-    return price;
+    return price + (rest > 0);
 }
 
 uint64_t cebus_block_price(const cebus_block *block, uint64_t now)
@@ -25,7 +26,8 @@ uint64_t cebus_block_price(const cebus_block *block, uint64_t now)
     uint64_t age = now > block->tick ? now - block->tick : 1;
     if (block->weight >= PLAIN_WEIGHT)
         return long_price(block->weight, age);
-    uint64_t price = (block->weight << CEBUS_PRICE_SHIFT) / age;
+    uint64_t scaled = block->weight << CEBUS_PRICE_SHIFT;
+    uint64_t price = scaled / age + (scaled % age > 0);
     return price < CEBUS_PRICE_MAX ? price : CEBUS_PRICE_MAX;
 }
 

@@ -5,10 +5,10 @@
  * least 1, so that nothing is ever infinite or NaN).
  *
  * Price of a block at time `now`: FREE 0; EVICTABLE weight / max(1, now - tick), fixed point with
- * CEBUS_PRICE_SHIFT fraction bits, saturating at CEBUS_PRICE_MAX so that sums cannot wrap (not
- * before a window has 2^20 saturated blocks); BARRIER ends the run. Of all minimal runs (no end
- * block could be left out) with at least n bytes the best has the lowest (price, evicted bytes,
- * start offset).
+ * CEBUS_PRICE_SHIFT fraction bits, rounded up, saturating at CEBUS_PRICE_MAX so that sums cannot
+ * wrap (not before a window has 2^20 saturated blocks); BARRIER ends the run. Of all minimal runs
+ * (no end block could be left out) with at least n bytes the best has the lowest (price, evicted
+ * bytes, start offset).
  *
  * Prices are not cached: a block's owner may write its weight and tick at any time.
  */

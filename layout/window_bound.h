@@ -6,13 +6,18 @@
  *
  *     1/P(t0 + d) <= 1/P + d Q/P^2      P = sum w/a, Q = sum w/a^2 at t0, a = t0 - tick
  *
- * The greatest of many such lines is convex, so up to a horizon H it lies below the chord from its
- * value at t0 (`now`) to that at t0 + H (`later`), and beyond H below later * d/H. Both are one
- * formula: with r = d/H, later * r + now * max(0, 1 - r). It is exact at t0 and loosens with d/a.
+ * The greatest of many such lines is convex. So up to any time T it lies below the chord from its
+ * value at t0 to that at T, and from T on below a line of the steepest one's slope:
  *
- * Numbers are floats, always rounded towards "may be cheaper". Prices proper are integers
- * (window.h), each less than 1 below its real number, so a run of n blocks costs more than 1/bound
- * - n.
+ *     1/P |                  .'   near: the chord      far: from T on
+ *         |               . '     The greater of the two is the bound: exact at t0 and at T,
+ *         |         ..--''        a little too much in between and beyond.
+ *         |..--'''
+ *         +---------------+------ t
+ *        t0               T
+ *
+ * Times are those since some epoch, not long ago: lines are kept by their value there. Prices
+ * proper are integers, rounded up (window.h): no less than real ones.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_BOUND_H
 #define CEBUS_LAYOUT_WINDOW_BOUND_H
@@ -21,96 +26,102 @@
 #include <stdint.h>
 
 /** "Anything is possible": above 1/P of any price. */
-#define CEBUS_BOUND_OPEN 1e20f
+#define CEBUS_BOUND_OPEN 1e20
 /** A bound times a price below this: no window of the set has that price. The rest of 1 covers
- * what floats lose. */
+ * what sums and lines lose, */
 #define CEBUS_BOUND_SURE 0.9999
-/** A step of float arithmetic, rounded up. */
-#define CEBUS_BOUND_UP 1.000002f
+/** if epochs are no longer ago than this. */
+#define CEBUS_BOUND_EPOCH (INT64_C(1) << 36)
+/** A chord ends where answers are at the time, but not before the set got cheaper by this. */
+#define CEBUS_BOUND_CHEAPER 1.25
+#define CEBUS_BOUND_LONGEST 0x1p40
+
+/** 1/price may be base + rise x t. */
+typedef struct cebus_line {
+    double base, rise;
+} cebus_line;
 
 typedef struct cebus_bound {
-    uint64_t since;   /**< t0 */
-    float now, later; /**< at t0 and at t0 + H; later >= now >= 0, both 0: no window at all */
-    float rate;       /**< 1/H */
-    uint32_t blocks;  /**< no run behind it has more */
+    cebus_line near, far; /**< far.rise >= near.rise; the greater counts; all 0: no window */
 } cebus_bound;
 
-static inline cebus_bound cebus_bound_open(uint64_t t)
+static inline double cebus_line_at(const cebus_line *line, double t)
 {
-    return (cebus_bound){
-        .since = t, .now = CEBUS_BOUND_OPEN, .later = CEBUS_BOUND_OPEN, .rate = 1, .blocks = 1};
+    return line->base + line->rise * t;
 }
 
-/** Of a set whose windows' lines reach at most `now` at t and `later` at t + horizon. */
-static inline cebus_bound cebus_bound_of(uint64_t t, double now, double later, double horizon)
+static inline double cebus_bound_at(const cebus_bound *bound, double t)
 {
-    cebus_bound bound = {.since = t, .rate = (float)(1 / horizon)};
-    later = later > now ? later : now;
-    bound.now = now < CEBUS_BOUND_OPEN ? (float)now * CEBUS_BOUND_UP : CEBUS_BOUND_OPEN;
-    bound.later = later < CEBUS_BOUND_OPEN ? (float)later * CEBUS_BOUND_UP : CEBUS_BOUND_OPEN;
-    return bound;
+    double near = cebus_line_at(&bound->near, t), far = cebus_line_at(&bound->far, t);
+    return near > far ? near : far;
 }
 
-/** At r horizons after `since`. */
-static inline float cebus_bound_value(const cebus_bound *bound, float r)
+/** Through (t, value). */
+static inline cebus_line cebus_line_through(double t, double value, double rise)
 {
-    return bound->later * r + bound->now * (r < 1 ? 1 - r : 0);
+    return (cebus_line){value - rise * t, rise};
 }
 
-/** Horizons from `since` to `t`, not before it. */
-static inline float cebus_bound_horizons(const cebus_bound *bound, uint64_t t)
+static inline cebus_bound cebus_bound_open(void)
 {
-    return (float)(t - bound->since) * bound->rate;
+    cebus_line line = {CEBUS_BOUND_OPEN, 0};
+    return (cebus_bound){line, line};
 }
 
-/** May one of the windows cost `price` or less, when the bound is at `value`? */
-static inline bool cebus_bound_allows(const cebus_bound *bound, float value, uint64_t price)
+/** Of a set whose lines reach at most `now` at t and `later` at t + horizon and rise by at most
+ * `rise`. */
+static inline cebus_bound cebus_bound_of(double t, double now, double horizon, double later,
+                                         double rise)
 {
-    return (double)value * ((double)price + (double)bound->blocks) > CEBUS_BOUND_SURE;
+    double chord = later > now ? (later - now) / horizon : 0;
+    rise = rise > chord ? rise : chord;
+    return (cebus_bound){cebus_line_through(t, now, chord),
+                         cebus_line_through(t + horizon, later > now ? later : now, rise)};
 }
 
-/** At `t`, not before `since`. */
-static inline float cebus_bound_at(const cebus_bound *bound, uint64_t t)
+/** May a window cost `price` or less, if its 1/price is at most `value`? One that costs nothing has
+ * an open bound. */
+static inline bool cebus_bound_allows(double value, uint64_t price)
 {
-    return cebus_bound_value(bound, cebus_bound_horizons(bound, t));
+    return value * ((double)price + 1e-12) > CEBUS_BOUND_SURE;
 }
 
-/** Is `outer` at least `inner` from `t` on? Both are convex, and `outer` is straight up to its
- * horizon and again from there on. */
-static inline bool cebus_bound_covers(const cebus_bound *outer, const cebus_bound *inner,
-                                      uint64_t t)
+/** Is the bound not below the line from `t` on? Where near and far meet, too, if that is to come;
+ * without a division. */
+static inline bool cebus_bound_covers(const cebus_bound *bound, const cebus_line *line, double t)
 {
-    float r = cebus_bound_horizons(outer, t), s = cebus_bound_horizons(inner, t);
-    float ahead = r < 1 ? (1 - r) * inner->rate / outer->rate : 0;
-    return outer->blocks >= inner->blocks &&
-           cebus_bound_value(outer, r) >= cebus_bound_value(inner, s) &&
-           outer->later * (r < 1 ? 1 : r) >= cebus_bound_value(inner, s + ahead) &&
-           outer->later * outer->rate >= inner->later * inner->rate;
+    const cebus_line *near = &bound->near, *far = &bound->far;
+    double value = cebus_line_at(line, t), at_near = cebus_line_at(near, t);
+    double at_far = cebus_line_at(far, t);
+    bool meets = at_near > at_far;
+    return (meets ? at_near : at_far) >= value && far->rise >= line->rise &&
+           (!meets || (line->base - far->base) * (far->rise - near->rise) <=
+                          (far->rise - line->rise) * (near->base - far->base));
 }
 
-/** Makes `into` hold for the windows of `other`, too, from `t` on. Keeps into's horizon, unless it
- * had no windows. */
-static inline void cebus_bound_join(cebus_bound *into, const cebus_bound *other, uint64_t t)
+/** Makes the bound hold for a line, too, from `t` on. Near and far meet where they did. */
+static inline void cebus_bound_raise(cebus_bound *bound, const cebus_line *line, double t)
 {
-    if (other->later <= 0)
+    if (cebus_bound_covers(bound, line, t))
         return;
-    if (into->later <= 0) {
-        *into = *other;
+    double now = cebus_bound_at(bound, t), value = cebus_line_at(line, t);
+    double steeper = bound->far.rise - bound->near.rise;
+    double end = steeper > 0 ? (bound->near.base - bound->far.base) / steeper : t;
+    double rise = bound->far.rise > line->rise ? bound->far.rise : line->rise;
+    now = now > value ? now : value;
+    if (end - t < 1) {
+        bound->near = bound->far = cebus_line_through(t, now, rise);
         return;
     }
-    if (cebus_bound_covers(into, other, t))
-        return;
-    float r = cebus_bound_horizons(into, t), s = cebus_bound_horizons(other, t);
-    float now = cebus_bound_value(into, r), later = into->later * (r + 1);
-    float other_now = cebus_bound_value(other, s);
-    float other_later = cebus_bound_value(other, s + other->rate / into->rate);
-    now = now > other_now ? now : other_now;
-    later = later > other_later ? later : other_later;
-    later = later > now ? later : now;
-    into->since = t;
-    into->blocks = into->blocks > other->blocks ? into->blocks : other->blocks;
-    into->now = now < CEBUS_BOUND_OPEN ? now * CEBUS_BOUND_UP : CEBUS_BOUND_OPEN;
-    into->later = later < CEBUS_BOUND_OPEN ? later * CEBUS_BOUND_UP : CEBUS_BOUND_OPEN;
+    double later = cebus_line_at(&bound->far, end), reached = cebus_line_at(line, end);
+    *bound = cebus_bound_of(t, now, end - t, later > reached ? later : reached, rise);
+}
+
+/** Makes `into` hold for the windows of `other`, too, from `t` on. */
+static inline void cebus_bound_join(cebus_bound *into, const cebus_bound *other, double t)
+{
+    cebus_bound_raise(into, &other->near, t);
+    cebus_bound_raise(into, &other->far, t);
 }
 
 #endif

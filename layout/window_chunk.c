@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "layout/window.h"
+
 /** Two neighbours that together have no more than this become one. */
 #define JOIN_MAX (CEBUS_CHUNK_MAX / 2)
 
@@ -38,7 +40,9 @@ static uint32_t add_chunk(cebus_chunks *chunks, uint32_t prev)
     uint32_t next = prev != CEBUS_CHUNK_NONE ? chunks->at[prev].next : chunks->first;
     chunk->next = next;
     chunk->prev = prev;
-    chunk->count = chunk->noted = chunk->query = 0;
+    chunk->count = chunk->noted = chunk->walls = chunk->holes = 0;
+    memset(chunk->tick, 0, sizeof chunk->tick); /* all of it is read, whatever the count */
+    memset(chunk->weight, 0, sizeof chunk->weight);
     *(prev != CEBUS_CHUNK_NONE ? &chunks->at[prev].next : &chunks->first) = id;
     if (next != CEBUS_CHUNK_NONE)
         chunks->at[next].prev = id;
@@ -73,18 +77,35 @@ static uint32_t bits_below(uint32_t place)
     return (uint32_t)((UINT64_C(1) << place) - 1);
 }
 
+/** What is kept of `n` blocks goes from one place to another, maybe of the same chunk. */
+static void move_kept(cebus_chunk *target, uint32_t to, const cebus_chunk *source, uint32_t from,
+                      uint32_t n)
+{
+    memmove(&target->blocks[to], &source->blocks[from], n * sizeof *target->blocks);
+    memmove(&target->bytes[to], &source->bytes[from], n * sizeof *target->bytes);
+    memmove(&target->tick[to], &source->tick[from], n * sizeof *target->tick);
+    memmove(&target->weight[to], &source->weight[from], n * sizeof *target->weight);
+}
+
+/** The bits from `start` on, as they are behind those of the target. */
+static uint32_t moved_bits(uint32_t *bits, uint32_t start, uint32_t to)
+{
+    uint32_t moved = (uint32_t)((uint64_t)*bits >> start << to);
+    *bits &= bits_below(start);
+    return moved;
+}
+
 /** Moves the blocks of `from` from place `start` on to the end of `to`. */
 static void move_blocks(cebus_chunks *chunks, uint32_t from, uint32_t start, uint32_t to)
 {
     cebus_chunk *source = &chunks->at[from], *target = &chunks->at[to];
     uint32_t moved = source->count - start;
-    for (uint32_t i = 0; i < moved; i++) {
-        cebus_block *block = source->blocks[start + i];
-        target->blocks[target->count + i] = block;
-        block->chunk = to;
-    }
-    uint32_t bits = (uint32_t)((uint64_t)source->noted >> start << target->count);
-    source->noted &= bits_below(start);
+    move_kept(target, target->count, source, start, moved);
+    for (uint32_t i = 0; i < moved; i++)
+        target->blocks[target->count + i]->chunk = to;
+    uint32_t bits = moved_bits(&source->noted, start, target->count);
+    target->walls |= moved_bits(&source->walls, start, target->count);
+    target->holes |= moved_bits(&source->holes, start, target->count);
     source->count = start;
     target->count += moved;
     add_bits(chunks, to, bits);
@@ -98,14 +119,45 @@ uint32_t cebus_chunk_place(const cebus_chunk *chunk, const cebus_block *block)
     return place;
 }
 
+static uint32_t widened(uint32_t bits, uint32_t place)
+{
+    uint32_t low = bits & bits_below(place);
+    return low | (uint32_t)((uint64_t)(bits ^ low) << 1);
+}
+
+static uint32_t narrowed(uint32_t bits, uint32_t place)
+{
+    return (bits & bits_below(place)) | (uint32_t)((uint64_t)bits >> (place + 1) << place);
+}
+
 static void put(cebus_chunk *chunk, uint32_t place, cebus_block *block)
 {
-    memmove(&chunk->blocks[place + 1], &chunk->blocks[place],
-            (chunk->count - place) * sizeof(cebus_block *));
+    move_kept(chunk, place + 1, chunk, place, chunk->count - place);
     chunk->blocks[place] = block;
+    chunk->bytes[place] = 0;
+    chunk->tick[place] = chunk->weight[place] = 0;
     chunk->count++;
-    uint32_t low = chunk->noted & bits_below(place);
-    chunk->noted = low | (uint32_t)((uint64_t)(chunk->noted ^ low) << 1);
+    chunk->noted = widened(chunk->noted, place);
+    chunk->walls = widened(chunk->walls, place);
+    chunk->holes = widened(chunk->holes, place);
+}
+
+bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place)
+{
+    const cebus_block *block = chunk->blocks[place];
+    uint32_t bit = UINT32_C(1) << place;
+    bool hole = block->state == CEBUS_BLOCK_FREE;
+    bool wall = block->state == CEBUS_BLOCK_BARRIER && block->weight == CEBUS_WEIGHT_WALL;
+    double weight = hole ? 0 : (double)block->weight * (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
+    double tick = hole ? 0 : cebus_time_before(block->tick);
+    bool dearer = weight > chunk->weight[place] || tick > chunk->tick[place] ||
+                  (wall && (chunk->walls & bit) == 0);
+    chunk->bytes[place] = block->bytes;
+    chunk->tick[place] = tick;
+    chunk->weight[place] = weight;
+    chunk->walls = wall ? chunk->walls | bit : chunk->walls & ~bit;
+    chunk->holes = hole ? chunk->holes | bit : chunk->holes & ~bit;
+    return dearer;
 }
 
 /** The chunk a new block goes to: that of the block before it, or after it. */
@@ -157,10 +209,10 @@ void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_ch
     uint32_t place = cebus_chunk_place(chunk, block);
     *out = (cebus_chunk_change){CEBUS_CHUNK_NONE, CEBUS_CHUNK_NONE, CEBUS_CHUNK_NONE};
     chunk->count--;
-    memmove(&chunk->blocks[place], &chunk->blocks[place + 1],
-            (chunk->count - place) * sizeof(cebus_block *));
-    uint32_t low = chunk->noted & bits_below(place);
-    chunk->noted = low | (uint32_t)((uint64_t)chunk->noted >> (place + 1) << place);
+    move_kept(chunk, place, chunk, place + 1, chunk->count - place);
+    chunk->noted = narrowed(chunk->noted, place);
+    chunk->walls = narrowed(chunk->walls, place);
+    chunk->holes = narrowed(chunk->holes, place);
     if (chunk->count == 0) {
         remove_chunk(chunks, id);
         out->dead = id;

@@ -1,10 +1,14 @@
 /**
  * window_chunk.h: the blocks of an arena in address order, in chunks of up to CEBUS_CHUNK_MAX, so
- * that a search can skip many at once and fetch those of one chunk side by side.
+ * that a search can skip many at once, and what it reads of one chunk's blocks lies side by side.
  *
  * A chunk keeps its number while it lives; numbers are reused. Order lies in `next` and `prev`. A
  * block knows its chunk (block->chunk), not its place in it. Which blocks may have become cheaper
  * since anybody looked is a bit for each place; chunks with such bits wait in a list of their own.
+ *
+ * What a block said when it was last read is kept in the chunk: its bytes, weight and tick. It may
+ * have become dearer without a word since then, so what is kept makes a price that is at most the
+ * block's own. Where a bit is set, the block must be read before anything kept of it is used.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_CHUNK_H
 #define CEBUS_LAYOUT_WINDOW_CHUNK_H
@@ -20,8 +24,12 @@ typedef struct cebus_chunk {
     uint32_t count;      /**< blocks; 0: dead */
     uint32_t noted;      /**< bit i: blocks[i] may have become cheaper */
     uint32_t next_noted; /**< in the list of those with bits, NONE: the last */
+    uint32_t walls;      /**< bit i: blocks[i] was in no run, whatever its owner does unsaid */
+    uint32_t holes;      /**< bit i: blocks[i] was free */
     bool waiting;        /**< is in that list */
-    uint64_t query;      /**< the last query that looked at its windows */
+    uint64_t bytes[CEBUS_CHUNK_MAX];
+    double tick[CEBUS_CHUNK_MAX];   /**< not after the block's */
+    double weight[CEBUS_CHUNK_MAX]; /**< in prices at an age of 1; 0: free */
     cebus_block *blocks[CEBUS_CHUNK_MAX];
 } cebus_chunk;
 
@@ -55,6 +63,20 @@ void cebus_chunks_note(cebus_chunks *chunks, cebus_block *block);
 
 /** Takes a chunk with noted blocks out of their list, its bits as they are; NONE: no more. */
 uint32_t cebus_chunks_next_noted(cebus_chunks *chunks);
+
+/** Keeps what the block at `place` says by now; true if it had been kept cheaper than that. */
+bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place);
+
+/** A time as a double that is not after it, and one that is not before it. */
+static inline double cebus_time_before(uint64_t t)
+{
+    return t >> 53 == 0 ? (double)(int64_t)t : (double)t * (1 - 0x1p-52);
+}
+
+static inline double cebus_time_after(uint64_t t)
+{
+    return t >> 53 == 0 ? (double)(int64_t)t : (double)t * (1 + 0x1p-52);
+}
 
 /** The place of a block in its chunk. */
 uint32_t cebus_chunk_place(const cebus_chunk *chunk, const cebus_block *block);

@@ -2,16 +2,15 @@
 
 #include "layout/window_look.h"
 
-/** Part of its horizon that a table keeps when an answer suggests another. */
-#define HORIZON_KEPT 0.75
-#define HORIZON_PART 0.25
+/** Part of its level that a table keeps when an answer suggests another. */
+#define LEVEL_KEPT 0.75
 /** Every so many searches it is asked whether tables pay; if not, there are none for so many. */
 #define REVIEW 128
 #define REST 2048
 /** What takes as long as a sweep needs for a block: a part of a look, of a table's share in a
  * change. Measured roughly; what is answered does not depend on it. */
-#define LOOK_BLOCKS 60
-#define RAISE_BLOCKS 10
+#define LOOK_BLOCKS 16
+#define RAISE_BLOCKS 2
 
 /* Following the arena. */
 
@@ -61,14 +60,6 @@ void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block)
 
 /* Life. */
 
-/** No table knows anything yet, so nothing that was noted matters. */
-static void forget_notes(cebus_chunks *chunks)
-{
-    uint32_t id;
-    while ((id = cebus_chunks_next_noted(chunks)) != CEBUS_CHUNK_NONE)
-        chunks->at[id].noted = 0;
-}
-
 static bool build(cebus_window_index *index)
 {
     index->lost = false;
@@ -77,7 +68,6 @@ static bool build(cebus_window_index *index)
         if (index->lost)
             return false;
     }
-    forget_notes(&index->chunks);
     return true;
 }
 
@@ -108,86 +98,61 @@ void cebus_window_index_destroy(cebus_window_index *index)
 
 /* Searching. */
 
-/** May a window of a chunk or group win, or tie? */
-static bool may_win(const cebus_window_search *search, uint32_t i)
+/** May a window whose 1/price is at most `value` win, or tie? */
+static bool may_win(const cebus_window_search *search, double value)
 {
-    const cebus_bound *bound = &search->table->bounds[i];
-    uint64_t price = search->best.first != NULL ? search->best.price : UINT64_MAX;
-    return cebus_bound_allows(bound, cebus_bound_at(bound, search->now), price);
-}
-
-static void look(cebus_window_search *search, uint32_t id)
-{
-    if (search->index->chunks.at[id].query != search->index->query)
-        cebus_window_look(search, id);
-}
-
-/** Looks at the chunks of a group that may win, the likeliest first. */
-static void look_at_group(cebus_window_search *search, uint32_t group)
-{
-    uint32_t start = group * CEBUS_GROUP, end = start + CEBUS_GROUP, best = start;
-    float most = -1;
-    end = end < search->index->chunks.used ? end : search->index->chunks.used;
-    for (uint32_t id = start; id < end; id++) {
-        float bound = cebus_bound_at(&search->table->bounds[id], search->now);
-        if (bound > most) {
-            most = bound;
-            best = id;
-        }
-    }
-    if (may_win(search, best))
-        look(search, best);
-    for (uint32_t id = start; id < end; id++) {
-        if (may_win(search, id))
-            look(search, id);
-    }
-    cebus_tables_tighten(&search->index->tables, search->table, group, search->now);
-}
-
-static uint32_t likeliest_group(const cebus_window_search *search)
-{
-    const cebus_tables *tables = &search->index->tables;
-    uint32_t best = 0;
-    float most = -1;
-    for (uint32_t g = 0; g < tables->groups; g++) {
-        float bound = cebus_bound_at(&search->table->bounds[tables->capacity + g], search->now);
-        if (bound > most) {
-            most = bound;
-            best = g;
-        }
-    }
-    return best;
-}
-
-static void search_groups(cebus_window_search *search)
-{
-    const cebus_tables *tables = &search->index->tables;
-    const cebus_chunks *chunks = &search->index->chunks;
-    uint32_t winner = search->table->winner;
-    search->best = (cebus_window){0};
-    search->index->query++;
-    if (winner < chunks->used && chunks->at[winner].count > 0)
-        look(search, winner);
-    look_at_group(search, likeliest_group(search));
-    for (uint32_t g = 0; g < tables->groups; g++) {
-        if (may_win(search, tables->capacity + g))
-            look_at_group(search, g);
-    }
+    if (search->best.first == NULL)
+        return value > 0;
+    return cebus_bound_allows(value, search->best.price);
 }
 
 static void learn(cebus_window_search *search)
 {
     cebus_table *table = search->table;
-    const cebus_block *block = search->best.first;
-    if (block == NULL)
-        return;
-    table->winner = block->chunk;
-    while (block != search->best.last && block->state == CEBUS_BLOCK_FREE)
-        block = block->next;
-    double age = search->now > block->tick ? (double)(search->now - block->tick) : 1;
-    if (block->state != CEBUS_BLOCK_FREE)
-        table->horizon =
-            1 + HORIZON_KEPT * (table->horizon - 1) + (1 - HORIZON_KEPT) * HORIZON_PART * age;
+    double level = 1 / ((double)search->best.price + 1);
+    if (search->best.first != NULL)
+        table->level =
+            table->level > 0 ? LEVEL_KEPT * table->level + (1 - LEVEL_KEPT) * level : level;
+}
+
+/** Without a table. */
+static void search_all(cebus_window_search *search)
+{
+    const cebus_chunks *chunks = &search->index->chunks;
+    for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next)
+        cebus_window_look(search, id);
+}
+
+static uint32_t likeliest_group(const cebus_window_search *search)
+{
+    const double *values = search->table->values;
+    uint32_t best = 0;
+    for (uint32_t g = 1; g < search->index->tables.groups; g++)
+        best = values[g] > values[best] ? g : best;
+    return best;
+}
+
+/** Best first: a group is opened, or the likeliest chunk of one that is open looked at. */
+static void search_groups(cebus_window_search *search)
+{
+    const cebus_tables *tables = &search->index->tables;
+    cebus_table *table = search->table;
+    cebus_table_value_groups(tables, table, search->now);
+    while (tables->groups > 0) {
+        uint32_t group = likeliest_group(search);
+        double value = table->values[group];
+        if (!may_win(search, value))
+            break;
+        uint32_t chunk = cebus_table_open(tables, table, group, search->now);
+        if (table->values[group] < value)
+            continue; /* opened, and others may be likelier */
+        cebus_window_look(search, chunk);
+        cebus_table_close(tables, table, chunk);
+    }
+    if (table->level <= 0)
+        learn(search);
+    for (uint32_t i = 0; i < table->n_open; i++)
+        cebus_table_tighten(table, table->open[i], search->now);
 }
 
 static size_t search_best(cebus_window_search *search, cebus_window *out, size_t limit)
@@ -196,10 +161,14 @@ static size_t search_best(cebus_window_search *search, cebus_window *out, size_t
     search->taken = out;
     while (count < limit) {
         search->n_taken = count;
-        search_groups(search);
+        search->best = (cebus_window){0};
+        if (search->table != NULL)
+            search_groups(search);
+        else
+            search_all(search);
         if (search->best.first == NULL)
             break;
-        if (count == 0)
+        if (count == 0 && search->table != NULL)
             learn(search);
         out[count++] = search->best;
     }
@@ -246,7 +215,7 @@ static void review(cebus_window_index *index)
 static cebus_table *table_of(cebus_window_index *index, uint64_t bytes, uint64_t now)
 {
     cebus_tables *tables = &index->tables;
-    cebus_table *table = cebus_tables_find(tables, bytes);
+    cebus_table *table = cebus_tables_find(tables, bytes, now);
     cebus_window_asked *asked = &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
     bool again = asked->bytes == bytes && tables->queries - asked->query <= CEBUS_WINDOW_ASKED;
     if (table == NULL && again && index->resting == 0)
@@ -281,7 +250,6 @@ size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64
         return sweep(&search, out, limit);
     cebus_window_settle(&search);
     search.table = table_of(index, search.bytes, now);
-    if (search.table == NULL)
-        return sweep(&search, out, limit);
+    index->count.sweeps += search.table == NULL;
     return search_best(&search, out, limit);
 }

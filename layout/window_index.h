@@ -8,9 +8,10 @@
  * price a BARRIER as if it were EVICTABLE, so that the owner may flip the two freely. I3. An event
  * carries the line of its price over time, of no one's horizon. I4. An event bounds the runs around
  * it of every size asked for. A hole that serves a size alone is no window of that size: while
- * there is one, the plain sweep answers. I5. A chunk number without blocks bounds nothing, in every
- * table. I6. A chunk is looked at once in a search, marked by the search's number, not by time. I7.
- * One clock. If it is set back, all bounds are forgotten.
+ * there is one, the plain sweep answers, and a new table takes over nothing of another's. I5. A
+ * chunk number without blocks bounds nothing, in every table. I6. A chunk is looked at once in a
+ * search, whatever the time. I7. One clock. If it is set back, all bounds are forgotten. I8. What
+ * a chunk keeps of a block makes it no dearer than it is, unless it is noted.
  *
  * What the owner of a block must say: cebus_window_index_cheaper() whenever a block's weight falls
  * or its tick goes back, before the next search. A weight that rises, a tick that moves on, a state
@@ -65,9 +66,8 @@ typedef struct cebus_window_index {
     cebus_arena *arena; /**< borrowed */
     cebus_chunks chunks;
     cebus_tables tables;
-    uint64_t now;   /**< of the last search */
-    uint64_t query; /**< its number */
-    bool lost;      /**< it could not follow a change: to be built anew */
+    uint64_t now; /**< of the last search */
+    bool lost;    /**< it could not follow a change: to be built anew */
     cebus_window_asked asked[CEBUS_WINDOW_ASKED];
     uint64_t resting; /**< searches for which no size gets a table: they did not pay */
     cebus_window_count count, reviewed; /**< since it was made; by the last review */

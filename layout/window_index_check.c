@@ -2,6 +2,20 @@
 
 #include <stdio.h>
 
+/** Other than a noted one: that is read before anybody relies on it. */
+static bool is_kept_dearer(const cebus_chunk *chunk, uint32_t place)
+{
+    const cebus_block *block = chunk->blocks[place];
+    if ((chunk->noted >> place & 1) != 0)
+        return false;
+    if (block->state == CEBUS_BLOCK_FREE)
+        return chunk->weight[place] > 0 || chunk->bytes[place] != block->bytes;
+    bool wall = block->state == CEBUS_BLOCK_BARRIER && block->weight == CEBUS_WEIGHT_WALL;
+    double weight = (double)block->weight * (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
+    return chunk->weight[place] > weight || chunk->tick[place] > cebus_time_before(block->tick) ||
+           ((chunk->walls >> place & 1) != 0 && !wall) || chunk->bytes[place] != block->bytes;
+}
+
 static const char *fault_in_chunk(const cebus_chunks *chunks, uint32_t id, const cebus_block **at)
 {
     const cebus_chunk *chunk = &chunks->at[id];
@@ -16,6 +30,8 @@ static const char *fault_in_chunk(const cebus_chunks *chunks, uint32_t id, const
             return "a chunk does not hold the blocks that follow each other";
         if ((*at)->chunk != id)
             return "a block names another chunk";
+        if (is_kept_dearer(chunk, i))
+            return "a block is kept at a higher price than its own";
     }
     return NULL;
 }
@@ -39,7 +55,7 @@ static bool is_wall(const cebus_block *block)
 }
 
 /** The price of the shortest run of `bytes` from a block on, a BARRIER as if it were EVICTABLE;
- * UINT64_MAX: there is none. */
+ * UINT64_MAX: there is none, or a run without its first block would do. */
 static uint64_t price_from(const cebus_block *first, uint64_t bytes, uint64_t now)
 {
     uint64_t price = 0, length = 0;
@@ -47,31 +63,28 @@ static uint64_t price_from(const cebus_block *first, uint64_t bytes, uint64_t no
         price += cebus_block_price(block, now);
         length += block->bytes;
         if (length >= bytes)
-            return price;
+            return length - first->bytes < bytes ? price : UINT64_MAX;
     }
     return UINT64_MAX;
-}
-
-static bool holds(const cebus_bound *bound, uint64_t now, uint64_t price)
-{
-    return cebus_bound_allows(bound, cebus_bound_at(bound, now), price);
 }
 
 static const char *fault_in_bound(const cebus_window_index *index, const cebus_table *table,
                                   uint32_t id)
 {
-    const cebus_bound *group = &table->bounds[cebus_tables_group(&index->tables, id)];
     const cebus_chunk *chunk = &index->chunks.at[id];
-    if (chunk->count == 0 && table->bounds[id].later > 0 &&
-        table->bounds[id].later < CEBUS_BOUND_OPEN)
+    double t = cebus_table_time(table, index->now);
+    cebus_bound own = cebus_bounds_get(table->chunks, id);
+    cebus_bound group = cebus_bounds_get(table->groups, id / CEBUS_GROUP);
+    double own_value = cebus_bound_at(&own, t), group_value = cebus_bound_at(&group, t);
+    if (chunk->count == 0 && own_value > 0 && own_value < CEBUS_BOUND_OPEN)
         return "I5: a chunk without blocks has windows";
     for (uint32_t i = 0; i < chunk->count; i++) {
         uint64_t price = price_from(chunk->blocks[i], table->bytes, index->now);
         if (price == UINT64_MAX)
             continue;
-        if (!holds(&table->bounds[id], index->now, price))
+        if (!cebus_bound_allows(own_value, price))
             return "I1: a window is cheaper than its chunk's bound";
-        if (!holds(group, index->now, price))
+        if (!cebus_bound_allows(group_value, price))
             return "I1: a window is cheaper than its group's bound";
     }
     return NULL;

@@ -1,20 +1,162 @@
 #include "layout/window_look.h"
 
-/** So many blocks on either side of a noted one are looked at; a run that reaches farther counts as
- * long enough. */
-#define REACH 8
-/** A horizon is so much of an age: longer ones loosen bounds at once, shorter ones soon. */
-#define HORIZON_PART 0.25
-/** What sums of doubles may have lost, of the largest sum there was. */
-#define LOST 1e-12
+/** Sums are differences of sums that may be so many times larger; or else they are added up. */
+#define LARGER 1048576.0
+/** What a price is taken for at least. */
+#define LEAST_PRICE (1 / CEBUS_BOUND_OPEN)
+/** What sums may lose of a price. */
+#define SURE_PRICE (1 - 1e-6)
 
-/** What a block adds to a run's line at the time of the search. */
-typedef struct term {
-    double price, slope; /* w/a, w/a^2 */
+/** Chunks follow each other: the place of a block. */
+typedef struct spot {
+    uint32_t chunk, place;
+} spot;
+
+static void weigh(const cebus_window_search *search, cebus_block *block)
+{
+    if (search->weigher.weigh != NULL && block->state != CEBUS_BLOCK_FREE)
+        search->weigher.weigh(search->weigher.context, block);
+}
+
+/* Prices by what is kept. */
+
+/** w/a and w/a^2. */
+static inline void price_of(const cebus_chunk *chunk, uint32_t place, double now, double *price,
+                            double *slope)
+{
+    double age = now - chunk->tick[place];
+    double rate = 1 / (age > 1 ? age : 1), p = chunk->weight[place] * rate;
+    p = p < (double)CEBUS_PRICE_MAX ? p : (double)CEBUS_PRICE_MAX;
+    *price = p;
+    *slope = p * rate;
+}
+
+/* The windows of a chunk. */
+
+/** The minimal runs that start in a chunk. */
+typedef struct runs {
+    uint32_t count;
+    double price[CEBUS_CHUNK_MAX], slope[CEBUS_CHUNK_MAX];
+    uint32_t first[CEBUS_CHUNK_MAX], blocks[CEBUS_CHUNK_MAX];
+} runs;
+
+/** Of the chunk's own blocks, and the sums of those before each. */
+typedef struct own {
+    double price[CEBUS_CHUNK_MAX], slope[CEBUS_CHUNK_MAX];
+    double prices[CEBUS_CHUNK_MAX + 1], slopes[CEBUS_CHUNK_MAX + 1];
+    uint64_t bytes[CEBUS_CHUNK_MAX + 1];
+} own;
+
+static void price_own(const cebus_chunk *chunk, double now, own *out)
+{
+    for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++)
+        price_of(chunk, i, now, &out->price[i], &out->slope[i]);
+    out->prices[0] = out->slopes[0] = 0;
+    out->bytes[0] = 0;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        out->prices[i + 1] = out->prices[i] + out->price[i];
+        out->slopes[i + 1] = out->slopes[i] + out->slope[i];
+        out->bytes[i + 1] = out->bytes[i] + chunk->bytes[i];
+    }
+}
+
+static double add_up(const double *terms, uint32_t from, uint32_t to)
+{
+    double sum = 0;
+    for (uint32_t i = from; i < to; i++)
+        sum += terms[i];
+    return sum;
+}
+
+/** Of [from, to). What was subtracted must not have been much more. */
+static inline double sum_of(const double *sums, const double *terms, uint32_t from, uint32_t to)
+{
+    double sum = sums[to] - sums[from];
+    return sum * LARGER >= sums[to] ? sum : add_up(terms, from, to);
+}
+
+static inline void add_run(runs *out, const own *mine, uint32_t first, uint32_t end)
+{
+    uint32_t i = out->count++;
+    out->price[i] = sum_of(mine->prices, mine->price, first, end);
+    out->slope[i] = sum_of(mine->slopes, mine->slope, first, end);
+    out->first[i] = first;
+    out->blocks[i] = end - first;
+}
+
+/** Those that end in the chunk. Answers the first block whose runs do not; `count` where no run
+ * leaves the chunk. */
+static uint32_t find_inside(const cebus_chunk *chunk, const own *mine, uint64_t bytes, runs *out)
+{
+    uint32_t first = 0, end = 0, n = chunk->count;
+    while (first < n) {
+        while (end < n && mine->bytes[end] - mine->bytes[first] < bytes &&
+               (chunk->walls >> end & 1) == 0)
+            end++;
+        if (mine->bytes[end] - mine->bytes[first] >= bytes) {
+            if (mine->bytes[end] - mine->bytes[first + 1] < bytes)
+                add_run(out, mine, first, end);
+            first++;
+        } else if (end < n) { /* a wall */
+            first = ++end;
+        } else {
+            break;
+        }
+    }
+    return first;
+}
+
+/** The next block after those of a run that has left its chunk. */
+typedef struct tail {
+    spot next;
+    double price, slope; /**< of those that the run has there */
     uint64_t bytes;
-    uint32_t wall;    /* in no run, whatever its owner does without a word */
-    uint32_t barrier; /* in no window now */
-} term;
+    uint32_t blocks;
+} tail;
+
+/** False at a wall, or at the end. */
+static bool lengthen(const cebus_chunks *chunks, double now, tail *run)
+{
+    if (run->next.chunk == CEBUS_CHUNK_NONE)
+        return false;
+    const cebus_chunk *chunk = &chunks->at[run->next.chunk];
+    uint32_t place = run->next.place;
+    double price, slope;
+    if ((chunk->walls >> place & 1) != 0)
+        return false;
+    price_of(chunk, place, now, &price, &slope);
+    run->price += price;
+    run->slope += slope;
+    run->bytes += chunk->bytes[place];
+    run->blocks++;
+    if (++run->next.place == chunk->count)
+        run->next = (spot){chunk->next, 0};
+    return true;
+}
+
+/** Those that end in later chunks, from block `first` on. */
+static void find_outside(const cebus_window_search *search, const cebus_chunk *chunk,
+                         const own *mine, uint32_t first, runs *out)
+{
+    uint32_t n = chunk->count;
+    double now = cebus_time_after(search->now);
+    tail run = {.next = {chunk->next, 0}};
+    for (; first < n; first++) {
+        uint64_t inside = mine->bytes[n] - mine->bytes[first];
+        while (inside + run.bytes < search->bytes) {
+            if (!lengthen(&search->index->chunks, now, &run))
+                return;
+        }
+        if (mine->bytes[n] - mine->bytes[first + 1] + run.bytes >= search->bytes)
+            continue; /* not minimal: it begins later */
+        add_run(out, mine, first, n);
+        out->price[out->count - 1] += run.price;
+        out->slope[out->count - 1] += run.slope;
+        out->blocks[out->count - 1] += run.blocks;
+    }
+}
+
+/* Windows proper. */
 
 static bool is_taken(const cebus_window_search *search, const cebus_block *block)
 {
@@ -26,129 +168,7 @@ static bool is_taken(const cebus_window_search *search, const cebus_block *block
     return false;
 }
 
-/** Written in place: a copy would wait for its parts to be stored. */
-static inline void write_term(const cebus_window_search *search, cebus_block *block, term *out)
-{
-    out->bytes = block->bytes;
-    out->price = out->slope = 0;
-    out->barrier = out->wall = false;
-    if (block->state != CEBUS_BLOCK_FREE) {
-        if (search->weigher.weigh != NULL)
-            search->weigher.weigh(search->weigher.context, block);
-        out->barrier = block->state == CEBUS_BLOCK_BARRIER;
-        out->wall = out->barrier && block->weight == CEBUS_WEIGHT_WALL;
-        double age = search->now > block->tick ? (double)(search->now - block->tick) : 1;
-        double rate = 1 / age;
-        double price = (double)block->weight * (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT) * rate;
-        price = price < (double)CEBUS_PRICE_MAX ? price : (double)CEBUS_PRICE_MAX;
-        out->price = price;
-        out->slope = price * rate;
-    }
-    if (search->n_taken > 0 && is_taken(search, block))
-        out->barrier = true;
-}
-
-/** Where a walk along the chunks is. */
-typedef struct walk {
-    const cebus_chunks *chunks;
-    uint32_t chunk, place;
-} walk;
-
-static cebus_block *block_at(const walk *at)
-{
-    return at->chunk != CEBUS_CHUNK_NONE ? at->chunks->at[at->chunk].blocks[at->place] : NULL;
-}
-
-static void fetch_chunk(const cebus_chunk *chunk, uint32_t count)
-{
-    for (uint32_t i = 0; i < count && i < chunk->count; i++)
-        __builtin_prefetch(chunk->blocks[i]);
-}
-
-static void advance(walk *at)
-{
-    const cebus_chunk *chunk = &at->chunks->at[at->chunk];
-    if (++at->place < chunk->count)
-        return;
-    at->chunk = chunk->next;
-    at->place = 0;
-    if (at->chunk != CEBUS_CHUNK_NONE)
-        fetch_chunk(&at->chunks->at[at->chunk], REACH);
-}
-
-/* Runs. */
-
-/** Of the blocks of a run. */
-typedef struct sums {
-    double price, slope, peak_price, peak_slope; /* the peaks: what they have been at most */
-    uint64_t bytes;
-    uint32_t blocks, barriers;
-} sums;
-
-static void add(sums *run, const term *t)
-{
-    run->price += t->price;
-    run->slope += t->slope;
-    run->bytes += t->bytes;
-    run->barriers += t->barrier;
-    run->blocks++;
-    run->peak_price = run->price > run->peak_price ? run->price : run->peak_price;
-    run->peak_slope = run->slope > run->peak_slope ? run->slope : run->peak_slope;
-}
-
-static void subtract(sums *run, const term *t)
-{
-    run->price -= t->price;
-    run->slope -= t->slope;
-    run->bytes -= t->bytes;
-    run->barriers -= t->barrier;
-    run->blocks--;
-}
-
-/** Not above the price of the run, as a real number. */
-static double least_price(const sums *run)
-{
-    return run->price - LOST * run->peak_price;
-}
-
-/** The greatest lines of many runs. */
-typedef struct lines {
-    double now, later;
-    uint32_t blocks;
-} lines;
-
-static void raise_lines(lines *best, const sums *run, double horizon)
-{
-    double price = least_price(run), slope = run->slope + LOST * run->peak_slope;
-    slope = slope > 0 ? slope * horizon : 0;
-    best->blocks = run->blocks > best->blocks ? run->blocks : best->blocks;
-    if (best->now * price >= 1 && best->later * price * price >= price + slope)
-        return; /* without a division: most runs raise nothing */
-    double now = price * CEBUS_BOUND_OPEN > 1 ? 1 / price : CEBUS_BOUND_OPEN;
-    double later = now + slope * now * now;
-    best->now = now > best->now ? now : best->now;
-    best->later = later > best->later ? later : best->later;
-}
-
-static cebus_bound bound_of(const lines *best, uint64_t at, double horizon)
-{
-    cebus_bound bound = cebus_bound_of(at, best->now, best->later, horizon);
-    bound.blocks = best->blocks;
-    return bound;
-}
-
-/* The windows of a chunk. */
-
-/** A run that slides over the chunk: it starts in it, and may end in a later one. */
-typedef struct slider {
-    sums sums;
-    lines lines;
-    walk end; /* the block after it */
-    cebus_block *last;
-    term terms[CEBUS_CHUNK_MAX + 1]; /* of the chunk's own blocks, as far as the run came */
-} slider;
-
-bool cebus_window_is_better(const cebus_window *a, const cebus_window *b)
+static bool is_better(const cebus_window *a, const cebus_window *b)
 {
     if (b->first == NULL || a->price != b->price)
         return b->first == NULL || a->price < b->price;
@@ -157,184 +177,333 @@ bool cebus_window_is_better(const cebus_window *a, const cebus_window *b)
     return a->first->offset < b->first->offset;
 }
 
-/** In integers, block by block. */
-static void offer(cebus_window_search *search, cebus_block *first, cebus_block *last)
+/** Reads the blocks of a run, in integers; true if one of them had been kept too cheap. */
+static bool offer(cebus_window_search *search, spot at, uint32_t blocks)
 {
-    cebus_window window = {.first = first, .last = last};
-    for (const cebus_block *block = first;; block = block->next) {
+    cebus_chunks *chunks = &search->index->chunks;
+    cebus_window window = {.first = chunks->at[at.chunk].blocks[at.place]};
+    bool stale = false, barred = false;
+    for (uint32_t i = 0; i < blocks; i++) {
+        cebus_chunk *chunk = &chunks->at[at.chunk];
+        cebus_block *block = chunk->blocks[at.place];
+        window.last = block;
+        weigh(search, block);
+        stale |= cebus_chunk_read(chunk, at.place);
+        barred |= block->state == CEBUS_BLOCK_BARRIER || is_taken(search, block);
         if (block->state != CEBUS_BLOCK_FREE) {
             window.price += cebus_block_price(block, search->now);
             window.evicted_bytes += block->bytes;
             window.evicted_blocks++;
         }
-        if (block == last)
-            break;
+        if (++at.place == chunk->count)
+            at = (spot){chunk->next, 0};
     }
-    if (cebus_window_is_better(&window, &search->best))
+    if (!barred && is_better(&window, &search->best))
         search->best = window;
+    return stale;
 }
 
-/** The run is long enough, and no shorter one starts where it does. */
-static void consider(cebus_window_search *search, const slider *run, cebus_block *first)
+static bool may_win(const cebus_window_search *search, double price)
 {
-    bool minimal = run->sums.bytes - first->bytes < search->bytes;
-    double least = least_price(&run->sums) - (double)run->sums.blocks;
-    bool may_win = search->best.first == NULL || least <= (double)search->best.price;
-    if (minimal && may_win && run->sums.barriers == 0)
-        offer(search, first, run->last);
+    return search->best.first == NULL || price * SURE_PRICE <= (double)search->best.price;
 }
 
-/** Lengthens the run by its next block. Answers the place in the chunk from which runs can start
- * again: past a wall, or `left` where there was none. */
-static uint32_t lengthen(cebus_window_search *search, uint32_t chunk, slider *run, uint32_t left)
+static uint32_t least_of(const runs *all)
 {
-    cebus_block *block = block_at(&run->end);
-    /* One more than a chunk has: for blocks of later ones. */
-    uint32_t place = run->end.chunk == chunk ? run->end.place : CEBUS_CHUNK_MAX;
-    term *t = &run->terms[place];
-    write_term(search, block, t);
-    if (t->wall) {
-        left = place == CEBUS_CHUNK_MAX ? CEBUS_CHUNK_MAX : place + 1;
-        run->sums = (sums){0};
-    } else {
-        add(&run->sums, t);
-        run->last = block;
+    uint32_t least = 0;
+    for (uint32_t i = 1; i < all->count; i++)
+        least = all->price[i] < all->price[least] ? i : least;
+    return least;
+}
+
+/** Offers what may win, the likeliest first; true if something had been kept too cheap. */
+static bool offer_runs(cebus_window_search *search, uint32_t id, const runs *all)
+{
+    uint32_t least = least_of(all);
+    if (all->count == 0 || !may_win(search, all->price[least]))
+        return false;
+    bool stale = offer(search, (spot){id, all->first[least]}, all->blocks[least]);
+    for (uint32_t i = 0; i < all->count && !stale; i++) {
+        if (i != least && may_win(search, all->price[i]))
+            stale |= offer(search, (spot){id, all->first[i]}, all->blocks[i]);
     }
-    advance(&run->end);
-    return left;
+    return stale;
 }
 
-static double age_of_start(const cebus_window_search *search, const cebus_chunk *chunk)
+/** 1/price of each run is a line over time; the chord is until the first of them gets to where
+ * answers are. */
+static void bound_runs(const runs *all, cebus_table *table, uint32_t id, uint64_t now)
 {
-    const cebus_block *block = chunk->blocks[chunk->count / 2];
-    bool used = block->state != CEBUS_BLOCK_FREE && search->now > block->tick;
-    return used ? (double)(search->now - block->tick) : 1;
+    double value[CEBUS_CHUNK_MAX], rise[CEBUS_CHUNK_MAX], most = 0, steepest = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        double price = all->price[i] > LEAST_PRICE ? all->price[i] : LEAST_PRICE;
+        value[i] = 1 / price;
+        rise[i] = all->slope[i] * value[i] * value[i];
+        most = value[i] > most ? value[i] : most;
+        steepest = rise[i] > steepest ? rise[i] : steepest;
+    }
+    double horizon = CEBUS_BOUND_LONGEST, later = most, level = most * CEBUS_BOUND_CHEAPER;
+    level = level > table->level ? level : table->level;
+    for (uint32_t i = 0; i < all->count; i++) {
+        double gap = level - value[i];
+        horizon = gap < horizon * rise[i] ? gap / rise[i] : horizon;
+    }
+    horizon = horizon > 1 ? horizon : 1;
+    for (uint32_t i = 0; i < all->count; i++) {
+        double end = value[i] + rise[i] * horizon;
+        later = end > later ? end : later;
+    }
+    cebus_bound bound =
+        cebus_bound_of(cebus_table_time(table, now), most, horizon, later, steepest);
+    cebus_bounds_set(table->chunks, id, &bound);
 }
 
 void cebus_window_look(cebus_window_search *search, uint32_t id)
 {
-    cebus_window_index *index = search->index;
-    cebus_chunk *chunk = &index->chunks.at[id];
-    slider run;
-    run.end = (walk){&index->chunks, id, 0};
-    run.sums = (sums){0};
-    run.lines = (lines){0};
-    chunk->query = index->query;
-    index->count.looks++;
-    fetch_chunk(chunk, chunk->count);
-    if (search->table->horizon <= 0 && chunk->count > 0)
-        search->table->horizon = 1 + HORIZON_PART * age_of_start(search, chunk);
-    double horizon = search->table->horizon > 0 ? search->table->horizon : 1;
-    for (uint32_t left = 0; left < chunk->count;) {
-        if (run.sums.bytes < search->bytes) {
-            if (run.end.chunk == CEBUS_CHUNK_NONE)
-                break;
-            left = lengthen(search, id, &run, left);
-            continue;
-        }
-        raise_lines(&run.lines, &run.sums, horizon);
-        consider(search, &run, chunk->blocks[left]);
-        subtract(&run.sums, &run.terms[left++]);
-    }
-    search->table->bounds[id] = bound_of(&run.lines, search->now, horizon);
+    const cebus_chunk *chunk = &search->index->chunks.at[id];
+    bool stale;
+    own mine;
+    runs all;
+    do {
+        all.count = 0;
+        price_own(chunk, cebus_time_after(search->now), &mine);
+        uint32_t first = find_inside(chunk, &mine, search->bytes, &all);
+        if (first < chunk->count)
+            find_outside(search, chunk, &mine, first, &all);
+        stale = offer_runs(search, id, &all);
+    } while (stale);
+    if (search->table == NULL)
+        return;
+    bound_runs(&all, search->table, id, search->now);
+    search->index->count.looks++;
 }
 
 /* What was noted. */
 
-/** The blocks around a noted one, nearest first. */
-typedef struct flank {
-    term terms[REACH + 1];
-    size_t count;
-} flank;
+/** So many blocks on either side of a noted one are looked at; a run that reaches farther counts as
+ * long enough. */
+#define REACH 16
 
-static void look_aside(const cebus_window_search *search, cebus_block *block, bool up, flank *out)
+/** Sums of the blocks on one side of a noted one, nearest first; [0]: of none. */
+typedef struct side {
+    uint32_t count; /**< of blocks, or one more: all that is beyond the reach, for nothing */
+    bool cut;       /**< it is one more */
+    double price[REACH + 2], slope[REACH + 2];
+    uint64_t bytes[REACH + 2];
+    uint32_t chunk[REACH + 2];
+} side;
+
+static spot next_spot(const cebus_chunks *chunks, spot at)
 {
-    out->count = 0;
-    for (block = up ? block->next : block->prev; block != NULL && out->count < REACH;
-         block = up ? block->next : block->prev) {
-        term *t = &out->terms[out->count];
-        write_term(search, block, t);
-        if (t->wall)
-            return;
-        out->count++;
-    }
-    if (block != NULL) /* farther than the reach: long enough, for nothing */
-        out->terms[out->count++] = (term){.bytes = UINT64_MAX / 4};
+    const cebus_chunk *chunk = &chunks->at[at.chunk];
+    return at.place + 1 < chunk->count ? (spot){at.chunk, at.place + 1} : (spot){chunk->next, 0};
 }
 
-/** The greatest lines of the runs around a block with at least `bytes`: from each start the
- * shortest run that holds the block. */
-static cebus_bound bound_around(const term *middle, const flank *low, const flank *high,
-                                uint64_t bytes, uint64_t at, double horizon)
+static spot spot_before(const cebus_chunks *chunks, spot at)
 {
-    sums run = {0};
-    lines best = {0};
-    size_t end = 0;
-    add(&run, middle);
-    while (end < high->count && run.bytes < bytes)
-        add(&run, &high->terms[end++]);
-    for (size_t start = 0; start <= low->count; start++) {
-        while (end > 0 && run.bytes - high->terms[end - 1].bytes >= bytes)
-            subtract(&run, &high->terms[--end]);
-        if (run.bytes >= bytes)
-            raise_lines(&best, &run, horizon);
-        if (run.bytes >= bytes && end == 0)
-            break; /* starts farther down only add to it */
-        if (start < low->count)
-            add(&run, &low->terms[start]);
-    }
-    return bound_of(&best, at, horizon);
+    if (at.place > 0)
+        return (spot){at.chunk, at.place - 1};
+    uint32_t before = chunks->at[at.chunk].prev;
+    return before == CEBUS_CHUNK_NONE ? (spot){before, 0}
+                                      : (spot){before, chunks->at[before].count - 1};
 }
 
-/** The event counts for each chunk in which a run of the table's size that holds it may start. */
-static void raise_table(cebus_window_search *search, cebus_table *table, const cebus_block *block,
-                        const cebus_bound *bound)
+/** As far as `bytes`. */
+static void look_aside(const cebus_window_search *search, spot at, bool up, uint64_t bytes,
+                       side *out)
 {
     const cebus_chunks *chunks = &search->index->chunks;
-    uint32_t id = block->chunk;
-    for (;;) {
-        cebus_tables_raise(&search->index->tables, table, id, bound, search->now);
-        uint64_t start = chunks->at[id].blocks[0]->offset;
+    double now = cebus_time_after(search->now);
+    uint32_t n = 0;
+    out->price[0] = out->slope[0] = 0;
+    out->bytes[0] = 0;
+    out->chunk[0] = at.chunk;
+    out->cut = false;
+    while (out->bytes[n] < bytes) {
+        double price, slope;
+        at = up ? next_spot(chunks, at) : spot_before(chunks, at);
+        if (at.chunk == CEBUS_CHUNK_NONE || (chunks->at[at.chunk].walls >> at.place & 1) != 0)
+            break;
+        out->cut = n == REACH;
+        if (out->cut)
+            break;
+        price_of(&chunks->at[at.chunk], at.place, now, &price, &slope);
+        out->price[n + 1] = out->price[n] + price;
+        out->slope[n + 1] = out->slope[n] + slope;
+        out->bytes[n + 1] = out->bytes[n] + chunks->at[at.chunk].bytes[at.place];
+        out->chunk[++n] = at.chunk;
+    }
+    if (out->cut) {
+        out->price[n + 1] = out->price[n];
+        out->slope[n + 1] = out->slope[n];
+        out->bytes[n + 1] = UINT64_MAX / 4;
+        out->chunk[++n] = CEBUS_CHUNK_NONE;
+    }
+    out->count = n;
+}
+
+/** A block that may have become cheaper. */
+typedef struct event {
+    spot at;
+    const cebus_block *block;
+    bool hole;
+    double price, slope;
+    uint64_t bytes;
+    side low, high;
+} event;
+
+/** The greatest values and rises of some runs. */
+typedef struct peak {
+    double value, rise;
+} peak;
+
+static void raise_peak(peak *top, double price, double slope)
+{
+    double value = 1 / (price > LEAST_PRICE ? price : LEAST_PRICE), rise = slope * value * value;
+    top->value = value > top->value ? value : top->value;
+    top->rise = rise > top->rise ? rise : top->rise;
+}
+
+static void raise_chunk(cebus_table *table, uint32_t id, const peak *top, uint64_t now)
+{
+    cebus_line line = cebus_line_through(cebus_table_time(table, now), top->value, top->rise);
+    if (top->value > 0)
+        cebus_table_raise(table, id, &line, now);
+}
+
+/** Chunks before `id`, too, where a run of the table's size that holds the block may start. */
+static void raise_before(const cebus_window_search *search, cebus_table *table, uint32_t id,
+                         const event *e, const peak *top)
+{
+    const cebus_chunks *chunks = &search->index->chunks;
+    while (e->block->offset - chunks->at[id].blocks[0]->offset < table->bytes) {
         id = chunks->at[id].prev;
-        if (id == CEBUS_CHUNK_NONE || block->offset - start >= table->bytes)
+        if (id == CEBUS_CHUNK_NONE)
             return;
+        raise_chunk(table, id, top, search->now);
     }
 }
 
-static void settle_block(cebus_window_search *search, cebus_block *block)
+/** The runs that hold the block: from each start the shortest. Each counts for the chunk in which
+ * it starts. */
+static void raise_table(const cebus_window_search *search, cebus_table *table, const event *e)
+{
+    const side *low = &e->low, *high = &e->high;
+    uint32_t end = high->count, id = e->at.chunk;
+    peak top = {0};
+    for (uint32_t start = 0; start <= low->count; start++) {
+        uint64_t held = low->bytes[start] + e->bytes;
+        bool beyond = low->cut && start == low->count;
+        while (end > 0 && held + high->bytes[end - 1] >= table->bytes)
+            end--;
+        if (low->chunk[start] != id && !beyond) {
+            raise_chunk(table, id, &top, search->now);
+            top = (peak){0};
+            id = low->chunk[start];
+        }
+        if (held + high->bytes[end] >= table->bytes)
+            raise_peak(&top, low->price[start] + e->price + high->price[end],
+                       low->slope[start] + e->slope + high->slope[end]);
+        if (beyond)
+            raise_before(search, table, id, e, &top);
+        if (end == 0 && held >= table->bytes)
+            break; /* starts farther down only add to it */
+    }
+    raise_chunk(table, id, &top, search->now);
+}
+
+/** The first sum of at least `bytes`; more than `count`: there is none. */
+static uint32_t reach_of(const side *aside, uint64_t bytes)
+{
+    uint32_t i = 0;
+    while (i <= aside->count && aside->bytes[i] < bytes)
+        i++;
+    return i;
+}
+
+/** The group, too, which may be the tighter bound of the two. */
+static bool covers(const cebus_table *table, uint32_t id, const peak *top, double t)
+{
+    cebus_bound bound = cebus_bounds_get(table->chunks, id);
+    cebus_bound group = cebus_bounds_get(table->groups, id / CEBUS_GROUP);
+    cebus_line line = cebus_line_through(t, top->value, top->rise);
+    return cebus_bound_covers(&bound, &line, t) && cebus_bound_covers(&group, &line, t);
+}
+
+/** A run that holds the block has half of what is missing on one side of it: does that show that
+ * the table knows of nothing dearer? */
+static bool is_known(const cebus_table *table, const event *e, uint64_t now)
+{
+    const side *low = &e->low, *high = &e->high;
+    uint64_t missing = table->bytes > e->bytes ? table->bytes - e->bytes : 0;
+    uint32_t start = reach_of(low, missing), i = reach_of(low, (missing + 1) / 2);
+    uint32_t k = reach_of(high, (missing + 1) / 2);
+    double t = cebus_table_time(table, now);
+    peak top = {0};
+    start = start <= low->count ? start : low->count;
+    if (low->cut && start == low->count)
+        return false;
+    if (i <= low->count)
+        raise_peak(&top, e->price + low->price[i], e->slope + low->slope[i]);
+    if (k <= high->count)
+        raise_peak(&top, e->price + high->price[k], e->slope + high->slope[k]);
+    bool known = true;
+    for (uint32_t s = 0; s <= start && known && top.value > 0; s++) {
+        if (s == 0 || low->chunk[s] != low->chunk[s - 1])
+            known = covers(table, low->chunk[s], &top, t);
+    }
+    return known;
+}
+
+static void settle_block(cebus_window_search *search, spot at, uint64_t reach)
 {
     cebus_tables *tables = &search->index->tables;
-    term middle;
-    flank low, high;
-    write_term(search, block, &middle);
-    if (middle.wall)
+    const cebus_chunk *chunk = &search->index->chunks.at[at.chunk];
+    double now = cebus_time_after(search->now);
+    event e = {.at = at,
+               .block = chunk->blocks[at.place],
+               .bytes = chunk->bytes[at.place],
+               .hole = chunk->holes >> at.place & 1};
+    if ((chunk->walls >> at.place & 1) != 0)
         return;
     search->index->count.events++;
-    search->index->count.raises += tables->count;
-    look_aside(search, block, false, &low);
-    look_aside(search, block, true, &high);
+    price_of(chunk, at.place, now, &e.price, &e.slope);
+    look_aside(search, at, false, reach, &e.low);
+    look_aside(search, at, true, reach, &e.high);
     for (uint32_t i = 0; i < tables->count; i++) {
         cebus_table *table = &tables->table[i];
-        uint64_t bytes = table->bytes;
-        /* A hole alone is no window (I4). */
-        if (block->state == CEBUS_BLOCK_FREE && bytes <= block->bytes)
-            bytes = block->bytes + 1;
-        double horizon = table->horizon > 0 ? table->horizon : 1;
-        cebus_bound bound = bound_around(&middle, &low, &high, bytes, search->now, horizon);
-        if (bound.later > 0)
-            raise_table(search, table, block, &bound);
+        if ((e.hole && table->bytes <= e.bytes) || is_known(table, &e, search->now))
+            continue; /* a hole serves the size without a search (I4) */
+        search->index->count.raises++;
+        raise_table(search, table, &e);
     }
+}
+
+static uint64_t largest_of(const cebus_tables *tables)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < tables->count; i++)
+        most = tables->table[i].bytes > most ? tables->table[i].bytes : most;
+    return most;
 }
 
 void cebus_window_settle(cebus_window_search *search)
 {
     cebus_chunks *chunks = &search->index->chunks;
+    uint64_t reach = largest_of(&search->index->tables);
+    for (uint32_t id = chunks->noted; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next_noted) {
+        cebus_chunk *chunk = &chunks->at[id];
+        for (uint32_t bits = chunk->noted; bits != 0; bits &= bits - 1) {
+            uint32_t place = (uint32_t)__builtin_ctz(bits);
+            weigh(search, chunk->blocks[place]);
+            cebus_chunk_read(chunk, place);
+        }
+    }
     uint32_t id;
     while ((id = cebus_chunks_next_noted(chunks)) != CEBUS_CHUNK_NONE) {
-        cebus_chunk *chunk = &chunks->at[id];
-        uint32_t bits = chunk->noted;
-        chunk->noted = 0;
-        for (; bits != 0 && search->index->tables.count > 0; bits &= bits - 1)
-            settle_block(search, chunk->blocks[__builtin_ctz(bits)]);
+        uint32_t bits = chunks->at[id].noted;
+        chunks->at[id].noted = 0;
+        for (; bits != 0 && reach > 0; bits &= bits - 1)
+            settle_block(search, (spot){id, (uint32_t)__builtin_ctz(bits)}, reach);
     }
 }

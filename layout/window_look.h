@@ -1,6 +1,10 @@
 /**
  * window_look.h: looks at the blocks themselves, for window_index.h: at all windows that start in
  * one chunk, and at the runs around one block that may have become cheaper.
+ *
+ * Both read what the chunks keep of the blocks, which makes no run dearer than it is. A window
+ * that may win by that is read anew, block by block; if it was kept too cheap, the look begins
+ * again with what is known now.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_LOOK_H
 #define CEBUS_LAYOUT_WINDOW_LOOK_H
@@ -10,7 +14,7 @@
 /** One search, under way. */
 typedef struct cebus_window_search {
     cebus_window_index *index;
-    cebus_table *table;
+    cebus_table *table; /**< NULL: of a size that has none */
     uint64_t bytes, now;
     cebus_weigher weigher;
     const cebus_window *taken; /**< windows no other may share a block with */
@@ -22,10 +26,7 @@ typedef struct cebus_window_search {
  * in the table. O(blocks of the chunk + of one window). */
 void cebus_window_look(cebus_window_search *search, uint32_t chunk);
 
-/** Turns what was noted since the last search into events of the tables. */
+/** Reads what was noted since the last search, and turns it into events of the tables. */
 void cebus_window_settle(cebus_window_search *search);
-
-/** Of two windows the one the sweep would answer. `b` may be none. */
-bool cebus_window_is_better(const cebus_window *a, const cebus_window *b);
 
 #endif

@@ -5,27 +5,39 @@
 #include "layout/window_chunk.h"
 
 /** A table that so many queries did not ask for goes: events would be written to it in vain. */
-#define IDLE_QUERIES 128
+#define IDLE_QUERIES 2048
 
 void cebus_tables_init(cebus_tables *tables, cebus_pool *pool)
 {
     *tables = (cebus_tables){.pool = pool};
 }
 
-static uint32_t entries_of(uint32_t capacity)
+/** Its groups, and as many groups of groups as hold them. */
+static size_t bytes_of(uint32_t capacity)
 {
-    return capacity + capacity / CEBUS_GROUP;
+    uint32_t groups = capacity / CEBUS_GROUP;
+    return (groups + groups / CEBUS_GROUP) * sizeof(cebus_bounds) +
+           (groups + capacity) * sizeof(double) + groups * sizeof(uint32_t);
 }
 
-static void free_bounds(const cebus_tables *tables, cebus_bound *bounds)
+static void use_memory(cebus_table *table, void *memory, uint32_t capacity)
 {
-    cebus_pool_free_object(tables->pool, bounds, entries_of(tables->capacity) * sizeof *bounds);
+    uint32_t groups = capacity / CEBUS_GROUP;
+    table->chunks = memory;
+    table->groups = table->chunks + groups;
+    table->values = (double *)(table->groups + groups / CEBUS_GROUP);
+    table->open = (uint32_t *)(table->values + groups + capacity);
+}
+
+static void free_table(const cebus_tables *tables, const cebus_table *table)
+{
+    cebus_pool_free_object(tables->pool, table->chunks, bytes_of(tables->capacity));
 }
 
 void cebus_tables_clear(cebus_tables *tables)
 {
     while (tables->count > 0)
-        free_bounds(tables, tables->table[--tables->count].bounds);
+        free_table(tables, &tables->table[--tables->count]);
 }
 
 void cebus_tables_deinit(cebus_tables *tables)
@@ -34,33 +46,35 @@ void cebus_tables_deinit(cebus_tables *tables)
     cebus_tables_init(tables, tables->pool);
 }
 
-/** `old` for more chunks, the new ones empty. NULL without host memory. */
-static cebus_bound *widened(const cebus_tables *tables, const cebus_bound *old, uint32_t capacity)
+/** The table for more chunks, the new ones empty. False without host memory: it is gone. */
+static bool widen(const cebus_tables *tables, cebus_table *table, uint32_t capacity)
 {
-    size_t bytes = entries_of(capacity) * sizeof(cebus_bound);
-    cebus_bound *wide = cebus_pool_alloc(tables->pool, bytes);
-    if (wide == NULL)
-        return NULL;
-    memset(wide, 0, bytes);
-    memcpy(wide, old, tables->capacity * sizeof *wide);
-    memcpy(wide + capacity, old + tables->capacity, tables->capacity / CEBUS_GROUP * sizeof *wide);
-    return wide;
+    cebus_table old = *table;
+    uint32_t groups = tables->capacity / CEBUS_GROUP;
+    void *wide = cebus_pool_alloc(tables->pool, bytes_of(capacity));
+    if (wide != NULL) {
+        memset(wide, 0, bytes_of(capacity));
+        use_memory(table, wide, capacity);
+        memcpy(table->chunks, old.chunks, groups * sizeof *old.chunks);
+        memcpy(table->groups, old.groups, groups / CEBUS_GROUP * sizeof *old.groups);
+    }
+    free_table(tables, &old);
+    return wide != NULL;
 }
 
 void cebus_tables_reserve(cebus_tables *tables, uint32_t chunks)
 {
-    uint32_t capacity = 4 * CEBUS_GROUP, kept = 0;
+    uint32_t capacity = CEBUS_GROUP * CEBUS_GROUP, kept = 0;
+    tables->chunks = chunks;
     tables->groups = (chunks + CEBUS_GROUP - 1) / CEBUS_GROUP;
     if (chunks <= tables->capacity)
         return;
     while (capacity < chunks)
         capacity *= 2;
     for (uint32_t i = 0; i < tables->count; i++) {
-        cebus_bound *wide = widened(tables, tables->table[i].bounds, capacity);
-        free_bounds(tables, tables->table[i].bounds);
-        tables->table[kept] = tables->table[i];
-        tables->table[kept].bounds = wide;
-        kept += wide != NULL;
+        cebus_table table = tables->table[i];
+        if (widen(tables, &table, capacity))
+            tables->table[kept++] = table;
     }
     tables->count = kept;
     tables->capacity = capacity;
@@ -68,35 +82,39 @@ void cebus_tables_reserve(cebus_tables *tables, uint32_t chunks)
 
 static void drop_table(cebus_tables *tables, uint32_t i)
 {
-    free_bounds(tables, tables->table[i].bounds);
+    free_table(tables, &tables->table[i]);
     tables->table[i] = tables->table[--tables->count];
 }
 
-cebus_table *cebus_tables_find(cebus_tables *tables, uint64_t bytes)
+static void forget(const cebus_tables *tables, cebus_table *table, uint64_t now)
+{
+    const cebus_bound open = cebus_bound_open();
+    memset(table->chunks, 0, bytes_of(tables->capacity));
+    for (uint32_t i = 0; i < tables->chunks; i++)
+        cebus_bounds_set(table->chunks, i, &open);
+    for (uint32_t i = 0; i < tables->groups; i++)
+        cebus_bounds_set(table->groups, i, &open);
+    table->epoch = now;
+}
+
+cebus_table *cebus_tables_find(cebus_tables *tables, uint64_t bytes, uint64_t now)
 {
     cebus_table *found = NULL;
     tables->queries++;
     for (uint32_t i = 0; i < tables->count;) {
-        if (tables->table[i].bytes == bytes)
-            found = &tables->table[i++];
-        else if (tables->table[i].used + IDLE_QUERIES < tables->queries && found == NULL)
+        cebus_table *table = &tables->table[i];
+        if (table->bytes != bytes && table->used + IDLE_QUERIES < tables->queries &&
+            found == NULL) {
             drop_table(tables, i);
-        else
-            i++;
+            continue;
+        }
+        if (now - table->epoch >= CEBUS_BOUND_EPOCH)
+            forget(tables, table, now);
+        if (table->bytes == bytes)
+            found = table;
+        i++;
     }
     return found;
-}
-
-/** The table of the greatest size below `bytes`, or NULL. */
-static const cebus_table *next_smaller(const cebus_tables *tables, uint64_t bytes)
-{
-    const cebus_table *best = NULL;
-    for (uint32_t i = 0; i < tables->count; i++) {
-        const cebus_table *table = &tables->table[i];
-        if (table->bytes < bytes && (best == NULL || table->bytes > best->bytes))
-            best = table;
-    }
-    return best;
 }
 
 static cebus_table *oldest_of(cebus_tables *tables)
@@ -111,55 +129,135 @@ static cebus_table *oldest_of(cebus_tables *tables)
 
 cebus_table *cebus_tables_add(cebus_tables *tables, uint64_t bytes, uint64_t now)
 {
-    const cebus_table *like = next_smaller(tables, bytes);
-    uint32_t entries = entries_of(tables->capacity);
     cebus_table *table;
     if (tables->count < CEBUS_TABLES) {
-        cebus_bound *bounds = cebus_pool_alloc(tables->pool, entries * sizeof *bounds);
-        if (bounds == NULL)
+        void *memory = cebus_pool_alloc(tables->pool, bytes_of(tables->capacity));
+        if (memory == NULL)
             return NULL;
         table = &tables->table[tables->count++];
-        *table = (cebus_table){.bounds = bounds};
+        use_memory(table, memory, tables->capacity);
     } else {
         table = oldest_of(tables);
     }
-    if (like == NULL) {
-        for (uint32_t i = 0; i < entries; i++)
-            table->bounds[i] = cebus_bound_open(now);
-    } else if (like != table) {
-        memcpy(table->bounds, like->bounds, entries * sizeof *table->bounds);
-    }
-    table->horizon = like != NULL ? like->horizon : 0;
+    forget(tables, table, now);
+    table->level = 0;
     table->bytes = bytes;
-    table->winner = CEBUS_CHUNK_NONE;
     return table;
+}
+
+static void raise(cebus_bounds *all, uint32_t k, const cebus_line *line, double t)
+{
+    cebus_bound bound = cebus_bounds_get(all, k);
+    cebus_bound_raise(&bound, line, t);
+    cebus_bounds_set(all, k, &bound);
+}
+
+void cebus_table_raise(cebus_table *table, uint32_t chunk, const cebus_line *line, uint64_t now)
+{
+    double t = cebus_table_time(table, now);
+    raise(table->chunks, chunk, line, t);
+    raise(table->groups, chunk / CEBUS_GROUP, line, t);
 }
 
 void cebus_tables_spread(cebus_tables *tables, uint32_t from, uint32_t to, uint64_t now)
 {
-    for (uint32_t i = 0; i < tables->count; i++)
-        cebus_tables_raise(tables, &tables->table[i], to, &tables->table[i].bounds[from], now);
+    for (uint32_t i = 0; i < tables->count; i++) {
+        cebus_bound bound = cebus_bounds_get(tables->table[i].chunks, from);
+        cebus_table_raise(&tables->table[i], to, &bound.near, now);
+        cebus_table_raise(&tables->table[i], to, &bound.far, now);
+    }
 }
 
 void cebus_tables_empty(cebus_tables *tables, uint32_t dead)
 {
+    const cebus_bound none = {0};
     for (uint32_t i = 0; i < tables->count; i++)
-        tables->table[i].bounds[dead] = (cebus_bound){0};
+        cebus_bounds_set(tables->table[i].chunks, dead, &none);
 }
 
-void cebus_tables_tighten(cebus_tables *tables, cebus_table *table, uint32_t group, uint64_t now)
+static void value(const cebus_bounds *bounds, double t, double *out)
 {
-    double horizon = table->horizon > 0 ? table->horizon : 1;
-    float most = 0, later = 0;
-    uint32_t blocks = 0;
-    for (uint32_t i = group * CEBUS_GROUP; i < (group + 1) * CEBUS_GROUP; i++) {
-        const cebus_bound *bound = &table->bounds[i];
-        float r = cebus_bound_horizons(bound, now), at = cebus_bound_value(bound, r);
-        most = at > most ? at : most;
-        at = cebus_bound_value(bound, r + (float)horizon * bound->rate);
-        later = at > later ? at : later;
-        blocks = bound->blocks > blocks ? bound->blocks : blocks;
+    for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
+        double near = bounds->near_base[i] + bounds->near_rise[i] * t;
+        double far = bounds->far_base[i] + bounds->far_rise[i] * t;
+        out[i] = near > far ? near : far;
     }
-    table->bounds[tables->capacity + group] = cebus_bound_of(now, most, later, horizon);
-    table->bounds[tables->capacity + group].blocks = blocks;
+}
+
+void cebus_table_value_groups(const cebus_tables *tables, cebus_table *table, uint64_t now)
+{
+    double t = cebus_table_time(table, now);
+    for (uint32_t g = 0; g < tables->groups; g += CEBUS_GROUP)
+        value(&table->groups[g / CEBUS_GROUP], t, &table->values[g]);
+    table->n_open = 0;
+}
+
+static uint32_t greatest(const double *values)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < CEBUS_GROUP; i++)
+        most = values[i] > values[most] ? i : most;
+    return most;
+}
+
+static double *values_of(const cebus_tables *tables, const cebus_table *table, uint32_t group)
+{
+    return &table->values[tables->capacity / CEBUS_GROUP + group * CEBUS_GROUP];
+}
+
+static bool is_open(const cebus_table *table, uint32_t group)
+{
+    for (uint32_t i = 0; i < table->n_open; i++) {
+        if (table->open[i] == group)
+            return true;
+    }
+    return false;
+}
+
+uint32_t cebus_table_open(const cebus_tables *tables, cebus_table *table, uint32_t group,
+                          uint64_t now)
+{
+    double *values = values_of(tables, table, group);
+    if (!is_open(table, group)) {
+        value(&table->chunks[group], cebus_table_time(table, now), values);
+        table->open[table->n_open++] = group;
+    }
+    uint32_t chunk = greatest(values);
+    table->values[group] = values[chunk];
+    return group * CEBUS_GROUP + chunk;
+}
+
+void cebus_table_close(const cebus_tables *tables, cebus_table *table, uint32_t chunk)
+{
+    uint32_t group = chunk / CEBUS_GROUP;
+    double *values = values_of(tables, table, group);
+    values[chunk % CEBUS_GROUP] = 0;
+    table->values[group] = values[greatest(values)];
+}
+
+/** When the first of the chunks that are not yet at the table's level gets there. */
+static double next_at_level(const cebus_bounds *bounds, double level, double t)
+{
+    double rest = CEBUS_BOUND_LONGEST;
+    for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
+        double near = level - (bounds->near_base[i] + bounds->near_rise[i] * t);
+        double far = level - (bounds->far_base[i] + bounds->far_rise[i] * t);
+        if (near <= 0 || far <= 0)
+            continue;
+        rest = near < rest * bounds->near_rise[i] ? near / bounds->near_rise[i] : rest;
+        rest = far < rest * bounds->far_rise[i] ? far / bounds->far_rise[i] : rest;
+    }
+    return rest > 1 ? rest : 1;
+}
+
+void cebus_table_tighten(cebus_table *table, uint32_t group, uint64_t now)
+{
+    const cebus_bounds *bounds = &table->chunks[group];
+    double t = cebus_table_time(table, now), at[CEBUS_GROUP], later[CEBUS_GROUP];
+    double rest = next_at_level(bounds, table->level, t);
+    value(bounds, t, at);
+    value(bounds, t + rest, later);
+    cebus_bound bound = cebus_bound_of(t, at[greatest(at)], rest, later[greatest(later)],
+                                       bounds->far_rise[greatest(bounds->far_rise)]);
+    cebus_bounds_set(table->groups, group, &bound);
 }

@@ -2,9 +2,10 @@
  * window_table.h: what is known of the windows that start in each chunk: a bound (window_bound.h)
  * for each request size lately asked for.
  *
- * A table belongs to one size R: entry k bounds all runs of at least R bytes that start in chunk k.
- * Groups of CEBUS_GROUP consecutive chunk numbers have bounds of their own, behind those of chunks.
- * A dead chunk's entry is empty.
+ * A table belongs to one size R: entry k bounds all minimal runs of at least R bytes that start in
+ * chunk k. Groups of CEBUS_GROUP consecutive chunk numbers have bounds of their own. A dead chunk's
+ * entry is empty. The numbers of a group's chunks lie side by side, and so do those of as many
+ * groups: a search reads most of them most of the time.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_TABLE_H
 #define CEBUS_LAYOUT_WINDOW_TABLE_H
@@ -15,18 +16,29 @@
 #define CEBUS_TABLES 32
 #define CEBUS_GROUP 16
 
+/** Bounds of a group's chunks, or of CEBUS_GROUP groups. */
+typedef struct cebus_bounds {
+    double near_base[CEBUS_GROUP], near_rise[CEBUS_GROUP];
+    double far_base[CEBUS_GROUP], far_rise[CEBUS_GROUP];
+} cebus_bounds;
+
 typedef struct cebus_table {
-    uint64_t bytes;      /**< R */
-    uint64_t used;       /**< when last asked for, in queries */
-    double horizon;      /**< H of new bounds; 0: not known yet */
-    uint32_t winner;     /**< the chunk of its last answer */
-    cebus_bound *bounds; /**< by chunk, then by group */
+    uint64_t bytes;       /**< R */
+    uint64_t used;        /**< when last asked for, in queries */
+    uint64_t epoch;       /**< of its bounds */
+    double level;         /**< 1/price of answers, about; 0: not known yet */
+    cebus_bounds *chunks; /**< by group */
+    cebus_bounds *groups; /**< by CEBUS_GROUP groups */
+    double *values;       /**< by group, and by chunk behind those: of the search under way */
+    uint32_t *open;       /**< groups whose chunks that search has valued */
+    uint32_t n_open;
 } cebus_table;
 
 typedef struct cebus_tables {
     cebus_pool *pool;  /**< borrowed */
-    uint32_t capacity; /**< chunks, a multiple of CEBUS_GROUP */
-    uint32_t groups;   /**< that may have windows */
+    uint32_t capacity; /**< chunks, a multiple of CEBUS_GROUP^2 */
+    uint32_t chunks;   /**< numbers in use */
+    uint32_t groups;   /**< of them */
     uint32_t count;    /**< tables */
     uint64_t queries;
     cebus_table table[CEBUS_TABLES];
@@ -41,10 +53,11 @@ void cebus_tables_clear(cebus_tables *tables);
 /** Room for `chunks` chunks. A table for which there is no host memory goes. */
 void cebus_tables_reserve(cebus_tables *tables, uint32_t chunks);
 
-/** The table of a size; NULL: there is none. Those that were not asked for in a long time go. */
-cebus_table *cebus_tables_find(cebus_tables *tables, uint64_t bytes);
-/** A table for a new size, maybe in the place of the one not asked for longest: the bounds of the
- * next smaller size, which hold for this one, too, or open ones. NULL without host memory. */
+/** The table of a size; NULL: there is none. Those that were not asked for in a long time go. One
+ * with an old epoch begins anew. */
+cebus_table *cebus_tables_find(cebus_tables *tables, uint64_t bytes, uint64_t now);
+/** A table for a new size, maybe in the place of the one not asked for longest: nothing is known.
+ * NULL without host memory. */
 cebus_table *cebus_tables_add(cebus_tables *tables, uint64_t bytes, uint64_t now);
 
 /** Chunk `to` now holds blocks that were in `from`. */
@@ -52,21 +65,43 @@ void cebus_tables_spread(cebus_tables *tables, uint32_t from, uint32_t to, uint6
 /** Chunk `dead` has no blocks any more. */
 void cebus_tables_empty(cebus_tables *tables, uint32_t dead);
 
-/** The place of a group's bound in cebus_table.bounds. */
-static inline uint32_t cebus_tables_group(const cebus_tables *tables, uint32_t chunk)
-{
-    return tables->capacity + chunk / CEBUS_GROUP;
-}
-
-/** Makes the bounds of a chunk and its group hold for windows behind `bound`, too. */
-static inline void cebus_tables_raise(cebus_tables *tables, cebus_table *table, uint32_t chunk,
-                                      const cebus_bound *bound, uint64_t now)
-{
-    cebus_bound_join(&table->bounds[chunk], bound, now);
-    cebus_bound_join(&table->bounds[cebus_tables_group(tables, chunk)], bound, now);
-}
+/** 1/price of the windows of each group, at most, into table->values; none is open. */
+void cebus_table_value_groups(const cebus_tables *tables, cebus_table *table, uint64_t now);
+/**
+ * The likeliest chunk of the group, and 1/price of its windows, at most. The first time the chunks
+ * are valued; the group's own value is that of the chunk from then on.
+ */
+uint32_t cebus_table_open(const cebus_tables *tables, cebus_table *table, uint32_t group,
+                          uint64_t now);
+/** The chunk counts no more in this search. */
+void cebus_table_close(const cebus_tables *tables, cebus_table *table, uint32_t chunk);
 
 /** Makes the bound of a group as tight as those of its chunks. */
-void cebus_tables_tighten(cebus_tables *tables, cebus_table *table, uint32_t group, uint64_t now);
+void cebus_table_tighten(cebus_table *table, uint32_t group, uint64_t now);
+
+static inline double cebus_table_time(const cebus_table *table, uint64_t now)
+{
+    return (double)(int64_t)(now - table->epoch);
+}
+
+static inline cebus_bound cebus_bounds_get(const cebus_bounds *all, uint32_t k)
+{
+    const cebus_bounds *at = &all[k / CEBUS_GROUP];
+    uint32_t i = k % CEBUS_GROUP;
+    return (cebus_bound){{at->near_base[i], at->near_rise[i]}, {at->far_base[i], at->far_rise[i]}};
+}
+
+static inline void cebus_bounds_set(cebus_bounds *all, uint32_t k, const cebus_bound *bound)
+{
+    cebus_bounds *at = &all[k / CEBUS_GROUP];
+    uint32_t i = k % CEBUS_GROUP;
+    at->near_base[i] = bound->near.base;
+    at->near_rise[i] = bound->near.rise;
+    at->far_base[i] = bound->far.base;
+    at->far_rise[i] = bound->far.rise;
+}
+
+/** Makes the bounds of a chunk and its group hold for windows behind `line`, too. */
+void cebus_table_raise(cebus_table *table, uint32_t chunk, const cebus_line *line, uint64_t now);
 
 #endif

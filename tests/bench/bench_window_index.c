@@ -13,12 +13,14 @@
  */
 #include "layout/window_index.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define UNIT UINT64_C(512)
+#define RUNS 5
 
 typedef struct setting {
     const char *name;
@@ -55,7 +57,7 @@ static void *must(void *pointer)
 static double nanoseconds(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
@@ -304,26 +306,39 @@ static double part_of(const trace *t, double part)
     return t->search_ns[(size_t)(part * (double)(t->decisions - 1))] / 1000;
 }
 
+/** Again, RUNS times in all; of each decision the least time is kept: programs on the same cores
+ * only add to it. */
+static void run_often(trace *t, const setting *how, bool indexed)
+{
+    trace again;
+    run(t, how, indexed);
+    for (int i = 1; i < RUNS; i++) {
+        run(&again, how, indexed);
+        for (size_t k = 0; k < t->decisions; k++)
+            t->search_ns[k] = fmin(t->search_ns[k], again.search_ns[k]);
+        t->total_ns = fmin(t->total_ns, again.total_ns);
+        end(&again);
+    }
+}
+
 static void measure(const setting *how)
 {
     trace fast, slow;
-    run(&fast, how, true);
-    run(&slow, how, false);
+    run_often(&fast, how, true);
+    run_often(&slow, how, false);
     if (fast.checksum != slow.checksum) {
         fputs("the index decided otherwise than the sweep\n", stderr);
         exit(1);
     }
     const cebus_window_index *index = fast.arena.index;
     double n = (double)how->decisions, fast_ns = sum_of(&fast), slow_ns = sum_of(&slow);
-    double following = (fast.total_ns - fast_ns) - (slow.total_ns - slow_ns);
     qsort(fast.search_ns, fast.decisions, sizeof(double), ascending);
     qsort(slow.search_ns, slow.decisions, sizeof(double), ascending);
-    printf(
-        "| %s | %zu | %u x %u | %.2f | %.1f | %.2f | %.2f | %.2f | %.2f | %.1f | %.1f | %.1f |\n",
-        how->name, (size_t)(slow.arena.used_blocks + slow.arena.free_blocks), how->sizes,
-        how->request, (double)slow.evicted / n, (double)index->count.events / n,
-        part_of(&fast, 0.5), fast_ns / n / 1000, following / n / 1000, part_of(&fast, 0.99),
-        (double)index->count.looks / n, part_of(&slow, 0.5), slow_ns / n / 1000);
+    printf("| %s | %zu | %u x %u | %.2f | %.1f | %.1f | %.2f | %.2f | %.2f | %.1f | %.1f |\n",
+           how->name, (size_t)(slow.arena.used_blocks + slow.arena.free_blocks), how->sizes,
+           how->request, (double)slow.evicted / n, (double)index->count.events / n,
+           (double)index->count.looks / n, part_of(&fast, 0.5), fast_ns / n / 1000,
+           part_of(&fast, 0.99), part_of(&slow, 0.5), slow_ns / n / 1000);
     end(&fast);
     end(&slow);
 }
@@ -338,9 +353,10 @@ int main(int argc, char **argv)
         {"training", 1000, 12, 1, 10000, true}, {"training", 10000, 12, 1, 5000, true},
         {"training", 10000, 24, 1, 5000, true}, {"training", 100000, 12, 1, 1000, true},
     };
-    puts("| trace | blocks | sizes x factor | evicted | events | median us | mean | + following | "
-         "p99 | chunks looked at | sweep: median us | mean |");
-    puts("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    puts("| trace | blocks | sizes x factor | evicted | events | chunks looked at | median us | "
+         "mean "
+         "| p99 | sweep: median us | mean |");
+    puts("|---|---|---|---|---|---|---|---|---|---|---|");
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         if (argc < 2 || strtoul(argv[1], NULL, 10) == i)
             measure(&settings[i]);

@@ -14,7 +14,7 @@ __extension__ typedef unsigned __int128 wide;
 
 static uint64_t exact_price(uint64_t weight, uint64_t age)
 {
-    wide price = ((wide)weight << CEBUS_PRICE_SHIFT) / age;
+    wide price = (((wide)weight << CEBUS_PRICE_SHIFT) + age - 1) / age; /* rounded up */
     return price < CEBUS_PRICE_MAX ? (uint64_t)price : CEBUS_PRICE_MAX;
 }
 
@@ -43,7 +43,8 @@ Test(window, prices_at_the_edges)
     }
     cr_expect_eq(price(UINT64_C(1) << 63, 0, 1), CEBUS_PRICE_MAX);
     cr_expect_eq(price(UINT64_MAX, 0, UINT64_MAX), UINT64_C(1) << CEBUS_PRICE_SHIFT);
-    cr_expect_eq(price(UINT64_MAX - 1, 0, UINT64_MAX), (UINT64_C(1) << CEBUS_PRICE_SHIFT) - 1);
+    cr_expect_eq(price(UINT64_MAX - 1, 0, UINT64_MAX), UINT64_C(1) << CEBUS_PRICE_SHIFT);
+    cr_expect_eq(price(1, 0, UINT64_MAX), 1);
     cr_expect_eq(price(UINT64_C(3) << 50, 0, UINT64_C(1) << 51), UINT64_C(3) << 25);
     cr_expect_eq(price(UINT64_C(524289) << 40, 0, UINT64_C(1) << 41), CEBUS_PRICE_MAX);
     cr_expect_eq(price(0, 0, 1), 0);

@@ -395,16 +395,18 @@ Test(window_index, the_walker_names_what_is_damaged)
     cr_assert(cebus_window_index_check(index, NULL, 0));
 
     cebus_chunk *chunk = &index->chunks.at[index->chunks.first];
-    cebus_bound *bound = &index->tables.table[0].bounds[index->chunks.first], kept = *bound;
-    bound->now = bound->later = bound->now / 2;
+    cebus_table *table = &index->tables.table[0];
+    const cebus_bound none = {0}, kept = cebus_bounds_get(table->chunks, index->chunks.first);
+    cebus_bounds_set(table->chunks, index->chunks.first, &none);
     expect_fault(&s, "I1: a window is cheaper than its chunk's bound");
-    *bound = kept;
-    cebus_bound *group = &index->tables.table[0].bounds[index->tables.capacity];
-    kept = *group;
-    *group = (cebus_bound){0};
+    cebus_bounds_set(table->chunks, index->chunks.first, &kept);
+    const cebus_bound group = cebus_bounds_get(table->groups, 0);
+    cebus_bounds_set(table->groups, 0, &none);
     expect_fault(&s, "its group's bound");
-    *group = kept;
+    cebus_bounds_set(table->groups, 0, &group);
     s.arena.first->weight /= 4; /* without a word */
+    expect_fault(&s, "higher price");
+    chunk->weight[0] /= 4;
     expect_fault(&s, "I1");
     s.arena.first->weight *= 4;
     s.arena.first->chunk++;
