@@ -90,11 +90,11 @@ static uint64_t host_ns(void)
 }
 
 /** Persistent values go with the last resort at the latest; on simulated machines they stay, as the
- * bounds that those are held to have it. */
+ * bounds that those are held to have it, but for policies that say otherwise. */
 static cebus_swap_terms swap_terms(const cebus_runtime *rt, unsigned how)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    terms.persistent |= (how & CHOOSE_LAST_RESORT) != 0 && !rt->info.simulated;
+    terms.persistent |= (how & CHOOSE_LAST_RESORT) != 0 && cebus_swap_moves_persistent(rt);
     return terms;
 }
 

@@ -373,7 +373,7 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
                                  .swap = cebus_swap_terms_now(rt),
                                  .now = rt->clock_ns,
                                  .last_resort = true};
-        chooser.swap.persistent = !rt->info.simulated;
+        chooser.swap.persistent = cebus_swap_moves_persistent(rt);
         cebus_victims victims = cebus_choose_one(&chooser);
         if (victims.first == NULL)
             return cebus_oom_fail(rt, rt->arena.used_bytes, op);

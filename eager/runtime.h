@@ -83,6 +83,7 @@ typedef struct cebus_swapper {
     uint64_t used_bytes;       /**< taken on the host now */
     uint64_t pageable_bytes;   /**< of these: in memory that is not page-locked, and could be */
     uint64_t spare_bytes;      /**< of these: copies of what is on the device, too */
+    uint64_t leaving_bytes;    /**< of these: of nobody any more, but a stream may be at them */
     struct cebus_spill *spill; /**< the file (spill/spill.h); NULL: none */
     uint64_t spill_spare;      /**< bytes in it of what is on the device, too */
     char *stage[2];            /**< host memory on the way to and from it (spill_copy.h) */

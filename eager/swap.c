@@ -1,5 +1,7 @@
 #include "eager/swap.h"
 
+#include <string.h>
+
 #include "eager/debug.h"
 #include "eager/feedback.h"
 #include "eager/ladder.h"
@@ -52,16 +54,22 @@ void cebus_swap_learn_link(cebus_runtime *rt)
     rt->info.latency_ns = info.latency_ns;
 }
 
+bool cebus_swap_moves_persistent(const cebus_runtime *rt)
+{
+    return !rt->info.simulated || rt->policy->moves_persistent;
+}
+
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
 {
     const cebus_swapper *swap = &rt->swap;
-    cebus_swap_terms terms = {.use = CEBUS_SWAP_NEVER,
-                              .out_rate = rate_or_guess(rt->info.out_rate),
-                              .in_rate = rate_or_guess(rt->info.in_rate),
-                              .latency_ns = rt->info.latency_ns,
-                              .room = room(swap->host_budget, swap->used_bytes, swap->spare_bytes),
-                              .spill = spill_terms(rt),
-                              .persistent = swap->option == CEBUS_SWAP_ON && !rt->info.simulated};
+    cebus_swap_terms terms = {
+        .use = CEBUS_SWAP_NEVER,
+        .out_rate = rate_or_guess(rt->info.out_rate),
+        .in_rate = rate_or_guess(rt->info.in_rate),
+        .latency_ns = rt->info.latency_ns,
+        .room = room(swap->host_budget, swap->used_bytes, swap->spare_bytes + swap->leaving_bytes),
+        .spill = spill_terms(rt),
+        .persistent = swap->option == CEBUS_SWAP_ON && cebus_swap_moves_persistent(rt)};
     bool wanted =
         swap->option == CEBUS_SWAP_ON || (swap->option == CEBUS_SWAP_DEFAULT && rt->policy->swaps);
     if (swap->host_budget == 0 && swap->spill != NULL) { /* what planners reckon with */
@@ -94,6 +102,14 @@ static void free_copy(cebus_runtime *rt, const cebus_host_bytes *bytes)
         count_host(rt, bytes->tier, -bytes->bytes);
 }
 
+/** One of those that leave, which is no more in their list. */
+static void free_left(cebus_runtime *rt, const cebus_host_bytes *bytes)
+{
+    if (bytes->tier != CEBUS_TIER_SPILL)
+        rt->swap.leaving_bytes -= bytes->bytes;
+    free_copy(rt, bytes);
+}
+
 void cebus_swap_reclaim(cebus_runtime *rt)
 {
     cebus_swapper *swap = &rt->swap;
@@ -102,7 +118,7 @@ void cebus_swap_reclaim(cebus_runtime *rt)
         const cebus_host_bytes *bytes = &swap->leaving[i];
         if (rt->device_ops->stream_reached(rt->device, CEBUS_STREAM_OUT, bytes->out_mark) &&
             rt->device_ops->stream_reached(rt->device, CEBUS_STREAM_IN, bytes->in_mark))
-            free_copy(rt, bytes);
+            free_left(rt, bytes);
         else
             swap->leaving[kept++] = *bytes;
     }
@@ -113,7 +129,7 @@ void cebus_swap_deinit(cebus_runtime *rt)
 {
     (void)rt->device_ops->synchronize(rt->device);
     for (size_t i = 0; i < rt->swap.count; i++)
-        free_copy(rt, &rt->swap.leaving[i]);
+        free_left(rt, &rt->swap.leaving[i]);
     cebus_spill_copy_deinit(rt);
     cebus_spill_close(rt->swap.spill);
     cebus_pool_free_object(&rt->pool, rt->swap.leaving,
@@ -128,6 +144,7 @@ static void leave(cebus_runtime *rt, cebus_host_bytes bytes)
     if (cebus_pool_grow(&rt->pool, &leaving, &swap->capacity, swap->count, sizeof *swap->leaving)) {
         swap->leaving = leaving;
         swap->leaving[swap->count++] = bytes;
+        swap->leaving_bytes += bytes.tier != CEBUS_TIER_SPILL ? bytes.bytes : 0;
         return;
     }
     (void)rt->device_ops->stream_await(rt->device, CEBUS_STREAM_OUT, bytes.out_mark);
@@ -171,6 +188,25 @@ static bool is_short(cebus_runtime *rt, bool spill, uint64_t bytes)
     return now.used_bytes + 2 * bytes > now.budget; /* more than it takes: extents lie apart */
 }
 
+/** Waits for the oldest copy on the host that nobody needs but a stream, and frees it; false when
+ * there is none: the host runs ahead of the streams, and its memory may run out before them. */
+static bool await_oldest(cebus_runtime *rt)
+{
+    cebus_swapper *swap = &rt->swap;
+    size_t i = 0;
+    while (i < swap->count && swap->leaving[i].tier == CEBUS_TIER_SPILL)
+        i++;
+    if (i == swap->count)
+        return false;
+    const cebus_host_bytes bytes = swap->leaving[i];
+    (void)rt->device_ops->stream_await(rt->device, CEBUS_STREAM_OUT, bytes.out_mark);
+    (void)rt->device_ops->stream_await(rt->device, CEBUS_STREAM_IN, bytes.in_mark);
+    swap->count--;
+    memmove(swap->leaving + i, swap->leaving + i + 1, (swap->count - i) * sizeof bytes);
+    free_left(rt, &bytes);
+    return true;
+}
+
 /** Copies of what is on the device anyway go when their room is needed. */
 static void make_room(cebus_runtime *rt, bool spill, uint64_t bytes)
 {
@@ -204,9 +240,13 @@ static void *reserve_host(cebus_runtime *rt, uint64_t bytes, cebus_tier *out_tie
 {
     if (is_short(rt, false, bytes))
         make_room(rt, false, bytes);
-    if (is_short(rt, false, bytes))
-        return NULL;
+    while (is_short(rt, false, bytes)) {
+        if (!await_oldest(rt))
+            return NULL;
+    }
     void *pointer = take_host(rt, bytes, out_tier);
+    while (pointer == NULL && await_oldest(rt))
+        pointer = take_host(rt, bytes, out_tier);
     if (pointer != NULL)
         count_host(rt, *out_tier, bytes);
     return pointer;

@@ -21,6 +21,9 @@
 /** Asks the device anew what a copy takes beside its bytes: before plans are made. */
 void cebus_swap_learn_link(cebus_runtime *rt);
 
+/** Whether persistent values may leave at all. On simulated machines the lower bounds that runs are
+ * held to count them as always there: only policies that are published with them move them. */
+bool cebus_swap_moves_persistent(const cebus_runtime *rt);
 /** What the chooser is told: may values go to the host, at what rates, with how much room. */
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt);
 

@@ -8,7 +8,7 @@
  * Liberties: The schedule is not the measured one, but that of the same rule run over the recorded
  * iteration with memory as one number (cache.h): what went by chance of addresses does not become a
  * habit. A value whose leaving is foreseen is copied as soon as it falls idle. Persistent tensors
- * stay: they cannot leave the device yet.
+ * are in no schedule: they go on demand, with swap=on like everything else, else as a last resort.
  */
 #include "evict/cache.h"
 #include "evict/policy.h"
@@ -48,5 +48,6 @@ const cebus_policy cebus_policy_odswap = {
     .weight = cebus_policy_weight_own,
     .score = cebus_policy_score_age,
     .swaps = true,
+    .moves_persistent = true,
     .plan = plan,
 };

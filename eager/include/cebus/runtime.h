@@ -27,7 +27,7 @@ typedef enum cebus_swap {
                                  tensors only before a call would fail for want of memory */
     CEBUS_SWAP_OFF = 1,     /**< never: what cannot be rebuilt stays */
     CEBUS_SWAP_ON = 2,      /**< by any policy, wherever it costs less than rebuilding; persistent
-                                 tensors and optimizer state, too, but on sim:* */
+                                 tensors and optimizer state, too, but on sim:* by `odswap` alone */
 } cebus_swap;
 
 /** Debugging aids; combine with |. */

@@ -151,3 +151,79 @@ Test(swap, the_host_waits_for_nothing_but_its_own_reads)
     release_all(y, 8);
     cebus_runtime_destroy(rt);
 }
+
+static cebus_runtime *open_simulated(const char *policy, uint64_t budget, uint64_t host_budget)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:v100-16g";
+    options.memory_budget = budget;
+    options.host_budget = host_budget;
+    options.policy = policy;
+    OK(cebus_runtime_create(&options, &rt));
+    return rt;
+}
+
+/** What is swapped and let go stays on the host until its copy is done: that is waited for, once
+ * there is no room for the next. */
+Test(swap, host_memory_that_streams_still_use_is_waited_for)
+{
+    enum {
+        TURNS = 40
+    };
+    const uint64_t bytes = 64 << 20;
+    cebus_runtime *rt = open_simulated("odswap", 3 * bytes, 3 * bytes);
+    cebus_tensor *x, *y[TURNS];
+    int64_t n = (int64_t)bytes / 4;
+    OK(cebus_zeros(rt, CEBUS_F32, 1, &n, &x));
+    for (int i = 0; i < TURNS; i++) {
+        OK(cebus_add(rt, x, x, &y[i]));
+        if (i >= 2)
+            cebus_tensor_release(y[i - 2]);
+    }
+    cebus_memory_stats stats = stats_of(rt);
+    cr_expect_leq(stats.swapped_bytes_current, 3 * bytes);
+    cr_expect_eq(stats.num_ooms, 0);
+    cr_expect_geq(stats.swap_outs, TURNS / 2, "%zu", (size_t)stats.swap_outs);
+    cr_expect_eq(stats.swap_outs, stats.evictions, "something was dropped for want of room");
+    cebus_tensor_release(x);
+    release_all(y + TURNS - 2, 2);
+    cebus_runtime_destroy(rt);
+}
+
+/** Parameters of more than the budget, read in turn: which policies move them on such machines. */
+static cebus_status read_parameters(cebus_runtime *rt, int64_t n, uint64_t *out_swaps)
+{
+    cebus_tensor *w[6], *y;
+    int made = 0;
+    cebus_status status = CEBUS_OK;
+    for (; made < 6 && status == CEBUS_OK; made++) {
+        status = cebus_zeros(rt, CEBUS_F32, 1, &n, &w[made]);
+        if (status == CEBUS_OK)
+            status = cebus_tensor_set_persistent(w[made]);
+        else
+            break;
+    }
+    for (int i = 0; i < 12 && status == CEBUS_OK; i++) {
+        status = cebus_add(rt, w[i % 6], w[i % 6], &y);
+        if (status == CEBUS_OK)
+            cebus_tensor_release(y);
+    }
+    *out_swaps = stats_of(rt).swap_ins;
+    release_all(w, made);
+    return status;
+}
+
+Test(swap, on_simulated_machines_parameters_leave_by_odswap_alone)
+{
+    static const char *const policies[] = {"odswap", "lru", "coop"};
+    const uint64_t bytes = 1 << 20;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        uint64_t swaps;
+        cebus_runtime *rt = open_simulated(policies[i], 4 * bytes, 64 * bytes);
+        cebus_status status = read_parameters(rt, (int64_t)bytes / 4, &swaps);
+        cr_expect_eq(status, i == 0 ? CEBUS_OK : CEBUS_OUT_OF_MEMORY, "%s", policies[i]);
+        cr_expect_eq(swaps > 0, i == 0, "%s", policies[i]);
+        cebus_runtime_destroy(rt);
+    }
+}
