@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evict/advisor/thrift.h"
+
 enum {
     N = CEBUS_BREED_POPULATION,
     ELITE = 16,    /**< always among the next parents; as published: the best alone */
-    ORDERS = 3,    /**< to start from */
+    ORDERS = 4,    /**< to start from */
     FRACTIONS = 9, /**< of what is cheap, remade to start with */
     MAX_THREADS = 64
 };
@@ -21,7 +23,7 @@ bool cebus_breed_bench_init(cebus_breed_bench *bench, const cebus_species *speci
     bench->pools.pool = cebus_shelf_take(shelf, n, sizeof *bench->pools.pool);
     bench->pools.units = cebus_shelf_take(shelf, n, sizeof *bench->pools.units);
     bench->pools.room = cebus_shelf_take(shelf, n_pools, sizeof *bench->pools.room);
-    bench->old = cebus_shelf_take(shelf, graph->n_calls + n, sizeof *bench->old);
+    bench->old = cebus_shelf_take(shelf, graph->n_calls + 3 * n, sizeof *bench->old);
     return cebus_order_init(&bench->order, graph, shelf) &&
            cebus_unfold_init(&bench->unfold, graph, shelf) &&
            cebus_belady_init(&bench->belady, &bench->unfold, n_pools, shelf) &&
@@ -87,6 +89,9 @@ static void start_order(cebus_breed *breed, cebus_breed_bench *bench, size_t i, 
         cebus_order_program(species->graph, out);
     else if (i % ORDERS == 1)
         cebus_order_prompt(&bench->order, out);
+    else if (i % ORDERS == 3)
+        cebus_thrift_order(&bench->order, species->memory / 512,
+                           species->memory / (2 + i / ORDERS % 3), bench->old, out);
     else
         cebus_order_layers(&bench->order, species->memory / 512, bench->old, out);
 }

@@ -320,3 +320,17 @@ void cebus_order_layers(cebus_order *order, uint64_t large, uint32_t *groups, ui
         ran(order, out[k]);
     }
 }
+
+void cebus_order_begin(cebus_order *order)
+{
+    for (size_t k = 0; k < order->graph->n_calls; k++)
+        order->place[k] = (uint32_t)k;
+    begin(order);
+}
+
+uint32_t cebus_order_take(cebus_order *order, size_t at)
+{
+    const uint32_t call = pull(order, at);
+    ran(order, call);
+    return call;
+}

@@ -44,6 +44,14 @@ void cebus_order_cross(cebus_order *order, const uint32_t *a, const uint32_t *b,
 void cebus_order_mutate(cebus_order *order, const uint32_t *old, uint32_t chance, uint64_t *random,
                         uint32_t *out);
 
+/** @name To make others: calls one after another, of those that could run */
+/** @{ */
+/** Nothing has run; order.heap has what could, first in the program on top. */
+void cebus_order_begin(cebus_order *order);
+/** Runs the call at an index of the heap. */
+uint32_t cebus_order_take(cebus_order *order, size_t at);
+/** @} */
+
 /** A number in [0, bound), bound above 0; the state moves on (splitmix64). */
 uint64_t cebus_order_draw(uint64_t *random, uint64_t bound);
 

@@ -10,6 +10,7 @@
 #include <cebus/advise.h>
 
 #include "evict/advisor/breed.h"
+#include "evict/advisor/thrift.h"
 #include "tests/support/host.h"
 
 enum {
@@ -522,7 +523,8 @@ Test(advisor, orders_stay_valid)
     cebus_shelf shelf;
     cebus_graph graph;
     cebus_order order;
-    uint32_t call, a[MAX_CALLS], b[MAX_CALLS], out[MAX_CALLS], groups[MAX_CALLS + MAX_VALUES];
+    uint32_t call, a[MAX_CALLS], b[MAX_CALLS], out[MAX_CALLS], groups[MAX_CALLS + MAX_VALUES],
+        work[3 * MAX_VALUES];
     state = 11;
     for (int round = 0; round < 40; round++) {
         make_random(&n, 20 + draw(200));
@@ -535,6 +537,8 @@ Test(advisor, orders_stay_valid)
         cr_expect(cebus_order_is_valid(&order, b));
         cebus_order_layers(&order, 1, groups, out);
         cr_expect(cebus_order_is_valid(&order, out));
+        cebus_thrift_order(&order, 1, 1 + draw(30) * 1000000, work, out);
+        cr_expect(cebus_order_is_valid(&order, out));
         cebus_order_mutate(&order, a, UINT32_MAX / 2, &state, b);
         cr_expect(cebus_order_is_valid(&order, b));
         cebus_order_cross(&order, a, b, draw((uint32_t)graph.n_calls), out);
@@ -543,6 +547,45 @@ Test(advisor, orders_stay_valid)
         cr_expect_not(cebus_order_is_valid(&order, out));
         cebus_shelf_clear(&shelf);
     }
+}
+
+/** Cells over time, layers inside: weights of which one has room come once each. */
+Test(advisor, thrift_goes_layer_by_layer)
+{
+    enum {
+        LAYERS = 6,
+        STEPS = 9
+    };
+    static network n;
+    cebus_shelf shelf;
+    cebus_graph graph;
+    cebus_order order;
+    uint32_t call, w[LAYERS], h[LAYERS], out[MAX_CALLS], work[3 * MAX_VALUES];
+    begin(&n);
+    for (size_t i = 0; i < LAYERS; i++) {
+        w[i] = add_value(&n, 1000000, true);
+        h[i] = add_value(&n, 100, false);
+        n.values[h[i]].given = true;
+    }
+    for (size_t t = 0; t < STEPS; t++) {
+        uint32_t x = add_value(&n, 100, false);
+        n.values[x].given = true;
+        for (size_t i = 0; i < LAYERS; i++) {
+            const uint32_t y = add_value(&n, 100, false), refs[] = {x, h[i], w[i], y};
+            for (size_t k = 0; k < 4; k++)
+                add_ref(&n, refs[k]);
+            add_call(&n, 1000, 3, 1, 0);
+            x = h[i] = y;
+        }
+    }
+    cebus_shelf_init(&shelf, NULL);
+    cr_assert_eq(cebus_graph_make(&n.program, &shelf, &graph, &call), CEBUS_GRAPH_MADE);
+    cr_assert(cebus_order_init(&order, &graph, &shelf));
+    cebus_thrift_order(&order, 500000, 1500000, work, out);
+    cr_expect(cebus_order_is_valid(&order, out));
+    for (size_t k = 0; k < LAYERS * STEPS; k++)
+        cr_expect_eq(out[k] % LAYERS, k / STEPS, "call %zu", k);
+    cebus_shelf_clear(&shelf);
 }
 
 /* ---- all orders of tiny programs ---- */
