@@ -1,5 +1,7 @@
 #include "eager/draft.h"
 
+#include <string.h>
+
 void cebus_draft_init(cebus_draft *draft)
 {
     draft->started = false;
@@ -16,33 +18,66 @@ static bool go_on(void *context)
 static void *work(void *context)
 {
     cebus_draft *draft = context;
-    draft->good = draft->policy->plan(&draft->iteration, &draft->terms, &draft->plan);
+    cebus_fit *fit = &draft->fit;
+    draft->good = draft->places ? cebus_fit_make(fit)
+                                : fit->policy->plan(fit->iteration, &fit->terms, fit->plan) &&
+                                      cebus_plan_make_ready(fit->plan, fit->iteration);
     atomic_store_explicit(&draft->done, true, memory_order_release);
     return NULL;
 }
 
 static void close_books(cebus_draft *draft)
 {
+    cebus_placement_clear(&draft->placement);
     cebus_plan_clear(&draft->plan);
+    cebus_outside_deinit(&draft->outside);
+    cebus_pool_free_object(&draft->pool, draft->fixtures,
+                           draft->fit.site.n_fixtures * sizeof *draft->fixtures);
     cebus_iteration_clear(&draft->iteration);
     cebus_pool_deinit(&draft->pool);
 }
 
+/** Copies of what may change while the thread looks at it. */
+static bool open_books(cebus_draft *draft, const cebus_iteration *iteration, const cebus_site *site)
+{
+    if (!cebus_iteration_copy(iteration, iteration->n_calls, &draft->iteration) ||
+        !cebus_iteration_seal(&draft->iteration))
+        return false;
+    if (site == NULL)
+        return true;
+    size_t bytes = site->n_fixtures * sizeof *draft->fixtures;
+    draft->fit.site = *site;
+    draft->fit.site.fixtures = draft->fixtures = cebus_pool_alloc(&draft->pool, bytes);
+    draft->fit.site.outside = &draft->outside;
+    if (draft->fixtures == NULL)
+        return false;
+    if (bytes > 0)
+        memcpy(draft->fixtures, site->fixtures, bytes);
+    return cebus_outside_init(&draft->outside, &draft->iteration, &draft->pool);
+}
+
 void cebus_draft_start(cebus_draft *draft, const cebus_policy *policy,
-                       const cebus_iteration *iteration, const cebus_plan_terms *terms)
+                       const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                       const cebus_site *site)
 {
     cebus_draft_cancel(draft);
     cebus_pool_init(&draft->pool, NULL);
     cebus_iteration_init(&draft->iteration, &draft->pool);
     cebus_plan_init(&draft->plan, &draft->pool);
-    draft->policy = policy;
-    draft->terms = *terms;
-    draft->terms.go_on = go_on;
-    draft->terms.context = draft;
+    cebus_placement_init(&draft->placement, &draft->pool);
+    draft->fixtures = NULL;
+    draft->outside = (cebus_outside){.pool = &draft->pool};
+    draft->fit = (cebus_fit){.policy = policy,
+                             .iteration = &draft->iteration,
+                             .terms = *terms,
+                             .plan = &draft->plan,
+                             .placement = &draft->placement};
+    draft->fit.terms.go_on = go_on;
+    draft->fit.terms.context = draft;
+    draft->places = site != NULL;
     atomic_store(&draft->stop, false);
     atomic_store(&draft->done, false);
-    draft->started = cebus_iteration_copy(iteration, iteration->n_calls, &draft->iteration) &&
-                     cebus_iteration_seal(&draft->iteration) &&
+    draft->started = open_books(draft, iteration, site) &&
                      pthread_create(&draft->thread, NULL, work, draft) == 0;
     if (!draft->started)
         close_books(draft);
@@ -55,6 +90,7 @@ static bool copy(const cebus_plan *from, cebus_plan *to)
         if (!cebus_plan_add(to, (cebus_action_kind)action->kind, action->at, action->value))
             return false;
     }
+    to->wait_ns = from->wait_ns;
     return true;
 }
 
@@ -65,11 +101,12 @@ static void finish(cebus_draft *draft)
     close_books(draft);
 }
 
-bool cebus_draft_take(cebus_draft *draft, cebus_plan *out)
+bool cebus_draft_take(cebus_draft *draft, cebus_plan *out, cebus_placement *placement)
 {
     if (!draft->started || !atomic_load_explicit(&draft->done, memory_order_acquire))
         return false;
-    bool taken = draft->good && copy(&draft->plan, out);
+    bool taken = draft->good && copy(&draft->plan, out) &&
+                 (!draft->places || cebus_placement_copy(&draft->placement, placement));
     if (!taken)
         cebus_plan_clear(out);
     finish(draft);

@@ -13,29 +13,35 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "evict/policy.h"
+#include "evict/fit.h"
 
 typedef struct cebus_draft {
     pthread_t thread;
     bool started;
     atomic_bool stop, done;
     cebus_pool pool;
-    const cebus_policy *policy;
     cebus_iteration iteration; /**< a copy */
-    cebus_plan_terms terms;
+    cebus_fixture *fixtures;   /**< likewise */
+    cebus_outside outside;
     cebus_plan plan;
-    bool good; /**< there is a plan */
+    cebus_placement placement;
+    cebus_fit fit;
+    bool places; /**< the plan is to be placed */
+    bool good;   /**< there is a plan */
 } cebus_draft;
 
 void cebus_draft_init(cebus_draft *draft);
 
-/** Begins to plan; what was being planned before is given up. Without memory or threads nothing
- * happens. */
+/** Begins to plan; what was being planned before is given up. site: where its values are to be
+ * placed, too (copied; what is outside is found out); NULL: nowhere. Without memory or threads
+ * nothing happens. */
 void cebus_draft_start(cebus_draft *draft, const cebus_policy *policy,
-                       const cebus_iteration *iteration, const cebus_plan_terms *terms);
+                       const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                       const cebus_site *site);
 
-/** True once, when a plan is there: `out` (empty) is a copy of it. */
-bool cebus_draft_take(cebus_draft *draft, cebus_plan *out);
+/** True once, when a plan is there: `out` (empty) is a copy of it, to be linked. With a site
+ * `placement` (empty) is one of its places. */
+bool cebus_draft_take(cebus_draft *draft, cebus_plan *out, cebus_placement *placement);
 
 /** Gives it up, waiting for the thread to notice. */
 void cebus_draft_cancel(cebus_draft *draft);

@@ -13,8 +13,9 @@
  * plan foresaw. */
 #define HOLES_PART 16
 
-/** So many plans are tried, each for less, until their values can be placed. */
-#define TRIES 6
+/** Of packing, where a plan's values do not fit at once; about a millisecond each for 500 values.
+ */
+#define ROUNDS 100
 /** So many times in a row places are chosen anew because some were taken. */
 #define MOST_MOVES 4
 /** So many new iterations in a row that did not come again, and new ones are not planned before
@@ -223,10 +224,9 @@ static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
            is_other_rate(a->out_rate, b->out_rate) || is_other_rate(a->in_rate, b->in_rate);
 }
 
-/** A plan of a planner as the runtime follows it. */
-static bool make_ready(cebus_plan *plan, const cebus_iteration *iteration)
+static uint64_t effort_now(cebus_runtime *rt)
 {
-    return cebus_plan_link(plan, iteration) && cebus_plan_spare_held(plan, iteration);
+    return rt->policy->searches && cebus_appraisal_repeats(rt) ? EFFORT : 0;
 }
 
 /** False when there is no plan: the policy has none, or host memory is short. */
@@ -234,68 +234,90 @@ static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_plan_clear(&scheme->plan);
-    terms.effort = rt->policy->searches && cebus_appraisal_repeats(rt) ? EFFORT : 0;
-    if (rt->policy->plan(iteration, &terms, &scheme->plan) && make_ready(&scheme->plan, iteration))
+    terms.effort = effort_now(rt);
+    if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
+        cebus_plan_make_ready(&scheme->plan, iteration))
         return true;
     cebus_plan_clear(&scheme->plan);
     return false;
 }
 
-/** *out_room: bytes there are for what has a place. */
-static cebus_site_verdict place_at(cebus_runtime *rt, cebus_scheme *scheme,
-                                   const cebus_outside *outside, uint64_t *out_room,
-                                   uint64_t *out_missing)
+/** Where values may be placed. The fixtures are the scheme's. */
+static cebus_site site_of(const cebus_runtime *rt, const cebus_scheme *scheme,
+                          const cebus_outside *outside)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     uint64_t limit = rt->arena.limit;
-    cebus_site site = {.capacity = limit > outside->bytes ? limit - outside->bytes : 0,
-                       .alignment = rt->arena.alignment,
-                       .fixtures = scheme->fixtures.items,
-                       .n_fixtures = scheme->fixtures.count,
-                       .outside = outside};
-    *out_room = site.capacity;
-    clear_placement(rt, scheme);
-    cebus_site_verdict verdict =
-        cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, out_missing);
-    if (verdict != CEBUS_SITE_PLACED)
-        return verdict;
-    scheme->spots = cebus_pool_alloc(&rt->pool, iteration->n_values * sizeof *scheme->spots);
-    if (scheme->spots != NULL)
-        return verdict;
-    clear_placement(rt, scheme);
-    return CEBUS_SITE_NO_HOST_MEMORY;
+    return (cebus_site){.capacity = limit > outside->bytes ? limit - outside->bytes : 0,
+                        .alignment = rt->arena.alignment,
+                        .fixtures = scheme->fixtures.items,
+                        .n_fixtures = scheme->fixtures.count,
+                        .outside = outside,
+                        .rounds = ROUNDS};
 }
 
-static cebus_site_verdict place(cebus_runtime *rt, cebus_scheme *scheme, uint64_t *out_room,
-                                uint64_t *out_missing)
+/** The placement is there, but for what is looked up as values come back. */
+static bool make_spots(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    size_t n = iteration_of(rt->guidance, scheme)->n_values;
+    scheme->spots = cebus_pool_alloc(&rt->pool, n * sizeof *scheme->spots);
+    if (scheme->spots == NULL)
+        clear_placement(rt, scheme);
+    return scheme->spots != NULL;
+}
+
+/** Places for the scheme's plan. False: they do not fit, or host memory is short. */
+static bool place(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    uint64_t missing;
+    cebus_outside outside;
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    clear_placement(rt, scheme);
+    if (!cebus_outside_init(&outside, iteration, &rt->pool))
+        return false;
+    cebus_site site = site_of(rt, scheme, &outside);
+    cebus_site_verdict verdict =
+        cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, &missing);
+    cebus_outside_deinit(&outside);
+    return verdict == CEBUS_SITE_PLACED && make_spots(rt, scheme);
+}
+
+/** A plan with places for its values. */
+static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     cebus_outside outside;
-    if (!cebus_outside_init(&outside, iteration_of(rt->guidance, scheme), &rt->pool))
-        return CEBUS_SITE_NO_HOST_MEMORY;
-    cebus_site_verdict verdict = place_at(rt, scheme, &outside, out_room, out_missing);
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    clear_placement(rt, scheme);
+    cebus_plan_clear(&scheme->plan);
+    if (!cebus_outside_init(&outside, iteration, &rt->pool))
+        return false;
+    cebus_fit fit = {.policy = rt->policy,
+                     .iteration = iteration,
+                     .site = site_of(rt, scheme, &outside),
+                     .terms = terms,
+                     .plan = &scheme->plan,
+                     .placement = &scheme->placement};
+    fit.terms.effort = effort_now(rt);
+    if (fit.terms.effort == 0)
+        fit.site.rounds = 0; /* the program waits */
+    bool made = cebus_fit_make(&fit);
     cebus_outside_deinit(&outside);
-    return verdict;
+    return made && make_spots(rt, scheme);
 }
 
-/** Plans for less until the values of the plan find places; terms->budget is what did. Where the
- * third plan is as far from that as the first there is none that fits. */
-static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms *terms)
+/** Where this plan is placed the better one is to be, too. */
+static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    uint64_t first = 0;
-    for (int i = 0; i < TRIES && plan(rt, scheme, *terms); i++) {
-        uint64_t room = 0, missing = 0;
-        cebus_site_verdict verdict = place(rt, scheme, &room, &missing);
-        if (verdict == CEBUS_SITE_PLACED)
-            return true;
-        first = i == 0 ? missing : first;
-        if (verdict == CEBUS_SITE_NO_HOST_MEMORY || missing == 0 || missing >= terms->budget ||
-            (i >= 2 && missing > first / 2))
-            break;
-        terms->budget -= missing; /* but more than that fits nowhere */
-        terms->budget = terms->budget < room ? terms->budget : room;
+    cebus_outside outside;
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    cebus_draft *draft = &rt->guidance->draft;
+    bool places = scheme->spots != NULL;
+    if (!places) {
+        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL);
+    } else if (cebus_outside_init(&outside, iteration, &rt->pool)) {
+        cebus_site site = site_of(rt, scheme, &outside);
+        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, &site);
+        cebus_outside_deinit(&outside);
     }
-    clear_placement(rt, scheme);
-    return false;
 }
 
 /** Has a better plan made while the program goes on; one at a time. */
@@ -310,41 +332,41 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
     if (guidance->drafted != NULL)
         return;
     scheme->waits = false;
-    cebus_draft_start(&guidance->draft, rt->policy, iteration_of(guidance, scheme),
-                      &scheme->better);
+    start_thread(rt, scheme);
     guidance->drafted = guidance->draft.started ? scheme : NULL;
 }
 
-/** A plan takes the place of the first one, if its values find places, too. */
-static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better)
+/** A plan, with its places if it has any, takes the place of the first one. */
+static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
+                         cebus_placement placement)
 {
-    uint64_t room, missing;
-    cebus_plan first = scheme->plan;
-    bool placed = scheme->spots != NULL;
-    scheme->plan = better;
-    if (make_ready(&scheme->plan, iteration_of(rt->guidance, scheme)) &&
-        (!placed || place(rt, scheme, &room, &missing) == CEBUS_SITE_PLACED)) {
-        cebus_plan_clear(&first);
-        cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    if (!cebus_plan_link(&better, iteration_of(rt->guidance, scheme))) {
+        cebus_plan_clear(&better);
+        cebus_placement_clear(&placement);
         return;
     }
+    clear_placement(rt, scheme);
     cebus_plan_clear(&scheme->plan);
-    scheme->plan = first;
-    if (placed)
-        (void)place(rt, scheme, &room, &missing);
+    scheme->plan = better;
+    scheme->placement = placement;
+    if (placement.height > 0)
+        (void)make_spots(rt, scheme);
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
 }
 
 /** A plan that is ready is taken over, and the next one that is waited for begun. */
 static void adopt_draft(cebus_runtime *rt)
 {
     cebus_plan better;
+    cebus_placement placement;
     cebus_guidance *guidance = rt->guidance;
     cebus_scheme *scheme = guidance->drafted;
     cebus_plan_init(&better, &rt->pool);
+    cebus_placement_init(&placement, &rt->pool);
     if (scheme != NULL && iteration_of(guidance, scheme)->n_calls == 0)
         cancel_draft(guidance); /* forgotten meanwhile */
-    else if (scheme != NULL && cebus_draft_take(&guidance->draft, &better))
-        replace_plan(rt, scheme, better);
+    else if (scheme != NULL && cebus_draft_take(&guidance->draft, &better, &placement))
+        replace_plan(rt, scheme, better, placement);
     if (!guidance->draft.started)
         guidance->drafted = NULL;
     if (guidance->drafted == NULL && guidance->scheme->waits) {
@@ -378,7 +400,6 @@ static bool is_proven(const cebus_access_log *log)
 static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
-    uint64_t room, missing;
     bool placed;
     cebus_plan_clear(&scheme->plan);
     if (!cebus_loaded_take(rt, iteration, &scheme->terms, &scheme->plan, &placed))
@@ -388,7 +409,7 @@ static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     const char *wrong = NULL;
     if (!cebus_plan_link(&scheme->plan, iteration))
         wrong = "no host memory to follow it";
-    else if (places && placed && place(rt, scheme, &room, &missing) != CEBUS_SITE_PLACED)
+    else if (places && placed && !place(rt, scheme))
         wrong = "its values find no places side by side";
     if (wrong == NULL) {
         rt->stats.plans_used++;
@@ -404,10 +425,8 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
     bool places = rt->arena.layout->planned && scheme->fixtures.complete;
     bool move = should_move(rt->guidance);
-    uint64_t room, missing;
     cebus_plan_terms terms = terms_of(rt, false);
-    if (!differ(&terms, &scheme->terms) &&
-        !(places && move && place(rt, scheme, &room, &missing) != CEBUS_SITE_PLACED))
+    if (!differ(&terms, &scheme->terms) && !(places && move && !place(rt, scheme)))
         return;
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
@@ -419,7 +438,7 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     scheme->better = (cebus_plan_terms){0};
     cebus_feedback_reset(rt, scheme);
     if (scheme->renewed || !use_loaded(rt, scheme, places)) {
-        if (places && plan_and_place(rt, scheme, &placed))
+        if (places && plan_and_place(rt, scheme, placed))
             start_draft(rt, scheme, placed);
         else if (plan(rt, scheme, terms))
             start_draft(rt, scheme, terms);

@@ -49,6 +49,30 @@ static bool reserve(cebus_placement *placement, const cebus_iteration *iteration
            placement->workspaces != NULL && placement->scratch != NULL;
 }
 
+static uint64_t *copy_offsets(cebus_pool *pool, const uint64_t *from, size_t n)
+{
+    uint64_t *offsets = new_offsets(pool, n);
+    if (offsets != NULL && n > 0)
+        memcpy(offsets, from, n * sizeof *offsets);
+    return offsets;
+}
+
+bool cebus_placement_copy(const cebus_placement *from, cebus_placement *to)
+{
+    cebus_pool *pool = to->pool;
+    *to = *from;
+    to->pool = pool;
+    to->values = copy_offsets(pool, from->values, from->n_values);
+    to->actions = copy_offsets(pool, from->actions, from->n_actions);
+    to->workspaces = copy_offsets(pool, from->workspaces, from->n_calls);
+    to->scratch = copy_offsets(pool, from->scratch, from->n_actions);
+    bool ok =
+        to->values != NULL && to->actions != NULL && to->workspaces != NULL && to->scratch != NULL;
+    if (!ok)
+        cebus_placement_clear(to);
+    return ok;
+}
+
 static uint64_t round_up(uint64_t bytes, uint64_t alignment)
 {
     return (bytes + alignment - 1) & ~(alignment - 1);
@@ -101,21 +125,52 @@ static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_si
     return true;
 }
 
-static cebus_site_verdict answer(const cebus_pool *pool, const question *q, size_t n_sojourns,
-                                 const cebus_site *site, uint64_t *out_missing)
+/** A stay that ends above the capacity is too much for all calls it meets. */
+static void note_crowd(const question *q, const cebus_sojourns *sojourns, const cebus_site *site)
 {
-    cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
+    for (size_t i = 0; i < sojourns->count; i++) {
+        uint64_t top = q->base + q->offsets[i] + q->blocks[i].bytes;
+        uint64_t excess = top > site->capacity ? top - site->capacity : 0;
+        const cebus_sojourn *stay = &sojourns->items[i];
+        for (size_t k = 0; excess > 0 && k < sojourns->n_calls; k++) {
+            uint32_t first = k > 0 ? sojourns->run_of[k - 1] + 1 : 0;
+            bool meets = stay->from <= sojourns->run_of[k] && stay->to > first;
+            if (meets && site->crowd[k] < excess)
+                site->crowd[k] = excess;
+        }
+    }
+}
+
+/** Within the capacity, or as low as may be where more lies at once than that. */
+static cebus_status pack(const cebus_pool *pool, const question *q, size_t n_sojourns,
+                         const cebus_site *site, cebus_pack_result *result)
+{
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
-    options.minimise = true;
+    options.capacity = site->capacity > q->base ? site->capacity - q->base : 1;
+    options.rounds = site->rounds;
     options.presets = q->count > n_sojourns ? q->presets : NULL;
     options.host = &pool->host;
-    cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, &result);
+    cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, result);
+    if (status != CEBUS_OK || result->verdict != CEBUS_PACK_INFEASIBLE)
+        return status;
+    options.capacity = options.rounds = 0;
+    return cebus_pack(q->blocks, q->count, &options, q->offsets, result);
+}
+
+static cebus_site_verdict answer(const cebus_pool *pool, const question *q,
+                                 const cebus_sojourns *sojourns, const cebus_site *site,
+                                 uint64_t *out_missing)
+{
+    cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
+    cebus_status status = pack(pool, q, sojourns->count, site, &result);
     if (status == CEBUS_OUT_OF_HOST_MEMORY)
         return CEBUS_SITE_NO_HOST_MEMORY;
     if (status != CEBUS_OK || result.height == 0)
         return CEBUS_SITE_FULL;
     uint64_t height = q->base + result.height;
     *out_missing = height > site->capacity ? height - site->capacity : 0;
+    if (*out_missing > 0 && site->crowd != NULL)
+        note_crowd(q, sojourns, site);
     return *out_missing == 0 ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
 }
 
@@ -146,7 +201,7 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
     if (!cebus_sojourns_init(&sojourns, iteration, plan, site->outside, out->pool))
         return verdict;
     if (ask(out->pool, &sojourns, site, &q))
-        verdict = answer(out->pool, &q, sojourns.count, site, out_missing);
+        verdict = answer(out->pool, &q, &sojourns, site, out_missing);
     if (verdict == CEBUS_SITE_PLACED && !reserve(out, iteration, plan)) {
         cebus_placement_clear(out);
         verdict = CEBUS_SITE_NO_HOST_MEMORY;

@@ -31,6 +31,9 @@ typedef struct cebus_site {
     const cebus_fixture *fixtures; /**< by offset, apart */
     size_t n_fixtures;
     const cebus_outside *outside; /**< what gets no place; NULL: what was there before, only */
+    uint64_t rounds; /**< of packing, where the first go is too high (<cebus/pack.h>) */
+    uint64_t *crowd; /**< by call, zeroed: where it is FULL, the bytes too many while the call runs,
+                          or what runs before it; NULL: nobody asks */
 } cebus_site;
 
 typedef struct cebus_placement {
@@ -45,6 +48,9 @@ typedef struct cebus_placement {
 
 void cebus_placement_init(cebus_placement *placement, cebus_pool *pool);
 void cebus_placement_clear(cebus_placement *placement);
+
+/** Makes `to` (empty) the same. False without host memory: then it is empty. */
+bool cebus_placement_copy(const cebus_placement *from, cebus_placement *to);
 
 /** What became of it. */
 typedef enum cebus_site_verdict {

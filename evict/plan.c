@@ -105,6 +105,11 @@ bool cebus_plan_spare_held(cebus_plan *plan, const cebus_iteration *iteration)
     return cebus_plan_link(plan, iteration);
 }
 
+bool cebus_plan_make_ready(cebus_plan *plan, const cebus_iteration *iteration)
+{
+    return cebus_plan_link(plan, iteration) && cebus_plan_spare_held(plan, iteration);
+}
+
 const char *cebus_plan_wrong(const cebus_plan *plan, const cebus_iteration *iteration)
 {
     for (size_t i = 0; i < plan->count; i++) {

@@ -42,6 +42,8 @@ typedef struct cebus_action {
     uint8_t then;   /**< the kind of its value's next action; KINDS: there is none. Once linked */
 } cebus_action;
 
+typedef struct cebus_plan cebus_plan;
+
 /** What a planner may count on. */
 typedef struct cebus_plan_terms {
     uint64_t budget; /**< bytes for the values of the iteration and the workspaces of its calls */
@@ -53,6 +55,12 @@ typedef struct cebus_plan_terms {
     /** Asked now and then while it searches; false: nobody wants the plan any more. NULL: go on. */
     bool (*go_on)(void *context);
     void *context;
+    /** Asked whether what a plan (in order) leaves resident finds places side by side. If not,
+     * crowd[k], zeroed before, has the bytes too many while call k runs, or what the plan runs
+     * before it: planners that search leave them free there and try again. NULL: nobody minds where
+     * bytes lie. */
+    bool (*place)(void *context, cebus_plan *plan, uint64_t *crowd);
+    void *place_context;
 } cebus_plan_terms;
 
 /** What a plan should bring an iteration down to that does not fit the budget. */
@@ -61,14 +69,14 @@ static inline uint64_t cebus_plan_target(const cebus_plan_terms *terms)
     return terms->budget > terms->holes ? terms->budget - terms->holes : 0;
 }
 
-typedef struct cebus_plan {
+struct cebus_plan {
     cebus_pool *pool; /**< borrowed */
     cebus_action *actions;
     size_t count, capacity;
     uint64_t wait_ns; /**< that calls should wait for copies; 0: the planner does not know */
     uint8_t *first;   /**< by ordinal: the kind of the value's first action, KINDS; once linked */
     size_t n_values;
-} cebus_plan;
+};
 
 void cebus_plan_init(cebus_plan *plan, cebus_pool *pool);
 void cebus_plan_clear(cebus_plan *plan);
@@ -89,6 +97,9 @@ bool cebus_plan_link(cebus_plan *plan, const cebus_iteration *iteration);
  * would make them again at once. Of a plan that is linked, and is again. False without host memory.
  * O(refs + actions). */
 bool cebus_plan_spare_held(cebus_plan *plan, const cebus_iteration *iteration);
+
+/** Both of these, as a plan is followed. */
+bool cebus_plan_make_ready(cebus_plan *plan, const cebus_iteration *iteration);
 
 /** What of a plan from elsewhere cannot be meant for the iteration: what is out of order or range,
  * names what is not there yet, or would send what stays away. A static text; NULL: nothing.

@@ -141,7 +141,7 @@ static bool run(walk *w, uint32_t k)
         w->open[made[j]] = w->open[old];
         w->open[old] = NONE;
     }
-    w->sojourns->runs++;
+    w->sojourns->run_of[k] = w->sojourns->runs++;
     return ok;
 }
 
@@ -187,12 +187,14 @@ bool cebus_sojourns_init(cebus_sojourns *sojourns, const cebus_iteration *iterat
                          const cebus_plan *plan, const cebus_outside *outside, cebus_pool *pool)
 {
     size_t n = iteration->n_values;
-    *sojourns = (cebus_sojourns){.pool = pool};
+    *sojourns = (cebus_sojourns){.pool = pool, .n_calls = iteration->n_calls};
+    sojourns->run_of = cebus_pool_alloc(pool, iteration->n_calls * sizeof *sojourns->run_of);
     walk w = {.sojourns = sojourns, .iteration = iteration, .plan = plan, .outside = outside};
     w.open = cebus_pool_alloc(pool, n * sizeof *w.open);
     w.freed = cebus_pool_alloc(pool, n * sizeof *w.freed);
     w.coming = cebus_pool_alloc(pool, n);
-    bool ok = w.open != NULL && w.freed != NULL && w.coming != NULL && sort_freed(&w, pool);
+    bool ok = sojourns->run_of != NULL && w.open != NULL && w.freed != NULL && w.coming != NULL &&
+              sort_freed(&w, pool);
     if (ok) {
         memset(w.open, 0xff, n * sizeof *w.open);
         if (plan->first != NULL)
@@ -213,5 +215,7 @@ void cebus_sojourns_deinit(cebus_sojourns *sojourns)
 {
     cebus_pool_free_object(sojourns->pool, sojourns->items,
                            sojourns->capacity * sizeof *sojourns->items);
+    cebus_pool_free_object(sojourns->pool, sojourns->run_of,
+                           sojourns->n_calls * sizeof *sojourns->run_of);
     *sojourns = (cebus_sojourns){.pool = sojourns->pool};
 }

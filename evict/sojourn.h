@@ -28,7 +28,9 @@ typedef struct cebus_sojourns {
     cebus_pool *pool; /**< borrowed */
     cebus_sojourn *items;
     size_t count, capacity;
-    uint32_t runs; /**< of the iteration */
+    uint32_t runs;    /**< of the iteration */
+    uint32_t *run_of; /**< by call: its run; replays before it have those since the last call's */
+    size_t n_calls;
 } cebus_sojourns;
 
 /**

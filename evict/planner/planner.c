@@ -1,6 +1,7 @@
 #include "evict/planner/planner.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "evict/curve.h"
 #include "evict/planner/emit.h"
@@ -18,6 +19,8 @@
 #define MOST_OVERHEAD 5
 /** Visits for a call of the program that a run may take beside its part of the effort. */
 #define FIRST_VISITS 64
+/** Plans of which it is asked whether they can be placed. */
+#define MOST_PLACED 8
 
 typedef struct search {
     cebus_sequence sequence;
@@ -186,16 +189,78 @@ static bool improve(search *s, const cebus_plan_terms *terms)
     return cebus_improve_run(&s->greedy, terms, s->limit, s->best_theta, terms->effort);
 }
 
+static bool emit(search *s, const cebus_plan_terms *terms, cebus_plan *out)
+{
+    bool ok = true;
+    if (terms->host > 0) {
+        ok = cebus_links_run(&s->links);
+        out->wait_ns = s->links.streams.stall_ns;
+    }
+    return ok && cebus_emit_plan(&s->sequence, terms->host > 0 ? &s->links : NULL, out);
+}
+
+/** Bytes that have to be free while calls run, and what runs before each. */
+static void leave_free(search *s, const uint64_t *crowd)
+{
+    cebus_sequence *sequence = &s->sequence;
+    uint32_t last = cebus_sequence_start(sequence);
+    for (uint32_t k = 0; k < sequence->iteration->n_calls; last = k++)
+        cebus_track_add(&sequence->track, cebus_sequence_key(sequence, last) + 1,
+                        cebus_sequence_key(sequence, k) + 1, (double)crowd[k]);
+}
+
+/** Brings what fitted before down to the limit again. */
+static bool tighten(search *s, const cebus_plan_terms *terms, bool *out_fits)
+{
+    cebus_greedy *greedy = &s->greedy;
+    greedy->most_spent = greedy->closure.spent + terms->effort / 4;
+    cebus_greedy_end end = cebus_greedy_repair(greedy, s->limit, s->best_theta,
+                                               (uint64_t)(MOST_OVERHEAD * s->base_ns));
+    *out_fits = end == CEBUS_GREEDY_FITS;
+    if (end != CEBUS_GREEDY_FITS)
+        return end != CEBUS_GREEDY_NO_HOST_MEMORY;
+    return cebus_prune_all(&s->sequence, s->limit, s->sequence.pool) &&
+           cebus_improve_run(greedy, terms, s->limit, s->best_theta,
+                             greedy->closure.spent + terms->effort / 4);
+}
+
+/** The plan, and others for less room where its values do not fit side by side. What cannot be
+ * placed is handed out as it is. */
+static bool place(search *s, const cebus_plan_terms *terms, uint64_t *crowd, cebus_plan *out)
+{
+    size_t bytes = s->sequence.iteration->n_calls * sizeof *crowd;
+    bool fits = true;
+    for (int i = 0; i < MOST_PLACED && fits; i++) {
+        memset(crowd, 0, bytes);
+        if (terms->place(terms->place_context, out, crowd))
+            return true;
+        cebus_plan_clear(out);
+        leave_free(s, crowd);
+        if (!tighten(s, terms, &fits) || !emit(s, terms, out))
+            return false;
+    }
+    return true;
+}
+
+static bool hand_out(search *s, const cebus_plan_terms *terms, cebus_plan *out)
+{
+    size_t bytes = s->sequence.iteration->n_calls * sizeof(uint64_t);
+    if (!emit(s, terms, out))
+        return false;
+    if (terms->place == NULL || s->best.peak > s->limit)
+        return true;
+    uint64_t *crowd = cebus_pool_alloc(s->sequence.pool, bytes);
+    bool ok = crowd != NULL && place(s, terms, crowd, out);
+    cebus_pool_free_object(s->sequence.pool, crowd, bytes);
+    return ok;
+}
+
 static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out)
 {
     bool ok = cebus_snapshot_take(&s->best, &s->sequence) &&
               (terms->host == 0 || add_swaps(s, terms)) &&
               try_all(s, terms->effort, terms->host > 0) && improve(s, terms);
-    if (ok && terms->host > 0) {
-        ok = cebus_links_run(&s->links);
-        out->wait_ns = s->links.streams.stall_ns;
-    }
-    return ok && cebus_emit_plan(&s->sequence, terms->host > 0 ? &s->links : NULL, out);
+    return ok && hand_out(s, terms, out);
 }
 
 static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_terms *terms,

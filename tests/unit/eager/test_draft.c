@@ -66,7 +66,7 @@ static const cebus_policy drops = {.name = "drops", .plan = plan_drops},
 
 static void start(const cebus_policy *policy)
 {
-    cebus_draft_start(&draft, policy, &iteration, &(cebus_plan_terms){.effort = 40});
+    cebus_draft_start(&draft, policy, &iteration, &(cebus_plan_terms){.effort = 40}, NULL);
     cr_assert(draft.started);
 }
 
@@ -80,31 +80,52 @@ Test(draft, hands_the_plan_over_once)
 {
     start(&drops);
     await();
-    cr_assert(cebus_draft_take(&draft, &plan));
+    cr_assert(cebus_draft_take(&draft, &plan, NULL));
     cr_expect_eq(plan.count, 40);
     cr_expect_eq(plan.actions[39].value, 0);
     cebus_plan_clear(&plan);
-    cr_expect_not(cebus_draft_take(&draft, &plan));
+    cr_expect_not(cebus_draft_take(&draft, &plan, NULL));
 }
 
 Test(draft, does_not_wait_for_a_planner_that_goes_on)
 {
     start(&for_ever);
     for (int i = 0; i < 1000; i++)
-        cr_assert_not(cebus_draft_take(&draft, &plan));
+        cr_assert_not(cebus_draft_take(&draft, &plan, NULL));
     start(&drops); /* gives the first one up */
     await();
-    cr_expect(cebus_draft_take(&draft, &plan));
+    cr_expect(cebus_draft_take(&draft, &plan, NULL));
     start(&for_ever);
     cebus_draft_cancel(&draft);
     cebus_draft_cancel(&draft);
-    cr_expect_not(cebus_draft_take(&draft, &plan));
+    cr_expect_not(cebus_draft_take(&draft, &plan, NULL));
 }
 
 Test(draft, without_a_plan_there_is_none)
 {
     start(&nothing);
     await();
-    cr_expect_not(cebus_draft_take(&draft, &plan));
+    cr_expect_not(cebus_draft_take(&draft, &plan, NULL));
     cr_expect_not(draft.started);
+}
+
+/** A value that fits, where there is room for it. */
+Test(draft, places_what_it_plans)
+{
+    cebus_placement placement;
+    cebus_fixture below = {.offset = 0, .bytes = 16};
+    cebus_site site = {.capacity = 24, .alignment = 8, .fixtures = &below, .n_fixtures = 1};
+    cebus_placement_init(&placement, &pool);
+    cebus_draft_start(&draft, &drops, &iteration, &(cebus_plan_terms){.budget = 64}, &site);
+    below.bytes = 4096; /* what it looks at is a copy */
+    await();
+    cr_assert(cebus_draft_take(&draft, &plan, &placement));
+    cr_expect_eq(plan.count, 0);
+    cr_expect_eq(placement.values[0], 16);
+    cr_expect_eq(placement.height, 24);
+    cebus_placement_clear(&placement);
+    below.bytes = 20;
+    cebus_draft_start(&draft, &drops, &iteration, &(cebus_plan_terms){.budget = 64}, &site);
+    await();
+    cr_expect_not(cebus_draft_take(&draft, &plan, &placement), "24 to 32 is above");
 }

@@ -1,0 +1,62 @@
+#include "evict/fit.h"
+
+/** So many plans are made, each for less. */
+#define TRIES 6
+/** The same after a planner that searches could not place its own. */
+#define TRIES_BESIDE_SEARCH 3
+
+static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t *crowd,
+                                uint64_t *out_missing)
+{
+    fit->site.crowd = crowd;
+    cebus_placement_clear(fit->placement);
+    return cebus_placement_make(fit->iteration, plan, &fit->site, fit->placement, out_missing);
+}
+
+static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd)
+{
+    uint64_t missing;
+    return cebus_plan_make_ready(plan, ((cebus_fit *)context)->iteration) &&
+           place(context, plan, crowd, &missing) == CEBUS_SITE_PLACED;
+}
+
+static bool is_placed(const cebus_fit *fit)
+{
+    return fit->placement->height > 0;
+}
+
+/** The plan is made and placed. False: there is none, or no memory. */
+static bool attempt(cebus_fit *fit, uint64_t *out_missing)
+{
+    *out_missing = 0;
+    cebus_plan_clear(fit->plan);
+    if (!fit->policy->plan(fit->iteration, &fit->terms, fit->plan))
+        return false;
+    if (is_placed(fit))
+        return true;
+    return cebus_plan_make_ready(fit->plan, fit->iteration) &&
+           place(fit, fit->plan, NULL, out_missing) != CEBUS_SITE_NO_HOST_MEMORY;
+}
+
+bool cebus_fit_make(cebus_fit *fit)
+{
+    uint64_t first = 0, missing = 0;
+    bool asks = fit->policy->searches && fit->terms.effort > 0;
+    int tries = asks ? TRIES_BESIDE_SEARCH : TRIES;
+    fit->terms.place = asks ? find_places : NULL;
+    fit->terms.place_context = fit;
+    for (int i = 0; i < tries && attempt(fit, &missing); i++) {
+        if (is_placed(fit))
+            return true;
+        first = i == 0 ? missing : first;
+        bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
+        if (missing == 0 || missing >= fit->terms.budget || !gains)
+            break;
+        fit->terms.budget -= missing; /* but more than there is room for fits nowhere */
+        if (fit->terms.budget > fit->site.capacity)
+            fit->terms.budget = fit->site.capacity;
+    }
+    cebus_placement_clear(fit->placement);
+    cebus_plan_clear(fit->plan);
+    return false;
+}

@@ -1,0 +1,156 @@
+#include "evict/fit.h"
+
+#include <criterion/criterion.h>
+
+#include "evict/curve.h"
+#include "evict/planner/check.h"
+#include "evict/sojourn.h"
+#include "tests/support/host.h"
+#include "tests/unit/evict/random_iteration.h"
+
+enum {
+    RUNS = 60
+};
+
+static cebus_test_host host;
+static cebus_pool pool;
+static cebus_iteration iteration;
+static cebus_plan plan;
+static cebus_placement placement;
+
+static void setup(void)
+{
+    cebus_test_host_init(&host);
+    cebus_pool_init(&pool, &host.allocator);
+    cebus_iteration_init(&iteration, &pool);
+    cebus_plan_init(&plan, &pool);
+    cebus_placement_init(&placement, &pool);
+}
+
+static void clear(void)
+{
+    cebus_placement_clear(&placement);
+    cebus_plan_clear(&plan);
+}
+
+static void teardown(void)
+{
+    clear();
+    cebus_iteration_clear(&iteration);
+    cr_expect_eq(pool.live_objects, 0);
+    cebus_pool_deinit(&pool);
+}
+
+TestSuite(fit, .init = setup, .fini = teardown);
+
+static cebus_fit fit_in(const char *policy, uint64_t bytes, uint64_t effort)
+{
+    return (cebus_fit){.policy = cebus_policy_find(policy),
+                       .iteration = &iteration,
+                       .site = {.capacity = bytes, .alignment = 8, .rounds = 20},
+                       .terms = {.budget = bytes, .out_rate = 1, .in_rate = 1, .effort = effort},
+                       .plan = &plan,
+                       .placement = &placement};
+}
+
+static uint64_t peak(void)
+{
+    cebus_curve curve;
+    cr_assert(cebus_curve_init(&curve, &iteration, &pool));
+    uint64_t bytes = cebus_curve_peak(&curve, NULL);
+    cebus_curve_deinit(&curve);
+    return bytes;
+}
+
+static uint64_t offset_of(const cebus_sojourn *s)
+{
+    const uint64_t *of[] = {[CEBUS_SOJOURN_VALUE] = placement.values,
+                            [CEBUS_SOJOURN_ACTION] = placement.actions,
+                            [CEBUS_SOJOURN_WORKSPACE] = placement.workspaces,
+                            [CEBUS_SOJOURN_SCRATCH] = placement.scratch};
+    return of[s->kind][s->index];
+}
+
+/** The places are those of the plan that came back with them. */
+static void expect_apart(uint64_t capacity)
+{
+    cebus_sojourns stays;
+    cr_assert(cebus_sojourns_init(&stays, &iteration, &plan, NULL, &pool));
+    for (size_t i = 0; i < stays.count; i++) {
+        const cebus_sojourn *a = &stays.items[i];
+        cr_expect_leq(offset_of(a) + a->bytes, capacity);
+        for (size_t j = 0; j < i; j++) {
+            const cebus_sojourn *b = &stays.items[j];
+            bool together = a->from < b->to && b->from < a->to;
+            cr_expect(!together || offset_of(a) + a->bytes <= offset_of(b) ||
+                      offset_of(b) + b->bytes <= offset_of(a));
+        }
+    }
+    cebus_sojourns_deinit(&stays);
+}
+
+/** Of iterations of any kind; answers how many were placed. */
+static int place_all(const char *policy, uint64_t effort)
+{
+    int placed = 0;
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        cebus_iteration_clear(&iteration);
+        random_iteration_make(&iteration, seed, 20 + (uint32_t)seed);
+        uint64_t bytes = peak() / 10 * (5 + seed % 5);
+        cebus_fit fit = fit_in(policy, bytes, effort);
+        bool good = cebus_fit_make(&fit);
+        cr_expect_eq(placement.height > 0, good);
+        cr_expect(good || plan.count == 0);
+        cr_expect_leq(fit.terms.budget, bytes);
+        placed += good;
+        if (good)
+            expect_apart(bytes);
+        clear();
+    }
+    return placed;
+}
+
+Test(fit, plans_of_a_search_are_placed)
+{
+    int for_less = place_all("cebus", 0), asked = place_all("cebus", 4000);
+    cr_expect_gt(for_less, RUNS / 4, "%d", for_less);
+    cr_expect_geq(asked, for_less, "%d, %d", asked, for_less);
+}
+
+Test(fit, plans_of_others_are_for_less_until_they_are)
+{
+    int placed = place_all("sublinear", 4000);
+    cr_expect_gt(placed, RUNS / 8, "%d", placed);
+}
+
+Test(fit, a_crowd_is_where_it_does_not_fit)
+{
+    uint64_t crowd[64] = {0}, missing, highest = 0;
+    random_iteration_make(&iteration, 5, 40);
+    cr_assert(cebus_plan_make_ready(&plan, &iteration));
+    cebus_site site = fit_in("cebus", peak() / 2, 0).site;
+    site.crowd = crowd;
+    cr_assert_eq(cebus_placement_make(&iteration, &plan, &site, &placement, &missing),
+                 CEBUS_SITE_FULL);
+    for (size_t k = 0; k < iteration.n_calls; k++)
+        highest = crowd[k] > highest ? crowd[k] : highest;
+    cr_expect_eq(highest, missing);
+    cr_expect_eq(crowd[iteration.n_calls], 0);
+}
+
+Test(fit, without_host_memory_nothing_is_left)
+{
+    random_iteration_make(&iteration, 7, 40);
+    uint64_t bytes = peak() / 10 * 8, n = 1;
+    bool good = false;
+    for (bool failed = true; failed; n++) {
+        cebus_fit fit = fit_in("cebus", bytes, 500);
+        host.fail_at = n;
+        good = cebus_fit_make(&fit);
+        failed = host.fail_at == 0;
+        host.fail_at = 0;
+        cr_expect(good || (plan.count == 0 && placement.height == 0));
+        clear();
+    }
+    cr_expect_gt(n, 20);
+}
