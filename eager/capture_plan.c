@@ -98,7 +98,7 @@ static void leave_all(cebus_capture *capture, size_t event)
 static void copy_out(cebus_capture *capture, cebus_candidate *candidate)
 {
     if (candidate != NULL && candidate->host == NULL && cebus_candidate_is_idle(candidate))
-        (void)cebus_swap_copy_out(capture->rt, candidate);
+        (void)cebus_swap_copy_out(capture->rt, candidate, false);
 }
 
 /** The next copy out. */

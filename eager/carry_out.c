@@ -19,7 +19,7 @@ static void copy_out(cebus_runtime *rt, cebus_candidate *candidate)
     if (candidate->host == NULL && cebus_candidate_is_idle(candidate) &&
         !cebus_wish_saves(candidate) && !cebus_wish_recomputes(candidate) &&
         cebus_regen_may_swap(&terms, candidate))
-        (void)cebus_swap_copy_out(rt, candidate);
+        (void)cebus_swap_copy_out(rt, candidate, false);
     rt->guidance->done += candidate->host != NULL;
 }
 

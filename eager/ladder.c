@@ -7,6 +7,7 @@
 #include "eager/storage.h"
 #include "eager/swap.h"
 #include "eager/trail.h"
+#include "eager/write_behind.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
 
@@ -40,7 +41,9 @@ static void report_eviction(cebus_runtime *rt, const cebus_candidate *victim,
 static cebus_block *evict(cebus_runtime *rt, cebus_candidate *victim, const cebus_victims *choice)
 {
     cebus_block *hole = victim->block;
-    if (victim->method == CEBUS_GO_SWAP && victim->host == NULL && !cebus_swap_copy_out(rt, victim))
+    bool clean = victim->host != NULL;
+    if (victim->method == CEBUS_GO_SWAP && victim->host == NULL &&
+        !cebus_swap_copy_out(rt, victim, true))
         victim->method = CEBUS_GO_DROP;
     if (!cebus_swap_secure(rt, victim))
         victim->method = CEBUS_GO_DROP;
@@ -48,6 +51,7 @@ static cebus_block *evict(cebus_runtime *rt, cebus_candidate *victim, const cebu
         hole->state = CEBUS_BLOCK_BARRIER; /* not to be chosen again at kept prices */
         return hole;
     }
+    rt->stats.clean_evictions += victim->method == CEBUS_GO_SWAP && clean;
     report_eviction(rt, victim, choice);
     if (victim->host == NULL)
         rt->stats.dropped_bytes += victim->value.bytes;
@@ -142,6 +146,20 @@ static bool evict_cheapest(cebus_runtime *rt, uint64_t bytes, unsigned how)
     for (size_t i = 0; i < count; i++)
         cebus_ladder_evict(rt, &victims[i]);
     return count > 0;
+}
+
+size_t cebus_ladder_foresee(cebus_runtime *rt, uint64_t bytes, cebus_candidate **out, size_t limit)
+{
+    cebus_victims victims[CEBUS_SHORTLIST_MAX];
+    uint64_t start = host_ns();
+    cebus_chooser chooser = chooser_of(rt, 0);
+    if (chooser.swap.use == CEBUS_SWAP_NEVER)
+        return 0;
+    size_t count = cebus_choose_next(&chooser, bytes, victims, limit);
+    count_search(rt, start);
+    for (size_t i = 0; i < count; i++)
+        out[i] = victims[i].first->owner;
+    return count;
 }
 
 /** Fragmentation at a forced eviction: what is free beyond the request, of the budget. */
@@ -428,6 +446,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     count_placed(rt, *out);
     if (rt->stats.evictions != evictions)
         count_forced(rt, idle, *out);
+    cebus_write_behind_look(rt);
     return CEBUS_OK;
 }
 

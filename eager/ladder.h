@@ -49,4 +49,8 @@ void cebus_ladder_evict_all(cebus_runtime *rt);
 /** Writes the out-of-memory report and fails with CEBUS_OUT_OF_MEMORY (oom.c). */
 cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op);
 
+/** The values that would go next, the first of them first, until they have `bytes`; none goes. How
+ * they would go is in their `method`. Returns how many. */
+size_t cebus_ladder_foresee(cebus_runtime *rt, uint64_t bytes, cebus_candidate **out, size_t limit);
+
 #endif

@@ -73,6 +73,16 @@ typedef struct cebus_host_bytes {
 } cebus_host_bytes;
 
 struct cebus_spill;
+struct cebus_spill_copy;
+
+/** So many values at most are on their way from the host to the spill file. */
+#define CEBUS_DEMOTIONS 8
+
+/** A value on its way (demotion.h). */
+typedef struct cebus_demotion {
+    cebus_candidate *candidate;
+    struct cebus_spill_copy *copy; /**< that is being written */
+} cebus_demotion;
 
 /** Values on the host and in the spill file (swap.h). */
 typedef struct cebus_swapper {
@@ -87,7 +97,12 @@ typedef struct cebus_swapper {
     struct cebus_spill *spill; /**< the file (spill/spill.h); NULL: none */
     uint64_t spill_spare;      /**< bytes in it of what is on the device, too */
     char *stage[2];            /**< host memory on the way to and from it (spill_copy.h) */
+    uint64_t looked;           /**< bytes ever placed when write_behind.h last looked */
     bool blocked;              /**< a swap-out failed during the request at hand */
+    cebus_candidate *coldest, *warmest; /**< on the host alone: those there for longest first */
+    cebus_demotion demotions[CEBUS_DEMOTIONS];
+    size_t n_demotions;
+    uint64_t demoting_bytes;   /**< on the host, of these */
     cebus_host_bytes *leaving; /**< to be freed when their copies are done */
     size_t count, capacity;
 } cebus_swapper;

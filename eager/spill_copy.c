@@ -137,6 +137,17 @@ cebus_status cebus_spill_copy_write(cebus_runtime *rt, cebus_spill_copy *copy, c
     return started(rt, CEBUS_STREAM_OUT, status, &copy->out_mark);
 }
 
+cebus_status cebus_spill_copy_demote(cebus_runtime *rt, cebus_spill_copy *copy, const char *from)
+{
+    cebus_status status = CEBUS_OK;
+    for (size_t i = 0; i < copy->parts && status == CEBUS_OK; i++) {
+        cebus_spill_job *job = &copy->jobs[i];
+        job->memory = (char *)from + job->at;
+        status = rt->device_ops->stream_call(rt->device, CEBUS_STREAM_OUT, run_write, job);
+    }
+    return started(rt, CEBUS_STREAM_OUT, status, &copy->out_mark);
+}
+
 cebus_status cebus_spill_copy_read(cebus_runtime *rt, cebus_spill_copy *copy, char *to)
 {
     cebus_status status = CEBUS_OK;

@@ -42,6 +42,8 @@ void cebus_spill_copy_free(cebus_runtime *rt, cebus_spill_copy *copy);
 /** Starts the write on stream OUT, or the read on IN, after what those were told to wait for. On
  * failure nothing of it is under way. */
 cebus_status cebus_spill_copy_write(cebus_runtime *rt, cebus_spill_copy *copy, const char *from);
+/** The same from host memory, which must stay until out_mark is reached. */
+cebus_status cebus_spill_copy_demote(cebus_runtime *rt, cebus_spill_copy *copy, const char *from);
 cebus_status cebus_spill_copy_read(cebus_runtime *rt, cebus_spill_copy *copy, char *to);
 
 /** The host waits; then the error of the write, or of the last read (0: none). */

@@ -4,6 +4,7 @@
 
 #include "eager/capture.h"
 #include "eager/debug.h"
+#include "eager/demotion.h"
 #include "eager/guidance.h"
 #include "eager/hint.h"
 #include "eager/ladder.h"
@@ -190,8 +191,10 @@ cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate
 static void become_absent(cebus_runtime *rt, cebus_candidate *candidate)
 {
     bool copied = candidate->host != NULL && cebus_swap_secure(rt, candidate);
-    if (copied)
+    if (copied) {
         cebus_swap_spare(rt, candidate, false);
+        cebus_demotion_track(rt, candidate);
+    }
     candidate->value.resident = false;
     candidate->value.swapped = copied;
     if (!copied)
@@ -219,6 +222,7 @@ void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_
     block->owner = candidate;
     candidate->value.resident = true;
     candidate->value.swapped = false;
+    cebus_demotion_untrack(rt, candidate);
     if (candidate->host != NULL)
         cebus_swap_spare(rt, candidate, true);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/debug.h"
+#include "eager/demotion.h"
 #include "eager/feedback.h"
 #include "eager/ladder.h"
 #include "eager/spill_copy.h"
@@ -136,8 +137,7 @@ void cebus_swap_deinit(cebus_runtime *rt)
                            rt->swap.capacity * sizeof *rt->swap.leaving);
 }
 
-/** A copy's memory goes once nobody reads or writes it any more. */
-static void leave(cebus_runtime *rt, cebus_host_bytes bytes)
+void cebus_swap_leave(cebus_runtime *rt, cebus_host_bytes bytes)
 {
     cebus_swapper *swap = &rt->swap;
     void *leaving = swap->leaving;
@@ -163,15 +163,16 @@ void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate)
 {
     if (candidate->host == NULL)
         return;
+    cebus_demotion_untrack(rt, candidate);
     if (candidate->value.resident)
         cebus_swap_spare(rt, candidate, false);
-    leave(rt, (cebus_host_bytes){
-                  .pointer = candidate->host,
-                  .bytes = candidate->value.bytes,
-                  .out_mark = candidate->host_mark,
-                  .in_mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_IN),
-                  .tier = (cebus_tier)candidate->tier,
-              });
+    cebus_swap_leave(rt, (cebus_host_bytes){
+                             .pointer = candidate->host,
+                             .bytes = candidate->value.bytes,
+                             .out_mark = candidate->host_mark,
+                             .in_mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_IN),
+                             .tier = (cebus_tier)candidate->tier,
+                         });
     candidate->host = NULL;
     candidate->value.swapped = false;
     if (rt->swap.count >= 64)
@@ -207,6 +208,12 @@ static bool await_oldest(cebus_runtime *rt)
     return true;
 }
 
+bool cebus_swap_has_room(cebus_runtime *rt, uint64_t bytes)
+{
+    return rt->swap.host_budget > 0 ? !is_short(rt, false, bytes)
+                                    : rt->swap.spill != NULL && !is_short(rt, true, bytes);
+}
+
 /** Copies of what is on the device anyway go when their room is needed. */
 static void make_room(cebus_runtime *rt, bool spill, uint64_t bytes)
 {
@@ -236,19 +243,23 @@ static void *take_host(cebus_runtime *rt, uint64_t bytes, cebus_tier *out_tier)
     return cebus_spill_copy_create(rt, CEBUS_TIER_PAGEABLE, bytes);
 }
 
-static void *reserve_host(cebus_runtime *rt, uint64_t bytes, cebus_tier *out_tier)
+static void *reserve_host(cebus_runtime *rt, uint64_t bytes, bool now, cebus_tier *out_tier)
 {
     if (is_short(rt, false, bytes))
         make_room(rt, false, bytes);
-    while (is_short(rt, false, bytes)) {
-        if (!await_oldest(rt))
-            return NULL;
-    }
+    while (is_short(rt, false, bytes) && await_oldest(rt))
+        ;
+    if (is_short(rt, false, bytes) && now && bytes <= rt->swap.host_budget)
+        cebus_demotion_make_room(rt, rt->swap.used_bytes + bytes - rt->swap.host_budget);
+    if (is_short(rt, false, bytes))
+        return NULL;
     void *pointer = take_host(rt, bytes, out_tier);
     while (pointer == NULL && await_oldest(rt))
         pointer = take_host(rt, bytes, out_tier);
-    if (pointer != NULL)
-        count_host(rt, *out_tier, bytes);
+    if (pointer == NULL)
+        return NULL;
+    count_host(rt, *out_tier, bytes);
+    cebus_demotion_look(rt);
     return pointer;
 }
 
@@ -279,10 +290,10 @@ static void emit(cebus_runtime *rt, cebus_event_kind kind, const cebus_candidate
 }
 
 /** Room for a copy in the first tier that has some; false: none has. */
-static bool reserve(cebus_runtime *rt, uint64_t bytes, cebus_host_bytes *out)
+static bool reserve(cebus_runtime *rt, uint64_t bytes, bool now, cebus_host_bytes *out)
 {
     *out = (cebus_host_bytes){.bytes = bytes};
-    out->pointer = reserve_host(rt, bytes, &out->tier);
+    out->pointer = reserve_host(rt, bytes, now, &out->tier);
     if (out->pointer != NULL)
         return true;
     out->tier = CEBUS_TIER_SPILL;
@@ -298,12 +309,12 @@ static cebus_status start_copy(cebus_runtime *rt, const cebus_host_bytes *to, co
                                       CEBUS_COPY_TO_HOST);
 }
 
-bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate)
+bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate, bool now)
 {
     const cebus_device_ops *ops = rt->device_ops;
     cebus_block *block = candidate->block;
     cebus_host_bytes copy;
-    rt->swap.blocked = !reserve(rt, candidate->value.bytes, &copy);
+    rt->swap.blocked = !reserve(rt, candidate->value.bytes, now, &copy);
     if (rt->swap.blocked)
         return false;
     uint64_t before = ops->clock(rt->device, CEBUS_STREAM_OUT);
@@ -331,7 +342,7 @@ void cebus_swap_copy_all(cebus_runtime *rt, cebus_block *first, const cebus_bloc
     for (cebus_block *block = first;; block = block->next) {
         cebus_candidate *candidate = block->owner;
         if (block->state == CEBUS_BLOCK_EVICTABLE && candidate->method == CEBUS_GO_SWAP &&
-            candidate->host == NULL && !cebus_swap_copy_out(rt, candidate))
+            candidate->host == NULL && !cebus_swap_copy_out(rt, candidate, true))
             return;
         if (block == last)
             return;

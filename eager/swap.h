@@ -27,13 +27,17 @@ bool cebus_swap_moves_persistent(const cebus_runtime *rt);
 /** What the chooser is told: may values go to the host, at what rates, with how much room. */
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt);
 
+/** Whether a copy of so many bytes fits off the device with no other copy going for it. */
+bool cebus_swap_has_room(cebus_runtime *rt, uint64_t bytes);
+
 /**
  * Starts the copy to the host of an idle value, after the last use of its bytes: from then on they
  * can be dropped (cebus_candidate_drop). False when there was no room, or the copy could not be
  * started: then nothing changed, and no more values are offered for swapping until the request at
- * hand is through.
+ * hand is through. `now`: its room is wanted at once, so others may be waited for that go from the
+ * host on to the file (demotion.h); else it goes where there is room.
  */
-bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate);
+bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate, bool now);
 
 /** Starts the copies of those among the blocks first..last that go by swap: one by one, each would
  * wait for its own. */
@@ -62,6 +66,8 @@ void cebus_swap_spare(cebus_runtime *rt, const cebus_candidate *candidate, bool 
  * its bytes are on the device, or nobody wants them. */
 void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate);
 
+/** A copy's memory goes once nobody reads or writes it any more. */
+void cebus_swap_leave(cebus_runtime *rt, cebus_host_bytes bytes);
 /** Frees host memory whose copies are done; at the end, all of it. */
 void cebus_swap_reclaim(cebus_runtime *rt);
 void cebus_swap_deinit(cebus_runtime *rt);

@@ -25,11 +25,13 @@ typedef enum cebus_tier {
 } cebus_tier;
 
 typedef struct cebus_candidate {
-    cebus_value value;   /**< first: a cebus_value * of the runtime is a cebus_candidate * */
-    cebus_block *block;  /**< while resident; NULL for a storage of zero bytes */
-    void *host;          /**< a copy of the bytes off the device: an address in host memory, or, of
-                              the other tiers, a record; NULL: none. Valid while the version lasts,
-                              also when the bytes are on the device again */
+    cebus_value value;  /**< first: a cebus_value * of the runtime is a cebus_candidate * */
+    cebus_block *block; /**< while resident; NULL for a storage of zero bytes */
+    void *host;         /**< a copy of the bytes off the device: an address in host memory, or, of
+                             the other tiers, a record; NULL: none. Valid while the version lasts,
+                             also when the bytes are on the device again */
+    struct cebus_candidate *colder, *warmer; /**< those on the host alone, in the order in which
+                              they left the device (eager/demotion.h); NULL: none, or not there */
     uint64_t host_mark;  /**< when that copy is complete, on the stream that makes it */
     uint64_t serial;     /**< number in events, never reused */
     uint32_t exports;    /**< addresses handed out (maps): the bytes must not go or move */

@@ -394,6 +394,15 @@ size_t cebus_choose_cheapest(const cebus_chooser *chooser, uint64_t bytes, cebus
     return choose_lowest(chooser, chooser->keep_prices, bytes, out, limit);
 }
 
+size_t cebus_choose_next(const cebus_chooser *chooser, uint64_t bytes, cebus_victims *out,
+                         size_t limit)
+{
+    if (chooser->policy->unit == CEBUS_UNIT_NONE || limit == 0)
+        return 0;
+    return choose_lowest(chooser, false, bytes, out,
+                         limit < CEBUS_SHORTLIST_MAX ? limit : CEBUS_SHORTLIST_MAX);
+}
+
 cebus_victims cebus_choose_one(const cebus_chooser *chooser)
 {
     cebus_victims victims = {0};

@@ -71,4 +71,11 @@ cebus_victims cebus_choose_one(const cebus_chooser *chooser);
 size_t cebus_choose_cheapest(const cebus_chooser *chooser, uint64_t bytes, cebus_victims *out,
                              size_t limit);
 
+/**
+ * What it would take next, without anything having gone: the values whose blocks have the lowest
+ * scores and together `bytes`, lowest first. An estimate where scores look at neighbours.
+ */
+size_t cebus_choose_next(const cebus_chooser *chooser, uint64_t bytes, cebus_victims *out,
+                         size_t limit);
+
 #endif

@@ -32,11 +32,14 @@ typedef struct setting {
     const char *device, *policy;
     bool plans;
     uint64_t stride; /**< of the pieces that fail, past the first */
+    bool host;       /**< memory of it comes first, and values go on from there */
 } setting;
 
 static const setting settings[] = {
-    {"cpu", "coop", false, 5},   {"test", "coop", false, 5},    {"cpu", "cebus", true, 97},
-    {"test", "cebus", true, 97}, {"cpu", "capuchin", true, 29}, {"test", "capuchin", true, 29},
+    {"cpu", "coop", false, 5, false},     {"test", "coop", false, 5, false},
+    {"cpu", "coop", false, 5, true},      {"test", "coop", false, 5, true},
+    {"cpu", "cebus", true, 97, false},    {"test", "cebus", true, 97, false},
+    {"cpu", "capuchin", true, 29, false}, {"test", "capuchin", true, 29, false},
 };
 enum {
     SETTINGS = sizeof settings / sizeof *settings
@@ -48,7 +51,7 @@ typedef struct run {
     cebus_tensor *w[LAYERS];
     cebus_optimizer *adam;
     int retries, failures;
-    uint64_t prefetches;
+    uint64_t prefetches, demotions;
     bool broken;
     char why[640];
     float result[LAYERS][ELEMENTS];
@@ -104,7 +107,7 @@ static void open_run(run *r)
     options.memory_budget = 8 * PARAMETER; /* a third of what is persistent */
     options.cost_model = CEBUS_COST_ESTIMATED;
     options.swap = CEBUS_SWAP_ON;
-    options.host_budget = 1;
+    options.host_budget = r->setting->host ? 6 * PARAMETER : 1;
     options.spill_budget = UINT64_C(1) << 22;
     options.debug = CEBUS_DEBUG_HASH;
     TRY(r, cebus_runtime_create(&options, &r->rt));
@@ -143,6 +146,7 @@ static void close_run(run *r)
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
     TRY(r, cebus_runtime_memory_stats(r->rt, &stats));
     r->prefetches = stats.prefetches;
+    r->demotions = stats.demotions;
     for (int i = 0; i < LAYERS; i++) {
         TRY(r, cebus_tensor_to_host(r->w[i], r->result[i], PARAMETER));
         cebus_tensor_release(r->w[i]);
@@ -183,8 +187,9 @@ static bool all; /* every piece fails once, and not a sample of them */
 static bool report(bool passed, const setting *chosen, const char *fault, const char *when,
                    int told)
 {
-    printf("%sok %d - %s, %s: %s, %s (%d calls failed)\n", passed ? "" : "not ", ++number,
-           chosen->device, chosen->policy, fault, when, told);
+    printf("%sok %d - %s, %s%s: %s, %s (%d calls failed)\n", passed ? "" : "not ", ++number,
+           chosen->device, chosen->policy, chosen->host ? " by way of the host" : "", fault, when,
+           told);
     fflush(stdout);
     return passed;
 }
@@ -231,7 +236,8 @@ int main(void)
     printf("TAP version 13\n1..%d\n", SETTINGS * KINDS * 2);
     for (size_t i = 0; i < SETTINGS; i++) {
         start(&wanted, &settings[i], CEBUS_IO_FAULT_NONE, 0, 0);
-        bool planned = !settings[i].plans || wanted.prefetches > 0;
+        bool planned = (!settings[i].plans || wanted.prefetches > 0) &&
+                       (!settings[i].host || wanted.demotions > 0);
         if (wanted.broken || atomic_load(&cebus_io_faults.reads) == 0 || !planned) {
             printf("Bail out! the undisturbed run fails under %s: %s\n", settings[i].policy,
                    planned ? wanted.why : "nothing was fetched ahead of need");

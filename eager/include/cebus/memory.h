@@ -93,6 +93,14 @@ typedef struct cebus_memory_stats {
     uint64_t plans_used;    /**< times one took the place of a search */
     uint64_t plans_refused; /**< times one did not fit the iteration, or what there is now */
     /** @} */
+    /** @name Copies off the device. */
+    /** @{ */
+    uint64_t copies_ahead;       /**< of swap_outs: before anybody needed the room, with no plan */
+    uint64_t copied_ahead_bytes; /**< their bytes */
+    uint64_t clean_evictions;    /**< of evictions: a copy off the device was there already */
+    uint64_t demotions;          /**< values that went from the host on to the spill file */
+    uint64_t demoted_bytes;      /**< their bytes */
+    /** @} */
 } cebus_memory_stats;
 
 /** To be filled. */

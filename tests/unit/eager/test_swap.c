@@ -100,6 +100,56 @@ Test(swap, the_host_budget_is_kept)
     cebus_runtime_destroy(rt);
 }
 
+/** A chain that is read back from its end: no copy has to be waited for where it is made ahead. */
+static cebus_memory_stats run_chain(const char *policy, cebus_swap swap)
+{
+    enum {
+        LENGTH = 24
+    };
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cebus_tensor *x[LENGTH + 1], *sum;
+    options.device = "test";
+    options.memory_budget = 8 * BLOCK;
+    options.policy = policy;
+    options.swap = swap;
+    options.cost_model = CEBUS_COST_ESTIMATED;
+    options.debug = CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH;
+    cr_assert(cebus_test_device_register());
+    OK(cebus_runtime_create(&options, &rt));
+    x[0] = leaf(rt, N, 1);
+    for (int i = 0; i < LENGTH; i++)
+        OK(cebus_add_scalar(rt, x[i], 1, &x[i + 1]));
+    for (int i = LENGTH; i-- > 0;) {
+        OK(cebus_add(rt, x[i], x[i + 1], &sum));
+        cr_expect_eq(at(sum, 7), (float)(2 * i + 3));
+        cebus_tensor_release(sum);
+    }
+    cr_expect_leq(cebus_max_memory_allocated(rt), 8 * BLOCK);
+    cebus_memory_stats stats = stats_of(rt);
+    release_all(x, LENGTH + 1);
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    cebus_runtime_destroy(rt);
+    return stats;
+}
+
+Test(swap, what_goes_next_is_copied_ahead_of_need)
+{
+    cebus_memory_stats stats = run_chain("odswap", CEBUS_SWAP_DEFAULT);
+    cr_expect_gt(stats.copies_ahead, 0);
+    cr_expect_eq(stats.copied_ahead_bytes, stats.copies_ahead * BLOCK);
+    cr_expect_leq(stats.copies_ahead, stats.swap_outs);
+    cr_expect_gt(stats.clean_evictions, 0);
+    cr_expect_leq(stats.clean_evictions, stats.evictions);
+}
+
+Test(swap, nothing_is_copied_ahead_that_would_be_dropped)
+{
+    cr_expect_eq(run_chain("lru", CEBUS_SWAP_OFF).copies_ahead, 0);
+    cr_expect_eq(run_chain("odswap", CEBUS_SWAP_OFF).copies_ahead, 0);
+    cr_expect_eq(run_chain("coop", CEBUS_SWAP_DEFAULT).copies_ahead, 0);
+}
+
 Test(swap, refuses_what_it_does_not_know)
 {
     cebus_runtime *rt;

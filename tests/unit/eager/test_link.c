@@ -1,0 +1,144 @@
+/** Where the link is the limit copies keep it busy, and what the program waited is told. */
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+TestSuite(link);
+
+enum {
+    LAYERS = 32,
+    ELEMENTS = 1 << 20,
+    BUDGET = 8, /* maps */
+    LAYER_NS = 20000
+};
+#define MAP (UINT64_C(4) * ELEMENTS)
+
+static cebus_status same_shape(void *user, const void *attrs, const cebus_view *const *in,
+                               uint32_t n_in, cebus_view *out)
+{
+    (void)user, (void)attrs, (void)n_in;
+    out[0] = *in[0];
+    return CEBUS_OK;
+}
+
+static uint64_t cost(const cebus_custom_launch *launch)
+{
+    (void)launch;
+    return LAYER_NS;
+}
+
+static cebus_status nothing(const cebus_custom_launch *launch)
+{
+    (void)launch;
+    return CEBUS_OK;
+}
+
+static const cebus_custom_op layer = {.struct_size = sizeof layer,
+                                      .name = "layer",
+                                      .n_out = 1,
+                                      .infer = same_shape,
+                                      .cost = cost,
+                                      .run = nothing};
+
+/** One direction of the link, in one iteration. */
+typedef struct lane {
+    uint64_t bytes, first, last; /**< ns: when the first copy began, when the last one ended */
+} lane;
+
+typedef struct lanes {
+    uint64_t out_rate, in_rate;
+    lane out, in;
+} lanes;
+
+static void add_copy(lane *l, const cebus_event *event, uint64_t rate)
+{
+    uint64_t took = (uint64_t)((double)event->bytes * 1e9 / (double)rate);
+    if (l->bytes == 0)
+        l->first = event->device_ns - took;
+    l->bytes += event->bytes;
+    l->last = event->device_ns;
+}
+
+static void on_event(void *context, const cebus_event *event)
+{
+    lanes *l = context;
+    if (event->kind == CEBUS_EVENT_SWAPPED_OUT)
+        add_copy(&l->out, event, l->out_rate);
+    if (event->kind == CEBUS_EVENT_SWAPPED_IN)
+        add_copy(&l->in, event, l->in_rate);
+}
+
+/** Of the time from the first copy to the last, the share that the link needs for their bytes. */
+static double busy(const lane *l, uint64_t rate)
+{
+    return (double)l->bytes * 1e9 / (double)rate / (double)(l->last - l->first);
+}
+
+static cebus_tensor *call(cebus_runtime *rt, cebus_tensor *a, cebus_tensor *b)
+{
+    cebus_tensor *out, *in[2] = {a, b};
+    OK(cebus_call_custom(rt, &layer, NULL, 0, in, b != NULL ? 2 : 1, &out));
+    return out;
+}
+
+/** A chain of layers, and its way back. */
+static void step(cebus_runtime *rt)
+{
+    cebus_tensor *x[LAYERS + 1];
+    const int64_t n = ELEMENTS;
+    OK(cebus_full(rt, 1, CEBUS_F32, 1, &n, &x[0]));
+    for (int i = 0; i < LAYERS; i++)
+        x[i + 1] = call(rt, x[i], NULL);
+    cebus_tensor *gradient = call(rt, x[LAYERS], NULL);
+    for (int i = LAYERS; i >= 0; i--) {
+        cebus_tensor *next = call(rt, gradient, x[i]);
+        cebus_tensor_release(gradient);
+        cebus_tensor_release(x[i]);
+        gradient = next;
+    }
+    cebus_tensor_release(gradient);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** After so many steps, at least `share` of each direction's time. */
+static void expect_busy(const char *policy, int steps, double share)
+{
+    cebus_runtime *rt;
+    lanes l = {.out_rate = 0};
+    uint64_t both, latency;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:p100-16g,issue=0ns";
+    options.policy = policy;
+    options.memory_budget = BUDGET * MAP;
+    OK(cebus_machine_link(options.device, &l.out_rate, &l.in_rate, &both, &latency));
+    OK(cebus_runtime_create(&options, &rt));
+    for (int i = 0; i < steps; i++)
+        step(rt);
+    OK(cebus_runtime_synchronize(rt));
+    cebus_memory_stats before = stats_of(rt);
+    cebus_runtime_set_event_hook(rt, on_event, &l);
+    step(rt);
+    OK(cebus_runtime_synchronize(rt));
+    cebus_memory_stats after = stats_of(rt);
+    uint64_t took = after.device_ns - before.device_ns, stall = after.stall_ns - before.stall_ns;
+    cr_expect_geq(l.out.bytes, (LAYERS - BUDGET) * MAP, "%s: %lu", policy, l.out.bytes / MAP);
+    cr_expect_geq(busy(&l.out, l.out_rate), share, "%s: %.3f", policy, busy(&l.out, l.out_rate));
+    cr_expect_geq(busy(&l.in, l.in_rate), share, "%s: %.3f", policy, busy(&l.in, l.in_rate));
+    cr_expect_gt(stall, took / 2, "%s: the link is the limit", policy);
+    cr_expect_eq(stall + after.compute_ns - before.compute_ns, took, "%s: all that was exposed",
+                 policy);
+    cr_expect_eq(after.recomputes, 0);
+    cebus_runtime_destroy(rt);
+}
+
+/** Others recompute here, or wait for each copy, as they were published. */
+Test(link, copies_reach_its_rate_by_a_plan)
+{
+    expect_busy("odswap", 6, 0.95);
+}
+
+/** Each copy out but those made ahead starts when its room is wanted. */
+Test(link, copies_come_close_to_it_on_demand)
+{
+    expect_busy("odswap", 0, 0.9);
+}
