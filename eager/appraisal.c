@@ -16,6 +16,9 @@
 #define HELD 32
 /** Measured costs are means, in which the last time counts as one of so many. */
 #define MEMORY 4
+/** Of the plan's actions: where the timeline has to make up for more by itself it foretells nothing
+ * on a real machine, where persistent values come and go, too. */
+#define MADE_UP_PART 4
 /** What changed by less than this part is not predicted anew. */
 #define NEWS(ns) ((ns) / 100)
 
@@ -228,7 +231,8 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
     scheme->predicted_ns = scheme->predicted_lost = 0;
     scheme->foretold_ns = summed_cost(iteration);
     if (scheme->plan.count == 0 ||
-        !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline))
+        !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline) ||
+        (!cebus_appraisal_repeats(rt) && timeline.unforeseen > scheme->plan.count / MADE_UP_PART))
         return;
     scheme->predicted_ns = timeline.total_ns;
     scheme->predicted_lost = timeline.replay_ns + timeline.stall_ns;
