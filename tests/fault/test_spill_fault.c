@@ -240,7 +240,7 @@ int main(void)
                        (!settings[i].host || wanted.demotions > 0);
         if (wanted.broken || atomic_load(&cebus_io_faults.reads) == 0 || !planned) {
             printf("Bail out! the undisturbed run fails under %s: %s\n", settings[i].policy,
-                   planned ? wanted.why : "nothing was fetched ahead of need");
+                   planned ? wanted.why : "nothing was fetched ahead, or went on");
             return 1;
         }
         for (size_t k = 0; k < KINDS; k++)
