@@ -108,10 +108,11 @@ swapdims_ = swapaxes_
 
 def as_strided(x, size, stride, storage_offset=None):
     """The elements of the storage at multiples of `stride`. A copy: what is written to it does not
-    reach x, which must be contiguous."""
-    if not x.is_contiguous():
-        raise _core.UnsupportedError("as_strided: of a tensor that is not contiguous")
-    offset = 0 if storage_offset is None else storage_offset
+    reach x, which must be contiguous; nothing before x is read."""
+    offset = 0 if storage_offset is None else storage_offset - x.storage_offset()
+    if not x.is_contiguous() or offset < 0:
+        raise _core.UnsupportedError("as_strided: of a tensor that is not contiguous, or before "
+                                     "its first element")
     place = _core.full((), offset, dtype=_core.int64, device=x.device)
     for length, step in zip(size, stride):
         place = place.unsqueeze(-1) + _core.arange(length, device=x.device) * step

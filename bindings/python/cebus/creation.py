@@ -139,6 +139,8 @@ def randint(low, high=None, size=None, *, dtype=None, device=None, generator=Non
     """Whole numbers in [low, high): randint(high, size) or randint(low, high, size)."""
     if size is None:
         low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
     if low >= high:
         raise _core.InvalidArgumentError(f"random_ expects 'from' to be less than 'to', but got "
                                          f"from={low} >= to={high}")

@@ -100,7 +100,7 @@ def _on_host(name, call, *tensors):
         raise LinAlgError(f"linalg.{name}: {error}") from None
     first = tensors[0]
     found = found if isinstance(found, tuple) else (found,)
-    made = [_core.tensor(numpy.ascontiguousarray(each)).to(first.dtype).to(first.device)
+    made = [_core.tensor(numpy.array(each, order="C")).to(first.dtype).to(first.device)
             for each in found]
     return made[0] if len(made) == 1 else tuple(made)
 
@@ -386,6 +386,19 @@ def matrix_exp(A):
     for _ in range(times):
         total = total @ total
     return total
+
+
+# As torch.cholesky and torch.svd have them.
+
+def cholesky_(A, upper=False):
+    """cholesky()"""
+    return cholesky(A, upper=upper)
+
+
+def svd_(A, some=True, compute_uv=True):
+    """(U, S, V) with U S V^T = A."""
+    U, S, Vh = svd(A, not some)
+    return U, S, Vh.mT
 
 
 def __dir__():

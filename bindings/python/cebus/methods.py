@@ -40,7 +40,8 @@ WRITING = (
 
 # Methods of Tensor that linear algebra has.
 LINEAR = {"det": "det", "logdet": "logdet", "slogdet": "slogdet", "inverse": "inv", "qr": "qr",
-          "pinverse": "pinv", "cholesky": "cholesky", "matrix_exp": "matrix_exp"}
+          "pinverse": "pinv", "cholesky": "cholesky_", "matrix_exp": "matrix_exp",
+          "svd": "svd_"}
 
 
 def _in_place(name):
@@ -118,25 +119,49 @@ NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 def _by_either_name(function):
-    """NumPy's words for a dimension are taken, too, as in PyTorch."""
+    """NumPy's words for a dimension are taken, and `input` for the first operand, as in PyTorch."""
     try:
-        parameters = _inspect.signature(function).parameters
+        parameters = list(_inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return function
-    if "dim" not in parameters:
+    words = dict(NUMPY_WORDS) if "dim" in parameters else {}
+    if parameters[:1] == ["x"]:
+        words["input"] = "x"
+    if not words:
         return function
 
     @_functools.wraps(function)
     def call(*arguments, **keywords):
-        for word in NUMPY_WORDS.keys() & keywords.keys():
-            keywords[NUMPY_WORDS[word]] = keywords.pop(word)
+        for word in words.keys() & keywords.keys():
+            keywords[words[word]] = keywords.pop(word)
         return function(*arguments, **keywords)
     return call
 
 
+def _of_input(name):
+    """A method of the extension as a function, whose operand may be named."""
+    method = getattr(Tensor, name)
+
+    def function(*arguments, **keywords):
+        if "input" in keywords:
+            arguments = (keywords.pop("input"), *arguments)
+        return method(*arguments, **keywords)
+    function.__name__, function.__doc__ = name, method.__doc__
+    return function
+
+
+def _pow(*arguments, **keywords):
+    """input ** exponent, of which one may be a number."""
+    base, exponent = [*arguments, *(keywords[name] for name in ("input", "self", "exponent")
+                                    if name in keywords)]
+    return base ** exponent
+
+
 def attach():
     """Completes Tensor; returns the functions of the module."""
-    functions = {name: getattr(Tensor, name) for name in AS_FUNCTIONS}
+    functions = {name: _of_input(name) for name in AS_FUNCTIONS}
+    functions["pow"] = _pow
+    functions.update({name: getattr(_core, name) for name in ("zeros", "ones", "empty")})
     functions.update(floor=_core.floor, trunc=_core.trunc, where=_core.where,
                      nonzero=_core.nonzero, bernoulli=_core.bernoulli)
     for name, function in EXTRA.items():

@@ -10,6 +10,14 @@ KNOWN = {
     "int16": "cebus has int32, int64 and uint8",
     "compile": "cebus runs op by op; leave the call out",
     "jit": "cebus runs op by op; leave it out",
+    "fft": "cebus has no Fourier transforms",
+    "profiler": "cebus.record() and cebus.report() show where time and memory went",
+    "complex": "cebus has no complex types",
+    "short": "cebus has int32, int64 and uint8",
+    "hub": "cebus fetches nothing; cebus.models has networks",
+    "onnx": "cebus.safetensors writes weights",
+    "multiprocessing": "cebus runs in one process",
+    "quantization": "cebus has no quantized types",
     "distributed": "cebus runs on one device",
 }
 

@@ -80,9 +80,9 @@ def repeat_interleave(x, repeats, dim=None):
     return x.index_select(dim, _core.tensor(index, dtype=_core.int64, device=x.device))
 
 
-def flip(x, *dims):
+def flip(x, *order, dims=None):
     """Elements of the dimensions in reverse order."""
-    for dim in _lengths(dims):
+    for dim in _lengths(order if dims is None else (dims,) if isinstance(dims, int) else dims):
         order = _core.arange(x.size(dim) - 1, -1, -1, device=x.device) if x.size(dim) else \
             _core.zeros((0,), dtype=_core.int64, device=x.device)
         x = x.index_select(dim, order)

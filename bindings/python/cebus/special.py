@@ -300,6 +300,8 @@ gammaln, psi = lgamma, digamma
 
 def sinc(x):
     """sin(pi x) / (pi x), 1 at zero."""
+    if x.dtype in (_core.float16, _core.bfloat16):
+        return sinc(x.float()).to(x.dtype)
     angle = _float(x) * math.pi
     zero = angle == 0
     safe = where(zero, 1.0, angle)

@@ -37,6 +37,18 @@ cdef inline Tensor lowered(Tensor x):
     return x if autocast_blocks == 0 else lowered_here(x)
 
 
+cdef Tensor product(Tensor a, Tensor b):
+    """A product of matrices."""
+    cdef int code
+    if a.code() <= CEBUS_BF16 or b.code() <= CEBUS_BF16:
+        return binary(lowered(a), lowered(b), cebus_matmul, False)
+    # Of whole numbers: a double holds every sum below 2^53.
+    code = meeting_code(a, b)
+    if code == CEBUS_BOOL:
+        return binary(a, b, cebus_matmul, False)  # which refuses it
+    return cast(binary(cast(a, CEBUS_F64), cast(b, CEBUS_F64), cebus_matmul, False), code)
+
+
 cdef Tensor raised_here(Tensor x):
     if x is None or (x.code() != CEBUS_F16 and x.code() != CEBUS_BF16) or autocast_for(x) is None:
         return x

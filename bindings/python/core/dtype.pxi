@@ -63,7 +63,9 @@ cdef int code_of(object kind) except -1:
         return CEBUS_I64
     if kind is bool:
         return CEBUS_BOOL
-    found = dtype_names.get(getattr(kind, "__name__", None) or str(kind))
+    found = getattr(kind, "tensor_dtype", None)  # of cebus.FloatTensor and its like
+    if found is None:
+        found = dtype_names.get(getattr(kind, "__name__", None) or str(kind))
     if found is None:
         raise TypeError(f"{kind!r} is no cebus dtype: there are " + ", ".join(dtype_names))
     return (<dtype>found).code

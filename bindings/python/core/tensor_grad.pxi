@@ -64,7 +64,9 @@
         cdef cbool retain = bool(retain_graph)
         cdef cebus_status status
         if create_graph:
-            raise UnsupportedError("gradients of gradients (create_graph) are not recorded")
+            raise UnsupportedError("gradients of gradients (create_graph=True) are not recorded: "
+                                   "write the gradient out as a function of tensors, such as "
+                                   "2 * x for x ** 2, and call backward on that")
         if forked:
             refuse_fork()
         if inputs is not None:

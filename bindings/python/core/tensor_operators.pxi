@@ -34,7 +34,7 @@
     def __matmul__(a, b):
         if not isinstance(a, Tensor) or not isinstance(b, Tensor):
             return NotImplemented
-        return binary(lowered(<Tensor>a), lowered(<Tensor>b), cebus_matmul, False)
+        return product(<Tensor>a, <Tensor>b)
 
     def __floordiv__(a, b):
         return floor_divide(a, b)
@@ -165,19 +165,19 @@
 
     def matmul(self, Tensor other):
         """Matrix product [.., m, k] [.., k, n] -> [.., m, n]; vectors as in PyTorch."""
-        return binary(lowered(self), lowered(other), cebus_matmul, False)
+        return product(self, other)
 
     def mm(self, Tensor other):
         """Product of two matrices."""
         check_ndim("mm", self, 2)
         check_ndim("mm", other, 2)
-        return binary(lowered(self), lowered(other), cebus_matmul, False)
+        return product(self, other)
 
     def bmm(self, Tensor other):
         """Products of matrices, batch by batch."""
         check_ndim("bmm", self, 3)
         check_ndim("bmm", other, 3)
-        return binary(lowered(self), lowered(other), cebus_matmul, False)
+        return product(self, other)
 
     def maximum(self, Tensor other):
         """The larger of each pair."""

@@ -1,9 +1,9 @@
     # --- views --------------------------------------------------------------------------------
 
-    def reshape(self, *shape):
+    def reshape(self, *lengths_, shape=None):
         """Of another shape, one length may be -1; a view where one can express it."""
         cdef int64_t lengths[8]
-        cdef int n = shape_into(shape, lengths)
+        cdef int n = shape_into(lengths_ if shape is None else (shape,), lengths)
         cdef cebus_tensor *out = NULL
         cdef cebus_status status
         with nogil:
@@ -20,12 +20,13 @@
         check_view(self, out)
         return out
 
-    def permute(self, *dims):
+    def permute(self, *order_, dims=None):
         """Dimension i of the result is dims[i] of the input."""
         cdef int order[8]
         cdef int n
         cdef cebus_tensor *out = NULL
         cdef cebus_status status
+        dims = order_ if dims is None else dims
         n = dims_into(dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims,
                       order)
         if n != cebus_tensor_ndim(self.handle):

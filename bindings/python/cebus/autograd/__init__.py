@@ -14,7 +14,9 @@ def _tuple(x):
 
 def _refuse_graph(create_graph):
     if create_graph:
-        raise _core.UnsupportedError("gradients of gradients (create_graph) are not recorded")
+        raise _core.UnsupportedError("gradients of gradients (create_graph=True) are not recorded: "
+                                     "write the gradient out as a function of tensors, such as "
+                                     "2 * x for x ** 2, and call backward on that")
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):

@@ -16,6 +16,7 @@ from .stateless import *  # noqa: F401, F403
 from .transformer import (  # noqa: F401
     MultiheadAttention, Transformer, TransformerDecoder, TransformerDecoderLayer,
     TransformerEncoder, TransformerEncoderLayer)
+from . import modules  # noqa: E402, F401
 
 
 def __dir__():
