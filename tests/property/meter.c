@@ -30,10 +30,12 @@ static bool is_cuttable(const cebus_candidate *candidate)
     return value->holders == 0 && value->parked == 0 && value->pins == 0 && candidate->exports == 0;
 }
 
-/** A gradient that could be rebuilt if the chain of calls behind it were still on record. */
-static bool is_gradient(const cebus_candidate *candidate)
+/** What could be rebuilt if the calls behind it were still on record: which records are cut depends
+ * on what lies on the device when one of their inputs is written. */
+static bool was_made(const cebus_candidate *candidate)
 {
-    return candidate->gradient && candidate->value.pins == 0 && candidate->exports == 0;
+    bool made = candidate->value.made && candidate->zone != CEBUS_ZONE_PERSISTENT;
+    return (made || candidate->gradient) && candidate->value.pins == 0 && candidate->exports == 0;
 }
 
 /** Bytes of a leaf's gradient that the walk over the arena has not counted. */
@@ -102,7 +104,7 @@ static void measure(cebus_meter *meter, const char *op, const cebus_launch *laun
         if (owner != NULL && !must_stay(owner))
             continue;
         stay += block->bytes;
-        if (owner != NULL && (is_cuttable(owner) || is_gradient(owner)))
+        if (owner != NULL && (is_cuttable(owner) || was_made(owner)))
             cuttable += block->bytes;
     }
     uint64_t floor = stay + leaf_gradients(meter) + second_copies(meter, launch);

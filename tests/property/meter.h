@@ -13,8 +13,8 @@ typedef struct cebus_meter {
      * that nothing can rebuild + the call's inputs, outputs and workspace. A write in place to
      * a value that can be rebuilt counts twice: its replay runs out of place. */
     uint64_t floor;
-    /** The same without what some runtime might do without: leaf gradients between calls (also
-     * those whose records were cut for being long), second copies. No runtime gets by with less. */
+    /** The same without what some runtime might do without: leaf gradients between calls, second
+     * copies, values whose records were cut. No runtime gets by with less. */
     uint64_t least;
     const char *floor_op; /**< the call that set the floor */
     uint64_t launches;    /**< kernels run, replays included */

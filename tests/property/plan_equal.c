@@ -6,7 +6,8 @@
  * between their iterations and without, run unlimited, then under each planning policy, with
  * planned places and without, and budgets from the peak down to what any runtime needs: with
  * poison, overtaking streams, everything evicted by chance, budgets that change between iterations,
- * and little room on the host. Losses, states and parameters must be those of the unlimited run;
+ * little room on the host, hints drawn for every value, and plans that pass through a file on the
+ * way. Losses, states and parameters must be those of the unlimited run;
  * nothing may lie beyond the budget; and where the loop repeats itself in less memory than it would
  * like, a policy that swaps must have brought something back ahead of need.
  *
@@ -23,7 +24,7 @@
 enum {
     STEPS = 12,
     BUDGETS = 6,
-    VARIANTS = 6
+    VARIANTS = 8
 };
 
 static const char *const loops[] = {"steady",
@@ -80,15 +81,22 @@ static cebus_trial trial_of(const char *loop, const char *policy, uint64_t budge
 
 static void apply_variant(cebus_trial *trial, uint64_t variant, uint64_t peak)
 {
-    static const uint32_t debug[VARIANTS] = {
-        0, CEBUS_DEBUG_HASH | CEBUS_DEBUG_WALK, 0, CEBUS_DEBUG_CHAOS, 0, CEBUS_DEBUG_HASH};
+    static const uint32_t debug[VARIANTS] = {0,
+                                             CEBUS_DEBUG_HASH | CEBUS_DEBUG_WALK,
+                                             0,
+                                             CEBUS_DEBUG_CHAOS,
+                                             0,
+                                             CEBUS_DEBUG_HASH,
+                                             CEBUS_DEBUG_HINTS,
+                                             CEBUS_DEBUG_HINTS | CEBUS_DEBUG_HASH};
     trial->debug = debug[variant];
     trial->device = variant % 2 == 0 ? "test" : NULL;
     trial->layout = variant >= 2 && variant != 4 ? "planned" : NULL;
-    trial->wiggle = variant == 2 || variant == 5;
+    trial->wiggle = variant == 2 || variant == 5 || variant == 6;
+    trial->reload = variant == 3 || variant >= 6;
     trial->relapse = variant % 3 == 1;
     trial->host_budget = variant == 4 ? peak / 4 : 0;
-    trial->spill_budget = variant == 1 || variant == 4 ? 4 * peak + (1 << 20) : 0;
+    trial->spill_budget = variant == 1 || variant == 4 || variant == 7 ? 4 * peak + (1 << 20) : 0;
     trial->relief = 2 * peak;
 }
 

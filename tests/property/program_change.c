@@ -1,6 +1,6 @@
 /*
  * Steps that do not just compute: views, writes in place, handles, host reads, the graph,
- * parameters, a user's own ops.
+ * parameters, a user's own ops, hooks and gradients.
  */
 #include "tests/property/program.h"
 #include "tests/property/program_custom.h"
@@ -198,12 +198,75 @@ static cebus_status run_require(cebus_program *p)
     return cebus_tensor_set_requires_grad(cebus_program_float(p), !cebus_program_once_in(p, 4));
 }
 
-static cebus_status run_backward(cebus_program *p)
+/** One that requires a gradient, where a few draws find it. */
+static cebus_tensor *find_differentiable(cebus_program *p)
 {
-    cebus_tensor *x = cebus_program_float(p), *loss = NULL;
-    bool retain_graph = cebus_program_once_in(p, 3);
+    cebus_tensor *x = cebus_program_float(p);
     for (int i = 0; i < 12 && !cebus_tensor_requires_grad(x); i++)
         x = cebus_program_float(p);
+    return x;
+}
+
+static cebus_status halve(void *context, cebus_tensor *grad, cebus_tensor **out)
+{
+    return cebus_mul_scalar(context, grad, 0.5, out);
+}
+
+/** Gradients that pass a tensor, often a parameter, are halved once more. */
+static cebus_status run_hook(cebus_program *p)
+{
+    uint64_t id;
+    cebus_grad_hook hook = {.struct_size = sizeof hook, .call = halve, .context = p->rt};
+    bool of_parameter = cebus_program_once_in(p, 3);
+    cebus_tensor *x = of_parameter ? p->parameters[cebus_program_draw(p, CEBUS_PROGRAM_PARAMETERS)]
+                                   : find_differentiable(p);
+    hook.after = cebus_program_once_in(p, 4);
+    cebus_status status = cebus_tensor_register_hook(x, &hook, &id);
+    if (status == CEBUS_OK && cebus_program_once_in(p, 4))
+        status = cebus_tensor_remove_hook(x, id);
+    return status;
+}
+
+static cebus_status square_gradient(void *context, const cebus_function_step *step)
+{
+    (void)context;
+    return step->grad_out[0] != NULL
+               ? cebus_mul(step->rt, step->grad_out[0], step->saved[0], &step->grad_in[0])
+               : CEBUS_OK;
+}
+
+/** tanh(x)^2 / 2, whose gradient is the program's own. */
+static cebus_status run_function(cebus_program *p)
+{
+    cebus_tensor *x = find_differentiable(p), *y = NULL, *result = NULL, *out = NULL;
+    cebus_status status = cebus_tanh(p->rt, x, &y);
+    bool enabled = cebus_grad_enable(false);
+    if (status == CEBUS_OK)
+        status = cebus_mul(p->rt, y, y, &result);
+    if (status == CEBUS_OK)
+        status = cebus_mul_scalar_(p->rt, result, 0.5);
+    cebus_grad_enable(enabled);
+    cebus_function function = {.struct_size = sizeof function,
+                               .name = "half_square",
+                               .in = &y,
+                               .n_in = 1,
+                               .saved = &y,
+                               .n_saved = 1,
+                               .results = &result,
+                               .n_out = 1,
+                               .gradient = square_gradient};
+    if (status == CEBUS_OK)
+        status = cebus_function_record(p->rt, &function, &out);
+    cebus_tensor_release(y);
+    cebus_tensor_release(result);
+    return cebus_program_done(p, status, &out);
+}
+
+static cebus_status run_backward(cebus_program *p)
+{
+    cebus_tensor *loss = NULL;
+    bool retain_graph = cebus_program_once_in(p, 3);
+    cebus_tensor *x = find_differentiable(p);
     cebus_status status = cebus_mean(p->rt, x, 0, NULL, false, &loss);
     if (status == CEBUS_OK)
         status = cebus_backward(p->rt, loss, NULL, retain_graph);
@@ -291,6 +354,8 @@ const cebus_program_op cebus_program_change[] = {
     {"mark", 2, run_mark},
     {"require", 1, run_require},
     {"backward", 4, run_backward},
+    {"hook", 2, run_hook},
+    {"function", 2, run_function},
     {"read_grad", 1, run_read_grad},
     {"optimizer", 3, run_optimizer},
     {"clip", 1, run_clip},

@@ -374,6 +374,27 @@ static cebus_status run_cast(cebus_program *p)
     return cebus_program_done(p, status, &out);
 }
 
+/** A product, or a function, in 16 bits, of narrow copies; the result in f32. */
+static cebus_status run_half(cebus_program *p)
+{
+    cebus_dtype type = cebus_program_once_in(p, 2) ? CEBUS_BF16 : CEBUS_F16;
+    bool product = cebus_program_once_in(p, 2);
+    cebus_tensor *x = cebus_program_float(p), *w = p->parameters[0];
+    cebus_tensor *narrow = NULL, *weight = NULL, *result = NULL, *out = NULL;
+    cebus_status status = cebus_cast(p->rt, x, type, &narrow);
+    if (status == CEBUS_OK && product)
+        status = cebus_cast(p->rt, w, type, &weight);
+    if (status == CEBUS_OK)
+        status = product ? cebus_linear(p->rt, narrow, weight, NULL, &result)
+                         : cebus_gelu(p->rt, narrow, &result);
+    if (status == CEBUS_OK)
+        status = cebus_cast(p->rt, result, CEBUS_F32, &out);
+    cebus_tensor_release(narrow);
+    cebus_tensor_release(weight);
+    cebus_tensor_release(result);
+    return cebus_program_done(p, status, &out);
+}
+
 static cebus_status run_create(cebus_program *p)
 {
     const int64_t side = CEBUS_PROGRAM_SIDE;
@@ -432,6 +453,7 @@ const cebus_program_op cebus_program_compute[] = {
     {"resize", 1, run_resize},
     {"cell", 2, run_cell},
     {"cast", 2, run_cast},
+    {"half", 4, run_half},
     {"create", 8, run_create},
     {"dropout", 4, run_dropout},
     {NULL, 0, NULL},

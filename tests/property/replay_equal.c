@@ -124,6 +124,7 @@ static void apply_variant(cebus_trial *trial, uint64_t variant)
     trial->late = variant / 4 % 2 == 1;
     trial->relapse = variant % 3 == 2;
     trial->wiggle = variant == 5 || variant == 11;
+    trial->reload = variant == 3 || variant == 10;
     trial->cost_model = variant == 9 ? CEBUS_COST_MEASURED : CEBUS_COST_ESTIMATED;
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cebus/plan.h>
 
@@ -170,6 +171,20 @@ static void lower_budget(run *r)
     cebus_reset_peak_memory_stats(r->rt);
 }
 
+/** What is planned so far goes through a file, in the middle of whatever the program does. Policies
+ * that do not plan refuse, and so does one that has planned nothing yet. */
+static void reload(run *r)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/cebus-trial-%ld.plan", (long)getpid());
+    cebus_status status = cebus_plan_save(r->rt, path);
+    if (status == CEBUS_OK && cebus_plan_load(r->rt, path) != CEBUS_OK)
+        fail_with_error(r, "loading what was just saved");
+    else if (status != CEBUS_OK && status != CEBUS_INVALID_ARGUMENT)
+        fail_with_error(r, "saving plans on the way");
+    unlink(path);
+}
+
 static void run_steps(run *r)
 {
     create_subject(r);
@@ -178,6 +193,8 @@ static void run_steps(run *r)
     for (size_t i = 0; i <= r->trial->steps && ok(r); i++) {
         if (r->trial->wiggle && draw(r, 8) == 0)
             wiggle(r);
+        if (ok(r) && r->trial->reload && draw(r, 4) == 0)
+            reload(r);
         if (ok(r) && r->relieved && r->trial->relapse)
             relapse(r);
         if (ok(r))

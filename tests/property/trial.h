@@ -27,6 +27,7 @@ typedef struct cebus_trial {
     bool late;             /**< the subject is made before the budget is set */
     bool relapse; /**< after an out-of-memory error the first budget comes back, if it can */
     bool wiggle;  /**< the budget shrinks and grows on the way, and memory is trimmed */
+    bool reload;  /**< plans are saved on the way, and loaded again */
 } cebus_trial;
 
 typedef struct cebus_outcome {
