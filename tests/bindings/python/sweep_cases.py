@@ -40,7 +40,8 @@ def two(low=-2.0, high=2.0, second=None):
 
 # --- of each element --------------------------------------------------------------------------
 
-add("abs absolute neg negative square sign sgn positive", one(), kinds=ALL)
+add("abs absolute neg negative square sign positive", one(), kinds=ALL)
+add("sgn", one(), kinds=ALL, grads=False)  # PyTorch 1.13 finds some of 1e-9
 add("sin cos erf tanh sigmoid expit erfc sinh cosh exp expm1 exp2 deg2rad rad2deg", one(),
     kinds=ALL)
 add("atan arctan asinh arcsinh", one(-30.0, 30.0), kinds=ALL)
@@ -325,7 +326,7 @@ def matrices(*shapes):
 
 MATMUL = [((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((3, 4), (4, 5)), ((2, 3, 4), (4, 5)),
           ((2, 1, 3, 4), (5, 4, 2)), ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((33, 65), (65, 17))]
-add("matmul", lambda draw: [draw(s) for s in draw.random.choice(MATMUL)], kinds="fh", scale=8)
+add("matmul", lambda draw: [draw(s) for s in draw.random.choice(MATMUL)], kinds="fhi", scale=8)
 add("mm", matrices((3, 4), (4, 5)), kinds="fh", scale=8)
 add("bmm", matrices((2, 3, 4), (2, 4, 5)), kinds="fh", scale=8)
 add("mv", matrices((3, 4), (4,)), kinds="f", scale=8)
@@ -369,12 +370,20 @@ def well(draw, n=4):
     return x
 
 
+def alone(draw):
+    x = well(draw)
+    x.array = x.array[0]
+    return [x]
+
+
 def spd(f, x, *more):
     return f(x @ x.mT, *more)
 
 
 FINE = {"kinds": "f", "scale": 200}
-add("det logdet slogdet inverse inv pinverse pinv matrix_exp", lambda draw: [well(draw)], **FINE)
+add("det logdet slogdet inverse inv pinverse pinv matrix_exp",
+    lambda draw: draw.random.choice((alone(draw), [well(draw)])), **FINE)
+add("torch.svd Tensor.svd", alone, lambda f, x: absolute(f(x)), **FINE)
 add("cond", lambda draw: [well(draw)], lambda f, x: [f(x), f(x, 1)], grads=False, **FINE)
 add("cholesky", lambda draw: [well(draw)], spd, **FINE)
 add("eigvalsh", lambda draw: [well(draw)], spd, **FINE)
