@@ -184,7 +184,8 @@ bool cebus_guidance_yield(cebus_runtime *rt)
     while ((action = cebus_guide_waiting(guide, CEBUS_ACTION_SWAP_OUT)) != NULL) {
         cebus_candidate *candidate = bearer(rt->guidance, action->value);
         cebus_guide_done(guide, CEBUS_ACTION_SWAP_OUT);
-        if (candidate == NULL || candidate->host == NULL || !cebus_candidate_is_idle(candidate))
+        if (candidate == NULL || candidate->host == NULL || cebus_guide_is_past(guide, action) ||
+            !cebus_candidate_is_idle(candidate))
             continue;
         give_up(rt, candidate, CEBUS_GO_SWAP);
         return true;

@@ -47,6 +47,14 @@ static inline bool cebus_guide_keeps(const cebus_guide *guide, uint32_t ordinal)
     return ordinal < guide->n_values && guide->coming[ordinal] == CEBUS_ACTION_DROP;
 }
 
+/** Whether an action that waits was followed by the copy back that was to undo it: then the value
+ * never left, and shall not. O(1). */
+static inline bool cebus_guide_is_past(const cebus_guide *guide, const cebus_action *action)
+{
+    return action->then == CEBUS_ACTION_SWAP_IN && action->value < guide->n_values &&
+           guide->coming[action->value] != CEBUS_ACTION_SWAP_IN;
+}
+
 /** The first action of a kind that was due and waits; NULL: none does. Amortized O(1). */
 const cebus_action *cebus_guide_waiting(cebus_guide *guide, cebus_action_kind kind);
 /** It waits no more. */

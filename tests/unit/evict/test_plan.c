@@ -77,6 +77,21 @@ Test(plan, the_guide_remembers_what_waits)
     cr_expect_null(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT));
 }
 
+Test(plan, the_guide_tells_what_was_to_be_back_by_now)
+{
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 1, 1);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 1, 2);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 2, 1);
+    cr_assert(cebus_plan_sort(&r.plan, &r.iteration));
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    cebus_guide_start(&guide, &r.plan);
+    const cebus_action *first = cebus_guide_next(&guide, 1), *second = cebus_guide_next(&guide, 1);
+    cr_expect_not(cebus_guide_is_past(&guide, first));
+    cr_assert_not_null(cebus_guide_next(&guide, 2));
+    cr_expect(cebus_guide_is_past(&guide, first));
+    cr_expect_not(cebus_guide_is_past(&guide, second), "it never comes back");
+}
+
 Test(plan, the_guide_knows_what_is_to_stay_until_it_is_dropped)
 {
     cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 1, 2);
