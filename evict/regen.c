@@ -31,9 +31,8 @@ uint64_t cebus_regen_swap_ns(const cebus_swap_terms *terms, const cebus_candidat
     bool spill = tier_of(terms, candidate) == CEBUS_TIER_SPILL;
     uint64_t out_rate = spill ? terms->spill.out_rate : terms->out_rate;
     uint64_t in_rate = spill ? terms->spill.in_rate : terms->in_rate;
-    uint64_t latency = spill ? terms->spill.latency_ns : 0;
-    uint64_t bytes = candidate->value.bytes, in = latency + copy_ns(bytes, in_rate);
-    return candidate->host != NULL ? in : in + latency + copy_ns(bytes, out_rate);
+    uint64_t bytes = candidate->value.bytes, in = copy_ns(bytes, in_rate);
+    return candidate->host != NULL ? in : in + copy_ns(bytes, out_rate);
 }
 
 uint64_t cebus_regen_weight(const cebus_swap_terms *terms, cebus_candidate *candidate,

@@ -23,7 +23,7 @@ typedef enum cebus_swap_use {
 /** A place for copies: bytes/s to it and back, and what more it can hold. */
 typedef struct cebus_swap_tier {
     uint64_t out_rate, in_rate, room;
-    uint64_t latency_ns; /**< of each copy */
+    uint64_t latency_ns; /**< of each copy: for planners, prices leave it out */
 } cebus_swap_tier;
 
 typedef struct cebus_swap_terms {
