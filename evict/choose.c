@@ -1,6 +1,7 @@
 #include "evict/choose.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "evict/wish.h"
 #include "layout/window_index.h"
@@ -14,6 +15,8 @@
 
 /** So many of the lowest prices are worked out exactly, */
 #define REFINED 8
+/** windows of as many sizes: that of the request, twice, four times as large; */
+#define SIZES 3
 /** looking at so many absent calls on each side of a value. */
 #define LOOK 1024
 /** A rebuild that makes 1/CROWDING of the memory's bytes counts twice. About the size matters
@@ -333,22 +336,44 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
                            .next_price = next != NULL ? exact_price(chooser, next) : 0};
 }
 
+/** How a window scores: between what it costs and what it costs a byte. What is left of it serves
+ * requests to come, if they are as small, and a value that is large and cheap goes at once or not
+ * at all; by the byte alone too much goes where memory is only just short. */
+static double score_window(uint64_t price, const cebus_window *window)
+{
+    return (double)price / sqrt((double)window->evicted_bytes + 1);
+}
+
+/** The best windows of the size and, since a larger hole may be cheaper by the byte, some of its
+ * multiples. */
+static size_t find_candidates(const cebus_chooser *chooser, uint64_t bytes,
+                              cebus_window out[2 * REFINED])
+{
+    size_t count = 0;
+    for (int i = 0; i < SIZES && bytes <= chooser->arena->capacity >> i; i++)
+        count += find_windows(chooser, bytes << i, out + count, REFINED >> i);
+    return count;
+}
+
 /** The same for windows. */
 static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes)
 {
-    cebus_window windows[REFINED];
+    cebus_window windows[2 * REFINED];
     cebus_victims victims = {0};
-    size_t count = find_windows(chooser, bytes, windows, REFINED);
+    double best = 0, second = 0;
+    size_t count = find_candidates(chooser, bytes, windows);
     for (size_t i = 0; i < count; i++) {
         uint64_t price = exact_sum(chooser, &windows[i]);
-        if (i > 0 && price >= victims.price) {
-            victims.next_price = i == 1 || price < victims.next_price ? price : victims.next_price;
-            continue;
+        double score = score_window(price, &windows[i]);
+        if (victims.first == NULL || score < best) {
+            victims = (cebus_victims){windows[i].first, windows[i].last, price, victims.price};
+            second = best;
+            best = score;
+        } else if (windows[i].first != victims.first &&
+                   (victims.next_price == 0 || score < second)) {
+            victims.next_price = price;
+            second = score;
         }
-        victims = (cebus_victims){.first = windows[i].first,
-                                  .last = windows[i].last,
-                                  .price = price,
-                                  .next_price = victims.price};
     }
     return victims;
 }

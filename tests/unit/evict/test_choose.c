@@ -218,6 +218,20 @@ Test(choose, coop_takes_the_cheapest_window_of_the_requested_size)
     cr_expect_eq(window.last, last->block);
 }
 
+Test(choose, coop_takes_more_at_once_where_it_is_cheap_by_the_byte)
+{
+    cebus_candidate *small = place(1, 100, 0), *wall = place(1, 1, 0);
+    cebus_candidate *large = place(4, 110, 0);
+    fill_the_rest();
+    wall->value.pins = 1;
+    cr_expect_eq(choose(&cebus_policy_coop, 1).first, large->block,
+                 "110 over the root of 4 against 100");
+    cebus_cost_revise(large->value.producer, 400);
+    cr_expect_eq(choose(&cebus_policy_coop, 1).first, small->block,
+                 "400 over the root of 4 against 100");
+    cr_expect_eq(choose(&cebus_policy_coop, 2).first, large->block, "the only one that does");
+}
+
 Test(choose, leaves_what_is_in_use_alone)
 {
     cebus_candidate *pinned = place(1, 1, 0), *planned = place(1, 1, 0), *mapped = place(1, 1, 0);
