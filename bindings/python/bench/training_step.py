@@ -2,7 +2,10 @@
 """What a training step of the zoo's models that fit a CPU costs, beside PyTorch's: the models' own
 sources run with both libraries, on as many threads, in turns in one run.
 
-usage: PYTHONPATH=BUILD/bindings/python training_step.py [ROUNDS [MODEL...]]
+usage: PYTHONPATH=BUILD/bindings/python [OMP_NUM_THREADS=N] training_step.py [ROUNDS [MODEL...]]
+
+On two threads, or N; more than there are idle cores tell nothing: each product then waits for the
+slice of its last thread.
 
 Prints ms of the median round each, and the median of the rounds' ratios. OPENBLAS_CORETYPE is
 SkylakeX for both where the processor has AVX-512, as PyTorch's own products would use it.
@@ -14,7 +17,7 @@ import sys
 import time
 import types
 
-THREADS = 2
+THREADS = int(os.environ.get("OMP_NUM_THREADS", "2"))
 if "CEBUS_BENCH_CHILD" not in os.environ:
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         wide = "avx512f" in info.read()
