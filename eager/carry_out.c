@@ -38,14 +38,19 @@ static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate)
            (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
 }
 
-/** What nobody holds is no loss to anybody. */
-static void drop(cebus_runtime *rt, cebus_candidate *candidate)
+/** What nobody holds is no loss to anybody. What is to be made again next loses its copy on the
+ * host as well: with that it would come back by the link, which the plan has other uses for. */
+static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
 {
     bool there = candidate->value.resident;
-    if (candidate->value.holders == 0)
+    if (candidate->value.holders == 0) {
         cebus_candidate_settle(rt, candidate);
-    else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate))
+    } else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate)) {
+        if (then == CEBUS_ACTION_REPLAY && there && !candidate->arriving &&
+            cebus_value_is_replayable(&candidate->value))
+            cebus_swap_forget(rt, candidate);
         give_up(rt, candidate, CEBUS_GO_DROP);
+    }
     rt->guidance->done += there && !candidate->value.resident;
 }
 
@@ -149,7 +154,7 @@ static void carry_out(cebus_runtime *rt, cebus_guidance *guidance, const cebus_a
     if (candidate == NULL)
         return;
     if (action->kind == CEBUS_ACTION_DROP)
-        drop(rt, candidate);
+        drop(rt, candidate, action->then);
     else if (action->kind == CEBUS_ACTION_COPY_OUT || action->kind == CEBUS_ACTION_SWAP_OUT)
         copy_out(rt, candidate);
     else if (action->kind == CEBUS_ACTION_REPLAY && cebus_value_is_replayable(&candidate->value))
