@@ -177,18 +177,16 @@ static bool parse(int argc, char **argv)
         if (strcmp(option, "--all") == 0) {
             how.all = true;
             i -= value != NULL;
-        } else if (value == NULL) {
-            return false;
-        } else if (strcmp(option, "--loop") == 0) {
+        } else if (value != NULL && strcmp(option, "--loop") == 0) {
             how.loop = value;
-        } else if (strcmp(option, "--policy") == 0) {
+        } else if (value != NULL && strcmp(option, "--policy") == 0) {
             how.policy = value;
-        } else if (strcmp(option, "--seed") == 0) {
+        } else if (value != NULL && strcmp(option, "--seed") == 0) {
             how.seed = strtoull(value, NULL, 10);
-        } else if (strcmp(option, "--variant") == 0) {
+        } else if (value != NULL && strcmp(option, "--variant") == 0) {
             how.has_variant = true;
             how.variant = strtoull(value, NULL, 10) % VARIANTS;
-        } else if (strcmp(option, "--budget") == 0) {
+        } else if (value != NULL && strcmp(option, "--budget") == 0) {
             how.budget = strtoull(value, NULL, 10);
         } else {
             return false;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <criterion/criterion.h>
+#include "tests/support/unit/criterion/criterion.h"
 
 #define SKIPPED 77
 
