@@ -59,6 +59,7 @@ static bool find_span(const cebus_iteration *iteration, uint32_t v, span *out)
 }
 
 static uint64_t planned;
+static bool copies; /**< to the host, before they go */
 
 /** Every other output of tanh goes for that time. It comes back by way of its product, whose inputs
  * are there: the other outputs stay. */
@@ -76,7 +77,9 @@ static bool drop_and_replay(const cebus_iteration *iteration, const cebus_plan_t
                 strcmp(iteration->calls[value->born].op, "tanh") != 0 || tanhs++ % 2 == 0 ||
                 !find_span(iteration, v, &idle))
                 continue;
-            if (idle.from + 1 == k)
+            if (copies && idle.from + 1 == k)
+                ok = ok && cebus_plan_add(out, CEBUS_ACTION_COPY_OUT, k, v);
+            if (idle.from + 1 + copies == k)
                 ok = ok && cebus_plan_add(out, CEBUS_ACTION_DROP, k, v);
             if (idle.to != k)
                 continue;
@@ -103,6 +106,7 @@ static cebus_runtime *open_with(uint64_t budget, const cebus_policy *policy)
 {
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = copies ? "cpu:link=2GB" : "cpu";
     options.memory_budget = budget;
     options.threads = 1;
     options.swap = CEBUS_SWAP_ON;
@@ -209,4 +213,17 @@ Test(carry_out, replays_what_it_is_told_when_it_is_told)
     cr_expect_eq(stats.planned_replays, 2 * planned * guided);
     cr_expect_eq(stats.recomputes, stats.planned_replays, "nothing else was missing");
     cr_expect_eq(stats.evictions, planned * guided);
+}
+
+Test(carry_out, makes_again_what_lies_on_the_host_if_told_to)
+{
+    cebus_policy policy = policy_with(drop_and_replay);
+    (void)train(64 << 20, NULL, false, expected[false]);
+    copies = true;
+    cebus_memory_stats stats = train(64 << 20, &policy, false, got);
+    expect_bits(false);
+    uint64_t guided = STEPS - 2;
+    cr_expect_eq(stats.swap_outs, planned * guided);
+    cr_expect_eq(stats.swap_ins, 0, "the plan has other uses for the link");
+    cr_expect_eq(stats.planned_replays, 2 * planned * guided);
 }
