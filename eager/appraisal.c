@@ -115,14 +115,6 @@ static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost
     return scheme->dear > (cebus_appraisal_repeats(rt) ? 0 : MOST_DEAR);
 }
 
-static uint64_t summed_cost(const cebus_iteration *iteration)
-{
-    uint64_t ns = 0;
-    for (size_t k = 0; k < iteration->n_calls; k++)
-        ns += iteration->calls[k].cost_ns;
-    return ns;
-}
-
 /** Where times are measured the record's costs follow them. The first time counts no more than any
  * other once there were a few: pages were new then, and kernels were not yet chosen. */
 static void follow_costs(cebus_scheme *scheme, cebus_iteration *iteration)
@@ -138,7 +130,7 @@ static void follow_costs(cebus_scheme *scheme, cebus_iteration *iteration)
 /** Calls cost something else than when the plan was made. */
 static bool have_drifted(const cebus_scheme *scheme, const cebus_iteration *iteration)
 {
-    return apart(summed_cost(iteration), scheme->reckoned_ns) > PARTED(scheme->reckoned_ns);
+    return apart(cebus_iteration_cost(iteration), scheme->reckoned_ns) > PARTED(scheme->reckoned_ns);
 }
 
 /** The next plan is to be made for what calls cost now; false: that has not changed much. Where
@@ -153,7 +145,7 @@ static bool refresh_costs(const cebus_runtime *rt, cebus_scheme *scheme, cebus_i
         return false;
     for (size_t k = 0; k < iteration->n_calls && cebus_appraisal_repeats(rt); k++)
         iteration->calls[k].cost_ns = iteration->calls[k].last_ns;
-    scheme->iteration_ns = summed_cost(iteration);
+    scheme->iteration_ns = cebus_iteration_cost(iteration);
     scheme->unplanned_ns = (uint64_t)((double)scheme->unplanned_ns * (double)scheme->iteration_ns /
                                       (double)(before + 1));
     return true;
@@ -229,7 +221,7 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
                                  .swaps = rt->policy->swaps && scheme->terms.host > 0,
                                  .ahead = rt->info.simulated || rt->info.deferred};
     scheme->predicted_ns = scheme->predicted_lost = 0;
-    scheme->foretold_ns = summed_cost(iteration);
+    scheme->foretold_ns = cebus_iteration_cost(iteration);
     if (scheme->plan.count == 0 ||
         !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline) ||
         (!cebus_appraisal_repeats(rt) && timeline.unforeseen > scheme->plan.count / MADE_UP_PART))
@@ -245,7 +237,7 @@ static void follow(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *ite
         return;
     follow_costs(scheme, iteration);
     if (scheme->plan.count == 0 ||
-        apart(summed_cost(iteration), scheme->foretold_ns) <= NEWS(scheme->foretold_ns))
+        apart(cebus_iteration_cost(iteration), scheme->foretold_ns) <= NEWS(scheme->foretold_ns))
         return;
     cebus_swap_terms link = cebus_swap_terms_now(rt);
     predict(rt, scheme, iteration, &link);
@@ -277,6 +269,6 @@ void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
                              .in_rate = scheme->terms.in_rate,
                              .latency_ns = scheme->terms.latency_ns};
     scheme->guided = 0;
-    scheme->reckoned_ns = summed_cost(iteration);
+    scheme->reckoned_ns = cebus_iteration_cost(iteration);
     predict(rt, scheme, iteration, &link);
 }

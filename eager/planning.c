@@ -136,14 +136,6 @@ void cebus_planning_look(cebus_runtime *rt)
     }
 }
 
-static uint64_t summed_cost(const cebus_iteration *iteration)
-{
-    uint64_t ns = 0;
-    for (size_t k = 0; k < iteration->n_calls; k++)
-        ns += iteration->calls[k].cost_ns;
-    return ns;
-}
-
 /** Another plan is made from what the record says now: while the program goes on by this one, where
  * plans are drafted; else when it is followed next. What was loaded is of no more use. */
 static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
@@ -174,7 +166,7 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
     cebus_scheme *scheme = &guidance->schemes[place];
     if (learned) {
         clear_scheme(rt, scheme);
-        scheme->iteration_ns = summed_cost(iteration_of(guidance, scheme));
+        scheme->iteration_ns = cebus_iteration_cost(iteration_of(guidance, scheme));
     }
     cebus_iteration *iteration = &guidance->log.known.at[place].iteration;
     cebus_verdict verdict = cebus_appraisal_end(rt, scheme, iteration, !learned);

@@ -23,6 +23,14 @@ void cebus_iteration_clear(cebus_iteration *iteration)
     cebus_iteration_init(iteration, pool);
 }
 
+uint64_t cebus_iteration_cost(const cebus_iteration *iteration)
+{
+    uint64_t ns = 0;
+    for (size_t k = 0; k < iteration->n_calls; k++)
+        ns += iteration->calls[k].cost_ns;
+    return ns;
+}
+
 size_t cebus_iteration_bytes(const cebus_iteration *iteration)
 {
     return iteration->calls_capacity * sizeof *iteration->calls +

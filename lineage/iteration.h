@@ -77,6 +77,9 @@ bool cebus_iteration_copy(const cebus_iteration *from, size_t n_calls, cebus_ite
 bool cebus_iteration_seal(cebus_iteration *iteration);
 /** @} */
 
+/** ns of all calls. O(calls). */
+uint64_t cebus_iteration_cost(const cebus_iteration *iteration);
+
 /** Host bytes that it holds. */
 size_t cebus_iteration_bytes(const cebus_iteration *iteration);
 

@@ -305,8 +305,7 @@ bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms
     cebus_curve_deinit(&curve);
     if (fits || !is_exact(iteration))
         return true;
-    search s = {.limit = (double)cebus_plan_target(terms)};
-    for (size_t k = 0; k < iteration->n_calls; k++)
-        s.base_ns += (double)iteration->calls[k].cost_ns;
+    search s = {.limit = (double)cebus_plan_target(terms),
+                .base_ns = (double)cebus_iteration_cost(iteration)};
     return plan(&s, iteration, terms, out);
 }
