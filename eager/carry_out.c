@@ -167,8 +167,11 @@ void cebus_carry_out_due(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
     const cebus_action *action;
-    while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL)
+    while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL) {
+        if (action->kind == CEBUS_ACTION_REPLAY) /* copies go on beside it, and it may read them */
+            swap_in_waiting(rt, guidance);
         carry_out(rt, guidance, action);
+    }
     swap_in_waiting(rt, guidance);
     guidance->workspace_spot =
         guidance->scheme->spots != NULL && guidance->log.at < guidance->scheme->placement.n_calls

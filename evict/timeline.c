@@ -338,6 +338,7 @@ static void act(walk *w)
         const cebus_action *action = &w->plan->actions[w->next];
         const state *s = &w->states[action->value];
         if (action->kind == CEBUS_ACTION_REPLAY) {
+            copy_in_waiting(w);
             w->next = replay(w, w->next);
             continue;
         }
