@@ -130,7 +130,8 @@ static void follow_costs(cebus_scheme *scheme, cebus_iteration *iteration)
 /** Calls cost something else than when the plan was made. */
 static bool have_drifted(const cebus_scheme *scheme, const cebus_iteration *iteration)
 {
-    return apart(cebus_iteration_cost(iteration), scheme->reckoned_ns) > PARTED(scheme->reckoned_ns);
+    return apart(cebus_iteration_cost(iteration), scheme->reckoned_ns) >
+           PARTED(scheme->reckoned_ns);
 }
 
 /** The next plan is to be made for what calls cost now; false: that has not changed much. Where

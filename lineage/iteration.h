@@ -44,8 +44,8 @@ typedef struct cebus_iteration_call {
     uint64_t last_ns;   /**< what it took the last time that it was done again */
     uint64_t signature; /**< of what it is, not of what it reads (access.h); 0: it has none */
     uint64_t prefix;    /**< hash of this call and all before it: signatures and ordinals */
-    uint32_t refs;     /**< of its inputs, then its outputs, in cebus_iteration.refs */
-    uint32_t n_values; /**< values named once it was made */
+    uint32_t refs;      /**< of its inputs, then its outputs, in cebus_iteration.refs */
+    uint32_t n_values;  /**< values named once it was made */
     uint16_t n_in, n_out;
 } cebus_iteration_call;
 
