@@ -90,7 +90,6 @@ static bool copy(const cebus_plan *from, cebus_plan *to)
         if (!cebus_plan_add(to, (cebus_action_kind)action->kind, action->at, action->value))
             return false;
     }
-    to->wait_ns = from->wait_ns;
     return true;
 }
 

@@ -20,6 +20,11 @@ static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd)
            place(context, plan, crowd, &missing) == CEBUS_SITE_PLACED;
 }
 
+static bool is_wanted(const cebus_fit *fit)
+{
+    return fit->terms.go_on == NULL || fit->terms.go_on(fit->terms.context);
+}
+
 static bool is_placed(const cebus_fit *fit)
 {
     return fit->placement->height > 0;
@@ -43,9 +48,11 @@ bool cebus_fit_make(cebus_fit *fit)
     uint64_t first = 0, missing = 0;
     bool asks = fit->policy->searches && fit->terms.effort > 0;
     int tries = asks ? TRIES_BESIDE_SEARCH : TRIES;
+    fit->site.go_on = fit->terms.go_on;
+    fit->site.context = fit->terms.context;
     fit->terms.place = asks ? find_places : NULL;
     fit->terms.place_context = fit;
-    for (int i = 0; i < tries && attempt(fit, &missing); i++) {
+    for (int i = 0; i < tries && is_wanted(fit) && attempt(fit, &missing); i++) {
         if (is_placed(fit))
             return true;
         first = i == 0 ? missing : first;

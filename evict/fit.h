@@ -13,10 +13,11 @@
 typedef struct cebus_fit {
     const cebus_policy *policy;
     const cebus_iteration *iteration; /**< sealed */
-    cebus_site site;                  /**< crowd is not looked at */
-    cebus_plan_terms terms;           /**< budget: what there is, then what it was planned for */
-    cebus_plan *plan;                 /**< empty; then the plan, to be followed as it is */
-    cebus_placement *placement;       /**< empty; then the places */
+    cebus_site site;                  /**< crowd and go_on are not looked at */
+    cebus_plan_terms
+        terms; /**< go_on ends packing, too. budget: what there is, then what it was planned for */
+    cebus_plan *plan;           /**< empty; then the plan, to be followed as it is */
+    cebus_placement *placement; /**< empty; then the places */
 } cebus_fit;
 
 /** False: nothing was found that can be placed, or host memory is short; plan and placement are

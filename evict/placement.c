@@ -150,6 +150,8 @@ static cebus_status pack(const cebus_pool *pool, const question *q, size_t n_soj
     options.rounds = site->rounds;
     options.presets = q->count > n_sojourns ? q->presets : NULL;
     options.host = &pool->host;
+    options.go_on = site->go_on;
+    options.context = site->context;
     cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, result);
     if (status != CEBUS_OK || result->verdict != CEBUS_PACK_INFEASIBLE)
         return status;

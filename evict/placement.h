@@ -32,6 +32,8 @@ typedef struct cebus_site {
     size_t n_fixtures;
     const cebus_outside *outside; /**< what gets no place; NULL: what was there before, only */
     uint64_t rounds; /**< of packing, where the first go is too high (<cebus/pack.h>) */
+    bool (*go_on)(void *context); /**< asked while it packs; false ends that. NULL: go on */
+    void *context;
     uint64_t *crowd; /**< by call, zeroed: where it is FULL, the bytes too many while the call runs,
                           or what runs before it; NULL: nobody asks */
 } cebus_site;

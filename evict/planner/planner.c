@@ -199,14 +199,18 @@ static bool emit(search *s, const cebus_plan_terms *terms, cebus_plan *out)
     return ok && cebus_emit_plan(&s->sequence, terms->host > 0 ? &s->links : NULL, out);
 }
 
-/** Bytes that have to be free while calls run, and what runs before each. */
-static void leave_free(search *s, const uint64_t *crowd)
+/** Bytes that have to be free while calls run, and what runs before each. False: none anywhere. */
+static bool leave_free(search *s, const uint64_t *crowd)
 {
+    bool any = false;
     cebus_sequence *sequence = &s->sequence;
     uint32_t last = cebus_sequence_start(sequence);
-    for (uint32_t k = 0; k < sequence->iteration->n_calls; last = k++)
+    for (uint32_t k = 0; k < sequence->iteration->n_calls; last = k++) {
         cebus_track_add(&sequence->track, cebus_sequence_key(sequence, last) + 1,
                         cebus_sequence_key(sequence, k) + 1, (double)crowd[k]);
+        any = any || crowd[k] > 0;
+    }
+    return any;
 }
 
 /** Brings what fitted before down to the limit again. */
@@ -234,8 +238,9 @@ static bool place(search *s, const cebus_plan_terms *terms, uint64_t *crowd, ceb
         memset(crowd, 0, bytes);
         if (terms->place(terms->place_context, out, crowd))
             return true;
+        if (cebus_greedy_is_stopped(&s->greedy) || !leave_free(s, crowd))
+            return true;
         cebus_plan_clear(out);
-        leave_free(s, crowd);
         if (!tighten(s, terms, &fits) || !emit(s, terms, out))
             return false;
     }

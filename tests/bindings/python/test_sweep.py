@@ -7,7 +7,8 @@ import pytest
 
 import cebus
 import sweep
-from sweep_cases import CASES, EXEMPT
+from sweep_cases import CASES
+from sweep_exempt import EXEMPT
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 torch.set_num_threads(1)

@@ -138,6 +138,24 @@ Test(fit, a_crowd_is_where_it_does_not_fit)
     cr_expect_eq(crowd[iteration.n_calls], 0);
 }
 
+static bool never(void *context)
+{
+    ++*(int *)context;
+    return false;
+}
+
+Test(fit, what_nobody_wants_any_more_is_not_made)
+{
+    int asked = 0;
+    random_iteration_make(&iteration, 7, 40);
+    cebus_fit fit = fit_in("cebus", peak() / 10 * 8, 4000);
+    fit.terms.go_on = never;
+    fit.terms.context = &asked;
+    cr_expect_not(cebus_fit_make(&fit));
+    cr_expect_eq(asked, 1);
+    cr_expect_eq(plan.count, 0);
+}
+
 Test(fit, without_host_memory_nothing_is_left)
 {
     random_iteration_make(&iteration, 7, 40);

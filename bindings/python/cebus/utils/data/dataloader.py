@@ -2,7 +2,7 @@
 from ... import _core
 from ...random import Generator
 from .dataset import IterableDataset, TensorDataset
-from .sampler import RandomSampler, SequentialSampler
+from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
 
 def default_collate(items):
@@ -67,14 +67,8 @@ class DataLoader:
         if self.batch_sampler is not None:
             yield from self.batch_sampler
             return
-        group = []
-        for index in self.dataset if self.iterable else self.sampler:
-            group.append(index)
-            if len(group) == self.batch_size:
-                yield group
-                group = []
-        if group and not self.drop_last:
-            yield group
+        indices = self.dataset if self.iterable else self.sampler
+        yield from BatchSampler(indices, self.batch_size, self.drop_last)
 
     def _load(self, group):
         if self.iterable:
