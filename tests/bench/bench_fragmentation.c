@@ -46,10 +46,11 @@ enum {
     SYSTEMS = sizeof systems / sizeof *systems
 };
 
-/** Coop's networks but for Swin-T, which the models do not have; a U-Net and a GPT beside them. */
-static const char *const networks[] = {"coop-resnet50",    "coop-resnet152",  "coop-inceptionv3",
-                                       "coop-unet",        "coop-bert-large", "coop-bilstm",
-                                       "coop-densenet121", "gpt2-small",      "dtr-unet"};
+/** Coop's eight networks; a U-Net, a NASNet and a GPT beside them. */
+static const char *const networks[] = {"coop-resnet50", "coop-resnet152",   "coop-inceptionv3",
+                                       "coop-unet",     "coop-bert-large",  "coop-swin-t",
+                                       "coop-bilstm",   "coop-densenet121", "dtr-unet",
+                                       "nasnet-large",  "gpt2-small"};
 enum {
     NETWORKS = sizeof networks / sizeof *networks
 };

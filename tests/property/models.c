@@ -60,6 +60,11 @@ static const struct published {
      336,
      336226108,
      {.width = 1024, .depth = 24, .heads = 16, .length = 512, .classes = 30522}},
+    {"Swin-T",
+     "swin",
+     28.29,
+     28288354,
+     {.width = 96, .depth = ALL, .heads = 3, .length = 224, .classes = 1000}},
     {"GPT-2 small",
      "gpt",
      124,
@@ -137,6 +142,7 @@ static void train_variants(cebus_test *t)
     expect_repeatable(t, "unet-bn", &(cebus_model_config){.length = 23, .breadth = 34});
     expect_repeatable(t, "gpt", &(cebus_model_config){.drawn = true, .positions = 40});
     expect_repeatable(t, "bert", &(cebus_model_config){.positions = 64, .dropout = -1});
+    expect_repeatable(t, "swin", &(cebus_model_config){.dropout = -1, .depth = 1});
     expect_repeatable(t, "lstm", &(cebus_model_config){.input = 5, .two_way = true});
     expect_repeatable(t, "treelstm", &(cebus_model_config){.depth = 5});
     expect_repeatable(t, "gan", &(cebus_model_config){.depth = 7});

@@ -14,7 +14,7 @@ static const cebus_model_kind *const kinds[] = {
     &cebus_model_unet_bn,     &cebus_model_bert,        &cebus_model_bilstm,
     &cebus_model_lstm_cells,  &cebus_model_treelstm,    &cebus_model_gan,
     &cebus_model_nasnet,      &cebus_model_rnn,         &cebus_model_brnn,
-    &cebus_model_gpt_bf16,    &cebus_model_cnn_f16,
+    &cebus_model_gpt_bf16,    &cebus_model_cnn_f16,     &cebus_model_swin,
 };
 
 enum {

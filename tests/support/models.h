@@ -22,6 +22,7 @@
  *   lstm-cells    lstm step by step, its inputs not multiplied at once
  *   treelstm      a TreeLSTM over complete trees, in batches
  *   nasnet        NASNet-A, images
+ *   swin          a transformer over images in shifted windows; AdamW
  *   rnn, brnn     LSTM cells in single ops, one direction and two; SGD with momentum
  *   gan           two networks against each other, the second one unrolled; two optimizers
  *
@@ -46,8 +47,8 @@ typedef struct cebus_model_config {
                           most; of treelstm: levels; of gan: steps it unrolls */
     int64_t length;    /**< side of an image, steps of a sequence, leaves of a tree */
     int64_t classes;   /**< to tell apart; of gpt and bert: the vocabulary */
-    int64_t heads;     /**< of gpt and bert */
-    double dropout;    /**< probability, below 1; negative: none */
+    int64_t heads;     /**< of gpt and bert; of swin: in the first stage */
+    double dropout;    /**< probability, below 1; negative: none; of swin: of leaving a block out */
     bool untied;       /**< gpt: the head has a matrix of its own */
     int64_t breadth;   /**< the other side of an image, `length` being its height; 0: the same */
     int64_t input;     /**< features of an input: lstm (0: embedded symbols), treelstm, gan */

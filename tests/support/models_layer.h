@@ -40,7 +40,7 @@ extern const cebus_model_kind cebus_model_mlp, cebus_model_cnn, cebus_model_gpt,
     cebus_model_densenet121, cebus_model_inceptionv3, cebus_model_inceptionv4, cebus_model_unet_bn,
     cebus_model_bert, cebus_model_bilstm, cebus_model_lstm_cells, cebus_model_treelstm,
     cebus_model_gan, cebus_model_nasnet, cebus_model_rnn, cebus_model_brnn, cebus_model_gpt_bf16,
-    cebus_model_cnn_f16;
+    cebus_model_cnn_f16, cebus_model_swin;
 
 /** Tensors, as many as come. */
 typedef struct cebus_model_tensors {

@@ -15,6 +15,7 @@
  *             in its table 1. How much wider its Inception and its NASNet (of 25 cells, as the
  *             7 @ 1920) are and how far its networks are unrolled is not told: so much, and so far,
  *             that memory and ops come close to the table (tests/bench/README.md)
+ *   nasnet    Zoph et al., CVPR 2018, table 2, the largest; the batch is ours
  *   gpt2      Radford et al. 2019, table 2, the smallest
  */
 enum {
@@ -55,6 +56,10 @@ static const cebus_model_preset presets[] = {
      "bert",
      "BERT-large, batch 4, length 512",
      {.batch = 4, .width = 1024, .depth = 24, .heads = 16, .length = 512, .classes = 30522}},
+    {"coop-swin-t",
+     "swin",
+     "Swin-T, batch 40",
+     {.batch = 40, .width = 96, .depth = ALL, .length = 224, .classes = 1000, .heads = 3}},
     {"coop-bilstm",
      "bilstm",
      "BiLSTM, batch 2048, 100 features, width 256, 128 steps",
@@ -104,6 +109,10 @@ static const cebus_model_preset presets[] = {
      "brnn",
      "BRNN-4-8K, batch 128, 28 steps",
      {.batch = 128, .width = 8192, .depth = 4, .length = 28, .classes = 10}},
+    {"nasnet-large",
+     "nasnet",
+     "NASNet-A (6 @ 4032), batch 16",
+     {.length = 331, .batch = 16, .width = 168, .depth = 6, .classes = 1000}},
     {"gpt2-small",
      "gpt",
      "GPT-2 small, batch 4, length 1024",
