@@ -451,7 +451,9 @@ cebus_status cebus_runtime_set_budget(cebus_runtime *rt, uint64_t bytes)
         return status;
     if (bytes < rt->info.alignment)
         status = cebus_fail(CEBUS_INVALID_ARGUMENT, "set_budget",
-                            "a budget of %" PRIu64 " bytes is too small for any tensor", bytes);
+                            "a budget of %" PRIu64 " bytes is too small for any tensor: at least "
+                            "%" PRIu64,
+                            bytes, (uint64_t)rt->info.alignment);
     else
         status = set_budget(rt, bytes);
     cebus_runtime_unlock(rt);

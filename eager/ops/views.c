@@ -93,28 +93,51 @@ static cebus_status check_dim(const cebus_tensor *x, int dim, int extra, const c
     return CEBUS_OK;
 }
 
+/** More elements could not even be counted. */
+static cebus_status check_lengths(const cebus_view *view, const char *op)
+{
+    if (cebus_shape_valid(view->dtype, view->ndim, view->shape))
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                      "shape %s: lengths must not be negative, but for one -1, nor the size reach "
+                      "2^62 bytes",
+                      CEBUS_SHAPE(view));
+}
+
+/** The length that is not said, from the others. */
+static cebus_status resolve_length(const cebus_tensor *x, int unknown, cebus_view *out)
+{
+    int64_t numel = cebus_view_numel(&x->view);
+    out->shape[unknown] = 1;
+    int64_t known = cebus_view_numel(out);
+    if (known == 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "reshape",
+                          "any length would do for the -1 beside a length of 0: say which");
+    out->shape[unknown] = numel / known;
+    return CEBUS_OK;
+}
+
 /** The target shape with its one -1 worked out. */
 static cebus_status resolve_shape(const cebus_tensor *x, int ndim, const int64_t *shape,
                                   cebus_view *out)
 {
     static const char op[] = "reshape";
-    int64_t known = 1, numel = cebus_view_numel(&x->view);
     int unknown = -1;
     if (ndim < 0 || ndim > CEBUS_MAX_DIMS || (shape == NULL && ndim > 0))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%d dimensions; 0 to %d are possible", ndim,
                           CEBUS_MAX_DIMS);
+    *out = (cebus_view){.dtype = x->view.dtype, .ndim = ndim};
     for (int d = 0; d < ndim; d++) {
-        out->shape[d] = shape[d];
-        if (shape[d] == -1 && unknown < 0)
-            unknown = d;
-        else if (shape[d] < 0 || (shape[d] > 0 && known > INT64_MAX / shape[d]))
-            return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "impossible length %" PRId64, shape[d]);
-        else
-            known *= shape[d];
+        bool open = shape[d] == -1 && unknown < 0;
+        unknown = open ? d : unknown;
+        out->shape[d] = open ? 1 : shape[d];
     }
-    if (unknown >= 0)
-        out->shape[unknown] = known > 0 ? numel / known : 0;
-    int64_t total = known * (unknown >= 0 ? out->shape[unknown] : 1);
+    cebus_status status = check_lengths(out, op);
+    if (status == CEBUS_OK && unknown >= 0)
+        status = resolve_length(x, unknown, out);
+    if (status != CEBUS_OK)
+        return status;
+    int64_t numel = cebus_view_numel(&x->view), total = cebus_view_numel(out);
     cebus_view_contiguous(out, x->view.dtype, ndim, out->shape);
     if (total != numel)
         return cebus_fail(CEBUS_SHAPE_MISMATCH, op,
@@ -317,6 +340,9 @@ cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim, const in
         view.shape[d] = want;
         view.strides[d] = d >= lead && have == want ? x->view.strides[d - lead] : 0;
     }
+    status = check_lengths(&view, op);
+    if (status != CEBUS_OK)
+        return status;
     return make_view(rt, x, &view, &cebus_op_expand, NULL, out);
 }
 

@@ -101,6 +101,18 @@ static cebus_status reduce(const step *s, cebus_tensor **out)
                                                                   s->y & 2, out);
 }
 
+/* Shapes that have more elements than can be counted, or none, and more than one length of -1. */
+static cebus_status view_beyond(const step *s, cebus_tensor **out)
+{
+    static const int64_t lengths[] = {-1, INT64_MAX, 1, 0};
+    int64_t shape[CEBUS_MAX_DIMS];
+    for (int i = 0; i < 4; i++)
+        shape[i] = lengths[(s->x >> (2 * i)) & 3];
+    if (s->y & 1)
+        return cebus_expand(s->rt, s->a, 4, shape, out);
+    return cebus_reshape(s->rt, s->a, 4, shape, out);
+}
+
 static cebus_status view(const step *s, cebus_tensor **out)
 {
     int64_t shape[CEBUS_MAX_DIMS];
@@ -118,6 +130,8 @@ static cebus_status view(const step *s, cebus_tensor **out)
         return cebus_unsqueeze(s->rt, s->a, s->x % 6, out);
     case 5:
         return cebus_squeeze(s->rt, s->a, s->x % 6, out);
+    case 6:
+        return view_beyond(s, out);
     default:
         return cebus_reshape(s->rt, s->a, ndim, shape, out);
     }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program.h"
+
 TestSuite(view);
 
 /* ---- views and the elements they touch, by enumeration ------------------------------------- */
@@ -177,6 +179,27 @@ Test(view, expand_repeats_with_stride_zero)
         cr_assert_eq(offsets[i], 5 + i / 4 % 3);
     cebus_view_expand(&view, 3, wanted, &view);
     cr_assert(cebus_view_same_layout(&view, &wide), "in place");
+}
+
+Test(view, shapes_that_cannot_be_are_refused)
+{
+    cebus_runtime *rt = open_runtime(1 << 16, "coop", CEBUS_DEBUG_WALK);
+    cebus_tensor *one = vector(rt, 1, 1), *none = vector(rt, 0, 1), *out;
+    const int64_t wide[] = {INT64_C(1) << 40, INT64_C(1) << 40}, two[] = {-1, -1};
+    const int64_t hidden[] = {0, wide[0], wide[0]}, beyond[] = {wide[0], wide[0], 0};
+    const int64_t open[] = {-1, 0};
+    FAILS(CEBUS_INVALID_ARGUMENT, "reach 2^62 bytes", cebus_expand(rt, one, 2, wide, &out));
+    FAILS(CEBUS_INVALID_ARGUMENT, "reach 2^62 bytes", cebus_expand(rt, none, 3, beyond, &out));
+    FAILS(CEBUS_INVALID_ARGUMENT, "reach 2^62 bytes", cebus_reshape(rt, none, 3, hidden, &out));
+    FAILS(CEBUS_INVALID_ARGUMENT, "one -1", cebus_reshape(rt, one, 2, two, &out));
+    FAILS(CEBUS_INVALID_ARGUMENT, "say which", cebus_reshape(rt, none, 2, open, &out));
+    FAILS(CEBUS_SHAPE_MISMATCH, "has 1 elements", cebus_reshape(rt, one, 1, &hidden[0], &out));
+    OK(cebus_reshape(rt, none, 2, (int64_t[]){-1, 7}, &out));
+    cr_expect_eq(cebus_tensor_size(out, 0), 0);
+    cebus_tensor_release(out);
+    cebus_tensor_release(one);
+    cebus_tensor_release(none);
+    cebus_runtime_destroy(rt);
 }
 
 /* ---- channels last, formatting, limits ----------------------------------------------------- */
