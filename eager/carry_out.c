@@ -30,11 +30,11 @@ static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go meth
     cebus_ladder_give_up(rt, candidate);
 }
 
-/** The program wishes it kept, or copied off the device. */
+/** The program wishes it kept, or copied off the device; or it may not be made again in time. */
 static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    return cebus_wish_saves(candidate) ||
+    return cebus_wish_saves(candidate) || !cebus_regen_may_drop(&terms, candidate) ||
            (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
 }
 

@@ -493,7 +493,7 @@ static bool goes_with_all(const cebus_runtime *rt, cebus_candidate *candidate)
     if (!cebus_candidate_is_idle(candidate))
         return false;
     bool may_swap = cebus_regen_may_swap(&terms, candidate);
-    bool may_drop = cebus_value_is_replayable(&candidate->value) && !candidate->gradient;
+    bool may_drop = cebus_regen_may_drop(&terms, candidate) && !candidate->gradient;
     candidate->method =
         may_swap && (terms.use == CEBUS_SWAP_ALWAYS || !may_drop) ? CEBUS_GO_SWAP : CEBUS_GO_DROP;
     return may_swap || may_drop;

@@ -30,6 +30,46 @@ static cebus_status pin_in_turn(cebus_runtime *rt, cebus_candidate *const *value
     return CEBUS_OK;
 }
 
+/** What has to be made again before what is at hand, or can be copied back; the larger first. */
+static bool goes_first(const cebus_candidate *a, const cebus_candidate *b)
+{
+    bool a_present = cebus_value_is_present(&a->value),
+         b_present = cebus_value_is_present(&b->value);
+    return a_present != b_present ? b_present : a->value.bytes > b->value.bytes;
+}
+
+/** The values without NULLs, by goes_first; NULL without host memory. */
+static cebus_candidate **sort_by_need(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                      size_t *out_count)
+{
+    size_t count = 0;
+    cebus_candidate **sorted = cebus_pool_alloc(&rt->pool, n * sizeof *sorted);
+    for (size_t i = 0; i < n && sorted != NULL; i++) {
+        size_t at = count;
+        if (values[i] == NULL)
+            continue;
+        for (; at > 0 && goes_first(values[i], sorted[at - 1]); at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = values[i];
+        count++;
+    }
+    *out_count = count;
+    return sorted;
+}
+
+/** Rebuilds take more room than what they make: they run before anything else is pinned. */
+static cebus_status pin_by_need(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                const char *op)
+{
+    size_t count;
+    cebus_candidate **sorted = sort_by_need(rt, values, n, &count);
+    if (sorted == NULL)
+        return CEBUS_OUT_OF_MEMORY; /* as the order before this one found */
+    cebus_status status = pin_in_turn(rt, sorted, count, false, op);
+    cebus_pool_free_object(&rt->pool, sorted, n * sizeof *sorted);
+    return status;
+}
+
 static cebus_status pin_and_rebuild(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
                                     const char *op)
 {
@@ -71,12 +111,14 @@ static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *val
     /* Each input's chain may run before the other inputs take their room, in either order; at last
      * from an empty arena. */
     if (status == CEBUS_OUT_OF_MEMORY)
+        status = pin_by_need(rt, values, n, op);
+    if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_in_turn(rt, values, n, true, op);
     if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_in_turn(rt, values, n, false, op);
     if (status == CEBUS_OUT_OF_MEMORY) {
         cebus_ladder_evict_all(rt);
-        status = pin_in_turn(rt, values, n, true, op);
+        status = pin_by_need(rt, values, n, op);
     }
     rt->trial--;
     if (status == CEBUS_OUT_OF_MEMORY)

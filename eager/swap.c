@@ -70,6 +70,7 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
         .latency_ns = rt->info.latency_ns,
         .room = room(swap->host_budget, swap->used_bytes, swap->spare_bytes + swap->leaving_bytes),
         .spill = spill_terms(rt),
+        .memory = rt->arena.limit,
         .persistent = swap->option == CEBUS_SWAP_ON && cebus_swap_moves_persistent(rt)};
     bool wanted =
         swap->option == CEBUS_SWAP_ON || (swap->option == CEBUS_SWAP_DEFAULT && rt->policy->swaps);

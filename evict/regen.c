@@ -1,6 +1,7 @@
 #include "evict/regen.h"
 
 #include "evict/wish.h"
+#include "lineage/call.h"
 
 #define NS_PER_S 1000000000.0
 
@@ -11,6 +12,29 @@ bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *
         (candidate->zone == CEBUS_ZONE_PERSISTENT && !terms->persistent))
         return false;
     return candidate->host != NULL || bytes <= terms->room || bytes <= terms->spill.room;
+}
+
+/** The part of memory that one call of a rebuild may take. */
+#define CALL_PART 2
+
+/** All that a call reads and makes. */
+static uint64_t bytes_at_once(const cebus_call *call)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < call->n_in; i++)
+        bytes += call->in[i].value != NULL ? call->in[i].value->bytes : 0;
+    for (uint32_t j = 0; j < call->n_out; j++)
+        bytes += call->out[j] != NULL ? call->out[j]->bytes : 0;
+    return bytes;
+}
+
+bool cebus_regen_may_drop(const cebus_swap_terms *terms, const cebus_candidate *candidate)
+{
+    const cebus_call *producer = candidate->value.producer;
+    if (producer == NULL)
+        return false;
+    return !cebus_regen_may_swap(terms, candidate) ||
+           bytes_at_once(producer) <= terms->memory / CALL_PART;
 }
 
 /** Where its copy is, or would go. */
@@ -42,7 +66,7 @@ uint64_t cebus_regen_weight(const cebus_swap_terms *terms, cebus_candidate *cand
     if (!cebus_regen_may_swap(terms, candidate))
         return recompute;
     uint64_t swap = cebus_regen_swap_ns(terms, candidate);
-    bool droppable = cebus_value_is_replayable(&candidate->value) && !candidate->gradient;
+    bool droppable = !candidate->gradient && cebus_regen_may_drop(terms, candidate);
     if (droppable && cebus_wish_recomputes(candidate))
         return recompute;
     if (droppable && terms->use == CEBUS_SWAP_CHEAPER && recompute <= swap &&

@@ -33,10 +33,19 @@ typedef struct cebus_swap_terms {
     uint64_t room;              /**< bytes of host memory left */
     cebus_swap_tier spill;      /**< the file; no room: there is none */
     bool persistent;            /**< parameters and optimizer state may swap, too */
+    uint64_t memory;            /**< bytes of the device: a rebuild has no more */
 } cebus_swap_terms;
 
 /** True if a copy of the bytes is off the device, or can be. */
 bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *candidate);
+
+/**
+ * True if the bytes may be dropped, to be made again. What can swap is not dropped where its call
+ * alone, with all it reads and makes, takes more than half of memory: by the time it is missed
+ * other rebuilds may wait for it, with what they made so far, and find no room to run it. (In-place
+ * calls make a second copy then.) What cannot swap takes that risk. O(inputs).
+ */
+bool cebus_regen_may_drop(const cebus_swap_terms *terms, const cebus_candidate *candidate);
 
 /** ns of the copies still to be made. */
 uint64_t cebus_regen_swap_ns(const cebus_swap_terms *terms, const cebus_candidate *candidate);

@@ -20,7 +20,7 @@ static cebus_candidate made(uint64_t bytes)
 static cebus_swap_terms terms_of(cebus_swap_use use, uint64_t room)
 {
     return (cebus_swap_terms){
-        .use = use, .out_rate = 1000000000, .in_rate = 1000000000, .room = room};
+        .use = use, .out_rate = 1000000000, .in_rate = 1000000000, .room = room, .memory = 1 << 20};
 }
 
 Test(regen, takes_the_cheaper_way)
@@ -59,6 +59,29 @@ Test(regen, leaves_swap_and_persistent_values_stay)
     cr_expect_eq(x.method, CEBUS_GO_SWAP);
     x.zone = CEBUS_ZONE_PERSISTENT;
     cr_expect_not(cebus_regen_may_swap(&cheaper, &x));
+}
+
+/** A call that reads 400 bytes, 100 once more in another place, and makes 600. */
+Test(regen, drops_nothing_whose_call_takes_half_of_memory)
+{
+    cebus_candidate x = made(600), read[2] = {made(400), made(100)};
+    cebus_value *out[] = {&x.value, NULL};
+    cebus_edge in[] = {{.value = &read[0].value}, {.value = NULL}, {.value = &read[1].value}};
+    cebus_call call = {.n_in = 3, .in = in, .n_out = 2, .out = out};
+    cebus_swap_terms terms = terms_of(CEBUS_SWAP_CHEAPER, 1000);
+    x.value.producer = &call;
+    terms.memory = 2200;
+    cr_expect(cebus_regen_may_drop(&terms, &x));
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 1), 1);
+    cr_expect_eq(x.method, CEBUS_GO_DROP);
+    terms.memory = 2199;
+    cr_expect_not(cebus_regen_may_drop(&terms, &x));
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 1), 1202, "out and in");
+    cr_expect_eq(x.method, CEBUS_GO_SWAP);
+    terms.room = 599;
+    cr_expect(cebus_regen_may_drop(&terms, &x), "there is no other way");
+    x.value.producer = NULL;
+    cr_expect_not(cebus_regen_may_drop(&terms, &x));
 }
 
 Test(regen, gradients_are_not_trusted_to_be_cheap)
