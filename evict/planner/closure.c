@@ -34,6 +34,7 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
     memset(closure, 0, sizeof *closure);
     closure->sequence = sequence;
     closure->pool = pool;
+    closure->caution = 1;
     closure->shares = filled(pool, n, sizeof *closure->shares);
     closure->states = filled(pool, n, sizeof *closure->states);
     closure->readers = filled(pool, n, sizeof *closure->readers);
@@ -332,7 +333,7 @@ void cebus_closure_weigh(cebus_closure *closure, uint32_t value, uint32_t before
     double gain = gained_area(closure, &height);
     if (gain <= 0)
         return;
-    gain -= cebus_track_weight(&closure->sequence->track, before) *
+    gain -= closure->caution * cebus_track_weight(&closure->sequence->track, before) *
             chain_excess(closure, cebus_sequence_level_before(closure->sequence, before) + height);
     if (gain > 0)
         closure->score = closure->time / gain;

@@ -35,6 +35,7 @@ typedef struct cebus_closure {
     double theta;                   /**< ns for a byte over the limit at a call of weight 1 */
     double *shares;                 /**< of values: bytes of the idle values that are made of it */
     bool sharing;      /**< what is kept is paid for by all of these, each by its bytes */
+    double caution;    /**< the part that counts of what a chain adds over the limit as it runs */
     uint32_t *states;  /**< of values: epoch x 8 + state */
     uint32_t *readers; /**< of values made again: the last of the chain that reads it */
     uint32_t *undo_values, *undo_states; /**< states as they were, for going back */

@@ -293,6 +293,31 @@ static bool run(ruin *r, double limit, double theta, uint64_t spent)
     return ok;
 }
 
+/** Parts of what a chain puts over the limit where it runs that count against it. */
+static const double cautions[] = {0.03, 0.01, 0.1, 0.3};
+
+bool cebus_improve_lower(cebus_greedy *greedy, double limit, double theta, uint64_t most_ns,
+                         uint32_t seed, bool *out_fits)
+{
+    cebus_sequence *sequence = greedy->sequence;
+    ruin r = {.greedy = greedy, .sequence = sequence, .random = seed};
+    cebus_sequence_keep(sequence);
+    greedy->noise = seed;
+    memset(greedy->barred, 0, sequence->iteration->n_values * sizeof *greedy->barred);
+    if (seed % 2 == 0) {
+        choose(&r, 1 + below(&r, below(&r, 4) == 0 ? MOST_RUINED : 10));
+        if (!remove_chosen(&r, true))
+            return false;
+    }
+    theta *= exp2((double)below(&r, 512) / 64 - 5);
+    greedy->closure.caution = cautions[seed % (sizeof cautions / sizeof *cautions)];
+    cebus_greedy_end end = cebus_greedy_repair(greedy, limit, theta, most_ns);
+    greedy->closure.caution = 1;
+    greedy->noise = 0;
+    *out_fits = end == CEBUS_GREEDY_FITS;
+    return end != CEBUS_GREEDY_NO_HOST_MEMORY && (*out_fits || cebus_sequence_undo(sequence, 0));
+}
+
 bool cebus_improve_run(cebus_greedy *greedy, const cebus_plan_terms *terms, double limit,
                        double theta, uint64_t spent)
 {

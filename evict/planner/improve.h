@@ -15,4 +15,11 @@
 bool cebus_improve_run(cebus_greedy *greedy, const cebus_plan_terms *terms, double limit,
                        double theta, uint64_t spent);
 
+/** One try to get a sequence below a limit that the greedy does not reach: some replays go, or none
+ * do, and it is brought down by chains for what they take off alone, whatever they put over the
+ * limit where they run. That is repaired in turn, which opens ways that no single chain does. What
+ * stands stays unless that fits. Within the greedy's `most_spent`. False without host memory. */
+bool cebus_improve_lower(cebus_greedy *greedy, double limit, double theta, uint64_t most_ns,
+                         uint32_t seed, bool *out_fits);
+
 #endif

@@ -7,6 +7,7 @@
 #include "evict/planner/emit.h"
 #include "evict/planner/greedy.h"
 #include "evict/planner/improve.h"
+#include "evict/planner/ladder.h"
 #include "evict/planner/prune.h"
 #include "evict/planner/snapshot.h"
 #include "evict/planner/swap_slots.h"
@@ -179,6 +180,17 @@ static bool add_swaps(search *s, const cebus_plan_terms *terms)
     return best + 1 == n || fill_base(s, terms, agains[best]);
 }
 
+/** Where no way led to the limit. */
+static bool descend(search *s, const cebus_plan_terms *terms)
+{
+    if (s->best.peak <= s->limit || terms->effort == 0)
+        return true;
+    return cebus_snapshot_restore(&s->base, &s->sequence) &&
+           cebus_ladder_descend(&s->greedy, terms, s->limit,
+                                (uint64_t)(MOST_OVERHEAD * s->base_ns)) &&
+           offer(s);
+}
+
 static bool improve(search *s, const cebus_plan_terms *terms)
 {
     if (!cebus_snapshot_restore(&s->best, &s->sequence))
@@ -264,7 +276,8 @@ static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out
 {
     bool ok = cebus_snapshot_take(&s->best, &s->sequence) &&
               (terms->host == 0 || add_swaps(s, terms)) &&
-              try_all(s, terms->effort, terms->host > 0) && improve(s, terms);
+              try_all(s, terms->effort, terms->host > 0) && descend(s, terms) &&
+              improve(s, terms);
     return ok && hand_out(s, terms, out);
 }
 

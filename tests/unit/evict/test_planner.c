@@ -2,7 +2,9 @@
 
 #include "evict/curve.h"
 #include "evict/planner/check.h"
+#include "evict/planner/ladder.h"
 #include "evict/planner/planner.h"
+#include "evict/planner/weights.h"
 #include "tests/unit/evict/random_iteration.h"
 #include "tests/unit/evict/recorded.h"
 
@@ -173,4 +175,32 @@ Test(planner, equal_input_has_equal_plans)
         cr_assert_eq(first.peak, second.peak);
         cr_assert_eq(count, r.plan.count);
     }
+}
+
+/** A sequence brought to a limit by one run of the greedy, or down a ladder. Its peak. */
+static double bring_down(double limit, uint64_t effort)
+{
+    cebus_plan_terms terms = {.budget = (uint64_t)limit, .effort = effort};
+    cebus_sequence sequence;
+    cebus_greedy greedy;
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_greedy_init(&greedy, &sequence, &r.pool));
+    cebus_weights_level(&sequence);
+    if (effort == 0)
+        cr_assert_neq(cebus_greedy_run(&greedy, limit, 0, 100000), CEBUS_GREEDY_NO_HOST_MEMORY);
+    else
+        cr_assert(cebus_ladder_descend(&greedy, &terms, limit, 100000));
+    double bytes = cebus_track_peak(&sequence.track, NULL);
+    cebus_greedy_deinit(&greedy);
+    cebus_sequence_deinit(&sequence);
+    return bytes;
+}
+
+/** Three maps and the weights are the floor. */
+Test(planner, goes_down_a_ladder_to_where_no_run_leads)
+{
+    recorded_network(&r, 32, 100, 10);
+    double limit = 544; /* 1.5 floors */
+    cr_expect_leq(bring_down(limit, 200000), limit);
+    cr_expect_gt(bring_down(limit, 0), limit);
 }
