@@ -481,16 +481,16 @@ static cebus_status run(frame *f)
         status = describe(f);
     if (status != CEBUS_OK)
         return status;
-    if (rt->capture != NULL)
-        status = cebus_capture_expect(rt, f->call, f->spec->in);
-    if (status != CEBUS_OK)
-        return status;
     draw_random(f, &blocks);
     if (rt->info.late_costs)
         cebus_measure_collect(rt);
     f->needs = cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in);
     if (rt->guidance != NULL && rt->spots == NULL)
         cebus_guidance_act(rt, f->call, f->spec->in, f->needs != 0);
+    if (cebus_capture_is_due(rt))
+        status = cebus_capture_expect(rt, f->call, f->spec->in);
+    if (status != CEBUS_OK)
+        return status;
     if (rt->debug & CEBUS_DEBUG_CHAOS)
         cebus_debug_chaos(rt);
     for (uint32_t i = 0; i < f->spec->n_in; i++)
@@ -514,7 +514,7 @@ static cebus_status run(frame *f)
         cebus_record_call(rt, f->call, f->entry->kernel, f->spec->in, f->out);
     if (rt->guidance != NULL && rt->spots == NULL)
         cebus_guidance_observe(rt, f->call, f->entry->kernel, f->spec->in, f->out, f->recordable);
-    if (rt->capture != NULL)
+    if (rt->capture != NULL && !rt->watch.aside)
         cebus_capture_call(rt, f->call, f->spec->in, f->out, f->tensors);
     commit(f);
     return CEBUS_OK;

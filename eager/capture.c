@@ -2,6 +2,8 @@
 
 #include "eager/capture_plan.h"
 #include "eager/optimizer.h"
+#include "eager/view.h"
+#include "lineage/iteration.h"
 
 static const char begin_name[] = "capture_begin";
 
@@ -29,44 +31,66 @@ static bool make_room(cebus_capture *capture, size_t n_in, size_t n_out)
 {
     cebus_runtime *rt = capture->rt;
     void *calls = capture->calls, *values = capture->values, *refs = capture->refs;
+    void *inputs = capture->inputs;
     bool grown =
         grow(rt, &calls, &capture->calls_room, capture->n_calls + 1, sizeof *capture->calls) &&
         grow(rt, &values, &capture->values_room, capture->n_values + n_in + n_out,
              sizeof *capture->values) &&
-        grow(rt, &refs, &capture->refs_room, capture->n_refs + n_in + n_out, sizeof *capture->refs);
+        grow(rt, &refs, &capture->refs_room, capture->n_refs + n_in + n_out,
+             sizeof *capture->refs) &&
+        grow(rt, &inputs, &capture->inputs_room, capture->n_inputs + n_in, sizeof *capture->inputs);
     capture->calls = calls;
     capture->values = values;
     capture->refs = refs;
+    capture->inputs = inputs;
     return grown;
 }
 
-/** What no recorded call made must have been there before, and be what a tensor holds. */
-static cebus_status check_input(const cebus_capture *capture, const cebus_storage *storage,
-                                const char *op)
+/** What no recorded call made must have been there before, or come from the host, and be what a
+ * tensor holds. NULL: it is. */
+static const char *wrong_with(const cebus_capture *capture, const cebus_storage *storage)
 {
-    uint32_t value = cebus_capture_value_of(capture, storage->now);
-    if (value == CEBUS_CAPTURE_NONE && storage->saved)
-        return cebus_capture_refuse(op, "it is the gradient of a call from before the capture "
-                                        "began; begin before the forward");
-    if (value == CEBUS_CAPTURE_NONE && storage->now->serial > capture->serial)
-        return cebus_capture_refuse(op, "it reads a tensor that no recorded call made; make that "
-                                        "before the capture begins");
-    return CEBUS_OK;
+    if (cebus_capture_value_of(capture, storage->now) != CEBUS_CAPTURE_NONE)
+        return NULL;
+    if (storage->saved)
+        return "it is the gradient of a call from before the capture began; begin before the "
+               "forward";
+    if (storage->now->serial > capture->serial &&
+        cebus_capture_upload_of(capture, storage->now) == NULL)
+        return "it reads a tensor that no recorded call made; make that before the capture begins";
+    return NULL;
+}
+
+static cebus_status expect(cebus_capture *capture, const cebus_call *call, cebus_tensor *const *in)
+{
+    const char *op = ((const cebus_op *)call->op)->name, *wrong = NULL;
+    for (uint32_t i = 0; i < call->n_in && wrong == NULL; i++)
+        wrong = in[i] != NULL ? wrong_with(capture, in[i]->storage) : NULL;
+    if (wrong == NULL && make_room(capture, call->n_in, call->n_out))
+        return CEBUS_OK;
+    if (capture->watched) {
+        cebus_capture_spoil(capture, op, wrong != NULL ? wrong : "host memory ran short");
+        return CEBUS_OK;
+    }
+    if (wrong != NULL)
+        return cebus_capture_refuse(op, wrong);
+    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to capture the call");
 }
 
 cebus_status cebus_capture_expect(cebus_runtime *rt, const cebus_call *call,
                                   cebus_tensor *const *in)
 {
-    const cebus_op *op = call->op;
-    for (uint32_t i = 0; i < call->n_in; i++) {
-        cebus_status status =
-            in[i] != NULL ? check_input(rt->capture, in[i]->storage, op->name) : CEBUS_OK;
-        if (status != CEBUS_OK)
-            return status;
-    }
-    if (make_room(rt->capture, call->n_in, call->n_out))
+    if (rt->watch.due && (rt->capture == NULL || rt->capture->watched))
+        cebus_capture_renew(rt);
+    rt->watch.due = false;
+    cebus_capture *capture = rt->capture;
+    if (capture == NULL)
         return CEBUS_OK;
-    return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory to capture the call");
+    if (capture->blemish.why != NULL && capture->blemish.at > 0)
+        cebus_capture_spoil(capture, capture->blemish.op, capture->blemish.why);
+    if (capture->watched && capture->seen >= CEBUS_ITERATION_MAX_CALLS)
+        cebus_capture_spoil(capture, "capture", "it has more calls than an iteration may have");
+    return capture->spoiled ? CEBUS_OK : expect(capture, call, in);
 }
 
 static uint32_t add_value(cebus_capture *capture, cebus_candidate *version, uint32_t maker,
@@ -93,14 +117,33 @@ static void uncount_storage(cebus_runtime *rt, cebus_storage *storage)
     cebus_storage_release(rt, storage);
 }
 
-/** What was there before stays as long as the capture. */
-static uint32_t read_value(cebus_capture *capture, cebus_storage *storage)
+/** All of a storage, as the program made it where that is known, else as it reads it. */
+static cebus_view whole_of(const cebus_capture *capture, const cebus_tensor *tensor)
 {
+    const cebus_captured_upload *upload = cebus_capture_upload_of(capture, tensor->storage->now);
+    const uint64_t bytes = tensor->storage->now->value.bytes;
+    cebus_view flat, view = tensor->base != NULL ? tensor->base->view : tensor->view;
+    const size_t size = cebus_dtype_size(view.dtype);
+    const int64_t numel = (int64_t)(bytes / size);
+    if (upload != NULL)
+        return upload->view;
+    if (view.offset == 0 && cebus_view_numel(&view) == numel && cebus_view_is_dense(&view))
+        return view;
+    cebus_view_contiguous(&flat, view.dtype, 1, &numel);
+    return flat;
+}
+
+/** What was there before stays as long as the capture. */
+static uint32_t read_value(cebus_capture *capture, const cebus_tensor *tensor)
+{
+    cebus_storage *storage = tensor->storage;
     uint32_t value = cebus_capture_value_of(capture, storage->now);
     if (value == CEBUS_CAPTURE_NONE) {
         value = add_value(capture, storage->now, CEBUS_CAPTURE_NONE, CEBUS_CAPTURE_NONE);
         capture->values[value].storage = storage;
         capture->values[value].held = true;
+        capture->inputs[capture->n_inputs++] =
+            (cebus_captured_input){.value = value, .view = whole_of(capture, tensor)};
         count_storage(storage);
     }
     return value;
@@ -118,7 +161,7 @@ static void take_inputs(cebus_capture *capture, cebus_captured_call *taken, cebu
         refs[i] = CEBUS_CAPTURE_NONE;
         if (in[i] == NULL)
             continue;
-        refs[i] = read_value(capture, in[i]->storage);
+        refs[i] = read_value(capture, in[i]);
         if (i < CEBUS_MAX_TRACKED && is_parameter(in[i]))
             taken->in_graph |= UINT64_C(1) << i;
     }
@@ -163,6 +206,12 @@ void cebus_capture_call(cebus_runtime *rt, cebus_call *call, cebus_tensor *const
 {
     cebus_capture *capture = rt->capture;
     const cebus_op *op = call->op;
+    if (capture->watched)
+        cebus_capture_see(capture, call);
+    capture->seen++;
+    capture->rng_end = rt->rng_offset;
+    if (capture->spoiled)
+        return;
     cebus_captured_call *taken = &capture->calls[capture->n_calls];
     *taken = (cebus_captured_call){.call = call, .refs = capture->n_refs};
     cebus_call_retain(call);
@@ -191,22 +240,36 @@ void cebus_capture_gradient(cebus_runtime *rt, const cebus_candidate *version,
         rt->capture->values[value].gradient = (uint8_t)kind;
 }
 
+bool cebus_capture_add_leaf(cebus_capture *capture, cebus_tensor *leaf, uint64_t former, bool added)
+{
+    void *leaves = capture->leaves;
+    if (!cebus_pool_grow(&capture->rt->pool, &leaves, &capture->leaves_room, capture->n_leaves,
+                         sizeof *capture->leaves))
+        return false;
+    capture->leaves = leaves;
+    leaf->captured = capture->stamp;
+    leaf->captured_at = capture->n_leaves;
+    capture->leaves[capture->n_leaves++] =
+        (cebus_captured_leaf){.leaf = cebus_tensor_retain(leaf), .former = former, .added = added};
+    return true;
+}
+
 cebus_status cebus_capture_touch(cebus_runtime *rt, cebus_tensor *leaf, bool added)
 {
     cebus_capture *capture = rt->capture;
-    void *leaves = capture->leaves;
-    if (leaf->captured == capture->stamp)
+    cebus_capture_let_past_go(capture);
+    const uint64_t former = leaf->grad != NULL ? leaf->grad->storage->birth : 0;
+    const bool is_known = leaf->captured == capture->stamp;
+    if (!is_known && !cebus_capture_add_leaf(capture, leaf, former, added)) {
+        if (!capture->watched)
+            return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "capture",
+                              "no host memory to capture a gradient");
+        cebus_capture_spoil(capture, "capture", "host memory ran short");
         return CEBUS_OK;
-    if (!cebus_pool_grow(&rt->pool, &leaves, &capture->leaves_room, capture->n_leaves,
-                         sizeof *capture->leaves))
-        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "capture",
-                          "no host memory to capture a gradient");
-    capture->leaves = leaves;
-    leaf->captured = capture->stamp;
-    capture->leaves[capture->n_leaves++] =
-        (cebus_captured_leaf){.leaf = cebus_tensor_retain(leaf),
-                              .former = leaf->grad != NULL ? leaf->grad->storage : NULL,
-                              .added = added};
+    }
+    cebus_captured_leaf *touched = &capture->leaves[leaf->captured_at];
+    touched->let_go = added ? SIZE_MAX : capture->seen;
+    touched->later = former;
     return CEBUS_OK;
 }
 
@@ -227,6 +290,8 @@ static void release_call(cebus_runtime *rt, cebus_captured_call *taken)
 void cebus_capture_rewind(cebus_runtime *rt, size_t n_calls)
 {
     cebus_capture *capture = rt->capture;
+    if (capture->watched)
+        cebus_capture_spoil(capture, "backward", "it failed half way");
     while (capture->n_calls > n_calls) {
         cebus_captured_call *last = &capture->calls[--capture->n_calls];
         const cebus_call *call = last->call;
@@ -246,21 +311,20 @@ static void free_array(cebus_runtime *rt, void *items, size_t room, size_t item_
     cebus_pool_free_object(&rt->pool, items, room * item_bytes);
 }
 
-static void free_leaves(cebus_capture *capture)
+void cebus_capture_clear_leaves(cebus_capture *capture)
 {
     for (size_t i = 0; i < capture->n_leaves; i++) {
         cebus_tensor_release(capture->leaves[i].leaf);
         cebus_tensor_release(capture->leaves[i].grad);
     }
-    free_array(capture->rt, capture->leaves, capture->leaves_room, sizeof *capture->leaves);
+    capture->n_leaves = 0;
+    capture->stamp = ++capture->rt->captures;
 }
 
-void cebus_capture_free(cebus_capture *capture)
+void cebus_capture_clear(cebus_capture *capture)
 {
     cebus_runtime *rt = capture->rt;
-    cebus_capture_plan_free(capture);
-    cebus_capture_strip(capture);
-    free_leaves(capture);
+    capture->before = rt->capture_ids; /* none is known any more */
     for (size_t i = 0; i < capture->n_values; i++) {
         cebus_captured_value *value = &capture->values[i];
         cebus_storage_release(rt, value->at);
@@ -269,9 +333,22 @@ void cebus_capture_free(cebus_capture *capture)
     }
     for (size_t i = 0; i < capture->n_calls; i++)
         release_call(rt, &capture->calls[i]);
+    capture->n_values = capture->n_calls = capture->n_refs = capture->n_inputs = 0;
+}
+
+void cebus_capture_free(cebus_capture *capture)
+{
+    cebus_runtime *rt = capture->rt;
+    cebus_capture_plan_free(capture);
+    cebus_capture_strip(capture);
+    cebus_capture_clear_leaves(capture);
+    cebus_capture_clear(capture);
+    free_array(rt, capture->leaves, capture->leaves_room, sizeof *capture->leaves);
     free_array(rt, capture->calls, capture->calls_room, sizeof *capture->calls);
     free_array(rt, capture->values, capture->values_room, sizeof *capture->values);
     free_array(rt, capture->refs, capture->refs_room, sizeof *capture->refs);
+    free_array(rt, capture->inputs, capture->inputs_room, sizeof *capture->inputs);
+    free_array(rt, capture->uploads, capture->uploads_room, sizeof *capture->uploads);
     cebus_pool_free_object(&rt->pool, capture, sizeof *capture);
     rt->handles--;
 }
@@ -284,14 +361,11 @@ void cebus_capture_abandon(cebus_runtime *rt)
         cebus_capture_free(capture);
 }
 
-static cebus_status begin(cebus_runtime *rt)
+cebus_capture *cebus_capture_create(cebus_runtime *rt)
 {
-    if (rt->capture != NULL)
-        return cebus_fail(CEBUS_CAPTURE_ERROR, begin_name,
-                          "calls are being recorded already; cebus_capture_end() that first");
     cebus_capture *capture = cebus_pool_alloc(&rt->pool, sizeof *capture);
     if (capture == NULL)
-        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, begin_name, "no host memory for a capture");
+        return NULL;
     *capture = (cebus_capture){.rt = rt,
                                .before = rt->capture_ids,
                                .stamp = ++rt->captures,
@@ -299,8 +373,20 @@ static cebus_status begin(cebus_runtime *rt)
                                .open_nodes = rt->open_nodes,
                                .seed = rt->seed,
                                .rng_offset = rt->rng_offset};
-    rt->capture = capture;
     rt->handles++;
+    return capture;
+}
+
+static cebus_status begin(cebus_runtime *rt)
+{
+    if (rt->capture != NULL && !rt->capture->watched)
+        return cebus_fail(CEBUS_CAPTURE_ERROR, begin_name,
+                          "calls are being recorded already; cebus_capture_end() that first");
+    cebus_capture *capture = cebus_capture_create(rt);
+    if (capture == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, begin_name, "no host memory for a capture");
+    cebus_capture_abandon(rt);
+    rt->capture = capture;
     return CEBUS_OK;
 }
 

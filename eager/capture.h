@@ -13,6 +13,9 @@
  *
  * Hooks are called under the lock, and only while rt->capture is not NULL. Those that may run out
  * of host memory do so before the call at hand has changed anything.
+ *
+ * While the runtime watches (capture_watch.c) rt->capture is the iteration at hand, which the
+ * program did not ask for: where others refuse it is `spoiled` instead, and goes on without calls.
  */
 #ifndef CEBUS_EAGER_CAPTURE_H
 #define CEBUS_EAGER_CAPTURE_H
@@ -47,6 +50,26 @@ typedef struct cebus_captured_value {
     cebus_storage *at; /**< in the launch at hand: what reads it; counted, NULL: not there */
 } cebus_captured_value;
 
+/** An input, and how the program sees all of it. */
+typedef struct cebus_captured_input {
+    uint32_t value;
+    cebus_view view;
+} cebus_captured_input;
+
+/** A tensor made from host data while the runtime watches. */
+typedef struct cebus_captured_upload {
+    uint64_t serial; /**< of its version: ascending */
+    size_t at;       /**< calls seen before */
+    cebus_view view;
+} cebus_captured_upload;
+
+/** What a launch could not repeat. */
+typedef struct cebus_captured_blemish {
+    const char *op, *why; /**< live as long as the program; why NULL: nothing */
+    const char *after;    /**< the op of the call before */
+    size_t at;            /**< calls seen before */
+} cebus_captured_blemish;
+
 typedef struct cebus_captured_call {
     cebus_call *call;           /**< counted */
     size_t refs;                /**< in refs: n_in values (NONE: absent), then n_out */
@@ -57,10 +80,13 @@ typedef struct cebus_captured_call {
 
 /** A leaf whose gradient the iteration touched. */
 typedef struct cebus_captured_leaf {
-    cebus_tensor *leaf;          /**< counted */
-    cebus_tensor *grad;          /**< at the end, counted; NULL: none */
-    const cebus_storage *former; /**< of its gradient when it was first touched; NULL: none */
-    bool added;                  /**< first by a backward, not by letting it go */
+    cebus_tensor *leaf; /**< counted */
+    cebus_tensor *grad; /**< at the end, counted; NULL: none */
+    uint64_t former;    /**< its gradient's storage when it was first touched, by birth; 0: none */
+    bool added;         /**< first by a backward, not by letting it go */
+    size_t let_go;      /**< calls seen when it was last let go or replaced; SIZE_MAX: it
+                             was not, or added to since */
+    uint64_t later;     /**< its gradient's storage then */
 } cebus_captured_leaf;
 
 struct cebus_capture {
@@ -69,8 +95,20 @@ struct cebus_capture {
     cebus_captured_value *values;
     uint32_t *refs;
     cebus_captured_leaf *leaves;
-    size_t n_calls, n_values, n_refs, n_leaves;
-    size_t calls_room, values_room, refs_room, leaves_room;
+    cebus_captured_input *inputs;
+    size_t n_calls, n_values, n_refs, n_leaves, n_inputs;
+    size_t calls_room, values_room, refs_room, leaves_room, inputs_room;
+
+    bool watched;   /**< recorded by the runtime (capture_watch.c) */
+    size_t seen;    /**< calls made since it began, recorded or not */
+    uint64_t print; /**< of their number and the last one; 0: it began in the middle */
+    cebus_captured_blemish blemish;
+    bool spoiled;       /**< by that: it cannot come again */
+    size_t reseeded_at; /**< calls seen before the random numbers began anew */
+    uint64_t rng_end;   /**< after the last call */
+    size_t past;        /**< of a spoiled one: leaves and uploads are of so many calls */
+    cebus_captured_upload *uploads;
+    size_t n_uploads, uploads_room;
 
     uint64_t before;     /**< ids up to here are not of this capture */
     uint64_t stamp;      /**< tells captures apart, on tensors */
@@ -121,6 +159,51 @@ void cebus_capture_update(cebus_runtime *rt, cebus_optimizer *optimizer, size_t 
 void cebus_capture_rewind(cebus_runtime *rt, size_t n_calls);
 /** Fails in the name of `op`: "cannot be captured: why". */
 cebus_status cebus_capture_refuse(const char *op, const char *why);
+/** @} */
+
+/** @name The watch (capture_watch.c) */
+/** @{ */
+/** A call was made in the iteration that is watched. */
+void cebus_capture_see(cebus_capture *capture, const cebus_call *call);
+/** An iteration ends here, `whole` unless it broke off: the next call begins another. */
+void cebus_capture_turn(cebus_runtime *rt, bool whole);
+/** The next call begins an iteration: its recording takes the place of the last. Without host
+ * memory, a spoiled one, or none. */
+void cebus_capture_renew(cebus_runtime *rt);
+/** Starts watching in the middle of an iteration, if that is wished for and nothing is recorded. */
+void cebus_capture_resume(cebus_runtime *rt);
+/** What is watched is no longer one iteration: as if the watch began here. */
+void cebus_capture_restart(cebus_runtime *rt);
+/** What a launch could not repeat: fails in the name of `op`; what is watched goes on, and is
+ * spoiled if it does so between two calls. Both texts live as long as the program. */
+cebus_status cebus_capture_forbid(cebus_runtime *rt, const char *op, const char *why);
+/** A watched recording cannot come again, for what is said there. */
+void cebus_capture_spoil(cebus_capture *capture, const char *op, const char *why);
+/** A tensor was made from host data; without host memory its shape is forgotten. */
+void cebus_capture_upload(cebus_runtime *rt, const cebus_tensor *tensor);
+/** What is known of such a version; NULL: none is. */
+const cebus_captured_upload *cebus_capture_upload_of(const cebus_capture *capture,
+                                                     const cebus_candidate *version);
+/** Recorded calls and values are let go; leaves stay. */
+void cebus_capture_clear(cebus_capture *capture);
+/** And leaves. */
+void cebus_capture_clear_leaves(cebus_capture *capture);
+/** Of a spoiled recording only what stands after its last call is of use: all else goes. */
+void cebus_capture_let_past_go(cebus_capture *capture);
+/** Takes a leaf down. False without host memory. */
+bool cebus_capture_add_leaf(cebus_capture *capture, cebus_tensor *leaf, uint64_t former,
+                            bool added);
+/** A new recording. NULL without host memory. */
+cebus_capture *cebus_capture_create(cebus_runtime *rt);
+/** Whether a call that is about to be made is to be recorded. */
+static inline bool cebus_capture_is_due(const cebus_runtime *rt)
+{
+    return (rt->capture != NULL || rt->watch.due) && !rt->watch.aside;
+}
+/** Whether a complete recording can come again; fails in the name of `op` (capture_end.c). */
+cebus_status cebus_capture_check(const cebus_capture *capture, const char *op);
+/** Makes it a capture, which is the caller's. Without host memory it is still the runtime's. */
+cebus_status cebus_capture_finish(cebus_runtime *rt, const char *op, cebus_capture **out);
 /** @} */
 
 /** Puts a program of the calls together, which are all there, and room for launches

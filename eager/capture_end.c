@@ -5,39 +5,47 @@
 
 #include "eager/capture.h"
 
-static const char op[] = "capture_end";
+static const char name[] = "capture_end";
 
-static bool is_input(const cebus_capture *capture, const cebus_storage *storage)
+static bool is_input(const cebus_capture *capture, uint64_t birth)
 {
     for (size_t i = 0; i < capture->n_values; i++) {
-        if (capture->values[i].maker == CEBUS_CAPTURE_NONE && capture->values[i].storage == storage)
+        const cebus_captured_value *value = &capture->values[i];
+        if (value->maker == CEBUS_CAPTURE_NONE && value->storage->birth == birth)
             return true;
     }
     return false;
 }
 
 /** The next iteration must find a leaf's gradient as this one did. */
-static cebus_status check_leaf(const cebus_capture *capture, const cebus_captured_leaf *touched)
+static cebus_status check_leaf(const cebus_capture *capture, const cebus_captured_leaf *touched,
+                               const char *op)
 {
     const cebus_tensor *grad = touched->leaf->grad;
-    const cebus_storage *now = grad != NULL ? grad->storage : NULL;
-    if (touched->former == NULL && touched->added && now != NULL)
+    const uint64_t now = grad != NULL ? grad->storage->birth : 0;
+    if (touched->former == 0 && touched->added && now != 0)
         return cebus_capture_refuse(op, "a leaf had no gradient when the backward added to it, and "
                                         "has one now, to which the next iteration would add; let "
                                         "gradients go in the iteration (cebus_tensor_set_grad)");
-    if (touched->former != NULL && now != touched->former && is_input(capture, touched->former))
+    if (touched->former != 0 && now != touched->former && is_input(capture, touched->former))
         return cebus_capture_refuse(op, "a gradient from before the beginning was read, and the "
                                         "next iteration would find another one: hold no other "
                                         "handle to it, or let it go before the backward");
     return CEBUS_OK;
 }
 
-static cebus_status check(const cebus_capture *capture)
+/** In the iteration, not between it and the next. */
+static bool is_reseeded(const cebus_capture *capture)
+{
+    return capture->reseeded && !(capture->watched && capture->reseeded_at == capture->seen);
+}
+
+cebus_status cebus_capture_check(const cebus_capture *capture, const char *op)
 {
     const cebus_runtime *rt = capture->rt;
     if (capture->n_calls == 0)
         return cebus_capture_refuse(op, "no call was made");
-    if (capture->reseeded)
+    if (is_reseeded(capture))
         return cebus_capture_refuse(op, "cebus_manual_seed() began the random numbers anew; call "
                                         "it before the beginning");
     if (rt->open_nodes > capture->open_nodes)
@@ -47,7 +55,7 @@ static cebus_status check(const cebus_capture *capture)
                           "gradients off",
                           rt->open_nodes - capture->open_nodes);
     for (size_t i = 0; i < capture->n_leaves; i++) {
-        cebus_status status = check_leaf(capture, &capture->leaves[i]);
+        cebus_status status = check_leaf(capture, &capture->leaves[i], op);
         if (status != CEBUS_OK)
             return status;
     }
@@ -84,39 +92,59 @@ static void bind_gradients(cebus_capture *capture)
         cebus_captured_leaf *touched = &capture->leaves[i];
         touched->grad = cebus_tensor_retain(touched->leaf->grad);
         if (!is_input(capture, touched->former))
-            touched->former = NULL;
+            touched->former = 0;
     }
 }
 
-static cebus_status end(cebus_runtime *rt, cebus_capture **out)
+/** What stays as it is from launch to launch is no input. */
+static void find_inputs(cebus_capture *capture)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < capture->n_inputs; i++) {
+        if (capture->program_values[capture->inputs[i].value].given)
+            capture->inputs[n++] = capture->inputs[i];
+    }
+    capture->n_inputs = n;
+}
+
+cebus_status cebus_capture_finish(cebus_runtime *rt, const char *op, cebus_capture **out)
 {
     cebus_capture *capture = rt->capture;
-    if (capture == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
-                          "no calls are being recorded; cebus_capture_begin() first");
-    cebus_status status = out != NULL ? check(capture) : CEBUS_OK;
-    if (status != CEBUS_OK || out == NULL) {
-        cebus_capture_abandon(rt);
-        return status;
-    }
     if (rt->info.late_costs)
         cebus_measure_collect(rt);
-    capture->rng_blocks = rt->rng_offset - capture->rng_offset;
+    capture->rng_blocks =
+        (capture->watched ? capture->rng_end : rt->rng_offset) - capture->rng_offset;
     if (!cebus_capture_describe(capture))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to complete a capture");
     find_outputs(capture);
     bind_gradients(capture);
     cebus_capture_label(capture);
+    find_inputs(capture);
+    capture->watched = false;
     rt->capture = NULL;
     *out = capture;
     return CEBUS_OK;
+}
+
+static cebus_status end(cebus_runtime *rt, cebus_capture **out)
+{
+    if (rt->capture == NULL || rt->capture->watched)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, name,
+                          "no calls are being recorded; cebus_capture_begin() first");
+    cebus_status status = out != NULL ? cebus_capture_check(rt->capture, name) : CEBUS_OK;
+    if (status == CEBUS_OK && out != NULL)
+        status = cebus_capture_finish(rt, name, out);
+    else
+        cebus_capture_abandon(rt);
+    cebus_capture_resume(rt);
+    return status;
 }
 
 cebus_status cebus_capture_end(cebus_runtime *rt, cebus_capture **out)
 {
     if (out != NULL)
         *out = NULL;
-    cebus_status status = cebus_runtime_lock(rt, op);
+    cebus_status status = cebus_runtime_lock(rt, name);
     if (status != CEBUS_OK)
         return status;
     status = end(rt, out);

@@ -28,7 +28,7 @@ static bool is_output(const cebus_captured_value *value)
 
 static cebus_status check(const cebus_capture *capture)
 {
-    if (capture->rt->capture != NULL)
+    if (capture->rt->capture != NULL && !capture->rt->capture->watched)
         return cebus_fail(CEBUS_CAPTURE_ERROR, name,
                           "calls are being recorded; cebus_capture_end() that first");
     for (size_t i = 0; i < capture->n_values; i++) {
@@ -41,7 +41,7 @@ static cebus_status check(const cebus_capture *capture)
     for (size_t i = 0; i < capture->n_leaves && !capture->under_way; i++) {
         const cebus_captured_leaf *touched = &capture->leaves[i];
         const cebus_tensor *grad = touched->leaf->grad;
-        if (touched->former != NULL && (grad == NULL || grad->storage != touched->former))
+        if (touched->former != 0 && (grad == NULL || grad->storage->birth != touched->former))
             return cebus_fail(CEBUS_CAPTURE_ERROR, name,
                               "the iteration adds to a gradient that its leaf no longer has; "
                               "write to gradients between launches instead of replacing them");
@@ -347,16 +347,24 @@ static cebus_status run_steps(cebus_capture *capture)
 
 static cebus_status launch(cebus_capture *capture)
 {
+    cebus_runtime *rt = capture->rt;
     cebus_status status = check(capture);
-    if (status == CEBUS_OK && !capture->under_way)
+    if (status != CEBUS_OK)
+        return status;
+    const bool watches = rt->watch.on; /* what is captured already needs none */
+    rt->watch.on = rt->watch.due = false;
+    cebus_capture_abandon(rt);
+    if (!capture->under_way)
         status = start(capture);
     if (status == CEBUS_OK)
         status = run_steps(capture);
+    rt->watch.on = watches;
+    cebus_capture_resume(rt);
     if (status != CEBUS_OK)
         return status;
     capture->under_way = false;
     capture->launches++;
-    return cebus_iteration_mark(capture->rt);
+    return cebus_iteration_mark(rt);
 }
 
 cebus_status cebus_capture_launch(cebus_capture *capture)

@@ -101,8 +101,12 @@ static cebus_status clip(cebus_runtime *rt, cebus_tensor *const *grads, size_t n
     cebus_status status = cebus_runtime_lock(rt, "clip_grad_norm");
     if (status != CEBUS_OK)
         return status;
-    status = cebus_residency_exceeds(rt, grads, n) ? measure(rt, grads, n, out_norm)
-                                                   : measure_held(rt, grads, n, out_norm);
+    if (rt->capture)
+        status =
+            cebus_capture_forbid(rt, "clip_grad_norm", "the host reads the norm of the gradients");
+    if (status == CEBUS_OK)
+        status = cebus_residency_exceeds(rt, grads, n) ? measure(rt, grads, n, out_norm)
+                                                       : measure_held(rt, grads, n, out_norm);
     if (status == CEBUS_OK)
         status = scale_all(rt, grads, n, max_norm / (*out_norm + 1e-6));
     cebus_runtime_unlock(rt);
@@ -121,8 +125,6 @@ cebus_status cebus_clip_grad_norm(cebus_runtime *rt, cebus_tensor *const *params
                           "rt or params is NULL, or max_norm (%g) is not >= 0", max_norm);
     if (n == 0)
         return CEBUS_OK;
-    if (rt->capture)
-        return cebus_capture_refuse("clip_grad_norm", "the host reads the norm of the gradients");
     if (n > SIZE_MAX / sizeof(cebus_tensor *))
         return no_host_memory(n);
     cebus_tensor **grads = rt->host.alloc(rt->host.context, n * sizeof *grads);

@@ -2,6 +2,7 @@
 
 #include "eager/appraisal.h"
 #include "eager/call.h"
+#include "eager/capture.h"
 #include "eager/carry_out.h"
 #include "eager/guidance_state.h"
 #include "eager/planning.h"
@@ -9,7 +10,7 @@
 void cebus_guidance_start(cebus_runtime *rt)
 {
     cebus_guidance_stop(rt);
-    if (rt->policy->plan == NULL)
+    if (rt->policy->plan == NULL && !rt->watch.on)
         return;
     cebus_guidance *guidance = cebus_pool_alloc(&rt->pool, sizeof *guidance);
     if (guidance == NULL)
@@ -100,6 +101,7 @@ static void end_iteration(cebus_runtime *rt, cebus_ending ending)
     cebus_appraisal_begin(rt);
     guidance->left = false;
     cebus_detector_cut(&guidance->detector, rt, ending);
+    cebus_capture_turn(rt, ending != CEBUS_ENDING_BROKEN);
 }
 
 void cebus_guidance_mark(cebus_runtime *rt)

@@ -26,7 +26,8 @@
 #include "eager/runtime.h"
 #include "lineage/access.h"
 
-/** The policy was chosen: begins to learn if it plans; what was learned before is forgotten. */
+/** The policy was chosen: begins to learn if it plans, or somebody wants to know where iterations
+ * end (capture_watch.c); what was learned before is forgotten. */
 void cebus_guidance_start(cebus_runtime *rt);
 void cebus_guidance_stop(cebus_runtime *rt);
 

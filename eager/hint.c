@@ -1,5 +1,6 @@
 #include "eager/hint.h"
 
+#include "eager/capture.h"
 #include "eager/guidance.h"
 #include "eager/storage.h"
 #include "eager/tensor.h"
@@ -65,8 +66,9 @@ void cebus_hint_let_go(cebus_runtime *rt, cebus_candidate *candidate)
     const cebus_value *value = &candidate->value;
     /* What a backward has brought back its next steps may read, too. */
     if (candidate->hint != CEBUS_HINT_MUST_RECOMPUTE || rt->walk != NULL || value->holders < 2 ||
-        candidate->gradient || rt->capture != NULL || rt->policy->unit == CEBUS_UNIT_NONE ||
-        !cebus_candidate_is_evictable(candidate) || cebus_guidance_keeps(rt, candidate))
+        candidate->gradient || (rt->capture != NULL && !rt->capture->watched) ||
+        rt->policy->unit == CEBUS_UNIT_NONE || !cebus_candidate_is_evictable(candidate) ||
+        cebus_guidance_keeps(rt, candidate))
         return;
     rt->stats.eager_drops++;
     cebus_candidate_drop(rt, candidate);

@@ -449,7 +449,7 @@ void cebus_planning_renew(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_scheme *scheme = guidance->scheme;
-    if (scheme != &guidance->idle && is_proven(&guidance->log))
+    if (rt->policy->plan != NULL && scheme != &guidance->idle && is_proven(&guidance->log))
         renew(rt, scheme);
     if (guidance->log.at == 0)
         adopt_draft(rt);

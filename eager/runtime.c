@@ -355,6 +355,7 @@ void cebus_runtime_destroy(cebus_runtime *rt)
     if (rt == NULL)
         return;
     cebus_runtime_lock_always(rt);
+    rt->watch.on = rt->watch.due = false;
     cebus_capture_abandon(rt);
     rt->closing = true;
     cebus_runtime_unlock(rt);
@@ -479,6 +480,7 @@ cebus_status cebus_runtime_set_policy(cebus_runtime *rt, const char *policy)
         return status;
     rt->policy = found;
     cebus_guidance_start(rt);
+    cebus_capture_restart(rt);
     cebus_runtime_unlock(rt);
     return CEBUS_OK;
 }
@@ -519,8 +521,10 @@ void cebus_manual_seed(cebus_runtime *rt, uint64_t seed)
     cebus_runtime_lock_always(rt);
     rt->seed = seed;
     rt->rng_offset = 0;
-    if (rt->capture != NULL)
+    if (rt->capture != NULL) {
         rt->capture->reseeded = true;
+        rt->capture->reseeded_at = rt->capture->seen;
+    }
     cebus_runtime_unlock(rt);
 }
 
@@ -572,6 +576,7 @@ cebus_status cebus_iteration_mark(cebus_runtime *rt)
         cebus_record_mark(rt);
     if (rt->guidance != NULL)
         cebus_guidance_mark(rt);
+    cebus_capture_turn(rt, true);
     cebus_runtime_unlock(rt);
     return CEBUS_OK;
 }

@@ -75,6 +75,9 @@ typedef struct cebus_host_bytes {
 struct cebus_spill;
 struct cebus_spill_copy;
 
+/** Kinds of iterations that a watch knows (capture_watch.c). */
+#define CEBUS_WATCH_PRINTS 32
+
 /** So many values at most are on their way from the host to the spill file. */
 #define CEBUS_DEMOTIONS 8
 
@@ -160,6 +163,14 @@ struct cebus_runtime {
     struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
     struct cebus_capture *capture;   /**< that calls are recorded by (capture.h); NULL: none */
     uint64_t captures, capture_ids;  /**< begun so far; values they had, together */
+    struct {
+        bool on;                             /**< each iteration is recorded (capture_watch.c) */
+        bool due;                            /**< the next call begins one */
+        bool whole;                          /**< what was recorded ended there */
+        bool aside;                          /**< calls are made for the host alone */
+        uint64_t prints[CEBUS_WATCH_PRINTS]; /**< of iterations that ended: the last ones */
+        size_t n_prints;
+    } watch;
     const struct cebus_spots *spots; /**< of a launch by a plan (capture_plan.h); NULL: none */
     struct cebus_trail *trail;       /**< likewise (trail.h) */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */

@@ -39,6 +39,7 @@ cebus_storage *cebus_storage_create(cebus_runtime *rt, uint64_t bytes)
         cebus_pool_free_object(&rt->pool, storage, sizeof *storage);
         return NULL;
     }
+    storage->birth = storage->now->serial;
     return storage;
 }
 

@@ -14,6 +14,7 @@ typedef struct cebus_storage {
     cebus_candidate *now; /**< held */
     uint32_t refs;        /**< tensors that view it, and captures */
     uint32_t captured;    /**< of these: captures */
+    uint64_t birth;       /**< tells storages apart, those that are gone, too; 0: saved */
     bool persistent;
     bool saved;       /**< a name for what the graph saved, no user's */
     uint64_t version; /**< in-place writes so far */

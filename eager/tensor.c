@@ -28,7 +28,7 @@ cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage, con
     tensor->grad = NULL;
     tensor->incoming = NULL;
     tensor->hooks = NULL;
-    tensor->captured = 0;
+    tensor->captured = tensor->captured_at = 0;
     storage->refs++;
     rt->handles++;
     return tensor;
@@ -168,9 +168,9 @@ cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor)
     if (status != CEBUS_OK)
         return status;
     cebus_candidate *now = storage->now;
-    if (!storage->persistent && rt->capture != NULL) {
-        status = cebus_capture_refuse(op, "a tensor becomes persistent once; before it begins");
-    } else if (!storage->persistent) {
+    if (!storage->persistent && rt->capture != NULL)
+        status = cebus_capture_forbid(rt, op, "a tensor becomes persistent once; before it begins");
+    if (!storage->persistent && status == CEBUS_OK) {
         status = cebus_residency_begin(rt, &now, 1, op);
         if (status == CEBUS_OK) {
             cebus_value_detach(&rt->lineage, &now->value);

@@ -30,6 +30,7 @@ struct cebus_tensor {
     cebus_tensor *incoming;   /**< backward: what the running one adds to grad; counted */
     struct cebus_hook *hooks; /**< of a leaf, on its gradient (autograd/hook.h) */
     uint64_t captured;        /**< the capture that knows of grad (capture.h); 0: none does */
+    size_t captured_at;       /**< its place among that capture's leaves */
 };
 
 /** A handle over `storage` (counts it). NULL without host memory. The lock is held. */

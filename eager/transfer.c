@@ -13,14 +13,34 @@
 #include "eager/view.h"
 
 /** Takes the lock; fails while calls are recorded: what passes between host and device would be
- * settled once and for all. */
-static cebus_status enter(cebus_runtime *rt, const char *op, const char *why)
+ * settled once and for all. What is only watched may be written to: that comes in. */
+static cebus_status enter(cebus_runtime *rt, const char *op, const char *why, bool writes)
 {
     cebus_status status = cebus_runtime_lock(rt, op);
-    if (status != CEBUS_OK || rt->capture == NULL)
+    if (status != CEBUS_OK || rt->capture == NULL || (writes && rt->capture->watched))
         return status;
-    cebus_runtime_unlock(rt);
-    return cebus_capture_refuse(op, why);
+    status = cebus_capture_forbid(rt, op, why);
+    if (status != CEBUS_OK)
+        cebus_runtime_unlock(rt);
+    return status;
+}
+
+/** What the host reads is made for it alone: no part of an iteration, nor of a graph. */
+typedef struct aside {
+    bool recorded, former;
+} aside;
+
+static aside step_aside(cebus_runtime *rt)
+{
+    aside a = {.recorded = cebus_grad_enable(false), .former = rt->watch.aside};
+    rt->watch.aside = true;
+    return a;
+}
+
+static void step_back(cebus_runtime *rt, aside a)
+{
+    rt->watch.aside = a.former;
+    cebus_grad_enable(a.recorded);
 }
 
 static const char reads[] = "the host would read it once and never again; read it after the end";
@@ -46,7 +66,7 @@ cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data, cebus_d
     cebus_view_contiguous(&view, dtype, ndim, shape);
     if (data == NULL && cebus_view_numel(&view) > 0)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "data is NULL");
-    cebus_status status = enter(rt, op, writes);
+    cebus_status status = enter(rt, op, writes, true);
     if (status != CEBUS_OK)
         return status;
     cebus_tensor *tensor;
@@ -58,6 +78,8 @@ cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data, cebus_d
         cebus_candidate_used(rt, now);
         now->uploaded = true;
     }
+    if (status == CEBUS_OK && rt->capture != NULL)
+        cebus_capture_upload(rt, tensor);
     if (status == CEBUS_OK)
         *out = tensor;
     else
@@ -110,12 +132,12 @@ cebus_status cebus_tensor_to_host(cebus_tensor *tensor, void *data, size_t bytes
         return status;
     cebus_runtime *rt = tensor->rt;
     cebus_tensor *dense = NULL;
-    status = enter(rt, op, reads);
+    status = enter(rt, op, reads, false);
     if (status != CEBUS_OK)
         return status;
-    bool recorded = cebus_grad_enable(false);
+    aside a = step_aside(rt);
     status = cebus_contiguous(rt, tensor, &dense);
-    cebus_grad_enable(recorded);
+    step_back(rt, a);
     if (status == CEBUS_OK)
         status = read_contiguous(dense, data, bytes, op);
     cebus_tensor_release(dense);
@@ -149,12 +171,12 @@ cebus_status cebus_tensor_item(cebus_tensor *tensor, double *out)
         return cebus_fail(CEBUS_SHAPE_MISMATCH, op, "shape %s has %" PRId64 " elements, not one",
                           CEBUS_SHAPE(&tensor->view), cebus_view_numel(&tensor->view));
     cebus_tensor *wide = NULL;
-    cebus_status status = enter(tensor->rt, op, reads);
+    cebus_status status = enter(tensor->rt, op, reads, false);
     if (status != CEBUS_OK)
         return status;
-    bool recorded = cebus_grad_enable(false);
+    aside a = step_aside(tensor->rt);
     status = cebus_cast(tensor->rt, tensor, CEBUS_F64, &wide);
-    cebus_grad_enable(recorded);
+    step_back(tensor->rt, a);
     if (status == CEBUS_OK)
         status = cebus_tensor_to_host(wide, out, sizeof *out);
     cebus_tensor_release(wide);
@@ -170,7 +192,7 @@ cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out)
                           tensor == NULL ? "the tensor" : "out");
     *out = NULL;
     cebus_runtime *rt = tensor->rt;
-    cebus_status status = enter(rt, op, reads);
+    cebus_status status = enter(rt, op, reads, false);
     if (status != CEBUS_OK)
         return status;
     cebus_candidate *now = tensor->storage->now;

@@ -1,10 +1,11 @@
 /**
  * Captured iterations leave the bits of the program: every model is trained by itself on unlimited
  * memory, and again with one step captured and launches for those that follow, under several
- * policies and budgets, each launch in another order that the data allow. After each step all
- * parameters, statistics and optimizer state are compared.
+ * policies and budgets, each launch in another order that the data allow. The step is captured
+ * between a beginning and an end, or had as the last one that the runtime found. After each step
+ * all parameters, statistics and optimizer state are compared.
  *
- *     capture_equal [--model NAME] [--policy NAME] [--all]
+ *     capture_equal [--model NAME] [--policy NAME, plan or watch] [--all]
  *
  * Prints TAP.
  */
@@ -21,6 +22,7 @@
 
 #define ORDERS 20  /* of launches on plenty of memory */
 #define LAUNCHES 3 /* under each other setting */
+#define WATCHED 5  /* steps until an iteration is known */
 #define MAX_PARTS 16
 #define SEED 11
 
@@ -95,6 +97,47 @@ static bool capture(subject *s)
     return true;
 }
 
+static bool same(subject *s, const reference *ref, size_t step)
+{
+    if (s->why[0] == '\0' && hash_of(s) != ref->hashes[step])
+        snprintf(s->why, sizeof s->why, "other bits than the program after step %zu", step);
+    return s->why[0] == '\0';
+}
+
+/** Steps by itself, watched, until the runtime knows one when it sees it. */
+static bool find(subject *s, const reference *ref, size_t *step)
+{
+    if (!good(s, cebus_capture_watch(s->rt, true), "watch"))
+        return false;
+    for (; *step < WATCHED; (*step)++) {
+        if (!good(s, cebus_model_step(s->model, NULL), "step") || !same(s, ref, *step))
+            return false;
+    }
+    bool found = good(s, cebus_capture_last(s->rt, &s->parts[0]), "last");
+    s->n_parts = found;
+    return found;
+}
+
+/** One step, part by part, where the program says where each ends. */
+static bool take_marked(subject *s, const reference *ref, size_t *step)
+{
+    if (!good(s, cebus_model_step(s->model, NULL), "step") ||
+        !good(s, cebus_capture_watch(s->rt, true), "watch") ||
+        !good(s, cebus_iteration_mark(s->rt), "mark"))
+        return false;
+    for (bool more = true; more;) {
+        cebus_model_begin_part(s->model);
+        if (!good(s, cebus_model_run_part(s->model, NULL, &more), "step") ||
+            !good(s, cebus_iteration_mark(s->rt), "mark") ||
+            !good(s, cebus_capture_last(s->rt, &s->parts[s->n_parts]), "last"))
+            return false;
+        s->n_parts++;
+        cebus_model_end_part(s->model, more);
+    }
+    *step = 2;
+    return same(s, ref, 1);
+}
+
 /** A random order, between program order and anything goes. */
 static bool shuffle(subject *s, cebus_capture *part)
 {
@@ -145,13 +188,6 @@ static bool launch(subject *s, bool reorder)
         cebus_model_end_part(s->model, i + 1 < s->n_parts);
     }
     return true;
-}
-
-static bool same(subject *s, const reference *ref, size_t step)
-{
-    if (s->why[0] == '\0' && hash_of(s) != ref->hashes[step])
-        snprintf(s->why, sizeof s->why, "other bits than the program after step %zu", step);
-    return s->why[0] == '\0';
 }
 
 /** A step by itself, one captured, the others launched: the first in program order. */
@@ -270,6 +306,41 @@ static bool run_planned(subject *s, const reference *ref, uint64_t memory)
     return good(s, cebus_runtime_check(s->rt), "check");
 }
 
+static bool run_watched(subject *s, const reference *ref, bool marks)
+{
+    size_t step = 0;
+    if (marks ? !take_marked(s, ref, &step) : !find(s, ref, &step))
+        return false;
+    for (size_t i = 0; i < s->n_parts; i++)
+        s->n_calls += cebus_capture_program(s->parts[i])->n_calls;
+    for (size_t i = 0; i < LAUNCHES; i++) { /* while the watch goes on */
+        if (!launch(s, i > 0) || !same(s, ref, step + i))
+            return false;
+    }
+    return good(s, cebus_runtime_check(s->rt), "check");
+}
+
+static void check_watch(const reference *ref, const char *policy, unsigned percent, bool marks)
+{
+    subject s;
+    char what[160];
+    bool passed;
+    for (;; percent += 20) {
+        cebus_runtime_options options = options_of(policy, ref->peak / 100 * percent);
+        options.debug = CEBUS_DEBUG_HASH;
+        passed = create(&s, ref->name, &options);
+        s.relief = 2 * ref->peak;
+        passed = passed && run_watched(&s, ref, marks);
+        if (passed || percent >= 120 || cebus_last_error()->status != CEBUS_OUT_OF_MEMORY)
+            break;
+        destroy(&s);
+    }
+    snprintf(what, sizeof what, "as it was found under %s in %u%% of its peak%s: %zu calls", policy,
+             percent, marks ? ", with marks" : "", s.n_calls);
+    report(passed, ref->name, what, s.why);
+    destroy(&s);
+}
+
 static void check_plan(const reference *ref, const char *policy, const char *device)
 {
     subject s;
@@ -314,6 +385,12 @@ static void check_model(const char *name, size_t turn)
         {"capuchin", 70, CEBUS_DEBUG_HASH, NULL},
         {"odswap", 60, CEBUS_DEBUG_WALK, "test"},
     };
+    static const struct {
+        const char *policy;
+        unsigned percent;
+        bool marks;
+    } watches[] = {
+        {"coop", 60, false}, {"cebus", 70, true}, {"lru", 60, false}, {"cebus", 60, false}};
     static const char *const below[] = {"lru", "coop", "cebus", "capuchin"};
     enum {
         SETTINGS = sizeof settings / sizeof *settings
@@ -325,6 +402,13 @@ static void check_model(const char *name, size_t turn)
         check(&ref, "coop", 120, 0, NULL, ORDERS);
     if (how.policy == NULL || strcmp(how.policy, "plan") == 0)
         check_plan(&ref, below[turn % 4], turn % 2 == 0 || how.policy != NULL ? "test" : NULL);
+    for (size_t i = 0; i < 4; i++) {
+        bool wanted =
+            how.policy != NULL ? strcmp(how.policy, "watch") == 0 : how.all || i == turn % 4;
+        if (wanted)
+            check_watch(&ref, watches[i].policy, watches[i].percent,
+                        watches[i].marks || strcmp(name, "gan") == 0);
+    }
     for (size_t i = 0; i < SETTINGS; i++) {
         bool drawn = how.all || how.model != NULL || i % 3 == turn % 3;
         if (how.policy != NULL ? strcmp(how.policy, settings[i].policy) == 0 : drawn)

@@ -34,6 +34,10 @@
  * making a tensor persistent; a capture, or a launch, within a capture. Calls that fail for other
  * reasons can be made again, as ever; they are not recorded, and nor is a backward that fails.
  *
+ * Instead of a beginning and an end that the program says there is the iteration that the runtime
+ * found: while it watches, each one is recorded as the program goes on, unhindered, and the last
+ * one can be had (cebus_capture_last()).
+ *
  * Thread-safety: any thread may use a capture; calls of all threads are recorded.
  */
 #ifndef CEBUS_CAPTURE_H
@@ -62,6 +66,45 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_begin(cebus_runtime *rt);
  * recorded. CEBUS_OUT_OF_HOST_MEMORY: it still is, end it again.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_end(cebus_runtime *rt, cebus_capture **out);
+
+/**
+ * From the next iteration on each one is recorded while it runs, and thrown away when the one after
+ * it begins; `on` false ends that. Iterations end where the program marks them, or where the
+ * runtime finds that they do (cebus_iteration_mark()), under policies that do not plan, too.
+ * Nothing is refused and no bit depends on it: what could not be launched is no more than noted.
+ * Costs what a recording costs, and what an iteration read from outside stays until the next one
+ * begins. While there is no host memory for that nothing is recorded. A capture of the program's
+ * own goes first. CEBUS_OUT_OF_HOST_MEMORY.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_watch(cebus_runtime *rt, bool on);
+
+/**
+ * The iteration that has just ended: all calls since the one before ended, if those end with a mark
+ * or are an iteration that came before, to its last call. The result is as if cebus_capture_begin()
+ * had stood before its first call and cebus_capture_end() stood here: tensors that the program
+ * still holds are outputs. Gradients that are let go between two iterations are let go in the
+ * second; batches that are written and random numbers that are begun anew there are the program's
+ * affair, between launches, too. What it read that no call of it made comes in, tensors made from
+ * host data included; cebus_capture_input() has those. The watch goes on. Errors, none of which
+ * changes anything:
+ * - CEBUS_CAPTURE_ERROR: none has been seen from its beginning; the program is in the middle of
+ * one; the host read something between two of its calls, or something else stood there that a
+ * capture refuses; or what cebus_capture_end() refuses. The message names the call.
+ * - CEBUS_INVALID_ARGUMENT: nobody watches. CEBUS_OUT_OF_HOST_MEMORY.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_last(cebus_runtime *rt, cebus_capture **out);
+
+/** How many tensors come in that are not persistent: what each launch reads anew. */
+CEBUS_API size_t cebus_capture_input_count(const cebus_capture *capture);
+
+/**
+ * Number i of them, by their first readers' order, to write the next batch into: a new handle, to
+ * be released. Of a tensor that was made from host data during a watch it has that shape, else that
+ * in which it was first read, or one dimension if that was a part of it. CEBUS_INVALID_ARGUMENT:
+ * there is no such input. CEBUS_OUT_OF_HOST_MEMORY.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_input(cebus_capture *capture, size_t i,
+                                                            cebus_tensor **out);
 
 /**
  * Runs the iteration again, and marks it (cebus_iteration_mark()). A failure, for want of memory
