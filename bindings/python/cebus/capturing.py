@@ -5,6 +5,9 @@ from .planning import Plan, link_of
 
 __all__ = ["capture", "CaptureError"]
 
+UPDATES = {kind + suffix for kind in ("sgd", "sgd_momentum", "adam")
+           for suffix in ("_step", "_scaled_step")}
+
 
 def options_of(optimizer):
     """The numbers that steps were recorded with."""
@@ -33,6 +36,16 @@ class capture:
         for x, y in batches:
             loss = step(x, y)              # runs twice by itself (`warmup`), then is captured
 
+    Or as the last one that the runtime found, of a loop that knows nothing of captures:
+
+        graph = cebus.capture(optimizers=[optimizer])
+        graph.watch()
+        for x, y in first_batches:
+            train(x, y)
+        graph.last()                       # the iteration that has just ended
+        graph.inputs[0].copy_(next_x)      # what it read that none of its calls made
+        graph.launch()
+
     A launch leaves the bits that running the block again would. The block must be the same every
     time: nothing in it may read values (`item`, `print`) or make tensors from Python's data, which
     raises CaptureError; numbers are as they were, but for random ones. What is made on first use,
@@ -50,7 +63,53 @@ class capture:
         self.function, self.warmup = function, warmup
         self.optimizers = list(optimizers)
         self._capture, self._device = None, device
-        self._inputs = self._result = None
+        self._inputs = self._result = self._watching = None
+        self._stepped = {}  # options at the last step that was watched, by optimizer
+
+    def watch(self, on=True):
+        """From the next iteration on each one is recorded, while the program goes on as ever, until
+        the one after it begins; False ends that. Iterations end at cebus.mark(), or where the
+        runtime finds that they do."""
+        if self._capture is not None:
+            raise CaptureError("watch: it was used before; make another")
+        if self._watching is None:
+            self._watching = _core.Capture(self._device)
+        self._watching.watch(on)
+        for optimizer in self.optimizers:
+            optimizer.stepped = self._note_step if on else None
+
+    def last(self):
+        """This is the iteration that has just ended, from now on; the watch ends. Refused, and
+        nothing has changed, where none has been seen from its beginning to its end, or something in
+        it could not come again: the message names the call. Gives the capture itself."""
+        if self._watching is None:
+            raise CaptureError("last: nobody watches; watch() first")
+        self._watching.last()
+        self._count_steps(self._watching.names())
+        self.watch(False)
+        self._capture, self._watching = self._watching, None
+        return self
+
+    def _note_step(self, optimizer):
+        self._stepped[id(optimizer)] = options_of(optimizer)
+
+    def _count_steps(self, names):
+        """Steps in the iteration: as many for each parameter."""
+        steps = [steps_of(optimizer) for optimizer in self.optimizers]
+        updates = sum(name in UPDATES for name in names)
+        known = sum(len(counts) for counts in steps)
+        if known and (updates == 0 or updates % known != 0):
+            raise CaptureError(f"last: {updates} parameters were updated, but the optimizers given "
+                               f"have {known}; give those whose steps lie in the iteration")
+        self._counts = [dict.fromkeys(counts, updates // max(known, 1)) for counts in steps]
+        self._options = [self._stepped.get(id(optimizer), options_of(optimizer))
+                         for optimizer in self.optimizers]
+
+    @property
+    def inputs(self):
+        """The tensors that a launch reads anew: those that were there before or came from Python's
+        data, parameters and the like left out, in the order in which they were first read."""
+        return self._capture.inputs() if self._capture is not None else []
 
     def __enter__(self):
         if self._capture is not None:

@@ -275,6 +275,10 @@ cdef extern from "<cebus/cebus.h>" nogil:
 
     cebus_status cebus_capture_begin(cebus_runtime *rt)
     cebus_status cebus_capture_end(cebus_runtime *rt, cebus_capture **out)
+    cebus_status cebus_capture_watch(cebus_runtime *rt, bint on)
+    cebus_status cebus_capture_last(cebus_runtime *rt, cebus_capture **out)
+    size_t cebus_capture_input_count(const cebus_capture *capture)
+    cebus_status cebus_capture_input(cebus_capture *capture, size_t i, cebus_tensor **out)
     cebus_status cebus_capture_launch(cebus_capture *capture)
     void cebus_capture_destroy(cebus_capture *capture)
     const cebus_advise_program *cebus_capture_program(const cebus_capture *capture)

@@ -37,6 +37,42 @@ cdef class Capture:
         if status:
             fail(status)
 
+    def watch(self, on):
+        """Each iteration is recorded from the next one on, or no longer."""
+        cdef cebus_status status
+        cdef bint wanted = on
+        with nogil:
+            status = cebus_capture_watch(self.where.rt, wanted)
+        if status:
+            fail(status)
+
+    def last(self):
+        """This is the iteration that has just ended."""
+        cdef cebus_status status
+        cdef cebus_capture *found = NULL
+        with nogil:
+            status = cebus_capture_last(self.where.rt, &found)
+        if status:
+            fail(status)
+        if self.handle != NULL:
+            with nogil:
+                cebus_capture_destroy(self.handle)
+        self.handle = found
+
+    def inputs(self):
+        """What each launch reads anew, but for what is persistent."""
+        cdef cebus_status status
+        cdef cebus_tensor *out
+        cdef size_t i
+        found = []
+        for i in range(cebus_capture_input_count(self.handle)):
+            with nogil:
+                status = cebus_capture_input(self.handle, i, &out)
+            if status:
+                fail(status)
+            found.append(wrap(out, self.where.rt))
+        return found
+
     def abandon(self):
         """What was recorded is thrown away."""
         cdef cebus_status status

@@ -19,6 +19,8 @@ def number(value):
 class Optimizer:
     """Updates parameters by their gradients; options may differ between groups."""
 
+    stepped = None  # called after each step, while a capture watches
+
     def __init__(self, params, defaults):
         self.defaults, self.param_groups = defaults, []
         self.state = collections.defaultdict(dict)
@@ -82,6 +84,8 @@ class Optimizer:
                     _core.restore([grad for _, grad in found])
                 for p, grad in found:
                     self.update(p, grad, self.state[p], group)
+        if self.stepped is not None:
+            self.stepped(self)
         return loss
 
     def update(self, p, grad, state, group):
