@@ -1,21 +1,11 @@
 #include "eager/demotion.h"
 
+#include "eager/away.h"
 #include "eager/spill_copy.h"
 #include "eager/swap.h"
 
 /** So much of the host's budget should be free. */
 #define MARK_PART 8
-
-static void unlink_candidate(cebus_swapper *swap, cebus_candidate *candidate)
-{
-    bool linked =
-        candidate->warmer != NULL || candidate->colder != NULL || swap->coldest == candidate;
-    if (!linked)
-        return;
-    *(candidate->colder != NULL ? &candidate->colder->warmer : &swap->coldest) = candidate->warmer;
-    *(candidate->warmer != NULL ? &candidate->warmer->colder : &swap->warmest) = candidate->colder;
-    candidate->warmer = candidate->colder = NULL;
-}
 
 /** A copy that nobody wants: it goes once it is written. */
 static void cancel(cebus_runtime *rt, size_t i)
@@ -31,20 +21,8 @@ static void cancel(cebus_runtime *rt, size_t i)
                                             .tier = CEBUS_TIER_SPILL});
 }
 
-void cebus_demotion_track(cebus_runtime *rt, cebus_candidate *candidate)
+void cebus_demotion_cancel(cebus_runtime *rt, const cebus_candidate *candidate)
 {
-    cebus_swapper *swap = &rt->swap;
-    if (swap->spill == NULL || candidate->tier == CEBUS_TIER_SPILL)
-        return;
-    unlink_candidate(swap, candidate);
-    candidate->colder = swap->warmest;
-    *(swap->warmest != NULL ? &swap->warmest->warmer : &swap->coldest) = candidate;
-    swap->warmest = candidate;
-}
-
-void cebus_demotion_untrack(cebus_runtime *rt, cebus_candidate *candidate)
-{
-    unlink_candidate(&rt->swap, candidate);
     for (size_t i = 0; i < rt->swap.n_demotions; i++) {
         if (rt->swap.demotions[i].candidate == candidate) {
             cancel(rt, i);
@@ -57,9 +35,9 @@ void cebus_demotion_untrack(cebus_runtime *rt, cebus_candidate *candidate)
 static bool start(cebus_runtime *rt)
 {
     cebus_swapper *swap = &rt->swap;
-    cebus_candidate *candidate = swap->coldest;
+    cebus_candidate *candidate = cebus_away_coldest(rt);
     uint64_t bytes = candidate->value.bytes;
-    unlink_candidate(swap, candidate);
+    cebus_away_remove(rt, candidate);
     if (!candidate->value.swapped || candidate->host == NULL)
         return true; /* it was made again meanwhile */
     cebus_spill_copy *copy = cebus_spill_copy_create(rt, CEBUS_TIER_SPILL, bytes);
@@ -81,7 +59,7 @@ static bool start(cebus_runtime *rt)
 static void start_enough(cebus_runtime *rt, uint64_t bytes)
 {
     cebus_swapper *swap = &rt->swap;
-    while (swap->demoting_bytes < bytes && swap->coldest != NULL &&
+    while (swap->demoting_bytes < bytes && cebus_away_coldest(rt) != NULL &&
            swap->n_demotions < CEBUS_DEMOTIONS && start(rt))
         ;
 }
@@ -105,9 +83,11 @@ static bool finish(cebus_runtime *rt, size_t i)
                                .out_mark = done.copy->out_mark,
                                .in_mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_IN),
                                .tier = (cebus_tier)candidate->tier});
+    cebus_away_remove(rt, candidate);
     candidate->host = done.copy;
     candidate->tier = CEBUS_TIER_SPILL;
     candidate->host_mark = done.copy->out_mark;
+    cebus_away_add(rt, candidate);
     rt->stats.demotions++;
     rt->stats.demoted_bytes += candidate->value.bytes;
     return true;

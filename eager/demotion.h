@@ -15,10 +15,9 @@
 
 #include "eager/runtime.h"
 
-/** Its bytes are off the device alone, from now on. */
-void cebus_demotion_track(cebus_runtime *rt, cebus_candidate *candidate);
-/** They are on the device again, or wanted no more: what is under way for it comes to nothing. */
-void cebus_demotion_untrack(cebus_runtime *rt, cebus_candidate *candidate);
+/** Its bytes are on the device again, or wanted no more: what is under way for it comes to nothing.
+ */
+void cebus_demotion_cancel(cebus_runtime *rt, const cebus_candidate *candidate);
 
 /** Host memory was taken: starts what should be gone before more is. Waits for nothing. */
 void cebus_demotion_look(cebus_runtime *rt);

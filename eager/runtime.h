@@ -87,6 +87,11 @@ typedef struct cebus_demotion {
     struct cebus_spill_copy *copy; /**< that is being written */
 } cebus_demotion;
 
+/** Values that are off the device alone (away.h). */
+typedef struct cebus_away {
+    cebus_candidate *coldest, *warmest;
+} cebus_away;
+
 /** Values on the host and in the spill file (swap.h). */
 typedef struct cebus_swapper {
     cebus_swap option;
@@ -95,14 +100,14 @@ typedef struct cebus_swapper {
     uint64_t pinned_budget;    /**< of the host's, page-locked */
     uint64_t used_bytes;       /**< taken on the host now */
     uint64_t pageable_bytes;   /**< of these: in memory that is not page-locked, and could be */
-    uint64_t spare_bytes;      /**< of these: copies of what is on the device, too */
+    uint64_t spare_bytes;      /**< of these: of what is on the device, too, or was abandoned */
     uint64_t leaving_bytes;    /**< of these: of nobody any more, but a stream may be at them */
     struct cebus_spill *spill; /**< the file (spill/spill.h); NULL: none */
-    uint64_t spill_spare;      /**< bytes in it of what is on the device, too */
+    uint64_t spill_spare;      /**< bytes in it of what is on the device, too, or was abandoned */
     char *stage[2];            /**< host memory on the way to and from it (spill_copy.h) */
     uint64_t looked;           /**< bytes ever placed when write_behind.h last looked */
     bool blocked;              /**< a swap-out failed during the request at hand */
-    cebus_candidate *coldest, *warmest; /**< on the host alone: those there for longest first */
+    cebus_away away[2][2];     /**< on the host, in the file; held, abandoned (away.h) */
     cebus_demotion demotions[CEBUS_DEMOTIONS];
     size_t n_demotions;
     uint64_t demoting_bytes;   /**< on the host, of these */

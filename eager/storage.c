@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/away.h"
 #include "eager/capture.h"
 #include "eager/debug.h"
 #include "eager/demotion.h"
@@ -50,6 +51,7 @@ cebus_storage *cebus_storage_of(cebus_runtime *rt, cebus_candidate *version)
         return NULL;
     *storage = (cebus_storage){.refs = 1, .now = version, .saved = true};
     cebus_value_hold(&version->value);
+    cebus_away_sort(rt, version);
     return storage;
 }
 
@@ -128,6 +130,7 @@ void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
         cebus_value_unhold(&rt->lineage, value);
         bound_ghosts(rt, candidate);
         cebus_candidate_settle(rt, candidate);
+        cebus_away_sort(rt, candidate);
         cebus_value_release(&rt->lineage, value);
     } else {
         cebus_value_unhold(&rt->lineage, value);
@@ -194,7 +197,7 @@ static void become_absent(cebus_runtime *rt, cebus_candidate *candidate)
     bool copied = candidate->host != NULL && cebus_swap_secure(rt, candidate);
     if (copied) {
         cebus_swap_spare(rt, candidate, false);
-        cebus_demotion_track(rt, candidate);
+        cebus_away_add(rt, candidate);
     }
     candidate->value.resident = false;
     candidate->value.swapped = copied;
@@ -223,7 +226,8 @@ void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_
     block->owner = candidate;
     candidate->value.resident = true;
     candidate->value.swapped = false;
-    cebus_demotion_untrack(rt, candidate);
+    cebus_away_remove(rt, candidate);
+    cebus_demotion_cancel(rt, candidate);
     if (candidate->host != NULL)
         cebus_swap_spare(rt, candidate, true);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/away.h"
 #include "eager/debug.h"
 #include "eager/demotion.h"
 #include "eager/feedback.h"
@@ -164,7 +165,8 @@ void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate)
 {
     if (candidate->host == NULL)
         return;
-    cebus_demotion_untrack(rt, candidate);
+    cebus_away_remove(rt, candidate);
+    cebus_demotion_cancel(rt, candidate);
     if (candidate->value.resident)
         cebus_swap_spare(rt, candidate, false);
     cebus_swap_leave(rt, (cebus_host_bytes){
@@ -215,13 +217,25 @@ bool cebus_swap_has_room(cebus_runtime *rt, uint64_t bytes)
                                     : rt->swap.spill != NULL && !is_short(rt, true, bytes);
 }
 
-/** Copies of what is on the device anyway go when their room is needed. */
+/** The same, all done that streams still do. What the file will have then is not known. */
+static bool stays_short(cebus_runtime *rt, bool spill, uint64_t bytes)
+{
+    const cebus_swapper *swap = &rt->swap;
+    if (!spill)
+        return swap->used_bytes - swap->leaving_bytes + bytes > swap->host_budget;
+    cebus_swap_reclaim(rt);
+    return is_short(rt, true, bytes);
+}
+
+/** What nobody holds goes when its room is needed, then copies of what is on the device anyway. */
 static void make_room(cebus_runtime *rt, bool spill, uint64_t bytes)
 {
     cebus_swap_reclaim(rt);
+    while (stays_short(rt, spill, bytes) && cebus_away_give_up(rt, spill))
+        ;
     for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
-        if (!is_short(rt, spill, bytes))
-            return;
+        if (!stays_short(rt, spill, bytes))
+            break;
         cebus_candidate *candidate = block->state != CEBUS_BLOCK_FREE ? block->owner : NULL;
         if (candidate != NULL && candidate->host != NULL && !candidate->arriving &&
             (candidate->tier == CEBUS_TIER_SPILL) == spill)

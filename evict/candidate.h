@@ -30,8 +30,8 @@ typedef struct cebus_candidate {
     void *host;         /**< a copy of the bytes off the device: an address in host memory, or, of
                              the other tiers, a record; NULL: none. Valid while the version lasts,
                              also when the bytes are on the device again */
-    struct cebus_candidate *colder, *warmer; /**< those on the host alone, in the order in which
-                              they left the device (eager/demotion.h); NULL: none, or not there */
+    struct cebus_candidate *colder, *warmer; /**< those off the device alone, in the order in
+                              which they left it (eager/away.h); NULL: none, or not there */
     uint64_t host_mark;  /**< when that copy is complete, on the stream that makes it */
     uint64_t serial;     /**< number in events, never reused */
     uint32_t exports;    /**< addresses handed out (maps): the bytes must not go or move */
@@ -39,6 +39,7 @@ typedef struct cebus_candidate {
     uint8_t method;      /**< cebus_go: what the last pricing took for it */
     uint8_t tier;        /**< cebus_tier, where there is a copy */
     bool uploaded;       /**< from the host: no call made it */
+    bool abandoned;      /**< off the device alone, and nobody holds it (eager/away.h) */
     bool arriving;       /**< the copy back may still run: block->fence says until when */
     uint8_t hint;        /**< cebus_hint: what the program wishes (wish.h) */
     bool gradient;       /**< of a leaf or on its way: goes only when nothing else can */

@@ -57,6 +57,40 @@ Test(swap, off_by_default_for_policies_that_recompute)
     cebus_runtime_destroy(rt);
 }
 
+/** Copies of what nobody holds fill the host, until other values have to leave. */
+Test(swap, what_was_abandoned_makes_room_on_the_host)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.memory_budget = 4 * BLOCK;
+    options.host_budget = 6 * BLOCK;
+    options.policy = "odswap"; /* swaps whatever it costs */
+    options.debug = CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH;
+    OK(cebus_runtime_create(&options, &rt));
+    cebus_tensor *x[4], *y[4], *z[4];
+    for (int i = 0; i < 4; i++)
+        x[i] = vector(rt, N, i);
+    for (int i = 0; i < 4; i++)
+        OK(cebus_add_scalar(rt, x[i], 1, &y[i]));
+    OK(cebus_runtime_trim(rt));
+    release_all(x, 4);
+    cr_assert_eq(stats_of(rt).swapped_bytes_current, 6 * BLOCK, "kept while nobody wants the room");
+    for (int i = 0; i < 4; i++)
+        cr_expect_eq(at(y[i], 5), i + 1);
+    uint64_t before = stats_of(rt).recomputes;
+    for (int i = 0; i < 4; i++)
+        z[i] = leaf(rt, N, (float)(10 + i));
+    for (int i = 0; i < 4; i++)
+        cr_expect_eq(at(y[i], 5), i + 1);
+    cr_expect_eq(stats_of(rt).recomputes, before, "they went to the host");
+    cr_expect_leq(stats_of(rt).swapped_bytes_current, 6 * BLOCK);
+    for (int i = 0; i < 4; i++)
+        cr_expect_eq(at(z[i], 5), 10 + i);
+    release_all(y, 4);
+    release_all(z, 4);
+    cebus_runtime_destroy(rt);
+}
+
 Test(swap, what_did_not_change_is_copied_once)
 {
     cebus_runtime *rt = open_swapping(2 * BLOCK, CEBUS_SWAP_ON, 0);
