@@ -63,14 +63,22 @@ cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes)
     return status;
 }
 
+cebus_move_terms cebus_compaction_terms(const cebus_runtime *rt)
+{
+    if (!rt->arena.layout->moves)
+        return (cebus_move_terms){0};
+    return (cebus_move_terms){rt->info.copy_rate > 0 ? rt->info.copy_rate : RATE_GUESS,
+                              rt->info.copy_ns};
+}
+
 uint64_t cebus_compaction_cost(const cebus_runtime *rt, uint64_t bytes)
 {
     cebus_gather gather;
     uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
-    uint64_t rate = rt->info.copy_rate > 0 ? rt->info.copy_rate : RATE_GUESS;
+    cebus_move_terms terms = cebus_compaction_terms(rt);
     if (rounded > cebus_arena_free_bytes(&rt->arena) ||
         !cebus_gather_find(&rt->arena, rounded, &gather))
         return UINT64_MAX;
-    return (uint64_t)(1e9 * (double)gather.moved_bytes / (double)rate) +
-           gather.moved_blocks * rt->info.copy_ns + 1;
+    return (uint64_t)(1e9 * (double)gather.moved_bytes / (double)terms.rate) +
+           gather.moved_blocks * terms.ns + 1;
 }

@@ -14,6 +14,9 @@
  */
 cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes);
 
+/** What moving takes here. */
+cebus_move_terms cebus_compaction_terms(const cebus_runtime *rt);
+
 /** ns that takes, UINT64_MAX when free bytes alone do not do. O(blocks). */
 uint64_t cebus_compaction_cost(const cebus_runtime *rt, uint64_t bytes);
 

@@ -82,7 +82,8 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
 /** How to choose, see cebus_chooser. */
 enum {
     CHOOSE_LAST_RESORT = 1 << 0,
-    CHOOSE_KEEP_PRICES = 1 << 1
+    CHOOSE_KEEP_PRICES = 1 << 1,
+    CHOOSE_IN_PLACE = 1 << 2 /**< blocks do not move */
 };
 
 /** The host's clock: a device's own may be virtual. */
@@ -108,6 +109,9 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .arena = &rt->arena,
                            .lineage = &rt->lineage,
                            .swap = swap_terms(rt, how),
+                           .replaying = rt->replay.busy,
+                           .moves = (how & CHOOSE_IN_PLACE) != 0 ? (cebus_move_terms){0}
+                                                                 : cebus_compaction_terms(rt),
                            .now = rt->clock_ns,
                            .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
@@ -123,10 +127,10 @@ static void count_search(cebus_runtime *rt, uint64_t start)
 }
 
 /** By the policy's own unit. */
-static cebus_victims choose(cebus_runtime *rt, uint64_t bytes)
+static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, bool may_move)
 {
     uint64_t start = host_ns();
-    cebus_chooser chooser = chooser_of(rt, 0);
+    cebus_chooser chooser = chooser_of(rt, may_move ? 0 : CHOOSE_IN_PLACE);
     cebus_victims victims = cebus_choose_victims(&chooser, bytes);
     count_search(rt, start);
     return victims;
@@ -215,9 +219,22 @@ static cebus_place_result place_by_moving(cebus_runtime *rt, uint64_t bytes, ceb
 }
 
 /**
- * Evicts what the policy chooses until the request fits. Once enough is free in all, but apart,
- * each further victim only pays for an address: when together they would cost more than moving
- * blocks does, blocks are moved.
+ * Once enough is free in all, but apart, each further victim only pays for an address: when
+ * together they would cost more than moving blocks does, blocks are moved.
+ */
+static bool is_moving_cheaper(cebus_runtime *rt, uint64_t bytes, const cebus_victims *victims,
+                              uint64_t *paid)
+{
+    uint64_t moving = cebus_compaction_cost(rt, bytes);
+    if (moving == UINT64_MAX)
+        return false;
+    *paid += regeneration_cost(rt, victims);
+    return *paid > moving;
+}
+
+/**
+ * Evicts what the policy chooses until the request fits, and moves blocks where that is cheaper. A
+ * copy that fails half way leaves the blocks chosen other than they were, and ends moving.
  */
 static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                      cebus_block **out)
@@ -226,24 +243,22 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
     bool may_move = true;
     cebus_place_result result = CEBUS_PLACE_FULL;
     while (result == CEBUS_PLACE_FULL) {
-        uint64_t moving = may_move ? cebus_compaction_cost(rt, bytes) : UINT64_MAX;
-        cebus_victims victims = choose(rt, bytes);
+        cebus_victims victims = choose(rt, bytes, may_move);
         if (victims.first == NULL)
             break;
-        paid += moving != UINT64_MAX ? regeneration_cost(rt, &victims) : 0;
-        if (paid > moving) {
+        bool moves = victims.moves;
+        if (may_move && !victims.weighs_moves)
+            moves = is_moving_cheaper(rt, bytes, &victims, &paid);
+        cebus_block *hole = NULL;
+        if (victims.moves || !moves)
+            hole = cebus_ladder_evict(rt, &victims);
+        if (moves)
             result = place_by_moving(rt, bytes, zone, out);
-            if (result != CEBUS_PLACE_FULL)
-                break;
-            /* A copy failed half way: the blocks chosen are not what they were. */
-            victims = choose(rt, bytes);
-            if (victims.first == NULL)
-                break;
-        }
-        cebus_block *hole = cebus_ladder_evict(rt, &victims);
-        result = hole->state == CEBUS_BLOCK_FREE && hole->bytes >= bytes
-                     ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
-                     : cebus_arena_place(&rt->arena, bytes, zone, out);
+        else
+            result = hole->state == CEBUS_BLOCK_FREE && hole->bytes >= bytes
+                         ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
+                         : cebus_arena_place(&rt->arena, bytes, zone, out);
+        may_move = may_move && !moves;
     }
     return result;
 }

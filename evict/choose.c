@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "evict/clearing.h"
 #include "evict/wish.h"
 #include "layout/window_index.h"
 #include "lineage/cost.h"
@@ -336,12 +337,53 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
                            .next_price = next != NULL ? exact_price(chooser, next) : 0};
 }
 
-/** How a window scores: between what it costs and what it costs a byte. What is left of it serves
- * requests to come, if they are as small, and a value that is large and cheap goes at once or not
- * at all; by the byte alone too much goes where memory is only just short. */
-static double score_window(uint64_t price, const cebus_window *window)
+/** The lowest scores, lowest first; the first few exact. */
+static size_t list_lowest(const cebus_chooser *chooser, cebus_scored out[CEBUS_SHORTLIST_MAX])
 {
-    return (double)price / sqrt((double)window->evicted_bytes + 1);
+    cebus_shortlist list;
+    cebus_shortlist_init(&list, UINT64_MAX, CEBUS_SHORTLIST_MAX);
+    sweep(chooser, true, &list);
+    size_t count = list.count;
+    for (size_t i = count; i-- > 0;)
+        out[i] = cebus_shortlist_pop(&list);
+    for (size_t i = 0; i < count && i < REFINED; i++) {
+        cebus_scored one = {exact_score(chooser, out[i].block), out[i].block};
+        size_t at = i;
+        for (; at > 0 && out[at - 1].score > one.score; at--)
+            out[at] = out[at - 1];
+        out[at] = one;
+    }
+    return count;
+}
+
+/** What single victims would cost by the byte if addresses did not matter: the last of those that
+ * together have what is missing. Moving costs time at once, going costs it some day: as much a
+ * price as if it were a value's that is as old as those. */
+static cebus_market find_market(const cebus_chooser *chooser, uint64_t bytes)
+{
+    const cebus_move_terms *moves = &chooser->moves;
+    cebus_market market = {.now = chooser->now,
+                           .bytes = bytes,
+                           .passing = chooser->replaying,
+                           .moves = moves->rate > 0};
+    uint64_t found = cebus_arena_free_bytes(chooser->arena);
+    cebus_scored lowest[CEBUS_SHORTLIST_MAX];
+    size_t count = list_lowest(chooser, lowest);
+    double weight = 0, price = 0;
+    for (size_t i = 0; i < count && (i == 0 || found < bytes); i++) {
+        const cebus_block *block = lowest[i].block;
+        uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
+        double one = lowest[i].score * (double)block->bytes;
+        market.byte_price = lowest[i].score;
+        weight += one * (double)age;
+        price += one;
+        found += block->bytes;
+    }
+    if (market.moves && price > 0) {
+        market.move_byte = 1e9 / (double)moves->rate * price / weight;
+        market.move_block = (double)moves->ns * price / weight;
+    }
+    return market;
 }
 
 /** The best windows of the size and, since a larger hole may be cheaper by the byte, some of its
@@ -355,27 +397,91 @@ static size_t find_candidates(const cebus_chooser *chooser, uint64_t bytes,
     return count;
 }
 
-/** The same for windows. */
-static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes)
+/** The best of several choices so far. */
+typedef struct contest {
+    cebus_victims victims;
+    double best, second;
+    double dearest; /**< what costs more a byte stays and moves */
+} contest;
+
+static void enter(contest *c, const cebus_victims *victims, double score, double dearest)
+{
+    if (c->victims.first == NULL || score < c->best) {
+        uint64_t next = c->victims.price;
+        c->second = c->best;
+        c->victims = *victims;
+        c->victims.next_price = next;
+        c->best = score;
+        c->dearest = dearest;
+    } else if (victims->first != c->victims.first &&
+               (c->victims.next_price == 0 || score < c->second)) {
+        c->victims.next_price = victims->price;
+        c->second = score;
+    }
+}
+
+/** Windows all of which goes. */
+static void enter_windows(const cebus_chooser *chooser, const cebus_market *market, contest *c)
 {
     cebus_window windows[2 * REFINED];
-    cebus_victims victims = {0};
-    double best = 0, second = 0;
-    size_t count = find_candidates(chooser, bytes, windows);
+    size_t count = find_candidates(chooser, market->bytes, windows);
     for (size_t i = 0; i < count; i++) {
-        uint64_t price = exact_sum(chooser, &windows[i]);
-        double score = score_window(price, &windows[i]);
-        if (victims.first == NULL || score < best) {
-            victims = (cebus_victims){windows[i].first, windows[i].last, price, victims.price};
-            second = best;
-            best = score;
-        } else if (windows[i].first != victims.first &&
-                   (victims.next_price == 0 || score < second)) {
-            victims.next_price = price;
-            second = score;
-        }
+        const cebus_window *w = &windows[i];
+        cebus_victims victims = {w->first, w->last, .price = exact_sum(chooser, w)};
+        double score = (double)victims.price / (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT) -
+                       cebus_market_worth(market, chooser->arena->limit, w->evicted_bytes);
+        enter(c, &victims, score, HUGE_VAL);
     }
-    return victims;
+}
+
+/** Blocks that are dearer than that are left alone. */
+static void keep_dear(const cebus_market *market, const cebus_victims *victims, double dearest)
+{
+    for (cebus_block *block = victims->first;; block = block->next) {
+        if (block->state == CEBUS_BLOCK_EVICTABLE && !cebus_market_sells(market, block, dearest))
+            block->state = CEBUS_BLOCK_BARRIER;
+        if (block == victims->last)
+            return;
+    }
+}
+
+/** Runs a part of which moves, for several ideas of what is dear. */
+static void enter_clearings(const cebus_chooser *chooser, const cebus_market *market, contest *c)
+{
+    static const double degrees[] = {0, 0.5, 1, 2, 4, 8};
+    cebus_clearing found;
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        double dearest = degrees[i] * market->byte_price;
+        if (!cebus_clearing_find(chooser->arena, market, dearest, &found))
+            continue;
+        cebus_victims victims = {found.first, found.last, .moves = true};
+        for (cebus_block *block = found.first;; block = block->next) {
+            if (block->state == CEBUS_BLOCK_EVICTABLE && cebus_market_sells(market, block, dearest))
+                victims.price += exact_price(chooser, block);
+            if (block == found.last)
+                break;
+        }
+        double score = (double)victims.price / (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT) +
+                       found.moving -
+                       cebus_market_worth(market, chooser->arena->limit, found.evicted_bytes);
+        enter(c, &victims, score, dearest);
+    }
+}
+
+/** The same for windows, and for runs a part of which moves. */
+static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes)
+{
+    contest c = {0};
+    cebus_market market = find_market(chooser, bytes);
+    size_t blocks = chooser->arena->used_blocks + chooser->arena->free_blocks;
+    enter_windows(chooser, &market, &c);
+    if (blocks >= CEBUS_WINDOW_INDEX_BLOCKS)
+        return c.victims;
+    enter_clearings(chooser, &market, &c);
+    if (c.victims.moves)
+        keep_dear(&market, &c.victims, c.dearest);
+    c.victims.weighs_moves = market.moves;
+    return c.victims;
 }
 
 /** Where addresses do not matter, or what lies between victims will be read soon, there are no

@@ -14,12 +14,20 @@
 #include "layout/window.h"
 #include "lineage/replay.h"
 
+/** What moving blocks takes. */
+typedef struct cebus_move_terms {
+    uint64_t rate; /**< bytes a second; 0: they do not move */
+    uint64_t ns;   /**< a copy takes besides */
+} cebus_move_terms;
+
 typedef struct cebus_chooser {
     const cebus_policy *policy;
     cebus_arena *arena;
     cebus_lineage *lineage;
     cebus_swap_terms swap;
-    uint64_t now; /**< the runtime's clock, ns */
+    cebus_move_terms moves;
+    bool replaying; /**< the request is a replay's */
+    uint64_t now;   /**< the runtime's clock, ns */
     /** Offer leaf gradients, too. They are small and to be read at the step; rebuilding one runs
      * most of the backward again, which no neighbourhood cost tells. */
     bool last_resort;
@@ -35,11 +43,14 @@ typedef struct cebus_chooser {
     bool compare; /**< fill in next_price: somebody wants to know what lost */
 } cebus_chooser;
 
-/** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. */
+/** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. None may be,
+ * where blocks only move. */
 typedef struct cebus_victims {
     cebus_block *first, *last; /**< NULL: nothing can be given up (that would help) */
     uint64_t price;            /**< what was paid, in window prices (layout/window.h) */
     uint64_t next_price;       /**< of the cheapest that lost; 0: nothing else could go */
+    bool moves; /**< what stays between them is moved together then, for the hole to be one */
+    bool weighs_moves; /**< moving was among what was chosen from */
 } cebus_victims;
 
 /**

@@ -3,10 +3,10 @@
  * of blocks with the least summed rebuilding cost / staleness. As published there is no size term,
  * because the window already has the size of the request. But what a large cheap value leaves over
  * serves the requests that follow: the chooser takes the best windows of the size, twice and four
- * times of it, and of those the one whose exact price over the root of its bytes is least. Unlike
- * the published code the neighbourhood counts consumers as well as ancestors, each class once (as
- * DTR does), windows are minimal up to the end of the arena and prices are integers
- * (layout/window.h).
+ * times of it, and counts what they set free as worth what bytes cost now (clearing.h). Where
+ * blocks may move, runs compete a part of which goes and the rest moves. Unlike the published code
+ * the neighbourhood counts consumers as well as ancestors, each class once (as DTR does), windows
+ * are minimal up to the end of the arena and prices are integers (layout/window.h).
  */
 #include "evict/policy.h"
 

@@ -225,11 +225,34 @@ Test(choose, coop_takes_more_at_once_where_it_is_cheap_by_the_byte)
     fill_the_rest();
     wall->value.pins = 1;
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, large->block,
-                 "110 over the root of 4 against 100");
+                 "110 less 2.5 units at 0.9 of 27.5 against 100 less one");
     cebus_cost_revise(large->value.producer, 400);
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, small->block,
-                 "400 over the root of 4 against 100");
+                 "400 less 2.5 units at 90 against 100 less one");
     cr_expect_eq(choose(&cebus_policy_coop, 2).first, large->block, "the only one that does");
+}
+
+/** Between two cheap values lies a dear one: it may go with them, or move. */
+Test(choose, coop_moves_what_is_dear_where_that_is_cheaper)
+{
+    cebus_candidate *first = place(2, 100, 0), *dear = place(1, 100000, 0);
+    cebus_candidate *last = place(2, 100, 0);
+    fill_the_rest();
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(victims.moves && victims.weighs_moves);
+    cr_expect_eq(victims.first, first->block);
+    cr_expect_eq(victims.last, last->block);
+    cr_expect_eq(dear->block->state, CEBUS_BLOCK_BARRIER);
+    cr_expect_eq(first->block->state, CEBUS_BLOCK_EVICTABLE);
+    chooser.moves.ns = 10000000;
+    victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(!victims.moves);
+    cr_expect_eq(dear->block->state, CEBUS_BLOCK_EVICTABLE);
 }
 
 Test(choose, leaves_what_is_in_use_alone)

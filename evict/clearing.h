@@ -1,0 +1,52 @@
+/**
+ * clearing.h: a run of neighbours that is cleared for one request: what is cheap goes, what is dear
+ * moves aside, and free bytes are free already. A window of which all goes and the blocks that only
+ * move together (layout/gather.h) are the two ends of it.
+ *
+ *     | a 3 | free | B 90 | c 2 |      request: 3 units, of which each block and the hole have one
+ *     | B | .  .  . |                  a and c go, B slides down: 3 + 2 and what a copy costs
+ *
+ * What a run sets free beyond the request is there for those that follow. It is worth what a byte
+ * would cost now if addresses did not matter, the market's price: less a little, since
+ * memory may not be short much longer, and ever less the more it is. Without that no large value
+ * would ever go for small requests, however cheap it is by the byte. A replay gives back what it
+ * takes, so that there are fewer requests to come; at the full price its own inputs would go for
+ * what nobody needs.
+ */
+#ifndef CEBUS_EVICT_CLEARING_H
+#define CEBUS_EVICT_CLEARING_H
+
+#include "layout/arena.h"
+
+/** Prices are in ns to rebuild per ns of age, as scores are. */
+typedef struct cebus_market {
+    uint64_t now;      /**< the runtime's clock, ns */
+    uint64_t bytes;    /**< of the request */
+    double byte_price; /**< of the last of the bytes that single victims would give for it */
+    double move_byte;  /**< of copying one byte; */
+    double move_block; /**< of a copy besides */
+    bool moves;        /**< blocks may move at all */
+    bool passing;      /**< the request is a replay's: it gives back what it takes */
+} cebus_market;
+
+typedef struct cebus_clearing {
+    cebus_block *first, *last; /**< inclusive */
+    uint64_t evicted_bytes;
+    double price;  /**< of what goes */
+    double moving; /**< price of what moves */
+} cebus_clearing;
+
+/** What bytes set free are worth in an arena that may use `limit`. */
+double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes);
+
+/** Whether an EVICTABLE block goes where bytes cost up to `dearest`. */
+bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest);
+
+/**
+ * The run that is best by price, moving and worth, where what costs more a byte than `dearest`
+ * stays and moves. False when there is none. One sweep: O(blocks).
+ */
+bool cebus_clearing_find(const cebus_arena *arena, const cebus_market *market, double dearest,
+                         cebus_clearing *out);
+
+#endif
