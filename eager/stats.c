@@ -21,6 +21,8 @@ static void refresh(cebus_runtime *rt)
     cebus_memory_stats *stats = &rt->stats;
     uint64_t free_bytes = cebus_arena_free_bytes(&rt->arena);
     cebus_device_info info;
+    if (rt->device_ops->slab_idle != NULL)
+        rt->device_ops->slab_idle(rt->device, rt->arena.untouched, rt->arena.untouched_end);
     rt->device_ops->query(rt->device, &info);
     stats->allocated_bytes_current = rt->arena.used_bytes;
     stats->largest_hole = cebus_arena_largest_hole(&rt->arena);

@@ -195,11 +195,17 @@ static cebus_place_result shrink(cebus_arena *arena, uint64_t capacity)
 
 static cebus_place_result resize(cebus_arena *arena, uint64_t capacity)
 {
+    bool at_end = arena->untouched_end == arena->capacity;
+    cebus_place_result result = CEBUS_PLACED;
     if (capacity > arena->capacity)
-        return grow(arena, capacity);
-    if (capacity < arena->capacity)
-        return shrink(arena, capacity);
-    return CEBUS_PLACED;
+        result = grow(arena, capacity);
+    else if (capacity < arena->capacity)
+        result = shrink(arena, capacity);
+    if (at_end || arena->untouched_end > arena->capacity)
+        arena->untouched_end = arena->capacity;
+    if (arena->untouched > arena->untouched_end)
+        arena->untouched = arena->untouched_end;
+    return result;
 }
 
 /** Holes change their bins with the border. */
@@ -395,6 +401,7 @@ bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **
     block->state = CEBUS_BLOCK_BARRIER;
     block->weight = CEBUS_WEIGHT_WALL;
     block->tick = 0;
+    cebus_arena_touch(arena, block);
     *out = block;
     return true;
 }
@@ -576,6 +583,7 @@ void cebus_arena_move(cebus_arena *arena, const cebus_move *move)
     cebus_arena_link(arena, block, hole);
     block->offset = move->to;
     hole->offset = block->offset + block->bytes;
+    cebus_arena_touch(arena, block);
     cebus_arena_add_hole_merged(arena, hole);
     check_change(arena);
 }

@@ -21,6 +21,21 @@ void cebus_arena_add_hole_merged(cebus_arena *arena, cebus_block *block);
 /** Takes a hole out of its bin. */
 void cebus_arena_remove_hole(cebus_arena *arena, cebus_block *hole);
 
+/** A used block lies somewhere new: the larger rest stays untouched. */
+static inline void cebus_arena_touch(cebus_arena *arena, const cebus_block *block)
+{
+    uint64_t from = arena->untouched, to = arena->untouched_end;
+    uint64_t end = block->offset + block->bytes;
+    if (end <= from || block->offset >= to)
+        return;
+    uint64_t below = block->offset > from ? block->offset - from : 0;
+    uint64_t above = to > end ? to - end : 0;
+    if (below >= above)
+        arena->untouched_end = from + below;
+    else
+        arena->untouched = end;
+}
+
 void cebus_arena_merge_fences(cebus_block *into, const cebus_block *from);
 
 /** Cuts a spot out of its hole as a BARRIER that counts as used nowhere yet. False, and nothing has

@@ -23,6 +23,10 @@ static const char *fault_in_place(const cebus_arena *arena, const tally *seen,
         return "block reaches beyond the capacity";
     if ((block->offset | block->bytes) & (arena->alignment - 1))
         return "misaligned block";
+    uint64_t from = arena->untouched, to = arena->untouched_end;
+    if (block->state != CEBUS_BLOCK_FREE && from < to && block->offset < to &&
+        block->offset + block->bytes > from)
+        return "used block where none ever was";
     return NULL;
 }
 

@@ -86,6 +86,9 @@ typedef struct cebus_device_ops {
     /** Returns the pages of [base + from, base + to) to the system; contents are lost. Where
      * info.commits, they must be committed again before they are used. */
     void (*slab_decommit)(cebus_device *device, char *base, uint64_t from, uint64_t to);
+    /** Nothing was ever placed in [from, to): who counts what is used need not look there, until
+     * it is told something else. NULL: nobody does. */
+    void (*slab_idle)(cebus_device *device, uint64_t from, uint64_t to);
     void (*slab_release)(cebus_device *device, char *base, uint64_t bytes);
     /** On the compute stream. */
     cebus_status (*copy)(cebus_device *device, void *to, const void *from, uint64_t bytes,

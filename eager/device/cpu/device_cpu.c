@@ -17,6 +17,7 @@
 #include "eager/device/cpu/cpu.h"
 #include "eager/device/cpu/dnnl_cache.h"
 #include "eager/device/cpu/families.h"
+#include "eager/device/cpu/pages.h"
 #include "eager/device/cpu/streams.h"
 #include "eager/device/device.h"
 
@@ -29,9 +30,8 @@ struct cebus_device {
     cebus_host_allocator host;
     int threads;
     uint64_t rss_at_open;
-    char *slab;
-    uint64_t slab_bytes;
-    uint64_t slab_used; /**< nothing lies beyond; all of it where nobody says what is used */
+    cebus_cpu_pages pages; /**< of the slab */
+    uint64_t committed;    /**< nothing lies beyond; 0: nobody says what is used */
     uint64_t launches;
     cebus_cpu_streams streams;
 };
@@ -65,31 +65,12 @@ static uint64_t resident_set(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/** Pages of the slab that have memory behind them. */
-static uint64_t slab_resident(const cebus_device *device)
-{
-    enum {
-        CHUNK = 4096
-    };
-    unsigned char pages[CHUNK];
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), count = 0;
-    uint64_t used = device->slab_used > 0 ? device->slab_used : device->slab_bytes;
-    for (uint64_t at = 0; at < used; at += CHUNK * page) {
-        uint64_t bytes = used - at < CHUNK * page ? used - at : CHUNK * page;
-        if (mincore(device->slab + at, bytes, pages) != 0)
-            return count * page;
-        for (uint64_t i = 0; i < (bytes + page - 1) / page; i++)
-            count += pages[i] & 1;
-    }
-    return count * page;
-}
-
 /** Growth of the process beside the slab since the device opened: library handles, generated
  * code, their hidden scratch, and whatever the program itself took meanwhile. */
-static uint64_t outside_bytes(const cebus_device *device)
+static uint64_t outside_bytes(cebus_device *device)
 {
     uint64_t now = resident_set();
-    uint64_t known = device->rss_at_open + slab_resident(device);
+    uint64_t known = device->rss_at_open + cebus_cpu_pages_count(&device->pages);
     return now > known ? now - known : 0;
 }
 
@@ -154,9 +135,10 @@ static uint64_t usable_memory(void)
 
 static void cpu_query(cebus_device *device, cebus_device_info *out)
 {
+    uint64_t usable = usable_memory();
     *out = (cebus_device_info){
-        .memory_bytes = usable_memory(),
-        .host_bytes = usable_memory(),
+        .memory_bytes = usable,
+        .host_bytes = usable,
         .alignment = 64,
         .outside_bytes = outside_bytes(device),
         .out_rate = device->streams.rate,
@@ -197,8 +179,8 @@ static cebus_status cpu_slab_reserve(cebus_device *device, uint64_t bytes, char 
 #ifdef MADV_HUGEPAGE
     madvise(base, bytes, MADV_HUGEPAGE);
 #endif
-    device->slab = *out_base = base;
-    device->slab_bytes = bytes;
+    *out_base = base;
+    cebus_cpu_pages_open(&device->pages, base, bytes, &device->host);
     return CEBUS_OK;
 }
 
@@ -206,8 +188,8 @@ static cebus_status cpu_slab_commit(cebus_device *device, char *base, uint64_t f
 {
     (void)base;
     (void)from;
-    if (to > device->slab_used)
-        device->slab_used = to;
+    if (to > device->committed)
+        device->pages.used = device->committed = to;
     return CEBUS_OK;
 }
 
@@ -217,13 +199,22 @@ static void cpu_slab_decommit(cebus_device *device, char *base, uint64_t from, u
     cebus_cpu_streams_finish(&device->streams); /* copies may still read what goes */
     from = (from + page - 1) / page * page;
     to = to / page * page;
-    if (from < to)
-        madvise(base + from, to - from, MADV_DONTNEED);
+    if (from >= to)
+        return;
+    madvise(base + from, to - from, MADV_DONTNEED);
+    cebus_cpu_pages_forget(&device->pages, from, to);
+}
+
+static void cpu_slab_idle(cebus_device *device, uint64_t from, uint64_t to)
+{
+    device->pages.idle_from = from;
+    device->pages.idle_to = to;
 }
 
 static void cpu_slab_release(cebus_device *device, char *base, uint64_t bytes)
 {
     cebus_cpu_streams_finish(&device->streams);
+    cebus_cpu_pages_close(&device->pages, &device->host);
     munmap(base, bytes);
 }
 
@@ -351,6 +342,7 @@ const cebus_device_ops cebus_device_cpu = {
     .slab_reserve = cpu_slab_reserve,
     .slab_commit = cpu_slab_commit,
     .slab_decommit = cpu_slab_decommit,
+    .slab_idle = cpu_slab_idle,
     .slab_release = cpu_slab_release,
     .copy = cpu_copy,
     .copy_async = cpu_copy_async,

@@ -198,6 +198,27 @@ Test(arena, answers_full_without_capacity)
     close_arena();
 }
 
+Test(arena, knows_where_no_block_ever_was)
+{
+    open_arena(1024, 64);
+    cebus_block *low = place(128, CEBUS_ZONE_EXPENSIVE), *high = place(64, CEBUS_ZONE_CHEAP);
+    cr_expect(arena.untouched == 128 && arena.untouched_end == 960);
+    cebus_arena_release(&arena, low);
+    cebus_arena_release(&arena, high);
+    cr_expect(arena.untouched == 128 && arena.untouched_end == 960, "it was there once");
+    cr_assert_eq(cebus_arena_resize(&arena, 2048), CEBUS_PLACED);
+    cr_expect_eq(arena.untouched_end, 960, "one stretch is known");
+    cr_assert_eq(cebus_arena_resize(&arena, 512), CEBUS_PLACED);
+    cr_expect_eq(arena.untouched_end, 512);
+    cr_assert_eq(cebus_arena_resize(&arena, 4096), CEBUS_PLACED);
+    cr_expect_eq(arena.untouched_end, 4096);
+    place(4032, CEBUS_ZONE_EXPENSIVE);
+    cr_expect(arena.untouched == 4032 && arena.untouched_end == 4096);
+    cr_assert_eq(cebus_arena_resize(&arena, 4032), CEBUS_PLACED);
+    cr_expect(arena.untouched == 4032 && arena.untouched_end == 4032);
+    close_arena();
+}
+
 Test(arena, refuses_a_hole_that_is_used_or_small)
 {
     open_arena(128, 64);

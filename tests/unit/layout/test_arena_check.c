@@ -46,6 +46,7 @@ Test(arena_check, finds_every_kind_of_damage)
     EXPECT_FAULT(low->bytes, 0, "empty");
     EXPECT_FAULT(high->bytes, 2048, "beyond");
     EXPECT_FAULT(low->bytes, 65, "misaligned");
+    EXPECT_FAULT(arena.untouched, 191, "where none ever was");
     EXPECT_FAULT(low->state, 3, "unknown state");
     EXPECT_FAULT(low->zone, CEBUS_ZONE_COUNT, "unknown zone");
     EXPECT_FAULT(arena.first->next->next->state, CEBUS_BLOCK_FREE, "two free neighbours");
