@@ -86,6 +86,8 @@ static bool plan_program(const struct plan *plan, const struct program *program)
         good = json_print_line(result_json(program, &result));
     else if (good)
         result_print(program, &result);
+    if (good && !result.feasible && !plan->settings.json)
+        puts("plan                 none was written: the run does not fit");
     run_result_free(&result);
     return good;
 }

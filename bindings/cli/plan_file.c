@@ -216,7 +216,8 @@ bool plan_file_read(const char *path, const struct plan_program *program, struct
                                           : json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (root == NULL) {
         if (error.line > 0)
-            complain_file(path, "line %d: %s", error.line, error.text);
+            complain_file(path, "no plan, which is one object of JSON: line %d: %s", error.line,
+                          error.text);
         else
             complain_file(path, "%s", error.text);
         return false;

@@ -142,7 +142,7 @@ def case_wrong_plans(cli):
     plan = cli.path("a.json")
     cli.run("advise", trace, *MACHINE, "--memory", "24MiB", "--steps", "0", "-o", plan)
     cli.refuses("replay", other, "--plan", plan, says=["a plan for another trace"])
-    cli.refuses("replay", trace, "--plan", trace, says=["line 2"])
+    cli.refuses("replay", trace, "--plan", trace, says=["no plan", "line 2"])
     cli.refuses("replay", trace, "--plan", cli.path("none"), says=["none"])
     cli.refuses("replay", trace, "--plan", plan, "--record", cli.path("r"), status=64,
                 says=["--record"])

@@ -126,6 +126,8 @@ def case_wrong_is_said(cli):
     cli.refuses("plan", trace, "-o", plan, "--planner", "lru", says=["makes no plans"])
     cli.refuses("plan", trace, "-o", plan, "--iterations", "1", says=["nothing is planned yet"])
     cli.refuses("plan", trace, "-o", "/nonexistent/p", says=["cannot create"])
+    small = cli.run("plan", trace, "-o", cli.path("small"), "--budget", "4KiB")
+    assert "none was written: the run does not fit" in small.stdout, small.stdout
     cli.refuses("plan", trace, status=64, says=["Name a file with -o"])
     cli.refuses("plan", "-o", plan, status=64, says=["which trace?"])
     cli.refuses("plan", trace, "-o", plan, "--planner", "all", status=64, says=["one at a time"])
