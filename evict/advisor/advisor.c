@@ -200,6 +200,7 @@ static cebus_status search(asking *a, cebus_advise_result *result, cebus_advice 
     if (!cebus_species_init(&a->species, &a->graph, options->memory,
                             a->link.out < a->link.in ? a->link.out : a->link.in, &a->shelf))
         return CEBUS_OUT_OF_HOST_MEMORY;
+    cebus_species_keep_small(&a->species, (uint64_t)((double)a->link.latency_ns * a->link.in / 2));
     a->species.fix_order = options->fix_order;
     a->species.pools = options->published;
     if (options->published)

@@ -103,7 +103,29 @@ bool cebus_species_init(cebus_species *species, const cebus_graph *graph, uint64
         if (graph->buffers[i].persistent && species->size_of[i] != CEBUS_GRAPH_NONE)
             species->lasting[species->n_lasting++] = i;
     }
+    species->least_streamed = species->least;
     return true;
+}
+
+void cebus_species_keep_small(cebus_species *species, uint64_t bytes)
+{
+    enum {
+        MOST_PART = 16
+    };
+    const cebus_buffer *buffers = species->graph->buffers;
+    uint64_t small = 0;
+    for (size_t i = 0; i < species->n_lasting; i++)
+        small +=
+            buffers[species->lasting[i]].bytes < bytes ? buffers[species->lasting[i]].bytes : 0;
+    if (small > species->memory / MOST_PART)
+        return;
+    size_t n = 0;
+    for (size_t i = 0; i < species->n_lasting; i++) {
+        if (buffers[species->lasting[i]].bytes >= bytes)
+            species->lasting[n++] = species->lasting[i];
+    }
+    species->n_lasting = n;
+    species->least_streamed = bytes > species->least ? bytes : species->least;
 }
 
 bool cebus_genome_init(cebus_genome *genome, const cebus_species *species, cebus_shelf *shelf)
@@ -383,7 +405,7 @@ void cebus_genome_stream(const cebus_species *species, uint64_t *random, uint32_
     const uint64_t lag =
         happens(random, 50) ? UINT64_MAX : species->memory >> cebus_order_draw(random, 8);
     const cebus_stream_terms terms = {
-        .least = species->least,
+        .least = species->least_streamed,
         .stay = species->memory / 64 * (1 + cebus_order_draw(random, 64)),
         .large = species->sizes[cebus_order_draw(random, species->n_sizes)],
         .lag = lag};

@@ -30,8 +30,9 @@ typedef struct cebus_species {
     size_t n_cheap;
     uint32_t *lasting; /**< buffers that are persistent and not too small */
     size_t n_lasting;
-    bool fix_order; /**< the order is the program's */
-    bool pools;     /**< CLS and CNT, as published; nothing is remade */
+    uint64_t least_streamed; /**< bytes from which these may be streamed */
+    bool fix_order;          /**< the order is the program's */
+    bool pools;              /**< CLS and CNT, as published; nothing is remade */
 } cebus_species;
 
 typedef struct cebus_genome {
@@ -50,6 +51,10 @@ typedef struct cebus_genome {
 /** Sizes, what is small, what is cheap. link: bytes a ns. False without host memory. */
 bool cebus_species_init(cebus_species *species, const cebus_graph *graph, uint64_t memory,
                         double link, cebus_shelf *shelf);
+
+/** What is persistent and has fewer bytes is not streamed: its copy would be all latency. Unless
+ * that took too much of the memory. */
+void cebus_species_keep_small(cebus_species *species, uint64_t bytes);
 
 /** Takes a genome's memory; false without. */
 bool cebus_genome_init(cebus_genome *genome, const cebus_species *species, cebus_shelf *shelf);

@@ -4,11 +4,12 @@
  *
  *     bench_advice [--link GBPS] [--rounds N] [--generations N] [--only resnet18|gpt|mlp]
  *
- * A step is captured so many times on all the memory; that whose calls took least is launched, at
- * their costs. A plan is searched for a part of the peak and a link of that rate (played by the
- * device, "cpu:link=1GB"), and launched within that part. Launches with and without a plan take
- * turns; the least of each counts, as of the captures: other work on the machine only adds. `rest`
- * is what launches without a plan take beyond their calls: the host's own work.
+ * A plan is searched for a part of the peak and a link of that rate (played by the device,
+ * "cpu:link=1GB"), from the cheapest of some captures. Then rounds: a step is captured anew, which
+ * says what its calls cost just now, and with that what the plan foretells; a launch without a
+ * plan; a launch by it. What is compared is of one round; medians over the rounds, and half the
+ * distance of the quartiles. `rest` is what launches without a plan take beyond their calls: the
+ * host's own work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +20,13 @@
 
 #include "tests/support/models.h"
 
+#define CAPTURES 12
+
 static struct {
     double link; /**< 10^9 bytes a second */
     unsigned long rounds, generations;
     const char *only;
-} how = {1, 12, 20, NULL};
+} how = {1, 25, 20, NULL};
 
 typedef struct subject {
     cebus_runtime *rt;
@@ -70,11 +73,11 @@ static uint64_t sum_of(const cebus_capture *capture)
     return ns;
 }
 
-/** Captures the step so many times; the one whose calls took least is launched. */
+/** Captures the step some times; the one whose calls took least is launched. */
 static void calibrate(subject *s)
 {
     s->capture = capture_step(s);
-    for (unsigned long i = 1; i < how.rounds; i++) {
+    for (int i = 1; i < CAPTURES; i++) {
         cebus_capture *again = capture_step(s);
         const bool better = sum_of(again) < sum_of(s->capture);
         cebus_capture_destroy(better ? s->capture : again);
@@ -127,40 +130,91 @@ static cebus_advice *plan_for(const subject *s, uint64_t memory)
     return plan;
 }
 
+/** What a round came to, all in ms. */
+typedef struct round {
+    double calls, foretold, unplanned, planned;
+} round_of_launches;
+
+/** Whether the plan holds at what calls cost now: if not, the round does not count. */
+static bool foretell(subject *s, cebus_advice *plan, round_of_launches *out)
+{
+    cebus_capture *now = capture_step(s);
+    const bool holds =
+        cebus_advice_time(cebus_capture_program(now), &s->link, plan, NULL, 0) == CEBUS_OK;
+    out->calls = (double)sum_of(now) * 1e-6;
+    out->foretold = (double)plan->time_ns * 1e-6;
+    cebus_capture_destroy(now);
+    return holds;
+}
+
+static bool take_round(subject *s, cebus_advice *plan, uint64_t memory, round_of_launches *out)
+{
+    expect(cebus_capture_set_plan(s->capture, NULL, NULL), "no plan");
+    expect(cebus_runtime_set_budget(s->rt, UINT64_C(4) << 30), "budget");
+    const bool holds = foretell(s, plan, out);
+    for (int k = 0; k < 2; k++) /* the first one finds values elsewhere */
+        out->unplanned = launch(s);
+    expect(cebus_runtime_set_budget(s->rt, memory), "budget");
+    expect(cebus_capture_set_plan(s->capture, plan, &s->link), "plan");
+    for (int k = 0; k < 3; k++)
+        out->planned = launch(s);
+    return holds;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/** "median (spread)" of numbers, which are sorted. */
+static void print_median(double *numbers, size_t n, const char *format)
+{
+    qsort(numbers, n, sizeof *numbers, compare);
+    printf(format, numbers[n / 2], (numbers[n * 3 / 4] - numbers[n / 4]) / 2);
+}
+
+static void print_rounds(const round_of_launches *rounds, size_t n)
+{
+    static const char ms[] = " %.2f (%.2f) |", percent[] = " %+.1f%% (%.1f) |";
+    double *numbers = malloc((n + 1) * sizeof *numbers);
+    for (int column = 0; column < 6 && numbers != NULL; column++) {
+        for (size_t i = 0; i < n; i++) {
+            const round_of_launches *r = &rounds[i];
+            const double rest = r->unplanned - r->calls;
+            const double values[] = {r->calls,
+                                     rest / r->calls * 100,
+                                     r->foretold,
+                                     r->planned,
+                                     (r->planned / r->foretold - 1) * 100,
+                                     (r->planned / (r->foretold + rest) - 1) * 100};
+            numbers[i] = values[column];
+        }
+        print_median(numbers, n, column == 0 || column == 2 || column == 3 ? ms : percent);
+    }
+    printf("\n");
+    fflush(stdout);
+    free(numbers);
+}
+
 static void measure(subject *s, const char *name, int percent)
 {
-    const uint64_t memory = s->peak / 100 * (uint64_t)percent, all = UINT64_C(4) << 30;
-    cebus_memory_stats before = CEBUS_MEMORY_STATS_INIT, after = CEBUS_MEMORY_STATS_INIT;
+    const uint64_t memory = s->peak / 100 * (uint64_t)percent;
+    cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
     cebus_advice *plan = plan_for(s, memory);
-    double unplanned = 1e300, planned = 1e300;
-    if (plan == NULL) {
-        printf("| %s | %d | - | | | | | |\n", name, percent);
-        return;
-    }
-    for (unsigned long i = 0; i < how.rounds; i++) {
-        expect(cebus_capture_set_plan(s->capture, NULL, NULL), "no plan");
-        expect(cebus_runtime_set_budget(s->rt, all), "budget");
-        for (int k = 0; k < 2; k++) {
-            const double ms = launch(s);
-            unplanned = k > 0 && ms < unplanned ? ms : unplanned;
-        }
-        expect(cebus_runtime_set_budget(s->rt, memory), "budget");
-        expect(cebus_capture_set_plan(s->capture, plan, &s->link), "plan");
-        for (int k = 0; k < 3; k++) {
-            if (k == 2)
-                expect(cebus_runtime_memory_stats(s->rt, &before), "stats");
-            const double ms = launch(s);
-            planned = k > 0 && ms < planned ? ms : planned;
-        }
-        expect(cebus_runtime_memory_stats(s->rt, &after), "stats");
-    }
-    const double ideal = (double)plan->ideal_ns * 1e-6, foretold = (double)plan->time_ns * 1e-6;
-    printf("| %s | %d | %zu | %.2f | %.1f | %.2f | %.2f | %+.1f%% | %+.1f%% |\n", name, percent,
-           plan->n_copies, ideal, (unplanned / ideal - 1) * 100, foretold, planned,
-           (planned / foretold - 1) * 100, (planned / (foretold + unplanned - ideal) - 1) * 100);
-    fflush(stdout);
-    fprintf(stderr, "%s %d: missed places %llu\n", name, percent,
-            (unsigned long long)(after.missed_placements - before.missed_placements));
+    round_of_launches *rounds = calloc(how.rounds, sizeof *rounds);
+    size_t n = 0;
+    for (unsigned long i = 0; plan != NULL && rounds != NULL && i < how.rounds; i++)
+        n += take_round(s, plan, memory, &rounds[n]);
+    printf("| %s | %d | %zu | %zu |", name, percent, plan != NULL ? plan->n_copies : 0, n);
+    if (n > 0)
+        print_rounds(rounds, n);
+    else
+        printf(" - | | | | | |\n");
+    expect(cebus_runtime_memory_stats(s->rt, &stats), "stats");
+    fprintf(stderr, "%s %d: missed places %llu so far\n", name, percent,
+            (unsigned long long)stats.missed_placements);
+    free(rounds);
     cebus_advice_destroy(plan);
 }
 
@@ -196,9 +250,9 @@ int main(int argc, char **argv)
     }
     if (!(how.link > 0) || how.rounds < 1)
         return 2;
-    printf("| network | memory, %% of peak | copies | calls, ms | rest, %% | foretold, ms | took, "
-           "ms | "
-           "off | off, the rest counted |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    printf("| network | memory, %% of peak | copies | rounds | calls, ms | rest | foretold, ms | "
+           "took, ms | off | off, the rest counted |\n"
+           "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     run("resnet18", "resnet18", &resnet);
     run("gpt", "gpt", &gpt);
     run("mlp", "mlp", &mlp);
