@@ -22,7 +22,7 @@
 #define LOOK 1024
 /** A rebuild that makes 1/CROWDING of the memory's bytes counts twice. About the size matters
  * little: a factor of 1 + bytes / memory, without the square, left InceptionV4 thrashing under coop
- * at 18% of its peak (tests/bench/README.md). */
+ * at 18% of its peak (tests/bench/logs.md). */
 #define CROWDING 3.0
 
 /** The price of the neighbourhood is at hand, and mostly more than what lies behind the value. */

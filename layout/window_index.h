@@ -30,7 +30,7 @@
 #include "layout/window_chunk.h"
 #include "layout/window_table.h"
 
-/** With fewer blocks than this the sweep is as quick (tests/bench/README.md). */
+/** With fewer blocks than this the sweep is as quick (tests/bench/window.md). */
 #if CEBUS_CHECKS >= 2
 #define CEBUS_WINDOW_INDEX_BLOCKS 4
 #else

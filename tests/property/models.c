@@ -171,7 +171,7 @@ static long resident_kib(void)
 }
 
 /** SwapAdvisor, table 1: what training needs, GB; of the recurrent networks the table holds more
- * than lives at once (tests/bench/README.md). */
+ * than lives at once (tests/bench/plans.md). */
 static const struct need {
     const char *preset;
     double gb;

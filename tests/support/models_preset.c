@@ -14,7 +14,7 @@
  *   swap      SwapAdvisor: Huang, Jin and Li, ASPLOS 2020, V100 16 GB: batches, units and layers as
  *             in its table 1. How much wider its Inception and its NASNet (of 25 cells, as the
  *             7 @ 1920) are and how far its networks are unrolled is not told: so much, and so far,
- *             that memory and ops come close to the table (tests/bench/README.md)
+ *             that memory and ops come close to the table (tests/bench/plans.md)
  *   nasnet    Zoph et al., CVPR 2018, table 2, the largest; the batch is ours
  *   gpt2      Radford et al. 2019, table 2, the smallest
  */
