@@ -110,6 +110,20 @@ void cebus_guidance_mark(cebus_runtime *rt)
     end_iteration(rt, CEBUS_ENDING_WRITES);
 }
 
+void cebus_guidance_rebudget(cebus_runtime *rt, bool moved)
+{
+    cebus_guidance *guidance = rt->guidance;
+    if (guidance == NULL || guidance->log.at > 0 || guidance->scheme == &guidance->idle)
+        return;
+    cebus_fixtures *fixtures = &guidance->scheme->fixtures;
+    bool places = fixtures->complete;
+    fixtures->complete = places && !moved;
+    cebus_planning_renew(rt);
+    cebus_guide_join(&guidance->guide, &guidance->scheme->plan, 0);
+    if (places && moved)
+        cebus_planning_reconsider(rt, guidance->log.place);
+}
+
 void cebus_guidance_act(cebus_runtime *rt, const cebus_call *call, cebus_tensor *const *in,
                         bool in_graph)
 {

@@ -68,6 +68,10 @@ void cebus_guidance_read(cebus_runtime *rt, const cebus_candidate *candidate);
 void cebus_guidance_forget(cebus_runtime *rt, const cebus_candidate *candidate);
 /** The program says that an iteration ended. */
 void cebus_guidance_mark(cebus_runtime *rt);
+/** The budget is another one. Between iterations the next one is planned for it at once, also where
+ * rt->guidance is NULL; within one the plan goes on, and what does not fit is left out. `moved`:
+ * what stays may lie elsewhere now, so places are chosen an iteration later. */
+void cebus_guidance_rebudget(cebus_runtime *rt, bool moved);
 /** @} */
 
 #endif

@@ -432,6 +432,7 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
                           "(%" PRIu64 "); release some or ask for more",
                           bytes, rt->stats.active_bytes_persistent);
     cebus_status status = CEBUS_OK;
+    uint64_t moved = rt->stats.moved_bytes;
     if (bytes < old)
         status = shrink(rt, bytes);
     else
@@ -441,6 +442,7 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
     if (bytes < old && rt->arena.layout->address_factor == 1)
         rt->device_ops->slab_decommit(rt->device, rt->base, rt->arena.limit, old);
     rt->stats.reserved_bytes_current = rt->arena.limit;
+    cebus_guidance_rebudget(rt, rt->stats.moved_bytes != moved);
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_BUDGET, .bytes = rt->arena.limit});
     return CEBUS_OK;
 }

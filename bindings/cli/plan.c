@@ -66,8 +66,10 @@ static const struct argp argp = {
     .args_doc = "TRACE",
     .children = children,
     .doc = "Has a policy plan a trace on a simulated machine, in a memory budget, and keeps the "
-           "plan: for `cebus replay --plan', `cebus explain --plan' and cebus_plan_load(). A run "
-           "that does not fit leaves no file." COMMAND_EXIT_STATUS,
+           "plan: for `cebus replay --plan', `cebus explain --plan' and cebus_plan_load(). The "
+           "trace is learned in ample memory (--learn), so that there are plans also for budgets "
+           "in which no program could learn. A run that does not fit leaves no "
+           "file." COMMAND_EXIT_STATUS,
 };
 
 static bool plan_program(const struct plan *plan, const struct program *program)
@@ -100,6 +102,8 @@ int command_plan(int argc, char **argv)
         return EXIT_USAGE;
     if (plan.settings.of[SETTING_POLICY].origin == FROM_DEFAULT)
         plan.settings.of[SETTING_POLICY].text = "cebus";
+    if (plan.settings.of[SETTING_LEARN].origin == FROM_DEFAULT)
+        plan.settings.of[SETTING_LEARN].text = "ample";
     argp_parse(&argp, argc, argv, 0, NULL, &plan);
     bool good = program_load(&program, plan.trace, plan.settings.of[SETTING_FORMAT].text) &&
                 profile_apply(&program, plan.settings.of[SETTING_PROFILE].text) &&

@@ -109,6 +109,7 @@ static void put_settings(json_t *json, const struct program *program,
     json_put_number(json, "budget_bytes", result->budget_bytes);
     json_put_number(json, "iterations", (uint64_t)settings_iterations(settings));
     put_text(json, "marks", settings->of[SETTING_MARKS].text);
+    put_text(json, "learn", settings->of[SETTING_LEARN].text);
 }
 
 static void put_times(json_t *json, const struct run_result *result)

@@ -30,6 +30,12 @@ static cebus_runtime_options base_options(const struct settings *settings,
     return options;
 }
 
+/** In so much nothing has to go. */
+static uint64_t ample_bytes(const struct program *program)
+{
+    return 2 * program->figures.peak_bytes + ROUNDING;
+}
+
 bool run_base(const struct program *program, const struct settings *settings, uint64_t *out_ns)
 {
     char device[DEVICE_BYTES];
@@ -37,7 +43,7 @@ bool run_base(const struct program *program, const struct settings *settings, ui
     cebus_runtime_options options = base_options(settings, device);
     options.policy = "none";
     options.layout = "commodity";
-    options.memory_budget = 2 * program->figures.peak_bytes + ROUNDING;
+    options.memory_budget = ample_bytes(program);
     enum replay_outcome outcome = replayer_begin(&replayer, program, &options, NULL, NULL);
     uint64_t start = outcome == REPLAY_DONE ? replayer_stats(&replayer).device_ns : 0;
     if (outcome == REPLAY_DONE)
@@ -80,6 +86,11 @@ static const char *layout_of(const struct settings *settings)
     return strcmp(text, "auto") != 0 ? text : NULL;
 }
 
+static bool learns_first(const struct settings *settings)
+{
+    return strcmp(settings->of[SETTING_LEARN].text, "ample") == 0;
+}
+
 static enum replay_outcome begin(struct running *running)
 {
     char device[DEVICE_BYTES];
@@ -89,7 +100,8 @@ static enum replay_outcome begin(struct running *running)
     cebus_runtime_options options = base_options(settings, device);
     options.policy = result->options.policy;
     options.layout = layout_of(settings);
-    options.memory_budget = result->asked_bytes;
+    options.memory_budget =
+        learns_first(settings) ? ample_bytes(running->program) : result->asked_bytes;
     options.swap = read_swap(settings);
     options.host_budget = host != NULL ? settings_bytes(host, 0) : 0;
     enum replay_outcome outcome =
@@ -146,6 +158,22 @@ static void note_last(struct running *running)
     result->last = counted_since(&running->before, now);
     if (now.allocated_bytes_peak > result->peak_bytes)
         result->peak_bytes = now.allocated_bytes_peak;
+}
+
+/** The first pass makes what later ones find there, so they are the first of their kind; without
+ * marks it takes three of these to see that they are alike. Then the budget is what was asked. */
+static enum replay_outcome learn(struct running *running)
+{
+    struct run_result *result = running->result;
+    int passes = running->replayer.unmarked ? 4 : 2;
+    enum replay_outcome outcome = REPLAY_DONE;
+    for (int pass = 0; pass < passes && outcome == REPLAY_DONE; pass++)
+        outcome = replayer_pass(&running->replayer, NULL);
+    if (outcome == REPLAY_DONE &&
+        cebus_runtime_set_budget(running->replayer.rt, result->asked_bytes) != CEBUS_OK)
+        outcome = REPLAY_NO_MEMORY;
+    result->budget_bytes = cebus_runtime_budget(running->replayer.rt);
+    return outcome;
 }
 
 static enum replay_outcome run_passes(struct running *running)
@@ -209,6 +237,8 @@ bool run_program(const struct program *program, const struct run_options *option
     }
     struct running running = {.program = program, .result = out};
     enum replay_outcome outcome = begin(&running);
+    if (outcome == REPLAY_DONE && learns_first(settings))
+        outcome = learn(&running);
     if (outcome == REPLAY_DONE)
         outcome = run_passes(&running);
     if (outcome == REPLAY_DONE)

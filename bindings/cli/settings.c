@@ -115,6 +115,8 @@ const char *setting_problem(enum setting_key key, const char *text)
     case SETTING_SWAP:
     case SETTING_MARKS:
         return check_one_of(text, "on", "off");
+    case SETTING_LEARN:
+        return check_one_of(text, "budget", "ample");
     case SETTING_ITERATIONS:
         return check_number(text, 1, MOST_ITERATIONS, true);
     case SETTING_LIMIT:
@@ -140,6 +142,7 @@ static const struct {
     {"host-budget", "CEBUS_HOST_BUDGET", NULL},
     {"iterations", "CEBUS_ITERATIONS", "3"},
     {"marks", "CEBUS_MARKS", "on"},
+    {"learn", "CEBUS_LEARN", "budget"},
     {"limit", "CEBUS_LIMIT", "10"},
     {"profile", "CEBUS_PROFILE", NULL},
     {"format", "CEBUS_FORMAT", NULL},
@@ -170,6 +173,10 @@ static const struct argp_option machine_options[] = {
     {"marks", KEY_FIRST + SETTING_MARKS, "on|off", 0,
      "does the program say where an iteration ends (default), or is it to be found out? That takes "
      "four passes",
+     0},
+    {"learn", KEY_FIRST + SETTING_LEARN, "budget|ample", 0,
+     "where policies that plan see their first passes: in the budget, as a program that begins "
+     "there (default), or in passes before, in all the memory they want",
      0},
     {"limit", KEY_FIRST + SETTING_LIMIT, "X", 0,
      "a pass that takes more than X times its time without a budget is given up (default 10)", 0},

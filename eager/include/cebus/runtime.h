@@ -78,7 +78,10 @@ CEBUS_API void cebus_runtime_destroy(cebus_runtime *rt);
 
 /**
  * Changes the budget, at any time between calls. Shrinking evicts and compacts at once; when what
- * cannot go does not fit, fails with CEBUS_OUT_OF_MEMORY and the old budget stands.
+ * cannot go does not fit, fails with CEBUS_OUT_OF_MEMORY and the old budget stands. Between
+ * iterations (right after cebus_iteration_mark()) a policy that plans has the next one planned for
+ * the new budget: two iterations in ample memory, then a smaller budget, and the program runs where
+ * it could not have learned.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_budget(cebus_runtime *rt, uint64_t bytes);
 /** The budget in bytes. */

@@ -34,19 +34,33 @@ def read(path):
 def figures(run):
     """What repeats of a run that asks for the same in other words."""
     return {key: value for key, value in run.items()
-            if key not in HOST_TIMES + ("machine", "budget", "swap", "plans_used")}
+            if key not in HOST_TIMES + ("machine", "budget", "swap", "learn", "plans_used")}
 
 
 def case_a_plan_is_followed_again(cli):
     trace = network().save(cli, "net.jsonl")
     for planner in ("cebus", "capuchin", "odswap", "sublinear"):
         plan = cli.path(planner + ".plan")
-        made = cli.one("plan", trace, "--planner", planner, "--budget", "50%", "-o", plan)
+        made = cli.one("plan", trace, "--planner", planner, "--budget", "50%", "-o", plan,
+                       "--learn", "budget")
         run = cli.one("replay", trace, "--plan", plan)
         assert made["feasible"] and made["plans_used"] == 0, made
         assert run["plans_used"] >= 1 and run["plans_refused"] == 0, run
         assert run["policy"] == planner and run["budget_bytes"] == made["budget_bytes"], run
         assert figures(run) == figures(made), (run, made)
+
+
+def case_a_plan_is_learned_in_ample_memory(cli):
+    """Two passes of that kind before the others; its plan is for the budget all the same."""
+    trace = network().save(cli, "net.jsonl")
+    plan = cli.path("p.plan")
+    made = cli.one("plan", trace, "--budget", "40%", "-o", plan, "--iterations", "1")
+    assert made["learn"] == "ample" and made["planned_replays"] > 0, made
+    assert made["peak_bytes"] <= made["budget_bytes"], made
+    head, *_ = read(plan)
+    assert head["budget"] == made["budget_bytes"], head
+    run = cli.one("replay", trace, "--plan", plan)
+    assert run["plans_used"] >= 1 and run["overhead"] == made["overhead"], (run, made)
 
 
 def case_the_file_is_json_lines(cli):
@@ -124,7 +138,8 @@ def case_wrong_is_said(cli):
     cli.refuses("replay", trace, "--plan", cli.write("machine", lines[0].replace(
         "titanv-12g", "titanic-1g")), says=["no machine"])
     cli.refuses("plan", trace, "-o", plan, "--planner", "lru", says=["makes no plans"])
-    cli.refuses("plan", trace, "-o", plan, "--iterations", "1", says=["nothing is planned yet"])
+    cli.refuses("plan", trace, "-o", plan, "--iterations", "1", "--learn", "budget",
+                says=["nothing is planned yet"])
     cli.refuses("plan", trace, "-o", "/nonexistent/p", says=["cannot create"])
     small = cli.run("plan", trace, "-o", cli.path("small"), "--budget", "4KiB")
     assert "none was written: the run does not fit" in small.stdout, small.stdout

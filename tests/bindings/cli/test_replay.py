@@ -11,7 +11,7 @@ from cli import END_NS, MIB, MS, Trace, example, main, stable
 POLICIES = ("none", "lru", "dtr", "dtr-local", "dte", "coop")
 KEYS = {
     "trace", "machine", "policy", "layout", "swap", "budget", "budget_bytes", "iterations",
-    "marks", "iterations_known", "iterations_repeated",
+    "marks", "learn", "iterations_known", "iterations_repeated",
     "feasible", "reason", "oom", "overhead", "overhead_per_iteration", "compute_overhead",
     "time_ns", "base_time_ns", "peak_bytes", "base_peak_bytes", "floor_bytes", "calls",
     "evictions", "recomputes", "recompute_ns", "planned_replays", "planned_placements",
@@ -213,6 +213,20 @@ def case_iterations_are_found_without_marks(cli):
     assert unmarked["iterations_repeated"] == 1 and unmarked["time_ns"] == marked["time_ns"]
     assert cli.one(*how, "3", "--marks", "off")["iterations_known"] == 0
     assert cli.one(*how, "6", "--policy", "dtr")["iterations_known"] == 0, "it does not plan"
+
+
+def case_learning_in_ample_memory(cli):
+    """What a policy would learn in the budget it is told before; then it plans at once."""
+    log = os.path.join(DTR_LOGS, "chain.log")
+    how = ("replay", log, "--budget", "50%", "--policy", "cebus", "--swap", "off")
+    begun, told = cli.one(*how), cli.one(*how, "--learn", "ample", "--iterations", "1")
+    assert begun["learn"] == "budget" and told["learn"] == "ample"
+    assert told["time_ns"] == begun["time_ns"] and told["planned_replays"] > 0, (begun, told)
+    assert told["peak_bytes"] <= told["budget_bytes"] == begun["budget_bytes"]
+    reactive = cli.one(*how, "--policy", "dtr", "--learn", "ample")
+    assert reactive["feasible"] and reactive["planned_replays"] == 0
+    little = cli.one("replay", log, "--budget", "5KiB", "--learn", "ample")
+    assert not little["feasible"] and little["reason"] == "out of memory", little
 
 
 def case_swapping(cli):

@@ -240,6 +240,28 @@ Test(guidance, a_larger_budget_is_planned_for_at_the_next_mark)
     free_net(&n);
 }
 
+/** Between iterations the next one already goes by a plan for the new budget; the unplanned one in
+ * between would be the dearest of all. */
+Test(guidance, a_smaller_budget_is_planned_for_at_once)
+{
+    for (int odd = 0; odd < 2; odd++) {
+        net n = make_net(open_on("sim:titanv-12g", "cebus", 64 * MAP), SIDE, LAYERS);
+        for (int i = 0; i < 3; i++)
+            step(&n);
+        cebus_tensor *loss = odd ? forward(&n, 1) : NULL;
+        OK(cebus_runtime_set_budget(n.rt, tight()));
+        cebus_tensor_release(loss);
+        if (odd) /* within an iteration: not yet */
+            OK(cebus_iteration_mark(n.rt));
+        cebus_memory_stats first = measure(&n);
+        cr_expect_gt(stats_of(n.rt).planned_replays, 0, "odd: %d", odd);
+        cr_expect_leq(stats_of(n.rt).allocated_bytes_current, tight());
+        for (int i = 0; i < 3; i++)
+            cr_expect_eq(measure(&n).device_ns, first.device_ns, "odd: %d, %d", odd, i);
+        free_net(&n);
+    }
+}
+
 Test(guidance, swapping_turned_off_is_respected)
 {
     for (int p = 0; p < PLANNERS; p++) {
