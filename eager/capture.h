@@ -100,10 +100,10 @@ struct cebus_capture {
     size_t calls_room, values_room, refs_room, leaves_room, inputs_room;
 
     bool watched;   /**< recorded by the runtime (capture_watch.c) */
+    bool spoiled;   /**< by the blemish: it cannot come again */
     size_t seen;    /**< calls made since it began, recorded or not */
     uint64_t print; /**< of their number and the last one; 0: it began in the middle */
     cebus_captured_blemish blemish;
-    bool spoiled;       /**< by that: it cannot come again */
     size_t reseeded_at; /**< calls seen before the random numbers began anew */
     uint64_t rng_end;   /**< after the last call */
     size_t past;        /**< of a spoiled one: leaves and uploads are of so many calls */

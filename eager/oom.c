@@ -5,6 +5,7 @@
 
 #include "eager/ladder.h"
 #include "eager/storage.h"
+#include "eager/swap.h"
 
 #define TOP 10
 
@@ -48,13 +49,21 @@ static void append_classes(cebus_runtime *rt, text *out)
            workspace);
 }
 
+/** Whether a copy off the device would let it go. */
+static bool may_swap(const cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    cebus_swap_terms terms = cebus_swap_terms_now(rt);
+    terms.persistent |= cebus_swap_moves_persistent(rt);
+    return cebus_candidate_is_idle(candidate) && cebus_regen_may_swap(&terms, candidate);
+}
+
 /** Keeps the TOP largest blocks that cannot go, largest first. */
 static size_t find_unevictable(cebus_runtime *rt, const cebus_block *top[TOP])
 {
     size_t count = 0;
     for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
         const cebus_candidate *candidate = block->owner;
-        if (candidate == NULL || cebus_candidate_is_evictable(candidate))
+        if (candidate == NULL || cebus_candidate_is_evictable(candidate) || may_swap(rt, candidate))
             continue;
         size_t at = count;
         while (at > 0 && top[at - 1]->bytes < block->bytes)

@@ -57,6 +57,23 @@ Test(swap, off_by_default_for_policies_that_recompute)
     cebus_runtime_destroy(rt);
 }
 
+/** The report names what is in the way, not what would have left if that had helped. */
+Test(swap, what_could_leave_is_not_what_cannot_go)
+{
+    char report[4096];
+    cebus_runtime *rt = open_swapping(4 * BLOCK, CEBUS_SWAP_ON, 0);
+    cebus_tensor *row = leaf(rt, 2 * N, 1), *kept = leaf(rt, N, 2), *pair = leaf(rt, 2, 3);
+    cebus_tensor *column, *out;
+    OK(cebus_tensor_set_persistent(kept));
+    OK(cebus_reshape(rt, pair, 2, (int64_t[]){2, 1}, &column));
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs 16384 bytes", cebus_add(rt, column, row, &out));
+    cebus_runtime_oom_report(rt, report, sizeof report);
+    cr_expect_not_null(strstr(report, "in use by the running call"), "%s", report);
+    cr_expect_null(strstr(report, ": persistent"), "%s", report);
+    release_all((cebus_tensor *[]){row, kept, pair, column}, 4);
+    cebus_runtime_destroy(rt);
+}
+
 /** Copies of what nobody holds fill the host, until other values have to leave. */
 Test(swap, what_was_abandoned_makes_room_on_the_host)
 {
