@@ -187,6 +187,36 @@ Test(advisor, streams_are_spread)
     cebus_shelf_clear(&shelf);
 }
 
+/** What is too small to be worth a copy stays, unless there is too much of it. */
+Test(advisor, small_weights_are_not_streamed)
+{
+    network n;
+    cebus_shelf shelf;
+    cebus_graph graph;
+    cebus_species species;
+    uint32_t call;
+    size_t n_small = 0, n_weights = 0;
+    make_inference(&n, 64, 1000000, 50000);
+    for (size_t i = 0; i < n.program.n_values; i++) {
+        if (n.values[i].persistent && n_weights++ % 4 == 0) {
+            n.values[i].bytes = 20000;
+            n_small++;
+        }
+    }
+    cr_assert(n_small == 16 && n_weights == 64);
+    cebus_shelf_init(&shelf, NULL);
+    cr_assert_eq(cebus_graph_make(&n.program, &shelf, &graph, &call), CEBUS_GRAPH_MADE);
+    cr_assert(cebus_species_init(&species, &graph, 40000000, 10, &shelf));
+    cr_assert_eq(species.n_lasting, 64);
+    cebus_species_keep_small(&species, 2000000);
+    cr_expect_eq(species.n_lasting, 64, "all of them would not fit");
+    cebus_species_keep_small(&species, 35000);
+    cr_expect_eq(species.n_lasting, 64 - n_small);
+    for (size_t i = 0; i < species.n_lasting; i++)
+        cr_expect_eq(graph.buffers[species.lasting[i]].bytes, 1000000);
+    cebus_shelf_clear(&shelf);
+}
+
 Test(advisor, program_order_is_kept)
 {
     network n;
