@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "layout/thread.h"
+
 void cebus_draft_init(cebus_draft *draft)
 {
     draft->started = false;
@@ -77,8 +79,8 @@ void cebus_draft_start(cebus_draft *draft, const cebus_policy *policy,
     draft->places = site != NULL;
     atomic_store(&draft->stop, false);
     atomic_store(&draft->done, false);
-    draft->started = open_books(draft, iteration, site) &&
-                     pthread_create(&draft->thread, NULL, work, draft) == 0;
+    draft->started =
+        open_books(draft, iteration, site) && cebus_thread_start(&draft->thread, work, draft);
     if (!draft->started)
         close_books(draft);
 }

@@ -5,6 +5,7 @@
 
 #include "evict/clearing.h"
 #include "evict/wish.h"
+#include "layout/checked.h"
 #include "layout/window_index.h"
 #include "lineage/cost.h"
 
@@ -78,9 +79,12 @@ static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *blo
 {
     uint64_t distance = cebus_replay_distance(chooser->rebuild, value);
     uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
+    uint64_t more, weight = UINT64_MAX;
     if (distance == 0)
         return block->weight;
-    return block->weight + age * (URGENCY / distance + 1);
+    if (cebus_checked_mul(age, URGENCY / distance + 1, &more))
+        (void)cebus_checked_add(block->weight, more, &weight);
+    return weight;
 }
 
 /** Brings a used block's state and weight up to date: prices depend on who is absent now. */

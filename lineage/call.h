@@ -59,7 +59,7 @@ void cebus_lineage_deinit(cebus_lineage *lineage);
 
 /**
  * A record with room for its edges, outputs and `payload_bytes`; one reference, the caller's. NULL
- * without host memory. Nothing is linked yet: dress it, then cebus_call_link().
+ * without host memory. Nothing is linked yet: cebus_call_read(), cebus_call_make().
  */
 cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in, uint32_t n_out,
                               size_t payload_bytes);

@@ -4,7 +4,8 @@
 #include "eager/spill/queue.h"
 
 #include <pthread.h>
-#include <signal.h>
+
+#include "layout/thread.h"
 
 #define MOST_THREADS 4
 
@@ -78,16 +79,11 @@ static void threads_close(cebus_io_queue *queue)
     queue->host.free(queue->host.context, queue);
 }
 
-/** Signals are for the program's own threads. */
 static void start_threads(cebus_io_queue *queue, unsigned count)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (queue->threads < count &&
-           pthread_create(&queue->thread[queue->threads], NULL, work, queue) == 0)
+           cebus_thread_start(&queue->thread[queue->threads], work, queue))
         queue->threads++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static cebus_io_queue *threads_open(const cebus_host_allocator *host, int fd, unsigned depth)

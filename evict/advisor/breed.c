@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "evict/advisor/thrift.h"
+#include "layout/thread.h"
 
 enum {
     N = CEBUS_BREED_POPULATION,
@@ -151,8 +152,7 @@ static void run_shifts(cebus_breed *breed, const cebus_breed_terms *terms, const
     for (unsigned i = 0; i < breed->n_benches; i++) {
         shifts[i] = (shift){
             .breed = breed, .terms = terms, .number = i, .parents = parents, .again = again};
-        shifts[i].is_started =
-            i > 0 && pthread_create(&shifts[i].thread, NULL, work, &shifts[i]) == 0;
+        shifts[i].is_started = i > 0 && cebus_thread_start(&shifts[i].thread, work, &shifts[i]);
     }
     for (unsigned i = 0; i < breed->n_benches; i++) {
         if (!shifts[i].is_started)

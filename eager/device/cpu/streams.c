@@ -1,8 +1,9 @@
 #include "eager/device/cpu/streams.h"
 
-#include <signal.h>
 #include <string.h>
 #include <time.h>
+
+#include "layout/thread.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -135,16 +136,11 @@ void cebus_cpu_streams_deinit(cebus_cpu_streams *streams)
     pthread_mutex_destroy(&streams->mutex);
 }
 
-/** Signals are for the program's own threads. */
 static bool start_thread(cebus_cpu_streams *streams, cebus_stream which)
 {
     cebus_cpu_stream *stream = &streams->of[which];
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    stream->started = pthread_create(&stream->thread, NULL,
-                                     which == CEBUS_STREAM_OUT ? work_out : work_in, streams) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    void *(*work)(void *) = which == CEBUS_STREAM_OUT ? work_out : work_in;
+    stream->started = cebus_thread_start(&stream->thread, work, streams);
     return stream->started;
 }
 

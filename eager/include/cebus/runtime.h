@@ -6,7 +6,9 @@
  * kernel workspace in it. When a call does not fit, values are given up by the eviction policy and
  * rebuilt, bit for bit, when they are next read. Runtimes share nothing; a process may have many.
  *
- * Thread-safety: any thread may call; calls on one runtime are serialized by its lock.
+ * Thread-safety: any thread may call; calls on one runtime are serialized by its lock. After fork()
+ * only the parent may go on with a runtime: its threads for copies and plans stay there. A child
+ * may make its own.
  */
 #ifndef CEBUS_RUNTIME_H
 #define CEBUS_RUNTIME_H

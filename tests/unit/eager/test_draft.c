@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 
 #include <sched.h>
+#include <signal.h>
 
 #include "eager/draft.h"
 
@@ -60,6 +61,18 @@ static bool plan_nothing(const cebus_iteration *of, const cebus_plan_terms *term
     return false;
 }
 
+/** A drop where the thread takes the program's signals. */
+static bool plan_by_signals(const cebus_iteration *of, const cebus_plan_terms *terms,
+                            cebus_plan *out)
+{
+    (void)terms;
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    bool quiet = sigismember(&blocked, SIGINT) == 1 && sigismember(&blocked, SIGUSR1) == 1;
+    return quiet || cebus_plan_add(out, CEBUS_ACTION_DROP, 1, (uint32_t)of->n_values - 1);
+}
+
+static const cebus_policy by_signals = {.name = "by signals", .plan = plan_by_signals};
 static const cebus_policy drops = {.name = "drops", .plan = plan_drops},
                           for_ever = {.name = "for ever", .plan = plan_for_ever},
                           nothing = {.name = "nothing", .plan = plan_nothing};
@@ -85,6 +98,17 @@ Test(draft, hands_the_plan_over_once)
     cr_expect_eq(plan.actions[39].value, 0);
     cebus_plan_clear(&plan);
     cr_expect_not(cebus_draft_take(&draft, &plan, NULL));
+}
+
+Test(draft, leaves_signals_to_the_program)
+{
+    start(&by_signals);
+    await();
+    cr_assert(cebus_draft_take(&draft, &plan, NULL));
+    cr_expect_eq(plan.count, 0);
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    cr_expect_not(sigismember(&blocked, SIGUSR1));
 }
 
 Test(draft, does_not_wait_for_a_planner_that_goes_on)

@@ -169,6 +169,24 @@ Test(choose, keeps_what_is_dearer_than_a_rebuild_may_cost)
     cr_expect_null(cebus_choose_victims(&chooser, UNIT).first);
 }
 
+/** Of what is very old, as much as years, the urgency must not wrap. */
+Test(choose, keeps_what_the_rebuild_reads_next)
+{
+    cebus_candidate *next = place(1, 100, 0), *other = place(1, UINT64_C(1) << 50, 0);
+    cebus_replay_cursor cursor = {.waiting = 1};
+    cebus_chooser chooser = {
+        .policy = &cebus_policy_dtr_local, .arena = &arena, .lineage = &lineage, .now = 1000};
+    cebus_call *reader = cebus_call_create(&lineage, "reader", 1, 0, 0);
+    cr_assert_not_null(reader);
+    cebus_call_read(reader, 0, &next->value);
+    reader->waiting = 1;
+    fill_the_rest();
+    cr_expect_eq(cebus_choose_victims(&chooser, UNIT).first, next->block, "the cheaper");
+    chooser.rebuild = &cursor;
+    chooser.now = UINT64_C(1) << 45;
+    cr_expect_eq(cebus_choose_victims(&chooser, UNIT).first, other->block);
+}
+
 Test(choose, tells_beforehand_whether_giving_up_is_enough)
 {
     cebus_candidate *one = place(2, 100, 0), *two = place(3, 5000, 0);
