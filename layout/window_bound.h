@@ -79,11 +79,11 @@ static inline cebus_bound cebus_bound_of(double t, double now, double horizon, d
                          cebus_line_through(t + horizon, later > now ? later : now, rise)};
 }
 
-/** May a window cost `price` or less, if its 1/price is at most `value`? One that costs nothing has
- * an open bound. */
-static inline bool cebus_bound_allows(double value, uint64_t price)
+/** What 1/price of windows must be, at most, for one of them to cost `price` or less. One that
+ * costs nothing has an open bound. */
+static inline double cebus_bound_least(uint64_t price)
 {
-    return value * ((double)price + 1e-12) > CEBUS_BOUND_SURE;
+    return CEBUS_BOUND_SURE / ((double)price + 1e-12);
 }
 
 /** Is the bound not below the line from `t` on? Where near and far meet, too, if that is to come;

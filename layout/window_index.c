@@ -1,6 +1,7 @@
 #include "layout/window_index.h"
 
 #include "layout/window_look.h"
+#include "layout/window_queue.h"
 
 /** Part of its level that a table keeps when an answer suggests another. */
 #define LEVEL_KEPT 0.75
@@ -98,12 +99,10 @@ void cebus_window_index_destroy(cebus_window_index *index)
 
 /* Searching. */
 
-/** May a window whose 1/price is at most `value` win, or tie? */
-static bool may_win(const cebus_window_search *search, double value)
+/** 1/price of a window must be that if it is to win, or tie. */
+static double least_of(const cebus_window_search *search)
 {
-    if (search->best.first == NULL)
-        return value > 0;
-    return cebus_bound_allows(value, search->best.price);
+    return search->best.first != NULL ? cebus_bound_least(search->best.price) : 0;
 }
 
 static void learn(cebus_window_search *search)
@@ -123,36 +122,17 @@ static void search_all(cebus_window_search *search)
         cebus_window_look(search, id);
 }
 
-static uint32_t likeliest_group(const cebus_window_search *search)
+/** Best first. */
+static void search_table(cebus_window_search *search)
 {
-    const double *values = search->table->values;
-    uint32_t best = 0;
-    for (uint32_t g = 1; g < search->index->tables.groups; g++)
-        best = values[g] > values[best] ? g : best;
-    return best;
-}
-
-/** Best first: a group is opened, or the likeliest chunk of one that is open looked at. */
-static void search_groups(cebus_window_search *search)
-{
-    const cebus_tables *tables = &search->index->tables;
-    cebus_table *table = search->table;
-    cebus_table_value_groups(tables, table, search->now);
-    while (tables->groups > 0) {
-        uint32_t group = likeliest_group(search);
-        double value = table->values[group];
-        if (!may_win(search, value))
-            break;
-        uint32_t chunk = cebus_table_open(tables, table, group, search->now);
-        if (table->values[group] < value)
-            continue; /* opened, and others may be likelier */
-        cebus_window_look(search, chunk);
-        cebus_table_close(tables, table, chunk);
-    }
-    if (table->level <= 0)
+    cebus_queue queue;
+    uint32_t id;
+    cebus_queue_begin(&queue, &search->index->tables, search->table, search->now);
+    while ((id = cebus_queue_next(&queue, least_of(search))) != CEBUS_CHUNK_NONE)
+        cebus_window_look(search, id);
+    if (search->table->level <= 0)
         learn(search);
-    for (uint32_t i = 0; i < table->n_open; i++)
-        cebus_table_tighten(table, table->open[i], search->now);
+    cebus_queue_end(&queue);
 }
 
 static size_t search_best(cebus_window_search *search, cebus_window *out, size_t limit)
@@ -163,7 +143,7 @@ static size_t search_best(cebus_window_search *search, cebus_window *out, size_t
         search->n_taken = count;
         search->best = (cebus_window){0};
         if (search->table != NULL)
-            search_groups(search);
+            search_table(search);
         else
             search_all(search);
         if (search->best.first == NULL)

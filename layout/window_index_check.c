@@ -82,9 +82,9 @@ static const char *fault_in_bound(const cebus_window_index *index, const cebus_t
         uint64_t price = price_from(chunk->blocks[i], table->bytes, index->now);
         if (price == UINT64_MAX)
             continue;
-        if (!cebus_bound_allows(own_value, price))
+        if (own_value < cebus_bound_least(price))
             return "I1: a window is cheaper than its chunk's bound";
-        if (!cebus_bound_allows(group_value, price))
+        if (group_value < cebus_bound_least(price))
             return "I1: a window is cheaper than its group's bound";
     }
     return NULL;

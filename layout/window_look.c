@@ -342,6 +342,15 @@ static void look_aside(const cebus_window_search *search, spot at, bool up, uint
     out->count = n;
 }
 
+/** The greatest values and rises of some runs. */
+typedef struct peak {
+    double value, rise;
+} peak;
+
+/** So many neighbours, on both sides together, tell most tables that they know of nothing dearer.
+ */
+#define FEW 3
+
 /** A block that may have become cheaper. */
 typedef struct event {
     spot at;
@@ -350,12 +359,10 @@ typedef struct event {
     double price, slope;
     uint64_t bytes;
     side low, high;
+    uint32_t n_few;            /**< of the following */
+    peak few[FEW + 1];         /**< runs that hold it and 0, 1, ... neighbours */
+    uint64_t longest[FEW + 1]; /**< of them, in bytes */
 } event;
-
-/** The greatest values and rises of some runs. */
-typedef struct peak {
-    double value, rise;
-} peak;
 
 static void raise_peak(peak *top, double price, double slope)
 {
@@ -366,9 +373,10 @@ static void raise_peak(peak *top, double price, double slope)
 
 static void raise_chunk(cebus_table *table, uint32_t id, const peak *top, uint64_t now)
 {
-    cebus_line line = cebus_line_through(cebus_table_time(table, now), top->value, top->rise);
+    double t = cebus_table_time(table, now);
+    cebus_line line = cebus_line_through(t, top->value, top->rise);
     if (top->value > 0)
-        cebus_table_raise(table, id, &line, now);
+        cebus_table_raise(table, id, &line, t);
 }
 
 /** Chunks before `id`, too, where a run of the table's size that holds the block may start. */
@@ -412,13 +420,24 @@ static void raise_table(const cebus_window_search *search, cebus_table *table, c
     raise_chunk(table, id, &top, search->now);
 }
 
-/** The first sum of at least `bytes`; more than `count`: there is none. */
-static uint32_t reach_of(const side *aside, uint64_t bytes)
+/** A longer run costs no less than what it holds of these. */
+static void find_few(event *e)
 {
-    uint32_t i = 0;
-    while (i <= aside->count && aside->bytes[i] < bytes)
-        i++;
-    return i;
+    const side *low = &e->low, *high = &e->high;
+    uint32_t most = low->count + high->count;
+    for (e->n_few = 0; e->n_few <= FEW && e->n_few <= most; e->n_few++) {
+        uint32_t n = e->n_few, below = n > high->count ? n - high->count : 0;
+        peak top = {0};
+        uint64_t longest = 0;
+        for (; below <= n && below <= low->count; below++) {
+            uint64_t bytes = e->bytes + low->bytes[below] + high->bytes[n - below];
+            raise_peak(&top, e->price + low->price[below] + high->price[n - below],
+                       e->slope + low->slope[below] + high->slope[n - below]);
+            longest = bytes > longest ? bytes : longest;
+        }
+        e->few[n] = top;
+        e->longest[n] = longest;
+    }
 }
 
 /** The group, too, which may be the tighter bound of the two. */
@@ -430,29 +449,25 @@ static bool covers(const cebus_table *table, uint32_t id, const peak *top, doubl
     return cebus_bound_covers(&bound, &line, t) && cebus_bound_covers(&group, &line, t);
 }
 
-/** A run that holds the block has half of what is missing on one side of it: does that show that
- * the table knows of nothing dearer? */
+/** Does what the few neighbours cost show that the table knows of nothing dearer, in any chunk in
+ * which a run that holds the block may start? */
 static bool is_known(const cebus_table *table, const event *e, uint64_t now)
 {
-    const side *low = &e->low, *high = &e->high;
+    const side *low = &e->low;
     uint64_t missing = table->bytes > e->bytes ? table->bytes - e->bytes : 0;
-    uint32_t start = reach_of(low, missing), i = reach_of(low, (missing + 1) / 2);
-    uint32_t k = reach_of(high, (missing + 1) / 2);
     double t = cebus_table_time(table, now);
-    peak top = {0};
-    start = start <= low->count ? start : low->count;
-    if (low->cut && start == low->count)
+    uint32_t n = 0;
+    while (n + 1 < e->n_few && e->longest[n] < table->bytes)
+        n++;
+    if (!covers(table, e->at.chunk, &e->few[n], t))
         return false;
-    if (i <= low->count)
-        raise_peak(&top, e->price + low->price[i], e->slope + low->slope[i]);
-    if (k <= high->count)
-        raise_peak(&top, e->price + high->price[k], e->slope + high->slope[k]);
-    bool known = true;
-    for (uint32_t s = 0; s <= start && known && top.value > 0; s++) {
-        if (s == 0 || low->chunk[s] != low->chunk[s - 1])
-            known = covers(table, low->chunk[s], &top, t);
+    for (uint32_t s = 1; s <= low->count && low->bytes[s - 1] < missing; s++) {
+        bool beyond = low->cut && s == low->count;
+        if (beyond ||
+            (low->chunk[s] != low->chunk[s - 1] && !covers(table, low->chunk[s], &e->few[n], t)))
+            return false;
     }
-    return known;
+    return true;
 }
 
 static void settle_block(cebus_window_search *search, spot at, uint64_t reach)
@@ -470,6 +485,7 @@ static void settle_block(cebus_window_search *search, spot at, uint64_t reach)
     price_of(chunk, at.place, now, &e.price, &e.slope);
     look_aside(search, at, false, reach, &e.low);
     look_aside(search, at, true, reach, &e.high);
+    find_few(&e);
     for (uint32_t i = 0; i < tables->count; i++) {
         cebus_table *table = &tables->table[i];
         if ((e.hole && table->bytes <= e.bytes) || is_known(table, &e, search->now))

@@ -16,17 +16,43 @@ void cebus_tables_init(cebus_tables *tables, cebus_pool *pool)
 static size_t bytes_of(uint32_t capacity)
 {
     uint32_t groups = capacity / CEBUS_GROUP;
-    return (groups + groups / CEBUS_GROUP) * sizeof(cebus_bounds) +
-           (groups + capacity) * sizeof(double) + groups * sizeof(uint32_t);
+    return (groups + groups / CEBUS_GROUP) * sizeof(cebus_bounds);
 }
 
 static void use_memory(cebus_table *table, void *memory, uint32_t capacity)
 {
-    uint32_t groups = capacity / CEBUS_GROUP;
     table->chunks = memory;
-    table->groups = table->chunks + groups;
-    table->values = (double *)(table->groups + groups / CEBUS_GROUP);
-    table->open = (uint32_t *)(table->values + groups + capacity);
+    table->groups = table->chunks + capacity / CEBUS_GROUP;
+}
+
+static size_t scratch_bytes(uint32_t capacity)
+{
+    uint32_t groups = capacity / CEBUS_GROUP;
+    return (capacity + groups + groups / CEBUS_GROUP) * sizeof(double) +
+           groups * (sizeof(uint64_t) + sizeof(uint32_t));
+}
+
+static void free_scratch(cebus_tables *tables)
+{
+    cebus_pool_free_object(tables->pool, tables->scratch.chunks, scratch_bytes(tables->capacity));
+    tables->scratch = (cebus_table_scratch){0};
+}
+
+/** False without host memory. */
+static bool add_scratch(cebus_tables *tables)
+{
+    uint32_t capacity = tables->capacity, groups = capacity / CEBUS_GROUP;
+    cebus_table_scratch *scratch = &tables->scratch;
+    void *memory = cebus_pool_alloc(tables->pool, scratch_bytes(capacity));
+    if (memory == NULL)
+        return false;
+    memset(memory, 0, scratch_bytes(capacity));
+    scratch->chunks = memory;
+    scratch->groups = scratch->chunks + capacity;
+    scratch->tops = scratch->groups + groups;
+    scratch->opened_by = (uint64_t *)(scratch->tops + groups / CEBUS_GROUP);
+    scratch->opened = (uint32_t *)(scratch->opened_by + groups);
+    return true;
 }
 
 static void free_table(const cebus_tables *tables, const cebus_table *table)
@@ -43,6 +69,7 @@ void cebus_tables_clear(cebus_tables *tables)
 void cebus_tables_deinit(cebus_tables *tables)
 {
     cebus_tables_clear(tables);
+    free_scratch(tables);
     cebus_tables_init(tables, tables->pool);
 }
 
@@ -77,6 +104,7 @@ void cebus_tables_reserve(cebus_tables *tables, uint32_t chunks)
             tables->table[kept++] = table;
     }
     tables->count = kept;
+    free_scratch(tables); /* the next search makes it anew */
     tables->capacity = capacity;
 }
 
@@ -101,6 +129,8 @@ cebus_table *cebus_tables_find(cebus_tables *tables, uint64_t bytes, uint64_t no
 {
     cebus_table *found = NULL;
     tables->queries++;
+    if (tables->scratch.chunks == NULL && !add_scratch(tables))
+        return NULL;
     for (uint32_t i = 0; i < tables->count;) {
         cebus_table *table = &tables->table[i];
         if (table->bytes != bytes && table->used + IDLE_QUERIES < tables->queries &&
@@ -130,6 +160,8 @@ static cebus_table *oldest_of(cebus_tables *tables)
 cebus_table *cebus_tables_add(cebus_tables *tables, uint64_t bytes, uint64_t now)
 {
     cebus_table *table;
+    if (tables->scratch.chunks == NULL)
+        return NULL;
     if (tables->count < CEBUS_TABLES) {
         void *memory = cebus_pool_alloc(tables->pool, bytes_of(tables->capacity));
         if (memory == NULL)
@@ -152,9 +184,8 @@ static void raise(cebus_bounds *all, uint32_t k, const cebus_line *line, double 
     cebus_bounds_set(all, k, &bound);
 }
 
-void cebus_table_raise(cebus_table *table, uint32_t chunk, const cebus_line *line, uint64_t now)
+void cebus_table_raise(cebus_table *table, uint32_t chunk, const cebus_line *line, double t)
 {
-    double t = cebus_table_time(table, now);
     raise(table->chunks, chunk, line, t);
     raise(table->groups, chunk / CEBUS_GROUP, line, t);
 }
@@ -162,9 +193,11 @@ void cebus_table_raise(cebus_table *table, uint32_t chunk, const cebus_line *lin
 void cebus_tables_spread(cebus_tables *tables, uint32_t from, uint32_t to, uint64_t now)
 {
     for (uint32_t i = 0; i < tables->count; i++) {
-        cebus_bound bound = cebus_bounds_get(tables->table[i].chunks, from);
-        cebus_table_raise(&tables->table[i], to, &bound.near, now);
-        cebus_table_raise(&tables->table[i], to, &bound.far, now);
+        cebus_table *table = &tables->table[i];
+        double t = cebus_table_time(table, now);
+        cebus_bound bound = cebus_bounds_get(table->chunks, from);
+        cebus_table_raise(table, to, &bound.near, t);
+        cebus_table_raise(table, to, &bound.far, t);
     }
 }
 
@@ -175,89 +208,31 @@ void cebus_tables_empty(cebus_tables *tables, uint32_t dead)
         cebus_bounds_set(tables->table[i].chunks, dead, &none);
 }
 
-static void value(const cebus_bounds *bounds, double t, double *out)
+/** How long until the first of the chunks that are not yet at the table's level gets there. */
+static double until_level(const cebus_bounds *bounds, double level, double t)
 {
-    for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
-        double near = bounds->near_base[i] + bounds->near_rise[i] * t;
-        double far = bounds->far_base[i] + bounds->far_rise[i] * t;
-        out[i] = near > far ? near : far;
-    }
-}
-
-void cebus_table_value_groups(const cebus_tables *tables, cebus_table *table, uint64_t now)
-{
-    double t = cebus_table_time(table, now);
-    for (uint32_t g = 0; g < tables->groups; g += CEBUS_GROUP)
-        value(&table->groups[g / CEBUS_GROUP], t, &table->values[g]);
-    table->n_open = 0;
-}
-
-static uint32_t greatest(const double *values)
-{
-    uint32_t most = 0;
-    for (uint32_t i = 1; i < CEBUS_GROUP; i++)
-        most = values[i] > values[most] ? i : most;
-    return most;
-}
-
-static double *values_of(const cebus_tables *tables, const cebus_table *table, uint32_t group)
-{
-    return &table->values[tables->capacity / CEBUS_GROUP + group * CEBUS_GROUP];
-}
-
-static bool is_open(const cebus_table *table, uint32_t group)
-{
-    for (uint32_t i = 0; i < table->n_open; i++) {
-        if (table->open[i] == group)
-            return true;
-    }
-    return false;
-}
-
-uint32_t cebus_table_open(const cebus_tables *tables, cebus_table *table, uint32_t group,
-                          uint64_t now)
-{
-    double *values = values_of(tables, table, group);
-    if (!is_open(table, group)) {
-        value(&table->chunks[group], cebus_table_time(table, now), values);
-        table->open[table->n_open++] = group;
-    }
-    uint32_t chunk = greatest(values);
-    table->values[group] = values[chunk];
-    return group * CEBUS_GROUP + chunk;
-}
-
-void cebus_table_close(const cebus_tables *tables, cebus_table *table, uint32_t chunk)
-{
-    uint32_t group = chunk / CEBUS_GROUP;
-    double *values = values_of(tables, table, group);
-    values[chunk % CEBUS_GROUP] = 0;
-    table->values[group] = values[greatest(values)];
-}
-
-/** When the first of the chunks that are not yet at the table's level gets there. */
-static double next_at_level(const cebus_bounds *bounds, double level, double t)
-{
-    double rest = CEBUS_BOUND_LONGEST;
+    double later[CEBUS_GROUP];
     for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
         double near = level - (bounds->near_base[i] + bounds->near_rise[i] * t);
         double far = level - (bounds->far_base[i] + bounds->far_rise[i] * t);
-        if (near <= 0 || far <= 0)
-            continue;
-        rest = near < rest * bounds->near_rise[i] ? near / bounds->near_rise[i] : rest;
-        rest = far < rest * bounds->far_rise[i] ? far / bounds->far_rise[i] : rest;
+        /* As 1/time: the greatest is the first. */
+        double near_rate = bounds->near_rise[i] / (near > 0 ? near : level);
+        double far_rate = bounds->far_rise[i] / (far > 0 ? far : level);
+        double rate = near_rate > far_rate ? near_rate : far_rate;
+        later[i] = near > 0 && far > 0 ? rate : 0;
     }
-    return rest > 1 ? rest : 1;
+    double rate = cebus_bounds_most(later);
+    return rate * CEBUS_BOUND_LONGEST > 1 ? (rate < 1 ? 1 / rate : 1) : CEBUS_BOUND_LONGEST;
 }
 
-void cebus_table_tighten(cebus_table *table, uint32_t group, uint64_t now)
+void cebus_table_tighten(cebus_table *table, uint32_t group, double t)
 {
     const cebus_bounds *bounds = &table->chunks[group];
-    double t = cebus_table_time(table, now), at[CEBUS_GROUP], later[CEBUS_GROUP];
-    double rest = next_at_level(bounds, table->level, t);
-    value(bounds, t, at);
-    value(bounds, t + rest, later);
-    cebus_bound bound = cebus_bound_of(t, at[greatest(at)], rest, later[greatest(later)],
-                                       bounds->far_rise[greatest(bounds->far_rise)]);
+    double rest = table->level > 0 ? until_level(bounds, table->level, t) : CEBUS_BOUND_LONGEST;
+    double now[CEBUS_GROUP], later[CEBUS_GROUP];
+    cebus_bounds_value(bounds, t, now);
+    cebus_bounds_value(bounds, t + rest, later);
+    cebus_bound bound = cebus_bound_of(t, cebus_bounds_most(now), rest, cebus_bounds_most(later),
+                                       cebus_bounds_most(bounds->far_rise));
     cebus_bounds_set(table->groups, group, &bound);
 }

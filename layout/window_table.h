@@ -29,10 +29,16 @@ typedef struct cebus_table {
     double level;         /**< 1/price of answers, about; 0: not known yet */
     cebus_bounds *chunks; /**< by group */
     cebus_bounds *groups; /**< by CEBUS_GROUP groups */
-    double *values;       /**< by group, and by chunk behind those: of the search under way */
-    uint32_t *open;       /**< groups whose chunks that search has valued */
-    uint32_t n_open;
 } cebus_table;
+
+/** Of the search under way (window_queue.h); as large as a table may need it. */
+typedef struct cebus_table_scratch {
+    double *chunks, *groups; /**< values: of chunks in groups that it opened, of all groups, */
+    double *tops;            /**< the greatest of each CEBUS_GROUP groups */
+    uint64_t *opened_by;     /**< by group: the last search that opened it */
+    uint32_t *opened;        /**< groups, in no order */
+    uint64_t search;         /**< its number */
+} cebus_table_scratch;
 
 typedef struct cebus_tables {
     cebus_pool *pool;  /**< borrowed */
@@ -41,6 +47,7 @@ typedef struct cebus_tables {
     uint32_t groups;   /**< of them */
     uint32_t count;    /**< tables */
     uint64_t queries;
+    cebus_table_scratch scratch;
     cebus_table table[CEBUS_TABLES];
 } cebus_tables;
 
@@ -65,19 +72,8 @@ void cebus_tables_spread(cebus_tables *tables, uint32_t from, uint32_t to, uint6
 /** Chunk `dead` has no blocks any more. */
 void cebus_tables_empty(cebus_tables *tables, uint32_t dead);
 
-/** 1/price of the windows of each group, at most, into table->values; none is open. */
-void cebus_table_value_groups(const cebus_tables *tables, cebus_table *table, uint64_t now);
-/**
- * The likeliest chunk of the group, and 1/price of its windows, at most. The first time the chunks
- * are valued; the group's own value is that of the chunk from then on.
- */
-uint32_t cebus_table_open(const cebus_tables *tables, cebus_table *table, uint32_t group,
-                          uint64_t now);
-/** The chunk counts no more in this search. */
-void cebus_table_close(const cebus_tables *tables, cebus_table *table, uint32_t chunk);
-
-/** Makes the bound of a group as tight as those of its chunks. */
-void cebus_table_tighten(cebus_table *table, uint32_t group, uint64_t now);
+/** Makes the bound of a group as tight as those of its chunks, from the table's time `t` on. */
+void cebus_table_tighten(cebus_table *table, uint32_t group, double t);
 
 static inline double cebus_table_time(const cebus_table *table, uint64_t now)
 {
@@ -101,7 +97,31 @@ static inline void cebus_bounds_set(cebus_bounds *all, uint32_t k, const cebus_b
     at->far_rise[i] = bound->far.rise;
 }
 
-/** Makes the bounds of a chunk and its group hold for windows behind `line`, too. */
-void cebus_table_raise(cebus_table *table, uint32_t chunk, const cebus_line *line, uint64_t now);
+/** What each is at `t`. */
+static inline void cebus_bounds_value(const cebus_bounds *bounds, double t, double *restrict out)
+{
+    for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
+        double near = bounds->near_base[i] + bounds->near_rise[i] * t;
+        double far = bounds->far_base[i] + bounds->far_rise[i] * t;
+        out[i] = near > far ? near : far;
+    }
+}
+
+/** The greatest of CEBUS_GROUP numbers; four at a time, for compilers that know vectors. */
+static inline double cebus_bounds_most(const double *terms)
+{
+    double most[4] = {terms[0], terms[1], terms[2], terms[3]};
+    for (uint32_t i = 4; i < CEBUS_GROUP; i += 4) {
+        for (uint32_t l = 0; l < 4; l++)
+            most[l] = terms[i + l] > most[l] ? terms[i + l] : most[l];
+    }
+    double low = most[0] > most[1] ? most[0] : most[1];
+    double high = most[2] > most[3] ? most[2] : most[3];
+    return low > high ? low : high;
+}
+
+/** Makes the bounds of a chunk and its group hold for windows behind `line`, too, from
+ * the table's time `t` on. */
+void cebus_table_raise(cebus_table *table, uint32_t chunk, const cebus_line *line, double t);
 
 #endif

@@ -9,7 +9,6 @@
  * arena is full, then through so many decisions.
  *
  * Each trace runs twice from one seed, with the index and with the sweep. Both must decide alike.
- * What the trace itself takes in the two runs differs by what it costs to follow the arena.
  */
 #include "layout/window_index.h"
 
@@ -189,7 +188,7 @@ static void weigh_beside(trace *t, const cebus_block *block, bool more)
 {
     cebus_block *beside[] = {block->prev, block->next};
     for (int i = 0; i < 2; i++) {
-        if (beside[i] == NULL || beside[i]->state == CEBUS_BLOCK_FREE)
+        if (beside[i] == NULL || beside[i]->state != CEBUS_BLOCK_EVICTABLE)
             continue;
         uint64_t weight = beside[i]->weight;
         beside[i]->weight = more ? weight + weight / 4 : weight - weight / 5;
