@@ -249,6 +249,18 @@ static int finish(const struct pack *pack, const struct blocks *blocks, const ui
     return result->verdict == CEBUS_PACK_SOLVED ? 0 : EXIT_UNDECIDED;
 }
 
+/** The time was over before any packing was known, reading the file included: each order once, or
+ * the first that fits, is worth the wait. */
+static cebus_status construct(const struct pack *pack, const struct blocks *blocks,
+                              uint64_t *offsets, cebus_pack_result *result)
+{
+    cebus_pack_options how = CEBUS_PACK_OPTIONS_INIT;
+    how.capacity = pack->capacity > 0 ? pack->capacity : CEBUS_PACK_MAX_BYTES;
+    how.presets = blocks->presets;
+    how.seed = pack->seed;
+    return cebus_pack(blocks->list, blocks->n, &how, offsets, result);
+}
+
 static int pack_blocks(struct pack *pack, const struct blocks *blocks)
 {
     cebus_pack_options how = CEBUS_PACK_OPTIONS_INIT;
@@ -263,7 +275,10 @@ static int pack_blocks(struct pack *pack, const struct blocks *blocks)
     how.go_on = go_on;
     how.context = pack;
     int status = EXIT_WRONG;
-    switch (cebus_pack(blocks->list, blocks->n, &how, offsets, &result)) {
+    cebus_status packed = cebus_pack(blocks->list, blocks->n, &how, offsets, &result);
+    if (packed == CEBUS_OK && result.verdict == CEBUS_PACK_UNDECIDED && result.height == 0)
+        packed = construct(pack, blocks, offsets, &result);
+    switch (packed) {
     case CEBUS_OK:
         status = finish(pack, blocks, offsets, &result);
         break;

@@ -188,6 +188,9 @@ def case_a_time_limit_ends_it(cli):
     path, out = cli.write("large.csv", text_of(rows)), cli.path("large.out")
     result = cli.one("pack", "--minimize", "--time-limit", "0.5", path, "-o", out)
     assert result["bound"] < result["height"] == check(read(out), result["height"])
+    # Over before it began: there is a packing all the same.
+    result = cli.one("pack", "--minimize", "--time-limit", "0.000001", path, "-o", out)
+    assert result["bound"] < result["height"] == check(read(out), result["height"])
 
 
 def case_lines_that_make_no_sense(cli):
