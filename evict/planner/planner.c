@@ -180,15 +180,23 @@ static bool add_swaps(search *s, const cebus_plan_terms *terms)
     return best + 1 == n || fill_base(s, terms, agains[best]);
 }
 
-/** Where no way led to the limit. */
+/** Down a ladder from there. */
+static bool descend_from(search *s, const cebus_plan_terms *terms, const cebus_snapshot *from)
+{
+    return cebus_snapshot_restore(from, &s->sequence) &&
+           cebus_ladder_descend(&s->greedy, terms, s->limit,
+                                (uint64_t)(MOST_OVERHEAD * s->base_ns)) &&
+           offer(s);
+}
+
+/** Where no way led to the limit: from the lowest that one led to, which may be near, and if that
+ * leads nowhere from the top. */
 static bool descend(search *s, const cebus_plan_terms *terms)
 {
     if (s->best.peak <= s->limit || terms->effort == 0)
         return true;
-    return cebus_snapshot_restore(&s->base, &s->sequence) &&
-           cebus_ladder_descend(&s->greedy, terms, s->limit,
-                                (uint64_t)(MOST_OVERHEAD * s->base_ns)) &&
-           offer(s);
+    return descend_from(s, terms, &s->best) &&
+           (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
 }
 
 static bool improve(search *s, const cebus_plan_terms *terms)
