@@ -33,7 +33,7 @@ bool cebus_regen_may_drop(const cebus_swap_terms *terms, const cebus_candidate *
     const cebus_call *producer = candidate->value.producer;
     if (producer == NULL)
         return false;
-    return !cebus_regen_may_swap(terms, candidate) ||
+    return cebus_wish_recomputes(candidate) || !cebus_regen_may_swap(terms, candidate) ||
            bytes_at_once(producer) <= terms->memory / CALL_PART;
 }
 

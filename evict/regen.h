@@ -43,7 +43,8 @@ bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *
  * True if the bytes may be dropped, to be made again. What can swap is not dropped where its call
  * alone, with all it reads and makes, takes more than half of memory: by the time it is missed
  * other rebuilds may wait for it, with what they made so far, and find no room to run it. (In-place
- * calls make a second copy then.) What cannot swap takes that risk. O(inputs).
+ * calls make a second copy then.) What cannot swap takes that risk, as does what the program wishes
+ * made again. O(inputs).
  */
 bool cebus_regen_may_drop(const cebus_swap_terms *terms, const cebus_candidate *candidate);
 

@@ -90,24 +90,27 @@ Test(hint, must_recompute_goes_as_soon_as_only_the_graph_holds_it)
     cebus_runtime_destroy(rt);
 }
 
-/** How the only value that can go left: dropped, or swapped out. */
+/** How the only value that can go left: dropped, or swapped out. A call takes less than half of
+ * memory, so that either may be. */
 static uint64_t swaps_with(cebus_hint hint)
 {
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    options.memory_budget = 3 * BLOCK;
+    options.memory_budget = 5 * BLOCK;
     options.threads = 1;
     options.cost_model = CEBUS_COST_ESTIMATED;
     options.swap = CEBUS_SWAP_ON;
     OK(cebus_runtime_create(&options, &rt));
-    cebus_tensor *x = leaf(rt, N, 1), *y, *z;
+    cebus_tensor *x = leaf(rt, N, 1), *rest = leaf(rt, 2 * N, 1), *y, *z;
     OK(cebus_tensor_set_persistent(x));
+    OK(cebus_tensor_set_persistent(rest));
     y = made(rt, x, hint);
     cebus_tensor *more;
     OK(cebus_mul_scalar(rt, x, 3, &z));
     OK(cebus_mul_scalar(rt, x, 4, &more));
     uint64_t swaps = stats_of(rt).swap_outs;
     cr_expect_eq(at(y, 0), 2);
+    cebus_tensor_release(rest);
     cebus_tensor_release(more);
     cebus_tensor_release(z);
     cebus_tensor_release(y);
