@@ -225,6 +225,7 @@ static uint64_t effort_now(cebus_runtime *rt)
 static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    clear_placement(rt, scheme); /* of another plan */
     cebus_plan_clear(&scheme->plan);
     terms.effort = effort_now(rt);
     if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
