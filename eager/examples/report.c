@@ -11,17 +11,25 @@
 #include "training.h"
 
 enum {
-    BAR_WIDTH = 32
+    BAR_WIDTH = 32,
+    LINES = 6,
+    LEAST_LINES = 60, /* steps; shorter runs need no word */
 };
+
+static const char *name_of(const struct run *run)
+{
+    return run->budget == 0 ? "unlimited" : "in budget";
+}
 
 void progress_show(const struct run *run, int done)
 {
     static const char full[BAR_WIDTH + 1] = "################################";
-    if (!isatty(STDERR_FILENO))
-        return;
-    fprintf(stderr, "\r%s [%-*.*s] step %d of %d, loss %.4f ",
-            run->budget == 0 ? "unlimited" : "in budget", BAR_WIDTH, BAR_WIDTH * done / run->steps,
-            full, done, run->steps, (double)run->losses[done - 1]);
+    double loss = (double)run->losses[done - 1];
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%s [%-*.*s] step %d of %d, loss %.4f ", name_of(run), BAR_WIDTH,
+                BAR_WIDTH * done / run->steps, full, done, run->steps, loss);
+    else if (run->steps >= LEAST_LINES && done % (run->steps / LINES) == 0)
+        fprintf(stderr, "%s: step %d of %d, loss %.4f\n", name_of(run), done, run->steps, loss);
 }
 
 void progress_clear(void)

@@ -18,7 +18,8 @@ struct report {
     const struct run *limited;   /**< NULL: not done */
 };
 
-/** A bar on stderr, where that is a terminal, for a run whose first `done` steps are done. */
+/** For a run whose first `done` steps are done, on stderr: a bar where that is a terminal, else a
+ * line now and then. */
 void progress_show(const struct run *run, int done);
 /** Takes the bar away. */
 void progress_clear(void);
