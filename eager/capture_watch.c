@@ -158,9 +158,7 @@ void cebus_capture_renew(cebus_runtime *rt)
         return;
     }
     fresh->watched = true;
-    fresh->print = 1;
-    if (old == NULL) /* what stood after the last call is not known */
-        fresh->print = 0;
+    fresh->print = old != NULL; /* else what stood after the last call is not known */
     if (old == NULL || !carry_over(old, fresh))
         cebus_capture_spoil(fresh, "capture", short_of_memory);
     cebus_capture_abandon(rt);

@@ -169,11 +169,13 @@ static enum replay_outcome learn(struct running *running)
     enum replay_outcome outcome = REPLAY_DONE;
     for (int pass = 0; pass < passes && outcome == REPLAY_DONE; pass++)
         outcome = replayer_pass(&running->replayer, NULL);
-    if (outcome == REPLAY_DONE &&
-        cebus_runtime_set_budget(running->replayer.rt, result->asked_bytes) != CEBUS_OK)
-        outcome = REPLAY_NO_MEMORY;
+    result->budget_bytes = result->asked_bytes;
+    if (outcome != REPLAY_DONE)
+        return outcome;
+    if (cebus_runtime_set_budget(running->replayer.rt, result->asked_bytes) != CEBUS_OK)
+        return REPLAY_NO_MEMORY;
     result->budget_bytes = cebus_runtime_budget(running->replayer.rt);
-    return outcome;
+    return REPLAY_DONE;
 }
 
 static enum replay_outcome run_passes(struct running *running)

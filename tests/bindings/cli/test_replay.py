@@ -227,6 +227,7 @@ def case_learning_in_ample_memory(cli):
     assert reactive["feasible"] and reactive["planned_replays"] == 0
     little = cli.one("replay", log, "--budget", "5KiB", "--learn", "ample")
     assert not little["feasible"] and little["reason"] == "out of memory", little
+    assert little["budget_bytes"] == 5 * 1024, "what was asked for, not what it was learned in"
 
 
 def case_swapping(cli):
