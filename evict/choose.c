@@ -479,7 +479,7 @@ static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes)
     cebus_market market = find_market(chooser, bytes);
     size_t blocks = chooser->arena->used_blocks + chooser->arena->free_blocks;
     enter_windows(chooser, &market, &c);
-    if (blocks >= CEBUS_WINDOW_INDEX_BLOCKS)
+    if (blocks >= CEBUS_CLEARING_BLOCKS)
         return c.victims;
     enter_clearings(chooser, &market, &c);
     if (c.victims.moves)

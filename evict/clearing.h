@@ -18,6 +18,9 @@
 
 #include "layout/arena.h"
 
+/** From so many blocks on, sweeps for clearings would take longer than they save. */
+#define CEBUS_CLEARING_BLOCKS 3000
+
 /** Prices are in ns to rebuild per ns of age, as scores are. */
 typedef struct cebus_market {
     uint64_t now;      /**< the runtime's clock, ns */
