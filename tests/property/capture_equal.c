@@ -49,6 +49,15 @@ typedef struct subject {
     char why[600];
 } subject;
 
+typedef struct setting {
+    const char *policy;
+    unsigned percent; /**< of the peak; where that is too little, in tenths more */
+    uint32_t debug;
+    const char *device;
+    size_t launches;
+    bool marks;
+} setting;
+
 static bool good(subject *s, cebus_status status, const char *what)
 {
     if (status != CEBUS_OK && s->why[0] == '\0')
@@ -191,12 +200,12 @@ static bool launch(subject *s, bool reorder)
 }
 
 /** A step by itself, one captured, the others launched: the first in program order. */
-static bool run(subject *s, const reference *ref, size_t launches)
+static bool run(subject *s, const reference *ref, const setting *under)
 {
     if (!good(s, cebus_model_step(s->model, NULL), "step") || !same(s, ref, 0) || !capture(s) ||
         !same(s, ref, 1))
         return false;
-    for (size_t i = 0; i < launches; i++) {
+    for (size_t i = 0; i < under->launches; i++) {
         if (!launch(s, i > 0) || !same(s, ref, i + 2))
             return false;
     }
@@ -243,27 +252,32 @@ static bool run_reference(reference *ref, const char *name)
     return fine;
 }
 
-/** In `percent` of the peak; where that is too little for the program, in a tenth more. */
-static void check(const reference *ref, const char *policy, unsigned percent, uint32_t debug,
-                  const char *device, size_t launches)
+/** In the memory of the setting; where that is too little for the program, in more, to `most`
+ * percent of the peak. The percentage it ran in is left in the setting. */
+static bool run_in(subject *s, const reference *ref, setting *under, unsigned most,
+                   bool (*program)(subject *, const reference *, const setting *))
+{
+    for (;; under->percent += 10) {
+        cebus_runtime_options options = options_of(under->policy, ref->peak / 100 * under->percent);
+        options.debug = under->debug;
+        options.device = under->device;
+        bool passed = create(s, ref->name, &options);
+        s->relief = 2 * ref->peak;
+        passed = passed && program(s, ref, under);
+        if (passed || under->percent >= most || cebus_last_error()->status != CEBUS_OUT_OF_MEMORY)
+            return passed;
+        destroy(s);
+    }
+}
+
+static void check(const reference *ref, setting under)
 {
     subject s;
     char what[160];
-    bool passed;
-    for (;; percent += 10) {
-        cebus_runtime_options options = options_of(policy, ref->peak / 100 * percent);
-        options.debug = debug;
-        options.device = device;
-        passed = create(&s, ref->name, &options);
-        s.relief = 2 * ref->peak;
-        passed = passed && run(&s, ref, launches);
-        if (passed || percent >= 100 || cebus_last_error()->status != CEBUS_OUT_OF_MEMORY)
-            break;
-        destroy(&s);
-    }
+    bool passed = run_in(&s, ref, &under, 100, run);
     snprintf(what, sizeof what,
-             "under %s in %u%% of its peak: %zu launches of %zu calls, %zu in two goes", policy,
-             percent, launches, s.n_calls, s.resumed);
+             "under %s in %u%% of its peak: %zu launches of %zu calls, %zu in two goes",
+             under.policy, under.percent, under.launches, s.n_calls, s.resumed);
     report(passed, ref->name, what, s.why);
     destroy(&s);
 }
@@ -306,37 +320,27 @@ static bool run_planned(subject *s, const reference *ref, uint64_t memory)
     return good(s, cebus_runtime_check(s->rt), "check");
 }
 
-static bool run_watched(subject *s, const reference *ref, bool marks)
+static bool run_watched(subject *s, const reference *ref, const setting *under)
 {
     size_t step = 0;
-    if (marks ? !take_marked(s, ref, &step) : !find(s, ref, &step))
+    if (under->marks ? !take_marked(s, ref, &step) : !find(s, ref, &step))
         return false;
     for (size_t i = 0; i < s->n_parts; i++)
         s->n_calls += cebus_capture_program(s->parts[i])->n_calls;
-    for (size_t i = 0; i < LAUNCHES; i++) { /* while the watch goes on */
+    for (size_t i = 0; i < under->launches; i++) { /* while the watch goes on */
         if (!launch(s, i > 0) || !same(s, ref, step + i))
             return false;
     }
     return good(s, cebus_runtime_check(s->rt), "check");
 }
 
-static void check_watch(const reference *ref, const char *policy, unsigned percent, bool marks)
+static void check_watch(const reference *ref, setting under)
 {
     subject s;
     char what[160];
-    bool passed;
-    for (;; percent += 20) {
-        cebus_runtime_options options = options_of(policy, ref->peak / 100 * percent);
-        options.debug = CEBUS_DEBUG_HASH;
-        passed = create(&s, ref->name, &options);
-        s.relief = 2 * ref->peak;
-        passed = passed && run_watched(&s, ref, marks);
-        if (passed || percent >= 120 || cebus_last_error()->status != CEBUS_OUT_OF_MEMORY)
-            break;
-        destroy(&s);
-    }
-    snprintf(what, sizeof what, "as it was found under %s in %u%% of its peak%s: %zu calls", policy,
-             percent, marks ? ", with marks" : "", s.n_calls);
+    bool passed = run_in(&s, ref, &under, 120, run_watched);
+    snprintf(what, sizeof what, "as it was found under %s in %u%% of its peak%s: %zu calls",
+             under.policy, under.percent, under.marks ? ", with marks" : "", s.n_calls);
     report(passed, ref->name, what, s.why);
     destroy(&s);
 }
@@ -372,25 +376,20 @@ static void check_plan(const reference *ref, const char *policy, const char *dev
 
 static void check_model(const char *name, size_t turn)
 {
-    static const struct {
-        const char *policy;
-        unsigned percent;
-        uint32_t debug;
-        const char *device;
-    } settings[] = {
-        {"coop", 60, CEBUS_DEBUG_HASH | CEBUS_DEBUG_WALK, NULL},
-        {"dtr", 50, CEBUS_DEBUG_CHAOS, NULL},
-        {"cebus", 60, 0, NULL},
-        {"lru", 50, 0, "test"},
-        {"capuchin", 70, CEBUS_DEBUG_HASH, NULL},
-        {"odswap", 60, CEBUS_DEBUG_WALK, "test"},
+    static const setting settings[] = {
+        {"coop", 60, CEBUS_DEBUG_HASH | CEBUS_DEBUG_WALK, NULL, LAUNCHES, false},
+        {"dtr", 50, CEBUS_DEBUG_CHAOS, NULL, LAUNCHES, false},
+        {"cebus", 60, 0, NULL, LAUNCHES, false},
+        {"lru", 50, 0, "test", LAUNCHES, false},
+        {"capuchin", 70, CEBUS_DEBUG_HASH, NULL, LAUNCHES, false},
+        {"odswap", 60, CEBUS_DEBUG_WALK, "test", LAUNCHES, false},
     };
-    static const struct {
-        const char *policy;
-        unsigned percent;
-        bool marks;
-    } watches[] = {
-        {"coop", 60, false}, {"cebus", 70, true}, {"lru", 60, false}, {"cebus", 60, false}};
+    static const setting watches[] = {
+        {"coop", 60, CEBUS_DEBUG_HASH, NULL, LAUNCHES, false},
+        {"cebus", 70, CEBUS_DEBUG_HASH, NULL, LAUNCHES, true},
+        {"lru", 60, CEBUS_DEBUG_HASH, NULL, LAUNCHES, false},
+        {"cebus", 60, CEBUS_DEBUG_HASH, NULL, LAUNCHES, false},
+    };
     static const char *const below[] = {"lru", "coop", "cebus", "capuchin"};
     enum {
         SETTINGS = sizeof settings / sizeof *settings
@@ -399,21 +398,21 @@ static void check_model(const char *name, size_t turn)
     if (!run_reference(&ref, name))
         return;
     if (how.policy == NULL)
-        check(&ref, "coop", 120, 0, NULL, ORDERS);
+        check(&ref, (setting){"coop", 120, 0, NULL, ORDERS, false});
     if (how.policy == NULL || strcmp(how.policy, "plan") == 0)
         check_plan(&ref, below[turn % 4], turn % 2 == 0 || how.policy != NULL ? "test" : NULL);
     for (size_t i = 0; i < 4; i++) {
         bool wanted =
             how.policy != NULL ? strcmp(how.policy, "watch") == 0 : how.all || i == turn % 4;
+        setting chosen = watches[i];
+        chosen.marks |= strcmp(name, "gan") == 0;
         if (wanted)
-            check_watch(&ref, watches[i].policy, watches[i].percent,
-                        watches[i].marks || strcmp(name, "gan") == 0);
+            check_watch(&ref, chosen);
     }
     for (size_t i = 0; i < SETTINGS; i++) {
         bool drawn = how.all || how.model != NULL || i % 3 == turn % 3;
         if (how.policy != NULL ? strcmp(how.policy, settings[i].policy) == 0 : drawn)
-            check(&ref, settings[i].policy, settings[i].percent, settings[i].debug,
-                  settings[i].device, LAUNCHES);
+            check(&ref, settings[i]);
     }
 }
 
