@@ -1,6 +1,7 @@
 #include "eager/away.h"
 
 #include "eager/guidance.h"
+#include "eager/storage.h"
 #include "eager/swap.h"
 #include "lineage/cost.h"
 
@@ -66,4 +67,24 @@ bool cebus_away_give_up(cebus_runtime *rt, bool spill)
     cebus_swap_forget(rt, candidate);
     cebus_cost_leave(&rt->lineage, &candidate->value);
     return true;
+}
+
+static bool cut_in(cebus_runtime *rt, bool spill)
+{
+    bool freed = false;
+    cebus_candidate *candidate = rt->swap.away[spill][false].coldest;
+    while (candidate != NULL) {
+        bool cut = cebus_candidate_cut(rt, candidate);
+        freed = freed || cut;
+        candidate = cut ? rt->swap.away[spill][false].coldest : candidate->warmer;
+    }
+    return freed;
+}
+
+bool cebus_away_cut(cebus_runtime *rt)
+{
+    bool freed = cut_in(rt, false);
+    freed = cut_in(rt, true) || freed;
+    rt->swap.blocked = rt->swap.blocked && !freed;
+    return freed;
 }

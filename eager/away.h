@@ -7,7 +7,9 @@
  *     abandoned   y3 y7           nobody holds them any more
  *
  * Only records read what was abandoned, for replays that nobody may ever ask for, and records can
- * make it again. Its room counts as spare, and goes before anything else does.
+ * make it again. Its room counts as spare, and goes before anything else does. Leaves that nobody
+ * holds are not among them, since no record makes those; they go with their readers, when the
+ * device has no other way (ladder.h).
  */
 #ifndef CEBUS_EAGER_AWAY_H
 #define CEBUS_EAGER_AWAY_H
@@ -27,5 +29,9 @@ cebus_candidate *cebus_away_coldest(const cebus_runtime *rt);
 /** Gives up an abandoned one: its copy goes once no stream is at it, and it is absent. False: there
  * is none that no running call or plan wants. O(those that are wanted). */
 bool cebus_away_give_up(cebus_runtime *rt, bool spill);
+
+/** Frees leaves that only records keep (cebus_candidate_cut()), the last of what holds room for
+ * nobody. Values that were denied a copy may be offered again. False: there is none. */
+bool cebus_away_cut(cebus_runtime *rt);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "eager/away.h"
 #include "eager/compaction.h"
 #include "eager/guidance.h"
 #include "eager/storage.h"
@@ -9,7 +10,6 @@
 #include "eager/trail.h"
 #include "eager/write_behind.h"
 #include "lineage/cost.h"
-#include "lineage/version.h"
 
 static void report_eviction(cebus_runtime *rt, const cebus_candidate *victim,
                             const cebus_victims *choice)
@@ -263,19 +263,8 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
     return result;
 }
 
-/** A leaf that only records keep: nobody holds or parks it, nothing can rebuild it. Without its
- * readers it dies. */
-static bool is_kept_leaf(const cebus_block *block)
-{
-    const cebus_candidate *candidate = block->owner;
-    if (candidate == NULL)
-        return false;
-    const cebus_value *value = &candidate->value;
-    return value->holders == 0 && value->parked == 0 && value->producer == NULL &&
-           value->consumers != NULL && value->pins == 0 && candidate->exports == 0;
-}
-
-/** Frees leaves that only records keep, where no absent value somebody holds needs them. */
+/** Frees leaves that only records keep, on the device and off it, where no absent value somebody
+ * holds needs them. */
 static bool rung_cut(cebus_runtime *rt)
 {
     if (rt->replay.busy)
@@ -283,21 +272,11 @@ static bool rung_cut(cebus_runtime *rt)
     bool freed = false;
     cebus_block *block = rt->arena.first;
     while (block != NULL) {
-        cebus_value *held = NULL;
-        cebus_candidate *leaf = block->owner;
-        if (!is_kept_leaf(block) ||
-            cebus_version_dependant(&rt->lineage, &leaf->value, &held) != CEBUS_OK ||
-            held != NULL || cebus_version_cut(&rt->lineage, &leaf->value) != CEBUS_OK) {
-            block = block->next;
-            continue;
-        }
-        rt->stats.lineage_cuts++;
-        cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_CUT, .bytes = leaf->value.bytes});
-        cebus_storage_reap(rt);
-        freed = true;
-        block = rt->arena.first; /* reaping may have merged any block: start over */
+        bool cut = cebus_candidate_cut(rt, block->owner);
+        freed = freed || cut;
+        block = cut ? rt->arena.first : block->next; /* any block may have merged: start over */
     }
-    return freed;
+    return cebus_away_cut(rt) || freed;
 }
 
 /** Gives up the cheapest, wherever they lie, and moves blocks together, until the request fits:

@@ -159,6 +159,28 @@ void cebus_candidate_settle_all(cebus_runtime *rt, bool wanted)
     }
 }
 
+static bool is_kept_leaf(const cebus_candidate *candidate)
+{
+    if (candidate == NULL)
+        return false;
+    const cebus_value *value = &candidate->value;
+    return value->holders == 0 && value->parked == 0 && value->producer == NULL &&
+           value->consumers != NULL && value->pins == 0 && candidate->exports == 0;
+}
+
+bool cebus_candidate_cut(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_value *held = NULL;
+    if (!is_kept_leaf(candidate) ||
+        cebus_version_dependant(&rt->lineage, &candidate->value, &held) != CEBUS_OK ||
+        held != NULL || cebus_version_cut(&rt->lineage, &candidate->value) != CEBUS_OK)
+        return false;
+    rt->stats.lineage_cuts++;
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_CUT, .bytes = candidate->value.bytes});
+    cebus_storage_reap(rt);
+    return true;
+}
+
 static void report_placed(cebus_runtime *rt, const cebus_candidate *candidate, const char *op)
 {
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_PLACED,

@@ -56,6 +56,12 @@ void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate);
 /** Drops all that nobody holds and no plan keeps; `wanted`: also what an absent value somebody
  * holds is made of. O(blocks). */
 void cebus_candidate_settle_all(cebus_runtime *rt, bool wanted);
+/**
+ * Frees a leaf that only records keep, with all that read it: nobody holds or parks it, and nothing
+ * can make it again. False, and nothing happened: it is none (nor is NULL), or an absent value that
+ * somebody holds needs it. Blocks and copies of others may go with it. O(absent region).
+ */
+bool cebus_candidate_cut(cebus_runtime *rt, cebus_candidate *candidate);
 /** The bytes were read or written now, on the clock that ages count. */
 void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate);
 /** The compute stream was just given work that reads or writes the bytes. */

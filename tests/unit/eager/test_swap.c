@@ -108,6 +108,30 @@ Test(swap, what_was_abandoned_makes_room_on_the_host)
     cebus_runtime_destroy(rt);
 }
 
+/** Leaves that only records keep fill the host, until values that are held have to leave. */
+Test(swap, leaves_nobody_can_reach_make_room_off_the_device)
+{
+    cebus_runtime *rt = open_swapping(4 * BLOCK, CEBUS_SWAP_ON, 4 * BLOCK);
+    cebus_tensor *batch[7], *sum[7], *z[6];
+    for (int i = 0; i < 7; i++) {
+        batch[i] = leaf(rt, N, (float)i);
+        OK(cebus_sum(rt, batch[i], 0, NULL, false, &sum[i]));
+        cebus_tensor_release(batch[i]); /* whose sum may have to be made again */
+    }
+    cr_assert_gt(stats_of(rt).swapped_bytes_current, 3 * BLOCK, "no room for another");
+    for (int i = 0; i < 6; i++)
+        z[i] = leaf(rt, N, (float)(10 + i));
+    cr_expect_gt(stats_of(rt).lineage_cuts, 0);
+    for (int i = 0; i < 7; i++)
+        cr_expect_eq(at(sum[i], 0), (float)i * N);
+    for (int i = 0; i < 6; i++)
+        cr_expect_eq(at(z[i], 5), 10 + i);
+    release_all(sum, 7);
+    release_all(z, 6);
+    OK(cebus_runtime_check(rt));
+    cebus_runtime_destroy(rt);
+}
+
 Test(swap, what_did_not_change_is_copied_once)
 {
     cebus_runtime *rt = open_swapping(2 * BLOCK, CEBUS_SWAP_ON, 0);
