@@ -77,12 +77,18 @@ static cebus_status expect(cebus_capture *capture, const cebus_call *call, cebus
     return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to capture the call");
 }
 
-cebus_status cebus_capture_expect(cebus_runtime *rt, const cebus_call *call,
-                                  cebus_tensor *const *in)
+/** The program goes on after the end of an iteration. */
+static void begin_iteration(cebus_runtime *rt)
 {
     if (rt->watch.due && (rt->capture == NULL || rt->capture->watched))
         cebus_capture_renew(rt);
     rt->watch.due = false;
+}
+
+cebus_status cebus_capture_expect(cebus_runtime *rt, const cebus_call *call,
+                                  cebus_tensor *const *in)
+{
+    begin_iteration(rt);
     cebus_capture *capture = rt->capture;
     if (capture == NULL)
         return CEBUS_OK;
@@ -256,6 +262,8 @@ bool cebus_capture_add_leaf(cebus_capture *capture, cebus_tensor *leaf, uint64_t
 
 cebus_status cebus_capture_touch(cebus_runtime *rt, cebus_tensor *leaf, bool added)
 {
+    if (added) /* a backward of a leaf alone touches it before the first call */
+        begin_iteration(rt);
     cebus_capture *capture = rt->capture;
     cebus_capture_let_past_go(capture);
     const uint64_t former = leaf->grad != NULL ? leaf->grad->storage->birth : 0;
@@ -285,25 +293,51 @@ static void release_call(cebus_runtime *rt, cebus_captured_call *taken)
     cebus_optimizer_destroy(taken->optimizer);
 }
 
-/** Nothing that it made is left. Inputs it was the first to read stay inputs, which costs nothing
- * but that they are kept. */
-void cebus_capture_rewind(cebus_runtime *rt, size_t n_calls)
+cebus_captured_point cebus_capture_point(const cebus_runtime *rt)
+{
+    const cebus_capture *capture = rt->capture;
+    if (capture == NULL)
+        return (cebus_captured_point){0};
+    return (cebus_captured_point){capture->stamp, capture->seen, capture->n_calls};
+}
+
+/** The last call was not made. False: not all that it did is gone. */
+static bool take_back(cebus_capture *capture, size_t n_calls)
+{
+    cebus_captured_call *last = &capture->calls[--capture->n_calls];
+    const cebus_call *call = last->call;
+    bool gone = !(((const cebus_op *)call->op)->flags & CEBUS_OP_RNG);
+    for (uint32_t k = call->n_in; k < call->n_in + call->n_out; k++) {
+        cebus_captured_value *made = &capture->values[capture->refs[last->refs + k]];
+        gone = gone && made->storage == NULL && !made->held;
+        if (made->over == CEBUS_CAPTURE_NONE)
+            continue;
+        cebus_captured_value *over = &capture->values[made->over];
+        gone = gone && over->maker != CEBUS_CAPTURE_NONE && over->maker >= n_calls;
+        over->under = CEBUS_CAPTURE_NONE;
+    }
+    capture->n_refs = last->refs;
+    release_call(capture->rt, last);
+    return gone;
+}
+
+/** Inputs it was the first to read stay inputs, which costs nothing but that they are kept. */
+void cebus_capture_rewind(cebus_runtime *rt, cebus_captured_point from)
 {
     cebus_capture *capture = rt->capture;
-    if (capture->watched)
-        cebus_capture_spoil(capture, "backward", "it failed half way");
-    while (capture->n_calls > n_calls) {
-        cebus_captured_call *last = &capture->calls[--capture->n_calls];
-        const cebus_call *call = last->call;
-        for (uint32_t k = call->n_in; k < call->n_in + call->n_out; k++) {
-            cebus_captured_value *made = &capture->values[capture->refs[last->refs + k]];
-            if (made->over != CEBUS_CAPTURE_NONE)
-                capture->values[made->over].under = CEBUS_CAPTURE_NONE;
-            made->storage = NULL;
-        }
-        capture->n_refs = last->refs;
-        release_call(rt, last);
-    }
+    const bool same = capture != NULL && capture->stamp == from.stamp;
+    if (capture == NULL || (same && capture->seen == from.seen))
+        return;
+    bool gone = same && !capture->watched;
+    while (same && capture->n_calls > from.n_calls)
+        gone = take_back(capture, from.n_calls) && gone;
+    if (!gone)
+        cebus_capture_spoil(capture, "backward",
+                            capture->watched
+                                ? "it failed half way"
+                                : "a backward failed half way, and not all that was called "
+                                  "meanwhile is gone: a hook or another thread holds what it made, "
+                                  "wrote to what was there, or drew random numbers");
 }
 
 static void free_array(cebus_runtime *rt, void *items, size_t room, size_t item_bytes)

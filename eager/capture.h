@@ -70,6 +70,12 @@ typedef struct cebus_captured_blemish {
     size_t at;            /**< calls seen before */
 } cebus_captured_blemish;
 
+/** A place in a recording. */
+typedef struct cebus_captured_point {
+    uint64_t stamp; /**< of the recording; 0: there is none */
+    size_t seen, n_calls;
+} cebus_captured_point;
+
 typedef struct cebus_captured_call {
     cebus_call *call;           /**< counted */
     size_t refs;                /**< in refs: n_in values (NONE: absent), then n_out */
@@ -100,7 +106,7 @@ struct cebus_capture {
     size_t calls_room, values_room, refs_room, leaves_room, inputs_room;
 
     bool watched;   /**< recorded by the runtime (capture_watch.c) */
-    bool spoiled;   /**< by the blemish: it cannot come again */
+    bool spoiled;   /**< by the blemish: it cannot come again, and goes on without calls */
     size_t seen;    /**< calls made since it began, recorded or not */
     uint64_t print; /**< of their number and the last one; 0: it began in the middle */
     cebus_captured_blemish blemish;
@@ -155,8 +161,11 @@ void cebus_capture_gradient(cebus_runtime *rt, const cebus_candidate *version,
 cebus_status cebus_capture_touch(cebus_runtime *rt, cebus_tensor *leaf, bool added);
 /** The next update is the optimizer's, of this slot; NULL: it was. */
 void cebus_capture_update(cebus_runtime *rt, cebus_optimizer *optimizer, size_t slot);
-/** A backward that began at the call of this number failed: what it did is forgotten. */
-void cebus_capture_rewind(cebus_runtime *rt, size_t n_calls);
+/** Where a backward begins. */
+cebus_captured_point cebus_capture_point(const cebus_runtime *rt);
+/** A backward that began there failed, and let go of what it made: its calls are forgotten. What is
+ * left of them, by hooks or other threads, or a watch, spoils the recording. */
+void cebus_capture_rewind(cebus_runtime *rt, cebus_captured_point from);
 /** Fails in the name of `op`: "cannot be captured: why". */
 cebus_status cebus_capture_refuse(const char *op, const char *why);
 /** @} */
@@ -177,7 +186,7 @@ void cebus_capture_restart(cebus_runtime *rt);
 /** What a launch could not repeat: fails in the name of `op`; what is watched goes on, and is
  * spoiled if it does so between two calls. Both texts live as long as the program. */
 cebus_status cebus_capture_forbid(cebus_runtime *rt, const char *op, const char *why);
-/** A watched recording cannot come again, for what is said there. */
+/** A recording cannot come again, for what is said there. */
 void cebus_capture_spoil(cebus_capture *capture, const char *op, const char *why);
 /** A tensor was made from host data; without host memory its shape is forgotten. */
 void cebus_capture_upload(cebus_runtime *rt, const cebus_tensor *tensor);

@@ -43,6 +43,8 @@ static bool is_reseeded(const cebus_capture *capture)
 cebus_status cebus_capture_check(const cebus_capture *capture, const char *op)
 {
     const cebus_runtime *rt = capture->rt;
+    if (capture->spoiled)
+        return cebus_capture_refuse(op, capture->blemish.why);
     if (capture->n_calls == 0)
         return cebus_capture_refuse(op, "no call was made");
     if (is_reseeded(capture))

@@ -459,7 +459,7 @@ static cebus_status backward_locked(cebus_runtime *rt, const cebus_gradients *wh
                                     cebus_tensor **out)
 {
     cebus_walk w = {.rt = rt, .what = what, .keep = out != NULL, .epoch = ++rt->node_epoch};
-    const size_t recorded = rt->capture != NULL ? rt->capture->n_calls : 0;
+    const cebus_captured_point from = cebus_capture_point(rt);
     cebus_walk *outer = rt->walk; /* whose gradient function calls us, under the lock */
     swap_incoming(outer);
     rt->walk = &w;
@@ -477,13 +477,14 @@ static cebus_status backward_locked(cebus_runtime *rt, const cebus_gradients *wh
         status = run(&w);
     if (status == CEBUS_OK && out != NULL)
         answer(&w, out);
-    settle(&w, status == CEBUS_OK);
-    if (status != CEBUS_OK && rt->capture != NULL)
-        cebus_capture_rewind(rt, recorded);
+    const bool walked = status == CEBUS_OK;
+    settle(&w, walked);
     rt->walk = NULL;
-    if (status == CEBUS_OK)
+    if (walked)
         status = show_leaves(&w);
     close_walk(&w);
+    if (!walked)
+        cebus_capture_rewind(rt, from);
     rt->walk = outer;
     swap_incoming(outer);
     return status;

@@ -32,7 +32,8 @@
  * has changed: reading bytes on the host (to_host, item, map, cebus_clip_grad_norm()) and making
  * tensors from host data (from_host, set_from_host), since both would be decided once and for all;
  * making a tensor persistent; a capture, or a launch, within a capture. Calls that fail for other
- * reasons can be made again, as ever; they are not recorded, and nor is a backward that fails.
+ * reasons can be made again, as ever; they are not recorded, and nor is a backward that fails. What
+ * a hook or another thread did while it ran, and has not let go, is refused at the end.
  *
  * Instead of a beginning and an end that the program says there is the iteration that the runtime
  * found: while it watches, each one is recorded as the program goes on, unhindered, and the last
