@@ -96,16 +96,40 @@ static uint32_t turn_of(const cebus_capture_plan *plan, const cebus_advice_copy 
     return (uint32_t)low;
 }
 
+static bool overlap(const cebus_advice_block *a, const cebus_advice_block *b)
+{
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+/** The same where the host runs the calls itself and is back between them only: copies are asked
+ * for as soon as they may be, and their streams start them while it is busy. Before a copy in come
+ * the steps that make what has its place first. O(blocks). */
+static uint32_t early_turn_of(const cebus_capture_plan *plan, uint32_t copy)
+{
+    uint32_t turn = plan->copies[copy].after;
+    const uint32_t own = plan->copies[copy].in ? plan->born[plan->n_steps + copy] : NONE;
+    for (size_t i = 0; own != NONE && i < plan->n_blocks; i++) {
+        const cebus_advice_block *b = &plan->blocks[i];
+        if (b->born == CEBUS_ADVICE_STEP && b->born_at >= turn &&
+            plan->steps[b->born_at].start_ns < plan->copies[copy].start_ns &&
+            overlap(b, &plan->blocks[own]))
+            turn = b->born_at + 1;
+    }
+    return turn;
+}
+
 static void arrange(cebus_capture_plan *plan, const cebus_capture *capture)
 {
     const cebus_advise_program *program = &capture->program;
+    const bool ahead = capture->rt->info.simulated || capture->rt->info.deferred;
     for (size_t i = plan->n_blocks; i-- > 0;) {
         if (plan->blocks[i].offset % capture->rt->arena.alignment != 0)
             plan->blocks[i].offset = CEBUS_ANYWHERE;
         list_block(plan, (uint32_t)i);
     }
     for (size_t i = 0; i < plan->n_copies; i++) {
-        plan->copies[i].after = turn_of(plan, &plan->copies[i]);
+        plan->copies[i].after =
+            ahead ? turn_of(plan, &plan->copies[i]) : early_turn_of(plan, (uint32_t)i);
         if (plan->copies[i].in)
             plan->ins[plan->n_ins++] = (uint32_t)i;
         else

@@ -37,6 +37,8 @@ typedef struct check {
     size_t n_live;
     bool *done;           /**< by call */
     uint32_t *outs, *ins; /**< copies of each direction */
+    uint32_t *turns;      /**< by copy in: steps that start before it does */
+    bool in_turn;         /**< turns are kept */
     size_t n_outs, n_ins, step, out, in;
     bool is_running, is_out, is_in;
     double now, end, out_left, in_left;
@@ -109,6 +111,21 @@ static bool read_blocks(check *c, size_t n_values)
     return true;
 }
 
+/** Steps that start before a copy in, as the plan says, start before it whatever they cost: what
+ * comes to a place must not be there before what has it first. */
+static uint32_t turn_of(const cebus_advice *plan, const cebus_advice_copy *copy)
+{
+    size_t low = 0, high = plan->n_steps;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (plan->steps[middle].start_ns < copy->start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
 static bool read_rest(check *c, size_t n_values)
 {
     const cebus_advice *plan = c->plan;
@@ -120,6 +137,7 @@ static bool read_rest(check *c, size_t n_values)
         const cebus_advice_copy *copy = &plan->copies[i];
         if (copy->value >= n_values || buffer_of(c, copy->value) == NONE)
             return wrong(c, "copy %zu is of a value that there is not", i);
+        c->turns[i] = copy->in && c->in_turn ? turn_of(plan, copy) : 0;
         if (copy->in)
             c->ins[c->n_ins++] = (uint32_t)i;
         else
@@ -273,9 +291,14 @@ static double copy_bytes(const check *c, uint32_t buffer, uint64_t rate)
            (double)c->link->latency_ns * 1e-9 * (double)rate;
 }
 
+static bool is_due(const check *c, uint32_t copy)
+{
+    return c->plan->copies[copy].after <= c->step && c->turns[copy] <= c->step + c->is_running;
+}
+
 static bool start_out(check *c)
 {
-    if (c->is_out || c->out >= c->n_outs || c->plan->copies[c->outs[c->out]].after > c->step)
+    if (c->is_out || c->out >= c->n_outs || !is_due(c, c->outs[c->out]))
         return true;
     const uint32_t buffer = buffer_of(c, c->plan->copies[c->outs[c->out]].value);
     const holding *h = &c->holdings[buffer];
@@ -293,7 +316,7 @@ static bool start_out(check *c)
 
 static bool start_in(check *c)
 {
-    if (c->is_in || c->in >= c->n_ins || c->plan->copies[c->ins[c->in]].after > c->step)
+    if (c->is_in || c->in >= c->n_ins || !is_due(c, c->ins[c->in]))
         return true;
     const uint32_t copy = c->ins[c->in], buffer = buffer_of(c, c->plan->copies[copy].value);
     const bool on_its_way = c->out < c->n_outs && c->holdings[buffer].block != NONE;
@@ -439,6 +462,22 @@ static bool run(check *c, size_t n_values)
     return finish(c);
 }
 
+/** In the plan's turns; those of a plan whose times are not its own may come to a halt, which it
+ * does not need to. */
+static bool run_in_turn(check *c, size_t n_values)
+{
+    const check fresh = *c;
+    c->in_turn = true;
+    if (run(c, n_values))
+        return true;
+    *c = fresh;
+    for (size_t k = 0; k < c->graph->n_calls; k++)
+        c->done[k] = false;
+    if (c->why_bytes > 0)
+        c->why[0] = '\0';
+    return run(c, n_values);
+}
+
 static bool make_room(check *c, cebus_shelf *shelf)
 {
     const cebus_advice *plan = c->plan;
@@ -452,6 +491,7 @@ static bool make_room(check *c, cebus_shelf *shelf)
     c->done = cebus_shelf_take(shelf, c->graph->n_calls, sizeof *c->done);
     c->outs = cebus_shelf_take(shelf, plan->n_copies, sizeof *c->outs);
     c->ins = cebus_shelf_take(shelf, plan->n_copies, sizeof *c->ins);
+    c->turns = cebus_shelf_take(shelf, plan->n_copies, sizeof *c->turns);
     return !shelf->failed;
 }
 
@@ -482,7 +522,7 @@ static cebus_status check_plan(const cebus_advise_program *program, const cebus_
         wrong(&c, "the link has no rate");
         status = CEBUS_INVALID_ARGUMENT;
     } else if (verdict == CEBUS_GRAPH_MADE && make_room(&c, &shelf)) {
-        status = run(&c, program->n_values) ? CEBUS_OK : CEBUS_INVALID_ARGUMENT;
+        status = run_in_turn(&c, program->n_values) ? CEBUS_OK : CEBUS_INVALID_ARGUMENT;
         *out_ns = (uint64_t)c.now;
     }
     cebus_shelf_clear(&shelf);

@@ -3,12 +3,19 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
 #include "layout/thread.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
 /** Bytes that a slow link is given at a time. */
 #define LINK_PIECE (UINT64_C(1) << 20)
+/** ns that nobody sleeps for: waking takes longer. What is left out is waited for with a later
+ * piece, as the link's own clock goes on. */
+#define NAP 20000
 
 static uint64_t now_ns(void)
 {
@@ -24,22 +31,37 @@ static void sleep_until(uint64_t ns)
         ; /* a signal */
 }
 
-static void copy_slowly(const cebus_cpu_work *work, uint64_t rate)
+/** Timers may be late by 50 us, to save power, unless a thread says otherwise. */
+static void ask_for_exact_timers(void)
 {
-    uint64_t start = now_ns();
+#ifdef PR_SET_TIMERSLACK
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+#endif
+}
+
+static uint64_t ns_for(uint64_t bytes, uint64_t rate)
+{
+    return (uint64_t)((double)bytes * (double)NS_PER_S / (double)rate);
+}
+
+/** Over a link that was free at `from`, whatever the thread did then. */
+static void copy_slowly(const cebus_cpu_work *work, uint64_t from, uint64_t rate)
+{
     for (uint64_t at = 0; at < work->bytes; at += LINK_PIECE) {
         uint64_t bytes = work->bytes - at < LINK_PIECE ? work->bytes - at : LINK_PIECE;
         memcpy(work->to + at, work->from + at, bytes);
-        sleep_until(start + (uint64_t)((double)(at + bytes) * (double)NS_PER_S / (double)rate));
+        uint64_t end = from + ns_for(at + bytes, rate);
+        if (end > now_ns() + NAP)
+            sleep_until(end);
     }
 }
 
-static void run_work(const cebus_cpu_work *work, uint64_t rate)
+static void run_work(const cebus_cpu_work *work, uint64_t from, uint64_t rate)
 {
     if (work->run != NULL)
         work->run(work->context);
     else if (rate > 0)
-        copy_slowly(work, rate);
+        copy_slowly(work, from, rate);
     else
         memcpy(work->to, work->from, work->bytes);
 }
@@ -61,42 +83,65 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/** A piece starts now, which might have when it was given and all that it comes after was done. */
-static void learn_latency(cebus_cpu_streams *streams, const cebus_cpu_stream *stream,
-                          const cebus_cpu_work *work)
+/** Since when nothing but its own stream keeps a piece from starting. */
+static uint64_t asked_ns(const cebus_cpu_streams *streams, const cebus_cpu_work *work)
 {
-    uint64_t from = later(work->given_ns, stream->done_ns), now = now_ns();
+    uint64_t from = work->given_ns;
     for (int on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++) {
         if (work->after[on] > 0)
             from = later(from, streams->of[on].done_ns);
     }
-    int64_t more = (int64_t)(now - from) - (int64_t)streams->latency_ns;
+    return from;
+}
+
+static void learn_latency(cebus_cpu_streams *streams, uint64_t ready)
+{
+    int64_t more = (int64_t)(now_ns() - ready) - (int64_t)streams->latency_ns;
     streams->latency_ns += (uint64_t)(more / MEMORY);
+}
+
+/** Wakes who waits for a piece of this stream: the other one, or the program. */
+static void tell(cebus_cpu_streams *streams, const cebus_cpu_stream *stream)
+{
+    const int which = (int)(stream - streams->of);
+    for (int on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++) {
+        if (on != which && streams->of[on].held)
+            pthread_cond_signal(&streams->of[on].changed);
+    }
+    if (stream->done >= stream->wanted)
+        pthread_cond_signal(&streams->reached);
 }
 
 /** Does the stream's next piece once it may start; the lock is held before and after. */
 static void do_next(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
 {
     cebus_cpu_work work = stream->ring[stream->done % CEBUS_CPU_RING];
+    stream->held = true;
     while (!may_start(streams, work.after))
-        pthread_cond_wait(&streams->changed, &streams->mutex);
-    learn_latency(streams, stream, &work);
+        pthread_cond_wait(&stream->changed, &streams->mutex);
+    stream->held = false;
+    const uint64_t asked = asked_ns(streams, &work), from = later(asked, stream->link_ns);
+    learn_latency(streams, later(asked, stream->done_ns));
     pthread_mutex_unlock(&streams->mutex);
-    run_work(&work, streams->rate);
+    run_work(&work, from, streams->rate);
     pthread_mutex_lock(&streams->mutex);
     stream->done++;
     stream->done_ns = now_ns();
-    pthread_cond_broadcast(&streams->changed);
+    stream->link_ns = work.run != NULL || streams->rate == 0
+                          ? stream->done_ns
+                          : from + ns_for(work.bytes, streams->rate);
+    tell(streams, stream);
 }
 
 static void work_on(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
 {
+    ask_for_exact_timers();
     pthread_mutex_lock(&streams->mutex);
     while (!streams->stop || stream->done < stream->given) {
         if (stream->done < stream->given)
             do_next(streams, stream);
         else
-            pthread_cond_wait(&streams->changed, &streams->mutex);
+            pthread_cond_wait(&stream->changed, &streams->mutex);
     }
     pthread_mutex_unlock(&streams->mutex);
 }
@@ -119,20 +164,26 @@ void cebus_cpu_streams_init(cebus_cpu_streams *streams)
 {
     memset(streams, 0, sizeof *streams);
     pthread_mutex_init(&streams->mutex, NULL);
-    pthread_cond_init(&streams->changed, NULL);
+    pthread_cond_init(&streams->reached, NULL);
+    for (int i = 0; i < CEBUS_STREAM_COUNT; i++) {
+        pthread_cond_init(&streams->of[i].changed, NULL);
+        streams->of[i].wanted = UINT64_MAX;
+    }
 }
 
 void cebus_cpu_streams_deinit(cebus_cpu_streams *streams)
 {
     pthread_mutex_lock(&streams->mutex);
     streams->stop = true;
-    pthread_cond_broadcast(&streams->changed);
+    for (int i = 0; i < CEBUS_STREAM_COUNT; i++)
+        pthread_cond_signal(&streams->of[i].changed);
     pthread_mutex_unlock(&streams->mutex);
     for (int i = 0; i < CEBUS_STREAM_COUNT; i++) {
         if (streams->of[i].started)
             pthread_join(streams->of[i].thread, NULL);
+        pthread_cond_destroy(&streams->of[i].changed);
     }
-    pthread_cond_destroy(&streams->changed);
+    pthread_cond_destroy(&streams->reached);
     pthread_mutex_destroy(&streams->mutex);
 }
 
@@ -144,18 +195,27 @@ static bool start_thread(cebus_cpu_streams *streams, cebus_stream which)
     return stream->started;
 }
 
+/** Until so much of a stream is done; with the lock. */
+static void await(cebus_cpu_streams *streams, cebus_cpu_stream *stream, uint64_t mark)
+{
+    stream->wanted = mark;
+    while (stream->done < mark)
+        pthread_cond_wait(&streams->reached, &streams->mutex);
+    stream->wanted = UINT64_MAX;
+}
+
 void cebus_cpu_stream_give(cebus_cpu_streams *streams, cebus_stream which, cebus_cpu_work work)
 {
     cebus_cpu_stream *stream = &streams->of[which];
     bool threaded = stream->started || start_thread(streams, which);
     pthread_mutex_lock(&streams->mutex);
-    while (stream->given - stream->done == CEBUS_CPU_RING)
-        pthread_cond_wait(&streams->changed, &streams->mutex);
+    if (stream->given - stream->done == CEBUS_CPU_RING)
+        await(streams, stream, stream->given - CEBUS_CPU_RING + 1);
     memcpy(work.after, stream->after, sizeof work.after);
     work.given_ns = now_ns();
     stream->ring[stream->given++ % CEBUS_CPU_RING] = work;
     if (threaded)
-        pthread_cond_broadcast(&streams->changed);
+        pthread_cond_signal(&stream->changed);
     else
         do_next(streams, stream);
     pthread_mutex_unlock(&streams->mutex);
@@ -183,8 +243,7 @@ static void wait_here(cebus_cpu_streams *streams, cebus_stream on, uint64_t mark
     uint64_t from = now_ns();
     if (streams->of[on].done >= mark)
         return;
-    while (streams->of[on].done < mark)
-        pthread_cond_wait(&streams->changed, &streams->mutex);
+    await(streams, &streams->of[on], mark);
     streams->stall_ns += now_ns() - from;
 }
 

@@ -5,7 +5,9 @@
  * A thread starts with the first piece of work of its stream: programs that never swap have none.
  * Pieces wait in a short ring; who gives more waits for room.
  *
- * A link that is slower than memory can be played (`rate`), for tests and what-ifs.
+ * A link that is slower than memory can be played (`rate`), for tests and what-ifs. It has a clock
+ * of its own, as a real one has: what waits in line follows what went before without a gap, and a
+ * thread that wakes up late is late for its own piece only.
  *
  * Thread-safety: calls from one thread at a time; the work runs on the streams'.
  */
@@ -32,16 +34,20 @@ typedef struct cebus_cpu_work {
 
 typedef struct cebus_cpu_stream {
     pthread_t thread;
+    pthread_cond_t changed; /**< for its thread: more was given, or what it waits for is done */
     bool started;
+    bool held; /**< its thread waits for the other stream */
     uint64_t given, done;
-    uint64_t done_ns;                   /**< when the last piece was */
+    uint64_t wanted;  /**< the program waits for so much; UINT64_MAX: it does not */
+    uint64_t done_ns; /**< when the last piece was */
+    uint64_t link_ns; /**< until when a played link was busy with it */
     uint64_t after[CEBUS_STREAM_COUNT]; /**< for the next piece */
     cebus_cpu_work ring[CEBUS_CPU_RING];
 } cebus_cpu_stream;
 
 typedef struct cebus_cpu_streams {
     pthread_mutex_t mutex;
-    pthread_cond_t changed;
+    pthread_cond_t reached; /**< what the program waits for */
     bool stop;
     uint64_t rate;     /**< bytes/s of a copy, 0: as fast as memory; set before the first */
     uint64_t stall_ns; /**< that the program's thread waited */

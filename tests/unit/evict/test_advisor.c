@@ -55,42 +55,6 @@ static void expect_bad(const network *n, const cebus_advice *plan, const char *w
     cr_expect_neq(strstr(why, wanted), NULL, "\"%s\" instead of \"%s\"", why, wanted);
 }
 
-/** Times that are written down are those of the streams: what runs there runs in a row, and the
- * last of it ends with the iteration. */
-Test(advisor, times_are_written_down)
-{
-    char why[256];
-    network n;
-    make_network(&n, 8, 1000000, 200000);
-    cebus_advise_options options = options_for(9000000, 1);
-    cebus_advice *plan = ask(&n, &options);
-    const uint64_t ns = expect_good(&n, plan);
-    uint64_t last = 0, end[2] = {0, 0};
-    for (size_t i = 0; i < plan->n_steps; i++)
-        plan->steps[i].start_ns = plan->steps[i].end_ns = 7;
-    cr_assert_eq(cebus_advice_time(&n.program, &link_10, plan, why, sizeof why), CEBUS_OK, "%s",
-                 why);
-    cr_expect_eq(plan->time_ns, ns);
-    cr_expect_gt(plan->n_copies, 0);
-    for (size_t i = 0; i < plan->n_steps; i++) {
-        cr_expect_geq(plan->steps[i].start_ns, last);
-        cr_expect_eq(plan->steps[i].end_ns - plan->steps[i].start_ns,
-                     n.program.calls[plan->steps[i].call].cost_ns);
-        last = plan->steps[i].end_ns;
-    }
-    for (size_t i = 0; i < plan->n_copies; i++) {
-        cr_expect_geq(plan->copies[i].start_ns, end[plan->copies[i].in]);
-        cr_expect_gt(plan->copies[i].end_ns, plan->copies[i].start_ns);
-        end[plan->copies[i].in] = plan->copies[i].end_ns;
-        last = end[plan->copies[i].in] > last ? end[plan->copies[i].in] : last;
-    }
-    cr_expect_eq(last, ns);
-    plan->steps[0].call = 1;
-    cr_expect_eq(cebus_advice_time(&n.program, &link_10, plan, why, sizeof why),
-                 CEBUS_INVALID_ARGUMENT);
-    cebus_advice_destroy(plan);
-}
-
 /** With all the memory an iteration takes what its calls do. */
 Test(advisor, room_for_all)
 {
