@@ -3,19 +3,12 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
-
 #include "layout/thread.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/** Bytes that a slow link is given at a time. */
-#define LINK_PIECE (UINT64_C(1) << 20)
-/** ns that nobody sleeps for: waking takes longer. What is left out is waited for with a later
- * piece, as the link's own clock goes on. */
-#define NAP 20000
+/** ns before its time that a thread wakes up again, since waking takes as long. */
+#define EARLY 60000
 
 static uint64_t now_ns(void)
 {
@@ -24,46 +17,38 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void sleep_until(uint64_t ns)
-{
-    struct timespec until = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
-        ; /* a signal */
-}
-
-/** Timers may be late by 50 us, to save power, unless a thread says otherwise. */
-static void ask_for_exact_timers(void)
-{
-#ifdef PR_SET_TIMERSLACK
-    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-#endif
-}
-
 static uint64_t ns_for(uint64_t bytes, uint64_t rate)
 {
     return (uint64_t)((double)bytes * (double)NS_PER_S / (double)rate);
 }
 
-/** Over a link that was free at `from`, whatever the thread did then. */
-static void copy_slowly(const cebus_cpu_work *work, uint64_t from, uint64_t rate)
+/** Sleeps as far as sleep is exact. */
+static void wait_until(uint64_t ns)
 {
-    for (uint64_t at = 0; at < work->bytes; at += LINK_PIECE) {
-        uint64_t bytes = work->bytes - at < LINK_PIECE ? work->bytes - at : LINK_PIECE;
-        memcpy(work->to + at, work->from + at, bytes);
-        uint64_t end = from + ns_for(at + bytes, rate);
-        if (end > now_ns() + NAP)
-            sleep_until(end);
+    for (uint64_t now = now_ns(); now < ns; now = now_ns()) {
+        uint64_t wake = ns - EARLY;
+        struct timespec at = {(time_t)(wake / NS_PER_S), (long)(wake % NS_PER_S)};
+        if (now + EARLY < ns)
+            (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
     }
 }
 
-static void run_work(const cebus_cpu_work *work, uint64_t from, uint64_t rate)
+static void run_work(const cebus_cpu_work *work)
 {
     if (work->run != NULL)
         work->run(work->context);
-    else if (rate > 0)
-        copy_slowly(work, from, rate);
     else
         memcpy(work->to, work->from, work->bytes);
+}
+
+/** When `mark`, which was done, was over on the link: later than it was done, where one is played.
+ * Of what lies further back than the ring it is known that it was no later than what does not. */
+static uint64_t over_ns(const cebus_cpu_stream *stream, uint64_t mark)
+{
+    uint64_t oldest = stream->done > CEBUS_CPU_RING ? stream->done - CEBUS_CPU_RING + 1 : 1;
+    if (mark == 0)
+        return 0;
+    return stream->over[((mark > oldest ? mark : oldest) - 1) % CEBUS_CPU_RING];
 }
 
 static bool may_start(const cebus_cpu_streams *streams, const uint64_t *after)
@@ -88,15 +73,15 @@ static uint64_t asked_ns(const cebus_cpu_streams *streams, const cebus_cpu_work 
 {
     uint64_t from = work->given_ns;
     for (int on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++) {
-        if (work->after[on] > 0)
-            from = later(from, streams->of[on].done_ns);
+        from = later(from, over_ns(&streams->of[on], work->after[on]));
     }
     return from;
 }
 
 static void learn_latency(cebus_cpu_streams *streams, uint64_t ready)
 {
-    int64_t more = (int64_t)(now_ns() - ready) - (int64_t)streams->latency_ns;
+    uint64_t now = now_ns();
+    int64_t more = (int64_t)(now > ready ? now - ready : 0) - (int64_t)streams->latency_ns;
     streams->latency_ns += (uint64_t)(more / MEMORY);
 }
 
@@ -123,19 +108,17 @@ static void do_next(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
     const uint64_t asked = asked_ns(streams, &work), from = later(asked, stream->link_ns);
     learn_latency(streams, later(asked, stream->done_ns));
     pthread_mutex_unlock(&streams->mutex);
-    run_work(&work, from, streams->rate);
+    run_work(&work);
     pthread_mutex_lock(&streams->mutex);
-    stream->done++;
-    stream->done_ns = now_ns();
-    stream->link_ns = work.run != NULL || streams->rate == 0
-                          ? stream->done_ns
-                          : from + ns_for(work.bytes, streams->rate);
+    stream->done_ns = stream->link_ns = now_ns();
+    if (work.run == NULL && streams->rate > 0)
+        stream->link_ns = from + ns_for(work.bytes, streams->rate);
+    stream->over[stream->done++ % CEBUS_CPU_RING] = later(stream->done_ns, stream->link_ns);
     tell(streams, stream);
 }
 
 static void work_on(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
 {
-    ask_for_exact_timers();
     pthread_mutex_lock(&streams->mutex);
     while (!streams->stop || stream->done < stream->given) {
         if (stream->done < stream->given)
@@ -232,18 +215,25 @@ uint64_t cebus_cpu_stream_mark(cebus_cpu_streams *streams, cebus_stream which)
 bool cebus_cpu_stream_reached(cebus_cpu_streams *streams, cebus_stream which, uint64_t mark)
 {
     pthread_mutex_lock(&streams->mutex);
-    bool reached = streams->of[which].done >= mark;
+    const cebus_cpu_stream *stream = &streams->of[which];
+    bool reached =
+        stream->done >= mark && (streams->rate == 0 || over_ns(stream, mark) <= now_ns());
     pthread_mutex_unlock(&streams->mutex);
     return reached;
 }
 
-/** With the lock. */
+/** Until a mark is done, and over on the link. With the lock. */
 static void wait_here(cebus_cpu_streams *streams, cebus_stream on, uint64_t mark)
 {
+    cebus_cpu_stream *stream = &streams->of[on];
     uint64_t from = now_ns();
-    if (streams->of[on].done >= mark)
+    if (stream->done >= mark && over_ns(stream, mark) <= from)
         return;
-    await(streams, &streams->of[on], mark);
+    await(streams, stream, mark);
+    const uint64_t over = over_ns(stream, mark);
+    pthread_mutex_unlock(&streams->mutex);
+    wait_until(over);
+    pthread_mutex_lock(&streams->mutex);
     streams->stall_ns += now_ns() - from;
 }
 

@@ -6,8 +6,9 @@
  * Pieces wait in a short ring; who gives more waits for room.
  *
  * A link that is slower than memory can be played (`rate`), for tests and what-ifs. It has a clock
- * of its own, as a real one has: what waits in line follows what went before without a gap, and a
- * thread that wakes up late is late for its own piece only.
+ * of its own, as a real one has: bytes are copied at once, and count as copied once the link would
+ * be done with them. So its threads never sleep between pieces, and one that gets a processor late
+ * holds up nothing else, unless it is later than the link.
  *
  * Thread-safety: calls from one thread at a time; the work runs on the streams'.
  */
@@ -38,9 +39,10 @@ typedef struct cebus_cpu_stream {
     bool started;
     bool held; /**< its thread waits for the other stream */
     uint64_t given, done;
-    uint64_t wanted;  /**< the program waits for so much; UINT64_MAX: it does not */
-    uint64_t done_ns; /**< when the last piece was */
-    uint64_t link_ns; /**< until when a played link was busy with it */
+    uint64_t wanted;               /**< the program waits for so much; UINT64_MAX: it does not */
+    uint64_t done_ns;              /**< when the last piece was done */
+    uint64_t link_ns;              /**< until when a played link is busy with it */
+    uint64_t over[CEBUS_CPU_RING]; /**< by piece: when it was done, and over on the link */
     uint64_t after[CEBUS_STREAM_COUNT]; /**< for the next piece */
     cebus_cpu_work ring[CEBUS_CPU_RING];
 } cebus_cpu_stream;

@@ -110,7 +110,7 @@ Test(cpu_streams, a_copy_waits_for_the_other_stream)
 }
 
 /** Copies in line follow each other on a played link: it is busy as long as their bytes take, to
- * the ns, whenever its thread gets a processor. */
+ * the ns, whenever its thread gets a processor; and none counts as done before. */
 Test(cpu_streams, a_played_link_has_no_gaps)
 {
     static char from[8 * BYTES], to[8 * BYTES];
@@ -122,7 +122,24 @@ Test(cpu_streams, a_played_link_has_no_gaps)
         give(CEBUS_STREAM_IN, to + i * BYTES, from + i * BYTES, BYTES);
     let_through(&shut);
     cebus_cpu_streams_finish(&streams);
-    cr_expect_eq(streams.of[CEBUS_STREAM_IN].link_ns,
-                 streams.of[CEBUS_STREAM_OUT].done_ns + 8 * BYTES);
+    const cebus_cpu_stream *in = &streams.of[CEBUS_STREAM_IN];
+    cr_expect_eq(in->link_ns, streams.of[CEBUS_STREAM_OUT].done_ns + 8 * BYTES);
+    for (int i = 0; i < 8; i++)
+        cr_expect_geq(in->over[i], in->link_ns - (uint64_t)(7 - i) * BYTES);
     cebus_cpu_streams_deinit(&streams);
+}
+
+/** A copy that the link takes an hour for is done soon, and does not count as done. */
+Test(cpu_streams, what_is_done_is_not_over)
+{
+    static char from[BYTES], to[BYTES];
+    cebus_cpu_streams_init(&streams);
+    streams.rate = 1;
+    memset(from, 7, sizeof from);
+    give(CEBUS_STREAM_OUT, to, from, BYTES);
+    cr_expect_not(cebus_cpu_stream_reached(&streams, CEBUS_STREAM_OUT, 1));
+    cr_expect(cebus_cpu_stream_reached(&streams, CEBUS_STREAM_OUT, 0));
+    cebus_cpu_streams_deinit(&streams);
+    cr_expect_arr_eq(to, from, BYTES);
+    cr_expect_eq(streams.of[CEBUS_STREAM_OUT].over[0], streams.of[CEBUS_STREAM_OUT].link_ns);
 }
