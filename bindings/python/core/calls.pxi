@@ -1,5 +1,6 @@
 # The few shapes that calls into the library have. The GIL is free while the library runs: what it
 # reports by events it reports after its own lock is released, so neither waits for the other.
+from operator import index as _index
 
 cdef inline Tensor wrap(cebus_tensor *handle, cebus_runtime *rt):
     """Owns a new reference."""
@@ -140,17 +141,18 @@ cdef Tensor ready_for_number(Tensor x, object number, bint floats):
 
 
 cdef Tensor number_tensor(object number, Tensor beside):
-    """A zero-dimensional tensor of the type and on the device of another."""
+    """A zero-dimensional tensor of the type and on the device of another: made by a call, which a
+    capture can repeat, unless a double does not hold it."""
     cdef cebus_tensor *out = NULL
     cdef cebus_status status
     cdef int64_t whole
     cdef double value
     cdef int code = beside.code()
-    if code == CEBUS_I64:
+    if code == CEBUS_I64 and abs(int(number)) > 1 << 53:
         whole = int(number)
         status = cebus_tensor_from_host(beside.rt, &whole, CEBUS_I64, 0, NULL, &out)
     else:
-        value = number
+        value = int(number) if code == CEBUS_I64 else number
         status = cebus_full(beside.rt, value, <cebus_dtype>code, 0, NULL, &out)
     if status:
         fail(status)
@@ -238,7 +240,7 @@ cdef int shape_into(object shape, int64_t *lengths) except -1:
     if len(shape) > CEBUS_MAX_DIMS:
         raise ShapeError(f"{len(shape)} dimensions: at most {CEBUS_MAX_DIMS}")
     for each in shape:
-        lengths[n] = each if isinstance(each, int) else each.__index__()
+        lengths[n] = each if isinstance(each, int) else _index(each)
         n += 1
     return n
 

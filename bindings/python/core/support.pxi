@@ -144,14 +144,34 @@ cdef object divide(object a, object b, object rounding):
 
 
 cdef object divide_integers(object a, object b, str rounding):
-    # A double holds every integer below 2^53: exact for all that fits, and refused beyond.
+    """By doubles, which hold every integer below 2^53."""
     code = code_of(result_type(a, b))
+    if not isinstance(b, Tensor) and b == 0:
+        raise Error("ZeroDivisionError")
+    if code == CEBUS_I64:
+        return divide_long(a, b, rounding)
     x = cast(a, CEBUS_F64) if isinstance(a, Tensor) else float(a)
     y = cast(b, CEBUS_F64) if isinstance(b, Tensor) else float(b)
-    if not isinstance(y, Tensor) and y == 0:
-        raise Error("ZeroDivisionError")
     quotient = x / y
     return cast(floor(quotient) if rounding == "floor" else trunc(quotient), code)
+
+
+cdef Tensor divide_long(object a, object b, str rounding):
+    # What a first division of doubles leaves is divided once more: that is off by one at most, as
+    # its own remainder tells. A quotient by zero stays the largest number there is.
+    x = cast(a, CEBUS_I64) if isinstance(a, Tensor) else number_tensor(a, cast(b, CEBUS_I64))
+    y = cast(b, CEBUS_I64) if isinstance(b, Tensor) else number_tensor(b, cast(a, CEBUS_I64))
+    divisor = cast(y, CEBUS_F64)
+    first = cast(floor(cast(x, CEBUS_F64) / divisor), CEBUS_I64)
+    quotient = first + cast(floor(cast(x - first * y, CEBUS_F64) / divisor), CEBUS_I64)
+    rest = x - quotient * y
+    above = (rest != 0) & ((rest < 0) != (y < 0))
+    below = where(y < 0, rest <= y, rest >= y)
+    quotient = quotient - cast(above, CEBUS_I64) + cast(below, CEBUS_I64)
+    if rounding == "trunc":
+        inexact = (x != quotient * y) & ((x < 0) != (y < 0))
+        quotient = quotient + cast(inexact, CEBUS_I64)
+    return where(y == 0, first, quotient)
 
 
 cdef object remainder(object a, object b):

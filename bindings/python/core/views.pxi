@@ -145,7 +145,7 @@ cdef tuple key_items(Tensor x, object key):
 
 
 cdef Tensor slice_by(Tensor x, int dim, object item):
-    step = 1 if item.step is None else item.step.__index__()
+    step = 1 if item.step is None else _index(item.step)
     if step <= 0:
         raise InvalidArgumentError("step must be greater than zero")
     start, stop, step = item.indices(cebus_tensor_size(x.handle, dim))

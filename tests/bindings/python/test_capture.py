@@ -100,3 +100,14 @@ def test_other_arguments_and_options_are_refused():
     step.optimizers[0].param_groups[0]["lr"] = 0.5
     with pytest.raises(cebus.CaptureError, match="capture again"):
         step(x, y)
+
+
+def test_whole_numbers_beside_a_tensor_are_made_by_calls():
+    x = cebus.tensor([7])
+    graph = cebus.capture()
+    with graph:
+        y = x * 3 + 1
+        z = cebus.where(x > 8, 10, x) - x + x // 2 + x % 4
+    x.copy_(cebus.tensor([9]))
+    graph.launch()
+    assert y.tolist() == [28] and z.tolist() == [6]

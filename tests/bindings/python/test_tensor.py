@@ -56,6 +56,11 @@ def test_bad_data_says_what_is_wrong():
         cebus.tensor([300], dtype=cebus.uint8)
     with pytest.raises(RuntimeError):
         cebus.zeros(-1)
+    for length in (2.5, "a", None):
+        with pytest.raises(TypeError):
+            cebus.zeros(length)
+    with pytest.raises(TypeError):
+        cebus.zeros(3)[::1.5]
 
 
 def test_creation_functions():
@@ -129,6 +134,15 @@ def test_whole_numbers_beyond_doubles_keep_their_digits():
     assert (cebus.tensor([big]) + 0).item() == big
     assert (cebus.tensor([1]) * big).item() == big
     assert (cebus.tensor([big]) == big).item() is True
+    below, most = -(1 << 63), (1 << 63) - 1
+    for x in (big, -big, most, below + 1, below, 3 << 55, 7, -7, 0):
+        for y in (3, -3, 10**9 + 7, 1 << 31, -(1 << 40), (1 << 54) + 1, big, -big, most, below, 1):
+            a, b = cebus.tensor([x]), cebus.tensor([y])
+            assert (a // b).item() == x // y and (a % b).item() == x % y, (x, y)
+            assert (a // y).item() == x // y and (x % b).item() == x % y, (x, y)
+            trunc = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+            assert a.div(b, rounding_mode="trunc").item() == trunc, (x, y)
+    assert (cebus.tensor([True, False]) // 1).tolist() == [1, 0]
 
 
 def test_writes():
