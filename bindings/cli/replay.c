@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "message.h"
@@ -39,9 +40,22 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/** An option that a plan of `cebus advise' leaves nothing to say to; NULL: there is none. */
+static const char *needless_option(const struct replay *replay)
+{
+    if (replay->plan == NULL || access(replay->plan, R_OK) != 0 || plan_head_is(replay->plan))
+        return NULL;
+    for (enum setting_key key = SETTING_MACHINE; key < SETTING_PROFILE; key++) {
+        if (replay->settings.of[key].origin == FROM_OPTION)
+            return setting_name(key);
+    }
+    return NULL;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct replay *replay = state->input;
+    const char *needless;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = state->child_inputs[1] = &replay->settings;
@@ -61,6 +75,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
             argp_error(state, "--record: a plan of `cebus advise' is run without events");
         if (replay->on_paper && (replay->plan == NULL || plan_head_is(replay->plan)))
             argp_error(state, "--check: with a --plan of `cebus advise'");
+        if ((needless = needless_option(replay)) != NULL)
+            argp_error(
+                state,
+                "--%s: a plan of `cebus advise' is run on its own machine, in its own memory",
+                needless);
         if (replay->record != NULL && strcmp(replay->settings.of[SETTING_POLICY].text, "all") == 0)
             argp_error(state, "--record: one run at a time; name a --policy");
         return 0;

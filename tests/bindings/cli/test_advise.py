@@ -147,6 +147,10 @@ def case_wrong_plans(cli):
     cli.refuses("replay", trace, "--plan", plan, "--record", cli.path("r"), status=64,
                 says=["--record"])
     cli.refuses("replay", trace, "--check", status=64, says=["--check"])
+    for option in (("--budget", "40%"), ("--policy", "lru"), ("--machine", "p100-16g")):
+        cli.refuses("replay", trace, "--plan", plan, *option, status=64,
+                    says=[option[0], "its own memory"])
+    cli.refuses("replay", trace, "--plan", cli.path("none"), "--budget", "40%", says=["none"])
     changes = [
         (lambda root: root.pop("cebus_plan"), "no plan"),
         (lambda root: root.update(machine=7), "machine"),
