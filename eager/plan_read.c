@@ -143,7 +143,7 @@ static bool read_terms(reader *r, cebus_plan_terms *out)
 
 static bool read_page_head(reader *r, cebus_plan_page *out, uint64_t *out_actions)
 {
-    uint64_t calls, values, placed;
+    uint64_t calls = 0, values = 0, placed = 0;
     if (!next_line(r, "a plan") || !read_signature(r, &out->signature) ||
         !read_number(r, "calls", 1, CEBUS_ITERATION_MAX_CALLS, &calls) ||
         !read_number(r, "values", 0, CEBUS_PLAN_MOST_ACTIONS, &values) ||
@@ -161,7 +161,7 @@ static bool read_page_head(reader *r, cebus_plan_page *out, uint64_t *out_action
 
 static bool read_action(reader *r, cebus_plan_page *page)
 {
-    uint64_t value, at;
+    uint64_t value = 0, at = 0;
     const size_t n = page->plan.count;
     const uint32_t least = n > 0 ? page->plan.actions[n - 1].at : 0;
     int kind = 0;
@@ -183,7 +183,7 @@ static bool read_action(reader *r, cebus_plan_page *page)
 static bool read_page(reader *r)
 {
     cebus_plan_book *book = r->book;
-    uint64_t actions;
+    uint64_t actions = 0;
     void *pages = book->pages;
     if (!cebus_pool_grow(book->pool, &pages, &book->capacity, book->count, sizeof *book->pages))
         return has_no_memory(r);
@@ -212,7 +212,7 @@ static bool read_end(reader *r)
 
 static void read_all(reader *r)
 {
-    uint64_t plans;
+    uint64_t plans = 0;
     bool ok = read_head(r, &plans);
     for (uint64_t i = 0; ok && i < plans; i++)
         ok = read_page(r);

@@ -138,8 +138,8 @@ static cebus_status place_of(cebus_tensor *tensor, const char *op, cebus_hook **
 static cebus_status add_to(cebus_tensor *tensor, const cebus_grad_hook *hook, uint64_t *out_id)
 {
     static const char op[] = "register_hook";
-    cebus_hook **list;
-    uint32_t output;
+    cebus_hook **list = NULL;
+    uint32_t output = 0;
     cebus_status status = place_of(tensor, op, &list, &output);
     if (status != CEBUS_OK)
         return status;
