@@ -449,26 +449,36 @@ static void keep_dear(const cebus_market *market, const cebus_victims *victims, 
     }
 }
 
+/** What goes of a run, at what it really costs. */
+static cebus_victims victims_of(const cebus_chooser *chooser, const cebus_market *market,
+                                const cebus_clearing *found, double dearest)
+{
+    cebus_victims victims = {found->first, found->last, .moves = true};
+    for (cebus_block *block = found->first;; block = block->next) {
+        if (block->state == CEBUS_BLOCK_EVICTABLE && cebus_market_sells(market, block, dearest))
+            victims.price += exact_price(chooser, block);
+        if (block == found->last)
+            return victims;
+    }
+}
+
 /** Runs a part of which moves, for several ideas of what is dear. */
 static void enter_clearings(const cebus_chooser *chooser, const cebus_market *market, contest *c)
 {
-    static const double degrees[] = {0, 0.5, 1, 2, 4, 8};
-    cebus_clearing found;
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
-        double dearest = degrees[i] * market->byte_price;
-        if (!cebus_clearing_find(chooser->arena, market, dearest, &found))
+    static const double degrees[CEBUS_CLEARINGS] = {0, 0.5, 1, 2, 4, 8};
+    double dearest[CEBUS_CLEARINGS];
+    cebus_clearing found[CEBUS_CLEARINGS];
+    for (size_t i = 0; i < CEBUS_CLEARINGS; i++)
+        dearest[i] = degrees[i] * market->byte_price;
+    cebus_clearing_find(chooser->arena, market, dearest, CEBUS_CLEARINGS, found);
+    for (size_t i = 0; i < CEBUS_CLEARINGS; i++) {
+        if (found[i].first == NULL)
             continue;
-        cebus_victims victims = {found.first, found.last, .moves = true};
-        for (cebus_block *block = found.first;; block = block->next) {
-            if (block->state == CEBUS_BLOCK_EVICTABLE && cebus_market_sells(market, block, dearest))
-                victims.price += exact_price(chooser, block);
-            if (block == found.last)
-                break;
-        }
+        cebus_victims victims = victims_of(chooser, market, &found[i], dearest[i]);
         double score = (double)victims.price / (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT) +
-                       found.moving -
-                       cebus_market_worth(market, chooser->arena->limit, found.evicted_bytes);
-        enter(c, &victims, score, dearest);
+                       found[i].moving -
+                       cebus_market_worth(market, chooser->arena->limit, found[i].evicted_bytes);
+        enter(c, &victims, score, dearest[i]);
     }
 }
 

@@ -8,17 +8,25 @@
 /** Of the limit: so many bytes that nobody has asked for are worth half their price. */
 #define DEPTH 0.125
 
+static double byte_worth(const cebus_market *market)
+{
+    return (market->passing ? PASSING : LASTING) * market->byte_price;
+}
+
 double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes)
 {
     double bytes = (double)evicted_bytes, asked = (double)market->bytes;
     double depth = DEPTH * (double)limit;
     if (bytes > asked)
         bytes = asked + depth * (bytes - asked) / (depth + bytes - asked);
-    return (market->passing ? PASSING : LASTING) * market->byte_price * bytes;
+    return byte_worth(market) * bytes;
 }
 
+/** 0 of what does not go. */
 static double price_of(const cebus_market *market, const cebus_block *block)
 {
+    if (block->state != CEBUS_BLOCK_EVICTABLE)
+        return 0;
     uint64_t age = market->now > block->tick ? market->now - block->tick : 1;
     return (double)block->weight / (double)age;
 }
@@ -35,13 +43,14 @@ typedef struct share {
     bool wall;                /**< neither goes nor moves */
 } share;
 
-static share share_of(const cebus_market *market, const cebus_block *block, double dearest)
+/** `price`: of the block. */
+static share share_of(const cebus_market *market, const cebus_block *block, double price,
+                      double dearest)
 {
     if (block->state == CEBUS_BLOCK_FREE)
         return (share){.gained = block->bytes};
-    if (block->state == CEBUS_BLOCK_EVICTABLE && cebus_market_sells(market, block, dearest))
-        return (share){
-            .price = price_of(market, block), .gained = block->bytes, .evicted = block->bytes};
+    if (block->state == CEBUS_BLOCK_EVICTABLE && price <= dearest * (double)block->bytes)
+        return (share){.price = price, .gained = block->bytes, .evicted = block->bytes};
     if (block->immovable || block->unmapped)
         return (share){.wall = true};
     return (share){.moving = market->move_byte * (double)block->bytes + market->move_block};
@@ -63,46 +72,63 @@ static void take_away(share *sum, const share *one)
     sum->evicted -= one->evicted;
 }
 
+/** A run that ends with the block at hand, and the best so far. */
+typedef struct runner {
+    double dearest, best;
+    cebus_block *first; /**< NULL: the run has none yet */
+    share sum;
+} runner;
+
 /** Leaves out what the request can do without at the front, which nothing needs to move for. */
-static cebus_block *trim(const cebus_market *market, double dearest, cebus_block *first,
-                         const cebus_block *last, share *sum)
+static void trim(const cebus_market *market, runner *run, const cebus_block *last)
 {
-    while (first != last) {
-        share one = share_of(market, first, dearest);
-        if (sum->gained - one.gained < market->bytes && one.gained > 0)
+    while (run->first != last) {
+        share one = share_of(market, run->first, price_of(market, run->first), run->dearest);
+        if (run->sum.gained - one.gained < market->bytes && one.gained > 0)
             break;
-        take_away(sum, &one);
-        first = first->next;
+        take_away(&run->sum, &one);
+        run->first = run->first->next;
     }
-    return first;
 }
 
-bool cebus_clearing_find(const cebus_arena *arena, const cebus_market *market, double dearest,
-                         cebus_clearing *out)
+static void extend(const cebus_market *market, uint64_t limit, runner *run, cebus_block *block,
+                   double price, cebus_clearing *out)
 {
-    cebus_block *first = NULL;
-    share sum = {0};
-    double best = 0;
-    *out = (cebus_clearing){0};
-    if (!market->moves)
-        return false;
-    for (cebus_block *block = arena->first; block != NULL; block = block->next) {
-        share one = share_of(market, block, dearest);
-        if (one.wall) {
-            first = NULL;
-            continue;
-        }
-        if (first == NULL) {
-            first = block;
-            sum = (share){0};
-        }
-        add(&sum, &one);
-        first = trim(market, dearest, first, block, &sum);
-        double net = sum.price + sum.moving - cebus_market_worth(market, arena->limit, sum.evicted);
-        if (sum.gained >= market->bytes && (out->first == NULL || net < best)) {
-            *out = (cebus_clearing){first, block, sum.evicted, sum.price, sum.moving};
-            best = net;
-        }
+    share one = share_of(market, block, price, run->dearest);
+    if (one.wall) {
+        run->first = NULL;
+        return;
     }
-    return out->first != NULL;
+    if (run->first == NULL) {
+        run->first = block;
+        run->sum = (share){0};
+    }
+    add(&run->sum, &one);
+    trim(market, run, block);
+    const share *sum = &run->sum;
+    if (sum->gained < market->bytes)
+        return;
+    const double most = byte_worth(market) * (double)sum->evicted; /* no division */
+    if (out->first != NULL && sum->price + sum->moving - most > run->best)
+        return;
+    double net = sum->price + sum->moving - cebus_market_worth(market, limit, sum->evicted);
+    if (out->first == NULL || net < run->best) {
+        *out = (cebus_clearing){run->first, block, sum->evicted, sum->price, sum->moving};
+        run->best = net;
+    }
+}
+
+void cebus_clearing_find(const cebus_arena *arena, const cebus_market *market,
+                         const double *dearest, size_t n, cebus_clearing *out)
+{
+    runner runs[CEBUS_CLEARINGS] = {{0}};
+    for (size_t i = 0; i < n; i++) {
+        runs[i].dearest = dearest[i];
+        out[i] = (cebus_clearing){0};
+    }
+    for (cebus_block *block = arena->first; block != NULL && market->moves; block = block->next) {
+        const double price = price_of(market, block);
+        for (size_t i = 0; i < n; i++)
+            extend(market, arena->limit, &runs[i], block, price, &out[i]);
+    }
 }

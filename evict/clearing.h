@@ -45,11 +45,15 @@ double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t e
 /** Whether an EVICTABLE block goes where bytes cost up to `dearest`. */
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest);
 
+/** So many ideas of what is dear are looked at side by side. */
+#define CEBUS_CLEARINGS 6
+
 /**
  * The run that is best by price, moving and worth, where what costs more a byte than `dearest`
- * stays and moves. False when there is none. One sweep: O(blocks).
+ * stays and moves; for each of n (at most CEBUS_CLEARINGS) prices. `first` of it is NULL where
+ * there is none. One sweep for all: O(n x blocks), and each block is read once.
  */
-bool cebus_clearing_find(const cebus_arena *arena, const cebus_market *market, double dearest,
-                         cebus_clearing *out);
+void cebus_clearing_find(const cebus_arena *arena, const cebus_market *market,
+                         const double *dearest, size_t n, cebus_clearing *out);
 
 #endif

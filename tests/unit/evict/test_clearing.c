@@ -82,6 +82,12 @@ static bool weigh(const field *f, const cebus_market *m, double dearest, const c
     return gained >= m->bytes;
 }
 
+static bool find(const field *f, const cebus_market *m, double dearest, cebus_clearing *out)
+{
+    cebus_clearing_find(&f->arena, m, &dearest, 1, out);
+    return out->first != NULL;
+}
+
 /** The best of the runs that are as short as they can be for their last block. */
 static bool search(const field *f, const cebus_market *m, double dearest, double *out_net)
 {
@@ -111,7 +117,7 @@ Test(clearing, finds_the_run_that_is_best)
         lay(&f, &seed);
         cebus_market m = market_of(&seed);
         bool expected = search(&f, &m, dearest, &best);
-        cr_assert_eq(cebus_clearing_find(&f.arena, &m, dearest, &got), expected);
+        cr_assert_eq(find(&f, &m, dearest, &got), expected);
         *(expected ? &some : &none) += 1;
         if (expected) {
             cr_assert(weigh(&f, &m, dearest, got.first, got.last, &net));
@@ -135,7 +141,7 @@ Test(clearing, makes_the_room)
         double dearest = (double)draw(&seed, 200) / UNIT;
         lay(&f, &seed);
         cebus_market m = market_of(&seed);
-        if (cebus_clearing_find(&f.arena, &m, dearest, &got)) {
+        if (find(&f, &m, dearest, &got)) {
             uint64_t end = got.last->offset + got.last->bytes;
             for (cebus_block *b = got.first; b != NULL && b->offset < end; b = b->next) {
                 if (b->state == CEBUS_BLOCK_EVICTABLE && cebus_market_sells(&m, b, dearest))
@@ -158,7 +164,7 @@ Test(clearing, needs_blocks_that_move)
     lay(&f, &seed);
     cebus_market m = market_of(&seed);
     m.moves = false;
-    cr_expect_not(cebus_clearing_find(&f.arena, &m, 1e9, &got));
+    cr_expect_not(find(&f, &m, 1e9, &got));
     cr_expect_null(got.first);
     clear(&f);
 }
@@ -177,4 +183,28 @@ Test(clearing, what_nobody_asked_for_is_worth_less)
     cr_expect_lt(last, 2 * (100 + 1000));
     m.passing = true;
     cr_expect_lt(cebus_market_worth(&m, 8000, 100), 180);
+}
+
+/** Several prices at once find what each finds alone. */
+Test(clearing, side_by_side)
+{
+    uint64_t seed = 11;
+    for (int round = 0; round < 300; round++) {
+        field f;
+        cebus_clearing got[CEBUS_CLEARINGS], alone;
+        double dearest[CEBUS_CLEARINGS];
+        lay(&f, &seed);
+        cebus_market m = market_of(&seed);
+        for (size_t i = 0; i < CEBUS_CLEARINGS; i++)
+            dearest[i] = (double)draw(&seed, 200) / UNIT;
+        cebus_clearing_find(&f.arena, &m, dearest, CEBUS_CLEARINGS, got);
+        for (size_t i = 0; i < CEBUS_CLEARINGS; i++) {
+            cr_assert_eq(find(&f, &m, dearest[i], &alone), got[i].first != NULL);
+            cr_assert_eq(got[i].first, alone.first);
+            cr_assert_eq(got[i].last, alone.last);
+            cr_assert_eq(got[i].evicted_bytes, alone.evicted_bytes);
+            cr_assert_float_eq(got[i].price, alone.price, 0);
+        }
+        clear(&f);
+    }
 }
