@@ -78,10 +78,9 @@ static uint64_t asked_ns(const cebus_cpu_streams *streams, const cebus_cpu_work 
     return from;
 }
 
-static void learn_latency(cebus_cpu_streams *streams, uint64_t ready)
+static void learn_latency(cebus_cpu_streams *streams, uint64_t ready, uint64_t came)
 {
-    uint64_t now = now_ns();
-    int64_t more = (int64_t)(now > ready ? now - ready : 0) - (int64_t)streams->latency_ns;
+    int64_t more = (int64_t)(came > ready ? came - ready : 0) - (int64_t)streams->latency_ns;
     streams->latency_ns += (uint64_t)(more / MEMORY);
 }
 
@@ -106,13 +105,17 @@ static void do_next(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
         pthread_cond_wait(&stream->changed, &streams->mutex);
     stream->held = false;
     const uint64_t asked = asked_ns(streams, &work), from = later(asked, stream->link_ns);
-    learn_latency(streams, later(asked, stream->done_ns));
+    const uint64_t ready = later(asked, stream->done_ns), start = now_ns();
     pthread_mutex_unlock(&streams->mutex);
     run_work(&work);
     pthread_mutex_lock(&streams->mutex);
     stream->done_ns = stream->link_ns = now_ns();
-    if (work.run == NULL && streams->rate > 0)
+    if (work.run == NULL && streams->rate > 0) {
         stream->link_ns = from + ns_for(work.bytes, streams->rate);
+        learn_latency(streams, stream->link_ns, stream->done_ns);
+    } else {
+        learn_latency(streams, ready, start);
+    }
     stream->over[stream->done++ % CEBUS_CPU_RING] = later(stream->done_ns, stream->link_ns);
     tell(streams, stream);
 }

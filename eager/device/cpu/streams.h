@@ -53,8 +53,9 @@ typedef struct cebus_cpu_streams {
     bool stop;
     uint64_t rate;     /**< bytes/s of a copy, 0: as fast as memory; set before the first */
     uint64_t stall_ns; /**< that the program's thread waited */
-    /** From when a piece may start to when its thread does, of late: what a copy takes beside its
-     * bytes where threads have to wait for a processor. */
+    /** Of late: from when a piece may start to when its thread does; over a played link, from when
+     * the link would be done with it to when it is. What a copy takes beside its bytes where
+     * threads have to wait for a processor. */
     uint64_t latency_ns;
     cebus_cpu_stream of[CEBUS_STREAM_COUNT];
 } cebus_cpu_streams;

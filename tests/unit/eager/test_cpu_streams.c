@@ -141,5 +141,6 @@ Test(cpu_streams, what_is_done_is_not_over)
     cr_expect(cebus_cpu_stream_reached(&streams, CEBUS_STREAM_OUT, 0));
     cebus_cpu_streams_deinit(&streams);
     cr_expect_arr_eq(to, from, BYTES);
+    cr_expect_eq(streams.latency_ns, 0, "it was in time");
     cr_expect_eq(streams.of[CEBUS_STREAM_OUT].over[0], streams.of[CEBUS_STREAM_OUT].link_ns);
 }
