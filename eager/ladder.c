@@ -117,6 +117,7 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
                            .rebuild = rt->deep ? &rt->cursor : NULL,
                            .dearest = rt->frugal.limit,
+                           .standing = &rt->standing,
                            .compare = rt->events.hook != NULL};
 }
 

@@ -15,7 +15,7 @@
 
 #include "eager/device/device.h"
 #include "eager/measure.h"
-#include "evict/choose.h"
+#include "evict/lowest.h"
 #include "layout/zones.h"
 #include "lineage/replay.h"
 
@@ -129,6 +129,7 @@ struct cebus_runtime {
     cebus_lineage lineage;
     cebus_density density;
     const cebus_policy *policy;
+    cebus_standing standing; /**< what its last sweep over many blocks found out */
     const cebus_device_ops *device_ops;
     cebus_device *device;
     void *device_context;

@@ -2,18 +2,12 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "evict/clearing.h"
+#include "evict/lowest.h"
 #include "evict/wish.h"
-#include "layout/checked.h"
 #include "layout/window_index.h"
-#include "lineage/cost.h"
-
-/** So many blocks ahead a sweep asks for what it is going to read. */
-#define AHEAD 4
-
-/** ns of price per ns of age of what a rebuild reads next. */
-#define URGENCY (UINT64_C(1) << 20)
 
 /** So many of the lowest prices are worked out exactly, */
 #define REFINED 8
@@ -26,27 +20,6 @@
  * at 18% of its peak (tests/bench/logs.md). */
 #define CROWDING 3.0
 
-/** The price of the neighbourhood is at hand, and mostly more than what lies behind the value. */
-static bool is_too_dear(const cebus_chooser *chooser, cebus_candidate *candidate)
-{
-    cebus_value *value = &candidate->value;
-    uint64_t most = chooser->dearest;
-    return most > 0 && cebus_cost_price(chooser->lineage, value) > most &&
-           cebus_replay_behind(chooser->lineage, value, SIZE_MAX, most).ns > most;
-}
-
-/** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
-static bool may_go(const cebus_chooser *chooser, cebus_candidate *candidate)
-{
-    if (!cebus_candidate_is_idle(candidate) ||
-        (cebus_wish_saves(candidate) && !chooser->last_resort))
-        return false;
-    if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
-        return true;
-    return cebus_value_is_replayable(&candidate->value) &&
-           (!candidate->gradient || chooser->last_resort) && !is_too_dear(chooser, candidate);
-}
-
 bool cebus_choose_suffices(const cebus_chooser *chooser, uint64_t bytes)
 {
     uint64_t found = cebus_arena_free_bytes(chooser->arena);
@@ -55,144 +28,10 @@ bool cebus_choose_suffices(const cebus_chooser *chooser, uint64_t bytes)
     for (const cebus_block *block = chooser->arena->first; block != NULL && found < bytes;
          block = block->next) {
         if (block->state != CEBUS_BLOCK_FREE && block->owner != NULL &&
-            may_go(chooser, block->owner))
+            cebus_pricing_may_go(chooser, block->owner))
             found += block->bytes;
     }
     return found >= bytes;
-}
-
-/** What the policy says, out of the values' memory where that is the neighbourhood's cost. What a
- * replay left behind and nobody wants any more goes for nothing. */
-static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
-{
-    if (!cebus_value_is_wanted(&candidate->value))
-        return 0;
-    if (chooser->policy->weight == cebus_policy_weight_neighbourhood)
-        return cebus_cost_price(chooser->lineage, &candidate->value);
-    return chooser->policy->weight(chooser->lineage, candidate);
-}
-
-/** What the running rebuild reads soon is dearer than anything it does not read: the sooner the
- * dearer, whatever its age. */
-static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *block,
-                            const cebus_value *value)
-{
-    uint64_t distance = cebus_replay_distance(chooser->rebuild, value);
-    uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
-    uint64_t more, weight = UINT64_MAX;
-    if (distance == 0)
-        return block->weight;
-    if (cebus_checked_mul(age, URGENCY / distance + 1, &more))
-        (void)cebus_checked_add(block->weight, more, &weight);
-    return weight;
-}
-
-/** Brings a used block's state and weight up to date: prices depend on who is absent now. */
-static void price_block(const cebus_chooser *chooser, cebus_block *block)
-{
-    cebus_candidate *candidate = block->owner;
-    if (candidate == NULL || !may_go(chooser, candidate)) {
-        block->state = CEBUS_BLOCK_BARRIER;
-        return;
-    }
-    uint64_t before = block->weight;
-    block->state = CEBUS_BLOCK_EVICTABLE;
-    block->weight = weigh(chooser, candidate);
-    if (chooser->swap.use != CEBUS_SWAP_NEVER)
-        block->weight = cebus_regen_weight(&chooser->swap, candidate, block->weight);
-    else
-        candidate->method = CEBUS_GO_DROP;
-    block->weight = cebus_wish_price(block->weight, cebus_wish_shift(candidate));
-    if (chooser->rebuild != NULL)
-        block->weight = add_urgency(chooser, block, &candidate->value);
-    if (block->weight < before)
-        cebus_window_index_cheaper(chooser->arena->index, block);
-}
-
-/**
- * Records lie about in memory, and a sweep does little with each: it would mostly wait. A scout
- * runs ahead and has the lines of the next candidates fetched.
- */
-static void fetch(const cebus_block *block)
-{
-    const cebus_candidate *candidate = block->owner;
-    if (candidate == NULL)
-        return;
-    __builtin_prefetch(&candidate->value);
-    __builtin_prefetch(&candidate->block);
-    __builtin_prefetch(&candidate->exports);
-}
-
-static const cebus_block *send_scout(const cebus_arena *arena)
-{
-    const cebus_block *scout = arena->first;
-    for (int i = 0; i < AHEAD && scout != NULL; i++, scout = scout->next)
-        fetch(scout);
-    return scout;
-}
-
-static const cebus_block *advance_scout(const cebus_block *scout)
-{
-    if (scout == NULL)
-        return NULL;
-    fetch(scout);
-    return scout->next;
-}
-
-static void price_blocks(const cebus_chooser *chooser)
-{
-    const cebus_block *scout = send_scout(chooser->arena);
-    for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
-        scout = advance_scout(scout);
-        if (block->state != CEBUS_BLOCK_FREE)
-            price_block(chooser, block);
-    }
-}
-
-/** The score of policies that choose windows, when a single victim is asked of them. */
-static double score_by_density(uint64_t weight, const cebus_situation *situation)
-{
-    return (double)weight / ((double)situation->bytes * (double)situation->age);
-}
-
-static uint64_t free_bytes(const cebus_block *block)
-{
-    return block != NULL && block->state == CEBUS_BLOCK_FREE ? block->bytes : 0;
-}
-
-static double score_block(const cebus_chooser *chooser, const cebus_block *block,
-                          uint64_t free_before)
-{
-    cebus_situation situation = {
-        .age = chooser->now > block->tick ? chooser->now - block->tick : 1,
-        .bytes = block->bytes,
-        .adjacent_free = chooser->arena->commodity ? 0 : free_before + free_bytes(block->next),
-    };
-    if (chooser->policy->score == NULL || chooser->rebuild != NULL)
-        return score_by_density(block->weight, &situation);
-    if (chooser->policy->score == cebus_policy_score_age && block->owner != NULL)
-        situation.age = cebus_wish_price(situation.age, -cebus_wish_shift(block->owner));
-    return chooser->policy->score(block->weight, &situation);
-}
-
-/** One sweep that prices, unless prices are to be kept, and offers every candidate. */
-static void sweep(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list)
-{
-    const cebus_block *scout = keep_prices ? NULL : send_scout(chooser->arena);
-    uint64_t free_before = 0;
-    for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
-        scout = advance_scout(scout);
-        if (block->state == CEBUS_BLOCK_FREE) {
-            free_before = block->bytes;
-            continue;
-        }
-        if (!keep_prices)
-            price_block(chooser, block);
-        if (block->state == CEBUS_BLOCK_EVICTABLE)
-            cebus_shortlist_offer(list,
-                                  (cebus_scored){score_block(chooser, block, free_before), block});
-        free_before = 0;
-    }
 }
 
 static uint64_t price_now(const cebus_chooser *chooser, const cebus_block *block)
@@ -206,7 +45,7 @@ static size_t choose_lowest(const cebus_chooser *chooser, bool keep_prices, uint
 {
     cebus_shortlist list;
     cebus_shortlist_init(&list, bytes, limit);
-    sweep(chooser, keep_prices, &list);
+    cebus_lowest_list(chooser, keep_prices, &list);
     size_t count = list.count;
     const cebus_block *next = list.lost.block;
     for (size_t i = count; i-- > 0;) {
@@ -236,29 +75,60 @@ static void check_windows(const cebus_chooser *chooser, uint64_t bytes, const ce
 }
 #endif
 
+/** Prices blocks as a search reads them. */
+typedef struct pricer {
+    const cebus_chooser *chooser;
+    bool fell; /**< one of them costs less than was known: what was skipped may win now */
+} pricer;
+
+static void price_read(void *context, cebus_block *block)
+{
+    pricer *reads = context;
+    uint64_t before = block->weight;
+    cebus_pricing_block(reads->chooser, block);
+    reads->fell |=
+        block->weight < before && before != CEBUS_WEIGHT_WALL; /* no search reads those */
+}
+
+/** Where prices stand, what would win is priced first. */
+static size_t find_indexed(const cebus_chooser *chooser, uint64_t bytes, bool stands,
+                           cebus_window *out, size_t limit)
+{
+    pricer reads = {.chooser = chooser};
+    cebus_weigher weigher = {price_read, &reads};
+    size_t count;
+    do {
+        reads.fell = false;
+        count = cebus_window_index_find(chooser->arena->index, bytes, chooser->now,
+                                        stands ? &weigher : NULL, out, limit);
+    } while (reads.fell);
+    return count;
+}
+
 /** Up to `limit` (at most REFINED), through the index where there are blocks enough and host
  * memory. */
-static size_t find_windows(const cebus_chooser *chooser, uint64_t bytes, cebus_window *out,
-                           size_t limit)
+static size_t find_windows(const cebus_chooser *chooser, uint64_t bytes, bool stands,
+                           cebus_window *out, size_t limit)
 {
     cebus_arena *arena = chooser->arena;
     bool many = arena->used_blocks + arena->free_blocks >= CEBUS_WINDOW_INDEX_BLOCKS;
     if (arena->index == NULL && many)
         (void)cebus_window_index_create(arena);
-    size_t count =
-        arena->index != NULL && many
-            ? cebus_window_index_find(arena->index, bytes, chooser->now, NULL, out, limit)
-            : cebus_window_find_best(arena, bytes, chooser->now, out, limit);
+    if (stands && arena->index == NULL)
+        cebus_lowest_price(chooser);
+    size_t count = arena->index != NULL && many
+                       ? find_indexed(chooser, bytes, stands, out, limit)
+                       : cebus_window_find_best(arena, bytes, chooser->now, out, limit);
 #if CEBUS_CHECKS >= 2
     check_windows(chooser, bytes, out, count, limit);
 #endif
     return count;
 }
 
-static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes)
+static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     cebus_window best[2] = {{0}};
-    find_windows(chooser, bytes, best, chooser->compare ? 2 : 1);
+    find_windows(chooser, bytes, stands, best, chooser->compare ? 2 : 1);
     return (cebus_victims){.first = best[0].first,
                            .last = best[0].last,
                            .price = best[0].price,
@@ -289,7 +159,7 @@ static double exact_score(const cebus_chooser *chooser, cebus_block *block)
 {
     uint64_t weight = block->weight;
     block->weight = exact_weight(chooser, block);
-    double score = score_block(chooser, block, free_bytes(block->prev));
+    double score = cebus_pricing_score_now(chooser, block);
     block->weight = weight;
     return score;
 }
@@ -321,7 +191,7 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
     double best = 0, second = 0;
     cebus_block *chosen = NULL, *next = NULL;
     cebus_shortlist_init(&list, UINT64_MAX, REFINED);
-    sweep(chooser, false, &list);
+    cebus_lowest_list(chooser, false, &list);
     while (list.count > 0) {
         cebus_block *block = cebus_shortlist_pop(&list).block;
         double score = exact_score(chooser, block);
@@ -342,16 +212,20 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
 }
 
 /** The lowest scores, lowest first; the first few exact. */
-static size_t list_lowest(const cebus_chooser *chooser, cebus_scored out[CEBUS_SHORTLIST_MAX])
+static size_t list_offers(const cebus_chooser *chooser, cebus_offer out[CEBUS_SHORTLIST_MAX])
 {
     cebus_shortlist list;
     cebus_shortlist_init(&list, UINT64_MAX, CEBUS_SHORTLIST_MAX);
-    sweep(chooser, true, &list);
+    cebus_lowest_sweep(chooser, &list);
     size_t count = list.count;
-    for (size_t i = count; i-- > 0;)
-        out[i] = cebus_shortlist_pop(&list);
-    for (size_t i = 0; i < count && i < REFINED; i++) {
-        cebus_scored one = {exact_score(chooser, out[i].block), out[i].block};
+    for (size_t i = count; i-- > 0;) {
+        cebus_scored one = cebus_shortlist_pop(&list);
+        if (i < REFINED)
+            one.score = exact_score(chooser, one.block);
+        out[i] = (cebus_offer){one.score, one.block->bytes, one.block->tick};
+    }
+    for (size_t i = 1; i < count && i < REFINED; i++) {
+        cebus_offer one = out[i];
         size_t at = i;
         for (; at > 0 && out[at - 1].score > one.score; at--)
             out[at] = out[at - 1];
@@ -360,10 +234,27 @@ static size_t list_lowest(const cebus_chooser *chooser, cebus_scored out[CEBUS_S
     return count;
 }
 
+/** Those of the last sweep while its prices stand. */
+static size_t find_offers(const cebus_chooser *chooser, bool stands,
+                          cebus_offer out[CEBUS_SHORTLIST_MAX])
+{
+    cebus_standing *standing = chooser->standing;
+    if (!stands || standing->n_offers == 0) {
+        size_t count = list_offers(chooser, out);
+        if (standing != NULL) {
+            standing->n_offers = count;
+            memcpy(standing->offers, out, count * sizeof *out);
+        }
+        return count;
+    }
+    memcpy(out, standing->offers, standing->n_offers * sizeof *out);
+    return standing->n_offers;
+}
+
 /** What single victims would cost by the byte if addresses did not matter: the last of those that
  * together have what is missing. Moving costs time at once, going costs it some day: as much a
  * price as if it were a value's that is as old as those. */
-static cebus_market find_market(const cebus_chooser *chooser, uint64_t bytes)
+static cebus_market find_market(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     const cebus_move_terms *moves = &chooser->moves;
     cebus_market market = {.now = chooser->now,
@@ -371,17 +262,17 @@ static cebus_market find_market(const cebus_chooser *chooser, uint64_t bytes)
                            .passing = chooser->replaying,
                            .moves = moves->rate > 0};
     uint64_t found = cebus_arena_free_bytes(chooser->arena);
-    cebus_scored lowest[CEBUS_SHORTLIST_MAX];
-    size_t count = list_lowest(chooser, lowest);
+    cebus_offer lowest[CEBUS_SHORTLIST_MAX];
+    size_t count = find_offers(chooser, stands, lowest);
     double weight = 0, price = 0;
     for (size_t i = 0; i < count && (i == 0 || found < bytes); i++) {
-        const cebus_block *block = lowest[i].block;
-        uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
-        double one = lowest[i].score * (double)block->bytes;
-        market.byte_price = lowest[i].score;
+        const cebus_offer *offer = &lowest[i];
+        uint64_t age = chooser->now > offer->tick ? chooser->now - offer->tick : 1;
+        double one = offer->score * (double)offer->bytes;
+        market.byte_price = offer->score;
         weight += one * (double)age;
         price += one;
-        found += block->bytes;
+        found += offer->bytes;
     }
     if (market.moves && price > 0) {
         market.move_byte = 1e9 / (double)moves->rate * price / weight;
@@ -392,12 +283,12 @@ static cebus_market find_market(const cebus_chooser *chooser, uint64_t bytes)
 
 /** The best windows of the size and, since a larger hole may be cheaper by the byte, some of its
  * multiples. */
-static size_t find_candidates(const cebus_chooser *chooser, uint64_t bytes,
+static size_t find_candidates(const cebus_chooser *chooser, uint64_t bytes, bool stands,
                               cebus_window out[2 * REFINED])
 {
     size_t count = 0;
     for (int i = 0; i < SIZES && bytes <= chooser->arena->capacity >> i; i++)
-        count += find_windows(chooser, bytes << i, out + count, REFINED >> i);
+        count += find_windows(chooser, bytes << i, stands, out + count, REFINED >> i);
     return count;
 }
 
@@ -425,10 +316,11 @@ static void enter(contest *c, const cebus_victims *victims, double score, double
 }
 
 /** Windows all of which goes. */
-static void enter_windows(const cebus_chooser *chooser, const cebus_market *market, contest *c)
+static void enter_windows(const cebus_chooser *chooser, const cebus_market *market, bool stands,
+                          contest *c)
 {
     cebus_window windows[2 * REFINED];
-    size_t count = find_candidates(chooser, market->bytes, windows);
+    size_t count = find_candidates(chooser, market->bytes, stands, windows);
     for (size_t i = 0; i < count; i++) {
         const cebus_window *w = &windows[i];
         cebus_victims victims = {w->first, w->last, .price = exact_sum(chooser, w)};
@@ -483,12 +375,12 @@ static void enter_clearings(const cebus_chooser *chooser, const cebus_market *ma
 }
 
 /** The same for windows, and for runs a part of which moves. */
-static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes)
+static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     contest c = {0};
-    cebus_market market = find_market(chooser, bytes);
+    cebus_market market = find_market(chooser, bytes, stands);
     size_t blocks = chooser->arena->used_blocks + chooser->arena->free_blocks;
-    enter_windows(chooser, &market, &c);
+    enter_windows(chooser, &market, stands, &c);
     if (blocks >= CEBUS_CLEARING_BLOCKS)
         return c.victims;
     enter_clearings(chooser, &market, &c);
@@ -516,6 +408,13 @@ static cebus_victims choose_one(const cebus_chooser *chooser, uint64_t bytes, bo
     return victims;
 }
 
+static cebus_victims choose_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
+{
+    return chooser->policy->weight == cebus_policy_weight_neighbourhood
+               ? refine_window(chooser, bytes, stands)
+               : best_window(chooser, bytes, stands);
+}
+
 cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes)
 {
     bool refine = chooser->policy->weight == cebus_policy_weight_neighbourhood;
@@ -523,8 +422,14 @@ cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes)
         return choose_one(chooser, bytes, refine);
     if (chooser->policy->unit != CEBUS_UNIT_WINDOW)
         return (cebus_victims){0};
-    price_blocks(chooser);
-    return refine ? refine_window(chooser, bytes) : best_window(chooser, bytes);
+    bool stands = cebus_lowest_stands(chooser);
+    if (!stands)
+        cebus_lowest_price(chooser);
+    cebus_victims victims = choose_window(chooser, bytes, stands);
+    if (victims.first != NULL || !stands)
+        return victims;
+    cebus_lowest_price(chooser);
+    return choose_window(chooser, bytes, false);
 }
 
 size_t cebus_choose_cheapest(const cebus_chooser *chooser, uint64_t bytes, cebus_victims *out,

@@ -40,6 +40,7 @@ typedef struct cebus_chooser {
     /** What takes longer than this to rebuild stays: a rebuild must not cost more than it gives.
      * 0: no limit. */
     uint64_t dearest;
+    struct cebus_standing *standing; /**< prices that outlast a choice (lowest.h); NULL: none do */
     bool compare; /**< fill in next_price: somebody wants to know what lost */
 } cebus_chooser;
 

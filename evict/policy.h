@@ -30,7 +30,8 @@ typedef struct cebus_policy {
     cebus_unit unit;
     /** Price numerator in ns; the window search divides it by the age. */
     uint64_t (*weight)(cebus_lineage *lineage, const cebus_candidate *candidate);
-    /** UNIT_ONE: lower goes first. */
+    /** UNIT_ONE: lower goes first. Age alone (cebus_policy_score_age), or never less than weight /
+     * ((bytes + adjacent_free) x age). */
     double (*score)(uint64_t weight, const cebus_situation *situation);
     bool swaps; /**< published with swapping: to the host whatever fits there, not where cheaper */
     bool moves_persistent; /**< also on simulated machines, where these stay otherwise */

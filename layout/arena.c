@@ -546,6 +546,9 @@ uint64_t cebus_arena_stranded_bytes(const cebus_arena *arena, uint64_t bytes)
         return 0;
     if (arena->layout->extend != NULL)
         return cebus_segments_stranded(arena, bytes);
+    if (bytes_of(cebus_bins_largest(&arena->bins)) < bytes &&
+        bytes_of(cebus_bins_largest(&arena->upper)) < bytes)
+        return arena->capacity - arena->used_bytes;
     for (const cebus_block *block = arena->first; block != NULL; block = block->next) {
         if (is_free(block) && block->bytes < bytes)
             stranded += block->bytes;

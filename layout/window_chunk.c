@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "layout/window.h"
-
 /** Two neighbours that together have no more than this become one. */
 #define JOIN_MAX (CEBUS_CHUNK_MAX / 2)
 
@@ -41,7 +39,8 @@ static uint32_t add_chunk(cebus_chunks *chunks, uint32_t prev)
     chunk->next = next;
     chunk->prev = prev;
     chunk->count = chunk->noted = chunk->walls = chunk->holes = 0;
-    memset(chunk->tick, 0, sizeof chunk->tick); /* all of it is read, whatever the count */
+    memset(chunk->bytes, 0, sizeof chunk->bytes); /* all of it is read, whatever the count */
+    memset(chunk->tick, 0, sizeof chunk->tick);
     memset(chunk->weight, 0, sizeof chunk->weight);
     *(prev != CEBUS_CHUNK_NONE ? &chunks->at[prev].next : &chunks->first) = id;
     if (next != CEBUS_CHUNK_NONE)

@@ -15,6 +15,7 @@
 
 #include "layout/block.h"
 #include "layout/pool.h"
+#include "layout/window.h"
 
 #define CEBUS_CHUNK_MAX 32
 #define CEBUS_CHUNK_NONE UINT32_MAX
@@ -76,6 +77,13 @@ static inline double cebus_time_before(uint64_t t)
 static inline double cebus_time_after(uint64_t t)
 {
     return t >> 53 == 0 ? (double)(int64_t)t : (double)t * (1 + 0x1p-52);
+}
+
+/** The weight that is kept. */
+static inline uint64_t cebus_chunk_weight(const cebus_chunk *chunk, uint32_t place)
+{
+    double weight = chunk->weight[place] / (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
+    return weight < 0x1p64 ? (uint64_t)weight : UINT64_MAX;
 }
 
 /** The place of a block in its chunk. */

@@ -214,6 +214,23 @@ uint64_t cebus_window_index_hole(const cebus_window_index *index)
     return high != NULL && high->bytes > bytes ? high->bytes : bytes;
 }
 
+static void set_clock(cebus_window_index *index, uint64_t now)
+{
+    if (now < index->now)
+        cebus_tables_clear(&index->tables);
+    index->now = now;
+}
+
+bool cebus_window_index_settle(cebus_window_index *index, uint64_t now)
+{
+    cebus_window_search search = {.index = index, .now = now};
+    set_clock(index, now);
+    if (index->lost && !build(index))
+        return false;
+    cebus_window_settle(&search);
+    return true;
+}
+
 size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
                                const cebus_weigher *weigher, cebus_window *out, size_t limit)
 {
@@ -221,9 +238,7 @@ size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64
                                   .bytes = bytes != 0 ? bytes : 1,
                                   .now = now,
                                   .weigher = weigher != NULL ? *weigher : (cebus_weigher){0}};
-    if (now < index->now)
-        cebus_tables_clear(&index->tables);
-    index->now = now;
+    set_clock(index, now);
     index->count.searches++;
     review(index);
     if (cebus_window_index_hole(index) >= search.bytes || (index->lost && !build(index)))

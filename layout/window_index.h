@@ -91,6 +91,10 @@ void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block);
 size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
                                const cebus_weigher *weigher, cebus_window *out, size_t limit);
 
+/** Reads what was noted, so that what the chunks keep makes no block dearer than it is at `now`.
+ * False without host memory: it could not follow. */
+bool cebus_window_index_settle(cebus_window_index *index, uint64_t now);
+
 /** Bytes of the largest hole: sizes up to it have windows that the index does not look for (I4). */
 uint64_t cebus_window_index_hole(const cebus_window_index *index);
 

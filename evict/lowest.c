@@ -1,0 +1,278 @@
+#include "evict/lowest.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "layout/window_index.h"
+
+/** So many blocks ahead a sweep asks for what it is going to read. */
+#define AHEAD 4
+
+/**
+ * Records lie about in memory, and a sweep does little with each: it would mostly wait. A scout
+ * runs ahead and has the lines of the next candidates fetched.
+ */
+static void fetch(const cebus_block *block)
+{
+    const cebus_candidate *candidate = block->owner;
+    if (candidate == NULL)
+        return;
+    __builtin_prefetch(&candidate->value);
+    __builtin_prefetch(&candidate->block);
+    __builtin_prefetch(&candidate->exports);
+}
+
+static const cebus_block *send_scout(const cebus_arena *arena)
+{
+    const cebus_block *scout = arena->first;
+    for (int i = 0; i < AHEAD && scout != NULL; i++, scout = scout->next)
+        fetch(scout);
+    return scout;
+}
+
+static const cebus_block *advance_scout(const cebus_block *scout)
+{
+    if (scout == NULL)
+        return NULL;
+    fetch(scout);
+    return scout->next;
+}
+
+/* Prices that stand. */
+
+static uint64_t blocks_of(const cebus_arena *arena)
+{
+    return arena->used_blocks + arena->free_blocks;
+}
+
+/** Where a rebuild goes on, prices hang on how far it is. What only asks for age asks the owners
+ * for their wishes, too, which nobody keeps. */
+static bool may_stand(const cebus_chooser *chooser)
+{
+    return chooser->standing != NULL && chooser->rebuild == NULL &&
+           chooser->policy->score != cebus_policy_score_age &&
+           blocks_of(chooser->arena) >= CEBUS_STANDING_BLOCKS;
+}
+
+static void let_stand(const cebus_chooser *chooser)
+{
+    if (chooser->standing == NULL)
+        return;
+    *chooser->standing = (cebus_standing){
+        .left = may_stand(chooser) ? blocks_of(chooser->arena) / CEBUS_STANDING_PART : 0,
+        .policy = chooser->policy,
+        .swap = chooser->swap.use,
+        .persistent = chooser->swap.persistent,
+        .last_resort = chooser->last_resort,
+        .dearest = chooser->dearest,
+    };
+}
+
+bool cebus_lowest_stands(const cebus_chooser *chooser)
+{
+    cebus_standing *standing = chooser->standing;
+    if (!may_stand(chooser) || standing->left == 0 || standing->policy != chooser->policy ||
+        standing->swap != chooser->swap.use || standing->persistent != chooser->swap.persistent ||
+        standing->last_resort != chooser->last_resort || standing->dearest != chooser->dearest)
+        return false;
+    standing->left--;
+    return true;
+}
+
+void cebus_lowest_price(const cebus_chooser *chooser)
+{
+    const cebus_block *scout = send_scout(chooser->arena);
+    for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
+        scout = advance_scout(scout);
+        if (block->state != CEBUS_BLOCK_FREE)
+            cebus_pricing_block(chooser, block);
+    }
+    let_stand(chooser);
+}
+
+/* Lists. */
+
+static void offer(const cebus_chooser *chooser, cebus_block *block, cebus_shortlist *list)
+{
+    if (block->state == CEBUS_BLOCK_EVICTABLE)
+        cebus_shortlist_offer(list, (cebus_scored){cebus_pricing_score_now(chooser, block), block});
+}
+
+void cebus_lowest_sweep(const cebus_chooser *chooser, cebus_shortlist *list)
+{
+    for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next)
+        offer(chooser, block, list);
+}
+
+static void price_and_sweep(const cebus_chooser *chooser, cebus_shortlist *list)
+{
+    const cebus_block *scout = send_scout(chooser->arena);
+    for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
+        scout = advance_scout(scout);
+        if (block->state == CEBUS_BLOCK_FREE)
+            continue;
+        cebus_pricing_block(chooser, block);
+        offer(chooser, block, list);
+    }
+    let_stand(chooser);
+}
+
+/** Bytes of the hole at a place, 0: none. The block after a chunk's last is the next one's first.
+ */
+static uint64_t hole_at(const cebus_chunks *chunks, uint32_t id, uint32_t place)
+{
+    if (id != CEBUS_CHUNK_NONE && place == chunks->at[id].count) {
+        id = chunks->at[id].next;
+        place = 0;
+    }
+    if (id == CEBUS_CHUNK_NONE || (chunks->at[id].holes >> place & 1) == 0)
+        return 0;
+    return chunks->at[id].bytes[place];
+}
+
+/** Bytes of the holes beside each of a chunk's blocks; `low` before it, `high` after it. */
+static void find_beside(const cebus_chunk *chunk, uint64_t low, uint64_t high, uint64_t *out)
+{
+    memset(out, 0, CEBUS_CHUNK_MAX * sizeof *out);
+    out[0] = low;
+    out[chunk->count - 1] += high;
+    for (uint32_t bits = chunk->holes; bits != 0; bits &= bits - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(bits);
+        if (i > 0)
+            out[i - 1] += chunk->bytes[i];
+        if (i + 1 < chunk->count)
+            out[i + 1] += chunk->bytes[i];
+    }
+}
+
+/** Scores are not less than these, by what a chunk keeps. */
+static void bound_scores(const cebus_chooser *chooser, const cebus_chunk *chunk,
+                         const uint64_t *beside, double *out)
+{
+    const double scale = (1 - 1e-12) / (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
+    double now = cebus_time_after(chooser->now);
+    for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++) {
+        double age = now - chunk->tick[i];
+        double bytes = (double)(int64_t)(chunk->bytes[i] + beside[i]);
+        out[i] = chunk->weight[i] * scale / (bytes * (age > 1 ? age : 1));
+    }
+}
+
+/** A bit for each block that may be a candidate. */
+static uint32_t candidates_of(const cebus_chunk *chunk)
+{
+    return (uint32_t)((UINT64_C(1) << chunk->count) - 1) & ~chunk->walls & ~chunk->holes;
+}
+
+/** What has more changes nothing in the list. */
+static double most_of(const cebus_shortlist *list)
+{
+    return list->lost.block != NULL ? list->lost.score : HUGE_VAL;
+}
+
+/** A chunk, and the bytes of the hole that ends where it begins. */
+typedef struct place {
+    uint32_t chunk;
+    uint64_t low;
+    double least; /**< of its blocks' scores, at least */
+} place;
+
+static void bound_blocks(const cebus_chooser *chooser, const place *at, uint64_t *beside,
+                         double *out)
+{
+    const cebus_chunks *chunks = &chooser->arena->index->chunks;
+    const cebus_chunk *chunk = &chunks->at[at->chunk];
+    find_beside(chunk, at->low, hole_at(chunks, at->chunk, chunk->count), beside);
+    bound_scores(chooser, chunk, beside, out);
+}
+
+static double least_of(const cebus_chooser *chooser, const place *at)
+{
+    uint64_t beside[CEBUS_CHUNK_MAX];
+    double score[CEBUS_CHUNK_MAX], least = HUGE_VAL;
+    uint32_t bits = candidates_of(&chooser->arena->index->chunks.at[at->chunk]);
+    bound_blocks(chooser, at, beside, score);
+    for (; bits != 0; bits &= bits - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(bits);
+        least = score[i] < least ? score[i] : least;
+    }
+    return least;
+}
+
+/** What is kept of a chunk's blocks is not more than they say: what it keeps off the list is not to
+ * be read. */
+static void list_chunk(const cebus_chooser *chooser, const place *at, cebus_shortlist *list)
+{
+    cebus_chunk *chunk = &chooser->arena->index->chunks.at[at->chunk];
+    uint64_t beside[CEBUS_CHUNK_MAX];
+    double score[CEBUS_CHUNK_MAX];
+    bound_blocks(chooser, at, beside, score);
+    for (uint32_t bits = candidates_of(chunk); bits != 0; bits &= bits - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(bits);
+        cebus_quote quote = {cebus_chunk_weight(chunk, i), (uint64_t)chunk->tick[i],
+                             chunk->bytes[i], beside[i]};
+        if (score[i] > most_of(list) ||
+            cebus_pricing_score(chooser, chunk->blocks[i], &quote) > most_of(list))
+            continue;
+        cebus_pricing_block(chooser, chunk->blocks[i]);
+        cebus_chunk_read(chunk, i);
+        offer(chooser, chunk->blocks[i], list);
+    }
+}
+
+static size_t find_places(const cebus_chooser *chooser, place *out)
+{
+    const cebus_chunks *chunks = &chooser->arena->index->chunks;
+    uint64_t low = 0;
+    size_t count = 0;
+    for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next) {
+        out[count] = (place){.chunk = id, .low = low};
+        out[count].least = least_of(chooser, &out[count]);
+        low = hole_at(chunks, id, chunks->at[id].count - 1);
+        count++;
+    }
+    return count;
+}
+
+/** The likeliest chunks first, until no other can have what would change the list. */
+static void list_places(const cebus_chooser *chooser, place *places, size_t count,
+                        cebus_shortlist *list)
+{
+    while (count > 0) {
+        size_t first = 0;
+        for (size_t i = 1; i < count; i++)
+            first = places[i].least < places[first].least ? i : first;
+        if (places[first].least > most_of(list))
+            return;
+        list_chunk(chooser, &places[first], list);
+        places[first] = places[--count];
+    }
+}
+
+/** By what is kept. False without host memory for it. */
+static bool list_kept(const cebus_chooser *chooser, cebus_shortlist *list)
+{
+    cebus_arena *arena = chooser->arena;
+    if (arena->index == NULL && !cebus_window_index_create(arena))
+        return false;
+    if (!cebus_window_index_settle(arena->index, chooser->now))
+        return false;
+    size_t bytes = arena->index->chunks.used * sizeof(place);
+    place *places = cebus_pool_alloc(arena->pool, bytes);
+    if (places == NULL)
+        return false;
+    list_places(chooser, places, find_places(chooser, places), list);
+    cebus_pool_free_object(arena->pool, places, bytes);
+    return true;
+}
+
+void cebus_lowest_list(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list)
+{
+    if (cebus_lowest_stands(chooser) && list_kept(chooser, list) && list->count > 0)
+        return;
+    cebus_shortlist_init(list, list->wanted, list->limit);
+    if (keep_prices)
+        cebus_lowest_sweep(chooser, list);
+    else
+        price_and_sweep(chooser, list);
+}

@@ -1,0 +1,109 @@
+#include "evict/pricing.h"
+
+#include "evict/wish.h"
+#include "layout/checked.h"
+#include "layout/window_index.h"
+#include "lineage/cost.h"
+
+/** ns of price per ns of age of what a rebuild reads next. */
+#define URGENCY (UINT64_C(1) << 20)
+
+/** The price of the neighbourhood is at hand, and mostly more than what lies behind the value. */
+static bool is_too_dear(const cebus_chooser *chooser, cebus_candidate *candidate)
+{
+    cebus_value *value = &candidate->value;
+    uint64_t most = chooser->dearest;
+    return most > 0 && cebus_cost_price(chooser->lineage, value) > most &&
+           cebus_replay_behind(chooser->lineage, value, SIZE_MAX, most).ns > most;
+}
+
+bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate)
+{
+    if (!cebus_candidate_is_idle(candidate) ||
+        (cebus_wish_saves(candidate) && !chooser->last_resort))
+        return false;
+    if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
+        return true;
+    return cebus_value_is_replayable(&candidate->value) &&
+           (!candidate->gradient || chooser->last_resort) && !is_too_dear(chooser, candidate);
+}
+
+/** What the policy says, out of the values' memory where that is the neighbourhood's cost. What a
+ * replay left behind and nobody wants any more goes for nothing. */
+static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
+{
+    if (!cebus_value_is_wanted(&candidate->value))
+        return 0;
+    if (chooser->policy->weight == cebus_policy_weight_neighbourhood)
+        return cebus_cost_price(chooser->lineage, &candidate->value);
+    return chooser->policy->weight(chooser->lineage, candidate);
+}
+
+/** What the running rebuild reads soon is dearer than anything it does not read: the sooner the
+ * dearer, whatever its age. */
+static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *block,
+                            const cebus_value *value)
+{
+    uint64_t distance = cebus_replay_distance(chooser->rebuild, value);
+    uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
+    uint64_t more, weight = UINT64_MAX;
+    if (distance == 0)
+        return block->weight;
+    if (cebus_checked_mul(age, URGENCY / distance + 1, &more))
+        (void)cebus_checked_add(block->weight, more, &weight);
+    return weight;
+}
+
+void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block)
+{
+    cebus_candidate *candidate = block->owner;
+    if (candidate == NULL || !cebus_pricing_may_go(chooser, candidate)) {
+        block->state = CEBUS_BLOCK_BARRIER;
+        return;
+    }
+    uint64_t before = block->weight;
+    block->state = CEBUS_BLOCK_EVICTABLE;
+    block->weight = weigh(chooser, candidate);
+    if (chooser->swap.use != CEBUS_SWAP_NEVER)
+        block->weight = cebus_regen_weight(&chooser->swap, candidate, block->weight);
+    else
+        candidate->method = CEBUS_GO_DROP;
+    block->weight = cebus_wish_price(block->weight, cebus_wish_shift(candidate));
+    if (chooser->rebuild != NULL)
+        block->weight = add_urgency(chooser, block, &candidate->value);
+    if (block->weight < before)
+        cebus_window_index_cheaper(chooser->arena->index, block);
+}
+
+/** The score of policies that choose windows, when a single victim is asked of them. */
+static double score_by_density(uint64_t weight, const cebus_situation *situation)
+{
+    return (double)weight / ((double)situation->bytes * (double)situation->age);
+}
+
+double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *block,
+                           const cebus_quote *quote)
+{
+    cebus_situation situation = {
+        .age = chooser->now > quote->tick ? chooser->now - quote->tick : 1,
+        .bytes = quote->bytes,
+        .adjacent_free = chooser->arena->commodity ? 0 : quote->free_beside,
+    };
+    if (chooser->policy->score == NULL || chooser->rebuild != NULL)
+        return score_by_density(quote->weight, &situation);
+    if (chooser->policy->score == cebus_policy_score_age && block->owner != NULL)
+        situation.age = cebus_wish_price(situation.age, -cebus_wish_shift(block->owner));
+    return chooser->policy->score(quote->weight, &situation);
+}
+
+static uint64_t free_bytes(const cebus_block *block)
+{
+    return block != NULL && block->state == CEBUS_BLOCK_FREE ? block->bytes : 0;
+}
+
+double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block)
+{
+    cebus_quote quote = {block->weight, block->tick, block->bytes,
+                         free_bytes(block->prev) + free_bytes(block->next)};
+    return cebus_pricing_score(chooser, block, &quote);
+}

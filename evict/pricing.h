@@ -1,0 +1,30 @@
+/**
+ * pricing.h: what one block costs: whether its value may go now, at which weight, and how a policy
+ * that gives up single victims scores it.
+ */
+#ifndef CEBUS_EVICT_PRICING_H
+#define CEBUS_EVICT_PRICING_H
+
+#include "evict/choose.h"
+
+/** What a score is worked out from: what a block says, or what was kept of it. */
+typedef struct cebus_quote {
+    uint64_t weight, tick, bytes;
+    uint64_t free_beside; /**< bytes of the holes on its two sides */
+} cebus_quote;
+
+/** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
+bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate);
+
+/** Brings a used block's state and weight up to date: prices depend on who is absent now. */
+void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block);
+
+/** The lower, the sooner it goes. Of the block only the owner is read, and only by policies that
+ * ask for nothing but age. */
+double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *block,
+                           const cebus_quote *quote);
+
+/** By what the block and its neighbours say. */
+double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block);
+
+#endif
