@@ -11,6 +11,7 @@
 #include <cebus/cebus.h>
 
 #include "tests/support/host.h"
+#include "tests/support/slice.h"
 #include "tests/support/test_device.h"
 
 #define ROWS 16
@@ -218,11 +219,14 @@ static void start(run *r, const setting *how, fault kind, uint64_t n)
     scenario(r);
 }
 
-/** Every n of one kind; the number of faults delivered, or -1. */
+/** Every n of one kind that is in the slice; the number of faults delivered, or -1. */
 static int sweep(const setting *how, fault kind, const float *wanted)
 {
     static run r;
+    int delivered = 0;
     for (uint64_t n = 1;; n++) {
+        if (!cebus_test_slice_has(n - 1))
+            continue;
         start(&r, how, kind, n);
         if (!r.broken && r.host.live != 0) {
             snprintf(r.why, sizeof r.why, "%lld allocations leaked", (long long)r.host.live);
@@ -237,7 +241,8 @@ static int sweep(const setting *how, fault kind, const float *wanted)
             return -1;
         }
         if (!fault_fired(&r))
-            return (int)n - 1;
+            return delivered;
+        delivered++;
     }
 }
 
@@ -261,9 +266,10 @@ int main(void)
         }
         for (size_t k = 0; k < 3; k++) {
             int delivered = sweep(&settings[i], kinds[k].kind, reference.result);
-            failed += delivered <= 0;
+            bool passed = delivered > 0 || (delivered == 0 && cebus_test_slice_is_part());
+            failed += !passed;
             printf("%sok %d - every %s fails once under a %s in %llu bytes (%d)\n",
-                   delivered > 0 ? "" : "not ", ++number, kinds[k].name,
+                   passed ? "" : "not ", ++number, kinds[k].name,
                    settings[i].watches ? "watch" : "capture",
                    (unsigned long long)settings[i].budget, delivered);
         }

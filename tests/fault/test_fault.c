@@ -20,6 +20,7 @@
 #include <cebus/cebus.h>
 
 #include "tests/support/host.h"
+#include "tests/support/slice.h"
 #include "tests/support/test_device.h"
 
 #define ROWS 16
@@ -337,12 +338,15 @@ static uint64_t stride(const setting *chosen, fault kind)
     return sampled ? strides[kind] : 1;
 }
 
-/** Every n of one kind; the number of faults delivered, or -1. */
+/** Every n of one kind that is in the slice; the number of faults delivered, or -1. */
 static int sweep(const setting *chosen, fault kind, const float *wanted)
 {
     static run r;
     int delivered = 0;
+    uint64_t item = 0;
     for (uint64_t n = 1;; n += stride(chosen, kind)) {
+        if (!cebus_test_slice_has(item++))
+            continue;
         start(&r, chosen, kind, n);
         if (!r.broken && r.host.live != 0) {
             snprintf(r.why, sizeof r.why, "%lld allocations leaked", (long long)r.host.live);
@@ -404,10 +408,11 @@ static bool test_setting(setting *chosen)
     }
     for (size_t k = 0; k < known; k++) {
         int delivered = sweep(chosen, kinds[k].kind, reference.result);
-        failed += delivered <= 0;
-        printf("%sok %d - every %s fails once under %s in %llu bytes (%d)\n",
-               delivered > 0 ? "" : "not ", ++tests, kinds[k].name, chosen->policy,
-               (unsigned long long)chosen->budget, delivered);
+        bool passed = delivered > 0 || (delivered == 0 && cebus_test_slice_is_part());
+        failed += !passed;
+        printf("%sok %d - every %s fails once under %s in %llu bytes (%d)\n", passed ? "" : "not ",
+               ++tests, kinds[k].name, chosen->policy, (unsigned long long)chosen->budget,
+               delivered);
         fflush(stdout);
     }
     unlink(plan_path);

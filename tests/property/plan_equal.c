@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "tests/property/trial.h"
+#include "tests/support/slice.h"
 #include "tests/support/test_device.h"
 
 enum {
@@ -160,6 +161,8 @@ static void test_loop(size_t number)
         printf("# unlimited: %s\n", wanted.failure);
     for (size_t p = 0; p < POLICIES; p++) {
         if (how.policy != NULL && strcmp(how.policy, policies[p]) != 0)
+            continue;
+        if (!cebus_test_slice_has(number * POLICIES + p))
             continue;
         bool passed = wanted.failure[0] == '\0' && sweep(&wanted, loop, p, number);
         tests++;

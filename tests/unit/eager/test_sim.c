@@ -176,7 +176,7 @@ Test(sim, copies_take_their_time)
     cr_expect(ops->stream_reached(device, CEBUS_STREAM_COMPUTE, 1), "the host waited");
     OK(ops->copy(device, base, base + 4096, 900 * 880, CEBUS_COPY_ON_DEVICE));
     cr_expect_eq(ops->clock(device, CEBUS_STREAM_COMPUTE), 8000 + 2000 + 2000,
-                 "read and written at 88% of 900 GB/s, after a launch");
+                 "read and written at 88%% of 900 GB/s, after a launch");
     cr_expect_not(ops->stream_reached(device, CEBUS_STREAM_COMPUTE, 2));
     cr_expect_eq(ops->clock(device, CEBUS_STREAM_IN), 8000, "nothing is asked of it: now");
     OK(ops->copy(device, host, base, 4, CEBUS_COPY_TO_HOST));
