@@ -35,6 +35,7 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
     closure->sequence = sequence;
     closure->pool = pool;
     closure->caution = 1;
+    closure->most_time = INFINITY;
     closure->shares = filled(pool, n, sizeof *closure->shares);
     closure->states = filled(pool, n, sizeof *closure->states);
     closure->readers = filled(pool, n, sizeof *closure->readers);
@@ -98,11 +99,12 @@ static void remove_step(cebus_closure *c)
 typedef struct point {
     size_t n_undo;
     uint32_t n_calls, n_steps;
+    double time;
 } point;
 
 static point here(const cebus_closure *c)
 {
-    return (point){c->n_undo, c->n_calls, c->n_steps};
+    return (point){c->n_undo, c->n_calls, c->n_steps, c->time};
 }
 
 static void go_back(cebus_closure *c, point to)
@@ -110,6 +112,7 @@ static void go_back(cebus_closure *c, point to)
     while (c->n_steps > to.n_steps)
         remove_step(c);
     c->n_calls = to.n_calls;
+    c->time = to.time;
     while (c->n_undo > to.n_undo) {
         c->n_undo--;
         c->states[c->undo_values[c->n_undo]] = c->undo_states[c->n_undo];
@@ -238,10 +241,12 @@ static double add_input(cebus_closure *c, uint32_t v, double cap, uint32_t depth
 static double add_call(cebus_closure *c, uint32_t call, double cap, uint32_t depth)
 {
     double price = (double)c->sequence->iteration->calls[call].cost_ns;
-    if (++c->visits > VISITS || depth > DEPTH || c->n_calls == CEBUS_CLOSURE_CALLS || price > cap ||
+    if (++c->visits > VISITS || c->time + price > c->most_time || depth > DEPTH ||
+        c->n_calls == CEBUS_CLOSURE_CALLS || price > cap ||
         c->sequence->last_gaps[call] < c->sequence->instances[c->before].gap)
         return INFINITY;
     c->calls[c->n_calls++] = call;
+    c->time += price;
     if (!add_outputs(c, call))
         return INFINITY;
     uint32_t count;
@@ -317,6 +322,7 @@ void cebus_closure_weigh(cebus_closure *closure, uint32_t value, uint32_t before
 {
     closure->epoch++;
     closure->visits = 0;
+    closure->time = 0;
     closure->n_undo = 0;
     closure->n_calls = closure->n_steps = 0;
     closure->value = value;

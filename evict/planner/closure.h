@@ -48,6 +48,7 @@ typedef struct cebus_closure {
     double weight;   /**< of it */
     uint32_t calls[CEBUS_CLOSURE_CALLS]; /**< the chain, ascending once weighed */
     uint32_t n_calls;
+    double most_time;                      /**< ns of the chain, beyond which it cannot be */
     cebus_step steps[CEBUS_CLOSURE_STEPS]; /**< by key */
     cebus_step added[CEBUS_CLOSURE_STEPS]; /**< the same as they came, for going back */
     uint32_t n_steps;

@@ -7,6 +7,8 @@
 
 /** A score that grew by less than this part is still the best. */
 #define SLACK 1.02
+/** Times the most that a run may cost, what it may until it is pruned. */
+#define PRUNED (1 + 1.0 / 64)
 /** Of a value that many calls read, the first so many are looked at again. */
 #define READERS 48
 /** Replays for each call of the program, beyond which it goes astray. */
@@ -46,17 +48,33 @@ void cebus_greedy_deinit(cebus_greedy *greedy)
 
 /* ---- picks -------------------------------------------------------------------------------- */
 
-/** Whether event i of a value is a use, with calls over the limit between it and the one before. */
+/** Whether event i of a value is a use without which the value could go. */
+static bool is_use(const cebus_greedy *g, uint32_t v, uint32_t i)
+{
+    const cebus_life *life = &g->sequence->lives[v];
+    return i > 0 && i < life->count && life->call != NONE && life->bytes >= g->least &&
+           cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE &&
+           !cebus_sequence_is_swap(
+               g->sequence, g->sequence->instances[cebus_event_instance(life->events[i])].call);
+}
+
+/** Keys of the calls between an event of a value and the one before. */
+static uint64_t begin_of(const cebus_greedy *g, const cebus_life *life, uint32_t i)
+{
+    return cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i - 1])) + 1;
+}
+static uint64_t end_of(const cebus_greedy *g, const cebus_life *life, uint32_t i)
+{
+    return cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i]));
+}
+
+/** Whether it is, with calls over the limit between it and the event before. */
 static bool is_worth_it(const cebus_greedy *g, uint32_t v, uint32_t i)
 {
     const cebus_life *life = &g->sequence->lives[v];
-    if (i == 0 || i >= life->count || life->call == NONE || life->bytes < g->least ||
-        cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE ||
-        cebus_sequence_is_swap(g->sequence,
-                               g->sequence->instances[cebus_event_instance(life->events[i])].call))
+    if (!is_use(g, v, i))
         return false;
-    uint64_t from = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i - 1])) + 1;
-    uint64_t to = cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i]));
+    uint64_t from = begin_of(g, life, i), to = end_of(g, life, i);
     return from < to && cebus_track_exceeds(&g->sequence->track, from, to, g->closure.limit);
 }
 
@@ -98,18 +116,36 @@ static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
     return weigh_exactly(g, v, user) * noise_of(g, v);
 }
 
-/** Notes all stretches of a value that gain something. */
+/** Looks like this one count as a visit of the closure. */
+#define LOOKS 8
+
+/** The least that weigh() may say: the own call for the own bytes. A chain that evicts more than
+ * that costs no less for an area than the cheapest of what it evicts. So most stretches are never
+ * weighed. INFINITY: it gains nothing. */
+static double guess(cebus_greedy *g, uint32_t v, uint32_t i)
+{
+    const cebus_life *life = &g->sequence->lives[v];
+    if (!is_use(g, v, i))
+        return INFINITY;
+    uint64_t from = begin_of(g, life, i), to = end_of(g, life, i);
+    g->closure.spent += ++g->looks % LOOKS == 0;
+    double area = from < to ? cebus_track_area(&g->sequence->track, from, to, g->closure.limit,
+                                               -life->bytes, 0)
+                            : 0;
+    double cost = (double)g->sequence->iteration->calls[life->call].cost_ns;
+    return area > 0 ? cost / area * noise_of(g, v) : INFINITY;
+}
+
+/** Notes all stretches of a value that may gain something. */
 static bool note(cebus_greedy *g, uint32_t v)
 {
     const cebus_life *life = &g->sequence->lives[v];
     if (g->noise > 0 && g->barred[v] == g->noise)
         return true;
     for (uint32_t i = 1; i < life->count; i++) {
-        if (!is_worth_it(g, v, i))
-            continue;
         cebus_pick pick = {.value = v, .to = cebus_event_instance(life->events[i])};
         pick.order = g->noted++;
-        pick.score = weigh(g, v, pick.to);
+        pick.score = guess(g, v, i);
         if (pick.score < INFINITY && !cebus_picks_push(&g->picks, g->pool, pick))
             return false;
     }
@@ -197,22 +233,55 @@ static bool is_astray(const cebus_greedy *g, uint64_t most_ns)
            g->sequence->n_replays > MOST_REPLAYS * (g->sequence->iteration->n_calls + 8);
 }
 
-/** Takes picks until it fits or none is left. */
-static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t *out_taken)
+/** Bytes over the limit, as an area. */
+static double excess(const cebus_greedy *g)
 {
+    return -cebus_track_area(&g->sequence->track, 0, UINT64_MAX, g->closure.limit, 0, -INFINITY);
+}
+
+/** Such a part of what is left, at the price of the best pick, has to be affordable. */
+#define HOPE 0.9
+
+/** Whether a repair is going to cost too much. */
+static bool is_hopeless(const cebus_greedy *g, double score, uint64_t most_ns)
+{
+    return g->brisk && (double)g->sequence->cost + HOPE * score * excess(g) > (double)most_ns;
+}
+
+/** The best pick whose stretch is still there. False: there is none. */
+static bool next_pick(cebus_greedy *g, cebus_pick *out)
+{
+    while (g->picks.count > 0) {
+        *out = cebus_picks_pop(&g->picks);
+        uint32_t i =
+            cebus_sequence_find(g->sequence, out->value, cebus_sequence_key(g->sequence, out->to));
+        const cebus_life *life = &g->sequence->lives[out->value];
+        if (i < life->count && cebus_event_instance(life->events[i]) == out->to &&
+            is_worth_it(g, out->value, i))
+            return true;
+    }
+    return false;
+}
+
+static void note_price(cebus_greedy *g, double score)
+{
+    if (score > g->dearest)
+        g->dearest = score;
+    if (g->dearest > g->closure.theta)
+        g->closure.theta = g->dearest;
+}
+
+/** Takes picks, so many at most, until it fits or none is left. */
+static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t most, size_t *out_taken)
+{
+    cebus_pick pick;
     *out_taken = 0;
     g->changed = true;
     while (!g->changed || !fits(g)) {
         g->changed = false;
-        if (g->picks.count == 0 || is_astray(g, most_ns))
+        if (*out_taken == most || is_astray(g, most_ns) || !next_pick(g, &pick))
             return CEBUS_GREEDY_STUCK;
-        cebus_pick pick = cebus_picks_pop(&g->picks);
-        const cebus_life *life = &g->sequence->lives[pick.value];
-        uint32_t i =
-            cebus_sequence_find(g->sequence, pick.value, cebus_sequence_key(g->sequence, pick.to));
-        if (i >= life->count || cebus_event_instance(life->events[i]) != pick.to ||
-            !is_worth_it(g, pick.value, i))
-            continue;
+        g->closure.most_time = PRUNED * (double)most_ns - (double)g->sequence->cost;
         pick.score = weigh(g, pick.value, pick.to);
         if (pick.score == INFINITY)
             continue;
@@ -221,10 +290,9 @@ static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t *out_
                 return CEBUS_GREEDY_NO_HOST_MEMORY;
             continue;
         }
-        if (pick.score > g->dearest)
-            g->dearest = pick.score;
-        if (g->dearest > g->closure.theta)
-            g->closure.theta = g->dearest;
+        if (most == SIZE_MAX && is_hopeless(g, pick.score, most_ns))
+            return CEBUS_GREEDY_HOPELESS;
+        note_price(g, pick.score);
         g->changed = true;
         if (!take(g))
             return CEBUS_GREEDY_NO_HOST_MEMORY;
@@ -237,8 +305,7 @@ static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t *out_
 static double mean_theta(const cebus_greedy *g)
 {
     const cebus_iteration *iteration = g->sequence->iteration;
-    const cebus_track *track = &g->sequence->track;
-    double time = 1, area = -cebus_track_area(track, 0, UINT64_MAX, g->closure.limit, 0, -INFINITY);
+    double time = 1, area = excess(g);
     for (size_t k = 0; k < iteration->n_calls; k++)
         time += (double)iteration->calls[k].cost_ns;
     return area > 0 ? time / area : 1;
@@ -262,23 +329,28 @@ static bool try_harder(cebus_greedy *g, double mean)
     return g->closure.theta <= mean * LAST;
 }
 
-static cebus_greedy_end run(cebus_greedy *g, double limit, double theta, uint64_t most_ns,
-                            bool (*note_first)(cebus_greedy *))
+static void begin(cebus_greedy *g, double limit, double theta)
 {
-    cebus_greedy_end end = CEBUS_GREEDY_STUCK;
-    size_t taken = 1;
     g->closure.limit = limit;
     g->closure.theta = theta;
     g->dearest = 0;
     g->noted = 0;
     g->least = limit / 20000;
+}
+
+static cebus_greedy_end run(cebus_greedy *g, double limit, double theta, uint64_t most_ns,
+                            bool (*note_first)(cebus_greedy *))
+{
+    cebus_greedy_end end = CEBUS_GREEDY_STUCK;
+    size_t taken = 1;
+    begin(g, limit, theta);
     double mean = mean_theta(g);
     while (end == CEBUS_GREEDY_STUCK && !is_astray(g, most_ns) &&
-           (taken > 0 || try_harder(g, mean))) {
+           (taken > 0 || (!g->brisk && try_harder(g, mean)))) {
         if (!(note_first != NULL ? note_first(g) : note_all(g)))
             return CEBUS_GREEDY_NO_HOST_MEMORY;
-        end = take_all(g, most_ns, &taken);
-        note_first = NULL;
+        end = take_all(g, most_ns, SIZE_MAX, &taken);
+        note_first = g->brisk ? note_first : NULL;
     }
     return end;
 }
@@ -301,11 +373,11 @@ static bool note_at(cebus_greedy *g, uint32_t instance)
         if (life->call == NONE || life->bytes < g->least || is_left_out)
             continue;
         uint32_t i = cebus_sequence_find(g->sequence, v, key);
-        if (!is_worth_it(g, v, i) || cebus_event_instance(life->events[i]) == instance)
+        if (i >= life->count || cebus_event_instance(life->events[i]) == instance)
             continue;
         cebus_pick pick = {.value = v, .to = cebus_event_instance(life->events[i])};
         pick.order = g->noted++;
-        pick.score = weigh(g, v, pick.to);
+        pick.score = guess(g, v, i);
         ok = pick.score == INFINITY || cebus_picks_push(&g->picks, g->pool, pick);
     }
     return ok;
@@ -323,6 +395,16 @@ cebus_greedy_end cebus_greedy_repair(cebus_greedy *greedy, double limit, double 
                                      uint64_t most_ns)
 {
     return run(greedy, limit, theta, most_ns, note_peak);
+}
+
+cebus_greedy_end cebus_greedy_stir(cebus_greedy *greedy, double limit, double theta,
+                                   uint64_t most_ns, uint32_t instance, uint32_t n)
+{
+    size_t taken;
+    begin(greedy, limit, theta);
+    greedy->picks.count = 0;
+    return note_at(greedy, instance) ? take_all(greedy, most_ns, n, &taken)
+                                     : CEBUS_GREEDY_NO_HOST_MEMORY;
 }
 
 /* ---- sharing ------------------------------------------------------------------------------ */

@@ -1,8 +1,9 @@
 /**
  * greedy.h: replays put in, the best first, until nothing is over the limit: by time for an area
  * taken off the curve, as closure.h weighs it. What one replay changes for others is found out when
- * their turn comes: their score is worked out again, and if it is no longer the best they wait. The
- * dearest score taken is theta, the price at which the next ones keep bytes for each other.
+ * their turn comes: their score, which was but a guess from below, is worked out, and if it is no
+ * longer the best they wait. The dearest score taken is theta, the price at which the next ones
+ * keep bytes for each other.
  */
 #ifndef CEBUS_EVICT_PLANNER_GREEDY_H
 #define CEBUS_EVICT_PLANNER_GREEDY_H
@@ -19,19 +20,21 @@ typedef struct cebus_greedy {
     uint32_t *touched; /**< values to look at again */
     uint32_t *marks;   /**< of values: the round that touched them */
     size_t n_touched, touched_capacity;
-    uint32_t round, noted;
+    uint32_t round, noted, looks;
     bool changed;                  /**< since it was last seen whether it fits */
     double least;                  /**< bytes of the values worth a look */
     uint64_t most_spent;           /**< by the closure, beyond which a run gives up */
     double dearest;                /**< of the scores taken */
     const cebus_plan_terms *terms; /**< borrowed: asked whether to go on; NULL: nobody is */
     uint32_t noise;   /**< above 0: scores are off by a part, each value's by its own */
+    bool brisk;       /**< repairs are brief: there are others to come */
     uint32_t *barred; /**< of values: the noise under which they stay where they are */
 } cebus_greedy;
 
 typedef enum cebus_greedy_end {
     CEBUS_GREEDY_FITS,
-    CEBUS_GREEDY_STUCK, /**< nothing gains any more, or it costs more than allowed */
+    CEBUS_GREEDY_STUCK,    /**< nothing gains any more, or it costs more than allowed */
+    CEBUS_GREEDY_HOPELESS, /**< it is going to cost more than allowed, as far as can be seen */
     CEBUS_GREEDY_NO_HOST_MEMORY,
 } cebus_greedy_end;
 
@@ -55,8 +58,13 @@ void cebus_greedy_share(cebus_greedy *greedy, double limit, bool on);
  */
 cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double theta,
                                   uint64_t most_ns);
-/** The same after a small change: looks first at what idles where most is over the limit. */
+/** The same after a small change: looks first at what idles where most is over the limit. If it is
+ * brisk it looks nowhere else, and gives up as soon as it seems to cost too much. */
 cebus_greedy_end cebus_greedy_repair(cebus_greedy *greedy, double limit, double theta,
                                      uint64_t most_ns);
+/** Takes n replays at most that bring the sequence nearer to a limit where an instance runs, needed
+ * or not: others may have become too much by them. */
+cebus_greedy_end cebus_greedy_stir(cebus_greedy *greedy, double limit, double theta,
+                                   uint64_t most_ns, uint32_t instance, uint32_t n);
 
 #endif

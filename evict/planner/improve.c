@@ -5,17 +5,32 @@
 
 #include "evict/planner/exchange.h"
 #include "evict/planner/prune.h"
+#include "evict/planner/snapshot.h"
 
 #define NONE CEBUS_SEQUENCE_NONE
 
 enum {
     MOST_RUINED = 40,
     MOST_SWAPS = 8, /* in one step */
-    /* Visits of a repair beside swaps: there are other ways than a long one. */
+    /* Visits of a repair: there are other ways than a long one. */
     MOST_LOOK = 1000,
     /* Steps for a call of the program that make nothing better, before it is over. */
     MOST_IDLE = 40,
+    /* Of eight steps without swaps, those that put in what is not needed; so many picks. */
+    STIRS = 2,
+    MOST_STIRRED = 3,
+    /* Replays that a look at all of them counts as one visit for. */
+    PRUNED_A_VISIT = 2,
 };
+
+/** What a step may make worse, on the average, at first and in the end: parts of the best there was
+ * (simulated annealing, Kirkpatrick et al., 1983). */
+#define HOT 0.01
+#define COLD 0.0005
+/** A stir brings a place below the limit by up to this part of it, and may cost this part of the
+ * whole until what it makes superfluous is gone. */
+#define STIR_DEPTH 0.2
+#define STIR_COST 16
 
 typedef struct ruin {
     cebus_greedy *greedy;
@@ -29,6 +44,9 @@ typedef struct ruin {
     unsigned stands;             /**< which is which */
     uint32_t values[MOST_SWAPS]; /**< to be swapped */
     uint32_t n_values;
+    double heat;         /**< ns that a step may make it worse, on the average */
+    cebus_snapshot best; /**< if it is not what stands */
+    uint64_t best_ns;
 } ruin;
 
 static uint32_t below(ruin *r, uint32_t n)
@@ -250,46 +268,95 @@ static bool is_good(ruin *r, uint64_t most, bool *out)
     return true;
 }
 
+/** Brings some place below the limit. *most: what the repair of what that puts over the limit
+ * elsewhere may make of the cost. */
+static bool stir(ruin *r, double limit, double theta, uint64_t *most)
+{
+    double lower = limit * (1 - STIR_DEPTH * (1 + below(r, 1024)) / 1024);
+    uint32_t at = below(r, (uint32_t)r->sequence->iteration->n_calls);
+    *most += *most / STIR_COST;
+    return cebus_greedy_stir(r->greedy, lower, theta, *most, at, 1 + below(r, MOST_STIRRED)) !=
+           CEBUS_GREEDY_NO_HOST_MEMORY;
+}
+
+/** A change, and a repair; a plan that fits is pruned if it may be good for anything. */
+static bool try_change(ruin *r, double limit, double theta, uint64_t most, bool *out_fits)
+{
+    cebus_sequence *sequence = r->sequence;
+    cebus_greedy *greedy = r->greedy;
+    cebus_greedy_end end = CEBUS_GREEDY_FITS;
+    bool stirs = !r->swaps && below(r, 8) < STIRS;
+    greedy->most_spent = greedy->closure.spent + MOST_LOOK;
+    if (!(stirs ? stir(r, limit, theta, &most) : change(r)))
+        return false;
+    if (cebus_track_exceeds(&sequence->track, 0, UINT64_MAX, limit))
+        end = cebus_greedy_repair(greedy, limit, theta, most);
+    greedy->closure.spent += 4;
+    *out_fits = end == CEBUS_GREEDY_FITS;
+    if (!*out_fits || sequence->cost > most + most / 64)
+        return end != CEBUS_GREEDY_NO_HOST_MEMORY;
+    greedy->closure.spent += sequence->n_replays / PRUNED_A_VISIT;
+    return cebus_prune_all(sequence, limit, sequence->pool);
+}
+
 /** One ruin, one repair. */
 static bool step(ruin *r, double limit, double theta)
 {
     cebus_sequence *sequence = r->sequence;
-    uint64_t most = total(r);
-    cebus_greedy_end end = CEBUS_GREEDY_FITS;
-    bool good;
+    double chance = (1 + below(r, 65536)) / 65536.0;
+    uint64_t most = total(r) + (uint64_t)(-log(chance) * r->heat);
+    bool fits, good = false;
     cebus_sequence_keep(sequence);
     r->greedy->noise++;
-    if (!change(r))
-        return false;
     theta *= exp2((double)below(r, 512) / 64 - 5);
-    r->greedy->most_spent = r->swaps ? r->greedy->closure.spent + MOST_LOOK : UINT64_MAX;
-    if (cebus_track_exceeds(&sequence->track, 0, UINT64_MAX, limit))
-        end = cebus_greedy_repair(r->greedy, limit, theta, most);
-    r->greedy->closure.spent += 4;
-    if (end == CEBUS_GREEDY_NO_HOST_MEMORY)
-        return false;
-    if (end == CEBUS_GREEDY_FITS && sequence->cost <= most + most / 64 &&
-        !cebus_prune_all(sequence, limit, sequence->pool))
-        return false;
-    if (end != CEBUS_GREEDY_FITS)
-        return cebus_sequence_undo(sequence, 0);
-    return is_good(r, most, &good) && (good || cebus_sequence_undo(sequence, 0));
+    return try_change(r, limit, theta, most, &fits) && (!fits || is_good(r, most, &good)) &&
+           (good || cebus_sequence_undo(sequence, 0));
+}
+
+/** Puts the best by before something else takes its place. */
+static bool keep_best(ruin *r, bool *is_kept)
+{
+    if (*is_kept || total(r) > r->best_ns)
+        return true;
+    *is_kept = true;
+    return cebus_snapshot_take(&r->best, r->sequence);
+}
+
+/** Steps until so much is spent, or they lead nowhere. */
+static bool take_steps(ruin *r, double limit, double theta, uint64_t spent)
+{
+    const cebus_greedy *greedy = r->greedy;
+    uint64_t idle = 0, most = MOST_IDLE * (uint64_t)r->sequence->iteration->n_calls;
+    uint64_t from = greedy->closure.spent;
+    bool ok = true, is_kept = false;
+    r->best_ns = total(r);
+    while (ok && greedy->closure.spent < spent && idle < most && r->best_ns > 0 &&
+           !cebus_greedy_is_stopped(greedy)) {
+        double part = (double)(greedy->closure.spent - from) / (double)(spent - from);
+        r->heat = (double)r->best_ns * HOT * pow(COLD / HOT, part);
+        ok = keep_best(r, &is_kept) && step(r, limit, theta);
+        idle++;
+        if (total(r) < r->best_ns) {
+            r->best_ns = total(r);
+            is_kept = false;
+            idle = 0;
+        }
+    }
+    return ok && (!is_kept || cebus_snapshot_restore(&r->best, r->sequence));
 }
 
 static bool run(ruin *r, double limit, double theta, uint64_t spent)
 {
     cebus_greedy *greedy = r->greedy;
     bool ok = !r->swaps || cebus_links_run(&r->runs[0]);
-    uint64_t idle = 0, most = MOST_IDLE * (uint64_t)r->sequence->iteration->n_calls;
-    greedy->noise = 0;
     memset(greedy->barred, 0, r->sequence->iteration->n_values * sizeof *greedy->barred);
-    while (ok && greedy->closure.spent < spent && idle < most && total(r) > 0 &&
-           !cebus_greedy_is_stopped(greedy)) {
-        uint64_t before = total(r);
-        ok = step(r, limit, theta);
-        idle = total(r) < before ? 0 : idle + 1;
-    }
+    cebus_snapshot_init(&r->best, r->sequence->pool);
     greedy->noise = 0;
+    greedy->brisk = true;
+    ok = ok && take_steps(r, limit, theta, spent);
+    greedy->brisk = false;
+    greedy->noise = 0;
+    cebus_snapshot_deinit(&r->best);
     return ok;
 }
 

@@ -20,6 +20,9 @@
 #define MOST_OVERHEAD 5
 /** Visits for a call of the program that a run may take beside its part of the effort. */
 #define FIRST_VISITS 64
+/** Parts of the effort after which no more ways are tried; swaps are better searched than found. */
+#define WAYS_PART 2
+#define SWAPS_PART 6
 /** Plans of which it is asked whether they can be placed. */
 #define MOST_PLACED 8
 
@@ -138,7 +141,7 @@ static bool try_all(search *s, uint64_t effort, bool done)
     bool ok = true;
     uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
     for (size_t i = done; i < sizeof ways / sizeof *ways && ok; i++) {
-        bool enough = s->greedy.closure.spent >= effort / 2;
+        bool enough = s->greedy.closure.spent >= effort / (done ? SWAPS_PART : WAYS_PART);
         if (i > 0 && enough && (s->best.peak <= s->limit || i > 2))
             break;
         s->greedy.most_spent = s->greedy.closure.spent + first + effort / 4;
@@ -284,8 +287,7 @@ static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out
 {
     bool ok = cebus_snapshot_take(&s->best, &s->sequence) &&
               (terms->host == 0 || add_swaps(s, terms)) &&
-              try_all(s, terms->effort, terms->host > 0) && descend(s, terms) &&
-              improve(s, terms);
+              try_all(s, terms->effort, terms->host > 0) && descend(s, terms) && improve(s, terms);
     return ok && hand_out(s, terms, out);
 }
 

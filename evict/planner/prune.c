@@ -16,17 +16,30 @@ static int dearest_first(const void *a, const void *b)
     return left->key < right->key ? -1 : left->key > right->key;
 }
 
-/** Bytes that a replay keeps from being there anyway, too many at once for the rest? A first look:
- * what it reads may be gone without it. */
+/** Bytes that a replay reads and nobody behind it does: they may be gone without it. */
+static double spare_of(const cebus_sequence *sequence, uint32_t call, uint64_t key)
+{
+    uint32_t count;
+    double spare = 0;
+    const uint32_t *values = cebus_sequence_reads(sequence, call, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const cebus_life *life = &sequence->lives[values[i]];
+        uint32_t next = cebus_sequence_find(sequence, values[i], key) + 1;
+        bool stays =
+            next < life->count && cebus_event_kind_of(life->events[next]) != CEBUS_EVENT_PRODUCE;
+        spare += stays ? 0 : life->bytes;
+    }
+    return spare;
+}
+
+/** Bytes that a replay keeps from being there anyway, too many at once for the rest? A first look.
+ */
 static bool may_go(const cebus_sequence *sequence, uint32_t instance, double limit)
 {
     uint32_t count, call = sequence->instances[instance].call;
-    double spare = 0;
-    const uint32_t *values = cebus_sequence_reads(sequence, call, &count);
-    for (uint32_t i = 0; i < count; i++)
-        spare += sequence->lives[values[i]].bytes;
-    values = cebus_sequence_makes(sequence, call, &count);
     uint64_t key = cebus_sequence_key(sequence, instance);
+    double spare = spare_of(sequence, call, key);
+    const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
     for (uint32_t j = 0; j < count; j++) {
         const cebus_life *life = &sequence->lives[values[j]];
         uint32_t i = cebus_sequence_find(sequence, values[j], key);

@@ -2,6 +2,7 @@
 
 #include "evict/curve.h"
 #include "evict/planner/check.h"
+#include "evict/planner/improve.h"
 #include "evict/planner/ladder.h"
 #include "evict/planner/planner.h"
 #include "evict/planner/weights.h"
@@ -200,7 +201,99 @@ static double bring_down(double limit, uint64_t effort)
 Test(planner, goes_down_a_ladder_to_where_no_run_leads)
 {
     recorded_network(&r, 32, 100, 10);
-    double limit = 544; /* 1.5 floors */
+    double limit = 543; /* 1.5 floors */
     cr_expect_leq(bring_down(limit, 200000), limit);
     cr_expect_gt(bring_down(limit, 0), limit);
+}
+
+/* ---- steps of the search ------------------------------------------------------------------ */
+
+static cebus_sequence sequence;
+static cebus_greedy greedy;
+
+static void make_random(uint64_t seed, uint32_t n_calls)
+{
+    cebus_iteration_clear(&r.iteration);
+    random_iteration_make(&r.iteration, seed, n_calls);
+}
+
+static void begin(void)
+{
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_greedy_init(&greedy, &sequence, &r.pool));
+    cebus_weights_level(&sequence);
+}
+
+static void end(void)
+{
+    cebus_greedy_deinit(&greedy);
+    cebus_sequence_deinit(&sequence);
+}
+
+/** Brings what begin() made to a part of its peak, and searches. The time saved. */
+static uint64_t search(double part)
+{
+    double limit = part * cebus_track_peak(&sequence.track, NULL);
+    cebus_plan_terms terms = {.budget = (uint64_t)limit, .effort = 20000};
+    if (cebus_greedy_run(&greedy, limit, 0, UINT64_MAX / 2) != CEBUS_GREEDY_FITS)
+        return 0;
+    uint64_t before = sequence.cost, spent = greedy.closure.spent + terms.effort;
+    cr_assert(cebus_improve_run(&greedy, &terms, limit, greedy.closure.theta, spent));
+    cr_expect_leq(sequence.cost, before);
+    cr_expect_leq(cebus_track_peak(&sequence.track, NULL), limit);
+    return before - sequence.cost;
+}
+
+/** Worse plans are taken on the way; the best is what is left. */
+Test(planner, a_search_ends_with_no_more_than_it_began_with)
+{
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        make_random(seed, 120);
+        begin();
+        search(0.6);
+        end();
+    }
+    cebus_iteration_clear(&r.iteration);
+    recorded_network(&r, 16, 100, 10);
+    for (double part = 0.5; part > 0.25; part -= 0.1) {
+        begin();
+        cr_expect_gt(search(part), 0, "%f", part);
+        end();
+    }
+}
+
+Test(planner, a_stir_makes_room_where_none_is_needed)
+{
+    unsigned stirred = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        uint32_t at;
+        make_random(seed, 80);
+        begin();
+        double peak = cebus_track_peak(&sequence.track, &at);
+        cr_assert_neq(cebus_greedy_stir(&greedy, 0.8 * peak, 0, UINT64_MAX / 2, at, 2),
+                      CEBUS_GREEDY_NO_HOST_MEMORY);
+        stirred += sequence.n_replays > 0 && cebus_track_level(&sequence.track, at) < peak;
+        cr_assert(cebus_sequence_undo(&sequence, 0));
+        cr_expect_eq(cebus_track_peak(&sequence.track, NULL), peak);
+        end();
+    }
+    cr_expect_gt(stirred, 20);
+}
+
+/** What may cost little takes little; what is brisk gives up as soon as it sees what it would cost.
+ */
+Test(planner, a_repair_keeps_to_what_it_may_cost)
+{
+    double theta = 1;
+    recorded_network(&r, 24, 100, 10);
+    begin();
+    double limit = 0.9 * cebus_track_peak(&sequence.track, NULL);
+    cr_expect_eq(cebus_greedy_repair(&greedy, limit, theta, 5), CEBUS_GREEDY_STUCK);
+    cr_expect_eq(sequence.n_replays, 0);
+    greedy.brisk = true;
+    cr_expect_eq(cebus_greedy_repair(&greedy, limit, theta, 22), CEBUS_GREEDY_HOPELESS);
+    cr_expect_eq(sequence.n_replays, 0);
+    cr_expect_eq(cebus_greedy_repair(&greedy, limit, theta, 80), CEBUS_GREEDY_FITS);
+    cr_expect_leq(sequence.cost, 80);
+    end();
 }
