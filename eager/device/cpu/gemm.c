@@ -10,6 +10,13 @@
 #include <cblas.h>
 #if CEBUS_HAVE_OPENMP
 #include <omp.h>
+enum {
+    HAS_OPENMP = 1
+};
+#else
+enum {
+    HAS_OPENMP = 0
+};
 #endif
 
 static bool one_of(const char *name, const char *const *names)
@@ -33,7 +40,7 @@ static int openblas_vector_bytes(void)
 static bool openblas_threads_obey(void)
 {
     int kind = openblas_get_parallel();
-    return kind == OPENBLAS_SEQUENTIAL || (CEBUS_HAVE_OPENMP && kind == OPENBLAS_OPENMP);
+    return kind == OPENBLAS_SEQUENTIAL || (HAS_OPENMP && kind == OPENBLAS_OPENMP);
 }
 
 static bool openblas_is_good(void)
