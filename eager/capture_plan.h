@@ -7,6 +7,9 @@
  * replay after k   what leaves with it goes; copies whose turn has come are asked for end       the
  * copies that are left
  *
+ * Where the host runs the calls itself it is back between them only: there copies are asked for as
+ * soon as they may start.
+ *
  * The host never waits: streams wait for what they need (swap.h, ladder.h). Nothing here can fail:
  * a place that is taken, or a copy without room, is left out, and the policy sees to it. Bits do
  * not depend on it.

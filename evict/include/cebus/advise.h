@@ -170,8 +170,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_advice_check(const cebus_advise_pr
 
 /**
  * The same, and writes down when each step and copy starts and ends, and how long all of it takes
- * (not those of blocks): for plans from files, or for another link. When it fails, times are
- * undefined.
+ * (not those of blocks): for plans from files, for another link, or for what calls cost by now.
+ * Copies in start after the steps that started before them as the plan had it, so that what holds
+ * goes on to hold. When it fails, times are undefined.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_advice_time(const cebus_advise_program *program,
                                                           const cebus_advise_link *link,
