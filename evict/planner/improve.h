@@ -1,9 +1,10 @@
 /**
  * improve.h: a plan made better by ruin and recreate (Schrimpf et al., 2000): some replays are
  * taken out, those that lie together, cost much or make the same kind of thing; the greedy fills
- * the gap again with noisy scores and some of what was there forbidden. Where values may be
- * swapped, swaps take the place of replays, go, or move (exchange.h). What takes no longer, waiting
- * included (links.h), stays.
+ * the gap again with noisy scores and some of what was there forbidden. Or the other way round:
+ * some replays are put in where none are needed, and what they make superfluous goes. Where values
+ * may be swapped, swaps take the place of replays, go, or move (exchange.h). What takes no longer,
+ * waiting included (links.h), stays, and at first what takes a little longer; the best is kept.
  */
 #ifndef CEBUS_EVICT_PLANNER_IMPROVE_H
 #define CEBUS_EVICT_PLANNER_IMPROVE_H
