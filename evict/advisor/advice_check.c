@@ -462,8 +462,8 @@ static bool run(check *c, size_t n_values)
     return finish(c);
 }
 
-/** In the plan's turns; those of a plan whose times are not its own may come to a halt, which it
- * does not need to. */
+/** In the plan's turns, which plans in files do not have: a plan that is to last holds without.
+ * Those of a plan whose times are not its own may come to a halt, which it does not need to. */
 static bool run_in_turn(check *c, size_t n_values)
 {
     const check fresh = *c;
@@ -522,7 +522,9 @@ static cebus_status check_plan(const cebus_advise_program *program, const cebus_
         wrong(&c, "the link has no rate");
         status = CEBUS_INVALID_ARGUMENT;
     } else if (verdict == CEBUS_GRAPH_MADE && make_room(&c, &shelf)) {
-        status = run_in_turn(&c, program->n_values) ? CEBUS_OK : CEBUS_INVALID_ARGUMENT;
+        const size_t n = program->n_values;
+        const bool holds = timed != NULL ? run_in_turn(&c, n) : run(&c, n);
+        status = holds ? CEBUS_OK : CEBUS_INVALID_ARGUMENT;
         *out_ns = (uint64_t)c.now;
     }
     cebus_shelf_clear(&shelf);

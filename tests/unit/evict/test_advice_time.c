@@ -158,6 +158,9 @@ Test(advice_time, what_has_a_place_first_is_waited_for)
                  why);
     cr_expect_eq(copies[1].start_ns, 200, "scratch is in the way");
     n.calls[0].cost_ns = 1000;
+    uint64_t ns;
+    cr_expect_eq(cebus_advice_check(&n.program, &link_10, &plan, why, sizeof why, &ns),
+                 CEBUS_INVALID_ARGUMENT, "files know no times: by itself it comes to a halt");
     cr_assert_eq(cebus_advice_time(&n.program, &link_10, &plan, why, sizeof why), CEBUS_OK, "%s",
                  why);
     cr_expect_eq(copies[1].start_ns, 1100);
