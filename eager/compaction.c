@@ -63,6 +63,84 @@ cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes)
     return status;
 }
 
+/** The smallest hole that has room for `bytes` outside of [from, to). */
+static cebus_block *find_hole(const cebus_runtime *rt, uint64_t bytes, uint64_t from, uint64_t to)
+{
+    cebus_block *best = NULL;
+    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        bool outside = block->offset + block->bytes <= from || block->offset >= to;
+        if (block->state == CEBUS_BLOCK_FREE && outside && block->bytes >= bytes &&
+            (best == NULL || block->bytes < best->bytes))
+            best = block;
+    }
+    return best;
+}
+
+/** The copy of a block's bytes to another; what comes later to either place waits for it. */
+static cebus_status copy_block(cebus_runtime *rt, cebus_block *from, cebus_block *to)
+{
+    cebus_ladder_claim(rt, to, CEBUS_STREAM_COMPUTE);
+    cebus_swap_settle(rt, from->owner);
+    cebus_ladder_claim(rt, from, CEBUS_STREAM_COMPUTE);
+    cebus_status status =
+        rt->device_ops->copy(rt->device, rt->base + to->offset, rt->base + from->offset,
+                             from->bytes, CEBUS_COPY_ON_DEVICE);
+    uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
+    to->fence[CEBUS_STREAM_COMPUTE] = from->fence[CEBUS_STREAM_COMPUTE] = mark;
+    return status;
+}
+
+/** Moves a value to a hole outside of [from, to). False: it lies where it was. */
+static bool resettle(cebus_runtime *rt, cebus_block *old, uint64_t from, uint64_t to)
+{
+    cebus_block *hole = find_hole(rt, old->bytes, from, to), *block;
+    cebus_candidate *owner = old->owner;
+    if (owner == NULL || old->immovable || hole == NULL ||
+        cebus_arena_place_in(&rt->arena, hole, old->bytes, old->zone, &block) != CEBUS_PLACED)
+        return false;
+    if (copy_block(rt, old, block) != CEBUS_OK) {
+        cebus_ladder_release(rt, block);
+        return false;
+    }
+    block->owner = owner;
+    block->tick = old->tick;
+    owner->block = block;
+    old->owner = NULL;
+    if (rt->trail != NULL)
+        rt->trail->lost = true;
+    report_move(rt, &(cebus_move){block, old->offset, block->offset});
+    cebus_ladder_release(rt, old);
+    return true;
+}
+
+/** The first block that reaches beyond `offset`. */
+static cebus_block *block_at(const cebus_runtime *rt, uint64_t offset)
+{
+    cebus_block *block = rt->arena.first;
+    while (block != NULL && block->offset + block->bytes <= offset)
+        block = block->next;
+    return block;
+}
+
+cebus_block *cebus_compaction_vacate(cebus_runtime *rt, uint64_t from, uint64_t to)
+{
+    uint64_t before = rt->stats.moved_bytes, offset = from;
+    cebus_block *block = block_at(rt, from);
+    rt->stats.compactions++;
+    while (block != NULL && block->offset < to) {
+        offset = block->offset + block->bytes;
+        if (block->state != CEBUS_BLOCK_FREE && !resettle(rt, block, from, to))
+            break;
+        block = block_at(rt, offset);
+    }
+    cebus_event_emit(
+        rt, (cebus_event){.kind = CEBUS_EVENT_COMPACTED, .bytes = rt->stats.moved_bytes - before});
+    block = block_at(rt, from);
+    return block != NULL && block->state == CEBUS_BLOCK_FREE && block->offset + block->bytes >= to
+               ? block
+               : NULL;
+}
+
 cebus_move_terms cebus_compaction_terms(const cebus_runtime *rt)
 {
     if (!rt->arena.layout->moves)

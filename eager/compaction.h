@@ -14,6 +14,13 @@
  */
 cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes);
 
+/**
+ * Moves what lies in [from, to) to holes elsewhere, each block to the smallest that has room, until
+ * those bytes are one hole; returns it, or NULL where something found no place or a copy failed:
+ * what was moved so far stays where it is now.
+ */
+cebus_block *cebus_compaction_vacate(cebus_runtime *rt, uint64_t from, uint64_t to);
+
 /** What moving takes here. */
 cebus_move_terms cebus_compaction_terms(const cebus_runtime *rt);
 

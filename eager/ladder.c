@@ -233,6 +233,11 @@ static bool is_moving_cheaper(cebus_runtime *rt, uint64_t bytes, const cebus_vic
     return *paid > moving;
 }
 
+static bool is_room(const cebus_block *hole, uint64_t bytes)
+{
+    return hole != NULL && hole->state == CEBUS_BLOCK_FREE && hole->bytes >= bytes;
+}
+
 /**
  * Evicts what the policy chooses until the request fits, and moves blocks where that is cheaper. A
  * copy that fails half way leaves the blocks chosen other than they were, and ends moving.
@@ -253,12 +258,13 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
         cebus_block *hole = NULL;
         if (victims.moves || !moves)
             hole = cebus_ladder_evict(rt, &victims);
-        if (moves)
+        if (victims.vacates)
+            hole = cebus_compaction_vacate(rt, victims.from, victims.to);
+        if (moves && !victims.vacates)
             result = place_by_moving(rt, bytes, zone, out);
         else
-            result = hole->state == CEBUS_BLOCK_FREE && hole->bytes >= bytes
-                         ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
-                         : cebus_arena_place(&rt->arena, bytes, zone, out);
+            result = is_room(hole, bytes) ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
+                                          : cebus_arena_place(&rt->arena, bytes, zone, out);
         may_move = may_move && !moves;
     }
     return result;

@@ -51,6 +51,8 @@ typedef struct cebus_victims {
     uint64_t price;            /**< what was paid, in window prices (layout/window.h) */
     uint64_t next_price;       /**< of the cheapest that lost; 0: nothing else could go */
     bool moves; /**< what stays between them is moved together then, for the hole to be one */
+    bool vacates; /**< what stays in [from, to) moves elsewhere, for those bytes to be the hole */
+    uint64_t from, to; /**< offsets */
     bool weighs_moves; /**< moving was among what was chosen from */
 } cebus_victims;
 
@@ -89,5 +91,9 @@ size_t cebus_choose_cheapest(const cebus_chooser *chooser, uint64_t bytes, cebus
  */
 size_t cebus_choose_next(const cebus_chooser *chooser, uint64_t bytes, cebus_victims *out,
                          size_t limit);
+
+/** What giving a block's value up really adds, in window prices: the calls behind and ahead of it
+ * that are absent, each once (choose.c). */
+uint64_t cebus_choose_exact_price(const cebus_chooser *chooser, cebus_block *block);
 
 #endif

@@ -13,17 +13,19 @@ static double byte_worth(const cebus_market *market)
     return (market->passing ? PASSING : LASTING) * market->byte_price;
 }
 
-double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes)
+double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t bytes)
 {
-    double bytes = (double)evicted_bytes, asked = (double)market->bytes;
+    double asked = (double)market->bytes, beyond = (double)bytes - asked;
     double depth = DEPTH * (double)limit;
-    if (bytes > asked)
-        bytes = asked + depth * (bytes - asked) / (depth + bytes - asked);
-    return byte_worth(market) * bytes;
+    return beyond > 0 ? asked + depth * beyond / (depth + beyond) : (double)bytes;
 }
 
-/** 0 of what does not go. */
-static double price_of(const cebus_market *market, const cebus_block *block)
+double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes)
+{
+    return byte_worth(market) * cebus_market_useful(market, limit, evicted_bytes);
+}
+
+double cebus_market_price(const cebus_market *market, const cebus_block *block)
 {
     if (block->state != CEBUS_BLOCK_EVICTABLE)
         return 0;
@@ -33,7 +35,7 @@ static double price_of(const cebus_market *market, const cebus_block *block)
 
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest)
 {
-    return price_of(market, block) <= dearest * (double)block->bytes;
+    return cebus_market_price(market, block) <= dearest * (double)block->bytes;
 }
 
 /** What a block adds to a run. */
@@ -83,7 +85,8 @@ typedef struct runner {
 static void trim(const cebus_market *market, runner *run, const cebus_block *last)
 {
     while (run->first != last) {
-        share one = share_of(market, run->first, price_of(market, run->first), run->dearest);
+        share one =
+            share_of(market, run->first, cebus_market_price(market, run->first), run->dearest);
         if (run->sum.gained - one.gained < market->bytes && one.gained > 0)
             break;
         take_away(&run->sum, &one);
@@ -127,7 +130,7 @@ void cebus_clearing_find(const cebus_arena *arena, const cebus_market *market,
         out[i] = (cebus_clearing){0};
     }
     for (cebus_block *block = arena->first; block != NULL && market->moves; block = block->next) {
-        const double price = price_of(market, block);
+        const double price = cebus_market_price(market, block);
         for (size_t i = 0; i < n; i++)
             extend(market, arena->limit, &runs[i], block, price, &out[i]);
     }

@@ -25,6 +25,7 @@
 typedef struct cebus_market {
     uint64_t now;      /**< the runtime's clock, ns */
     uint64_t bytes;    /**< of the request */
+    uint64_t idle;     /**< free now, in pieces */
     double byte_price; /**< of the last of the bytes that single victims would give for it */
     double move_byte;  /**< of copying one byte; */
     double move_block; /**< of a copy besides */
@@ -39,8 +40,14 @@ typedef struct cebus_clearing {
     double moving; /**< price of what moves */
 } cebus_clearing;
 
+/** Of bytes set free in an arena that may use `limit`: what is beyond the request counts less. */
+double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t bytes);
+
 /** What bytes set free are worth in an arena that may use `limit`. */
 double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes);
+
+/** Of a block; 0 where it does not go. */
+double cebus_market_price(const cebus_market *market, const cebus_block *block);
 
 /** Whether an EVICTABLE block goes where bytes cost up to `dearest`. */
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest);

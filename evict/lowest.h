@@ -25,6 +25,7 @@
 typedef struct cebus_offer {
     double score;
     uint64_t bytes, tick;
+    cebus_block *block; /**< may be gone where prices stand */
 } cebus_offer;
 
 /** Of one arena, from one choice to the next; all 0: nothing stands. */

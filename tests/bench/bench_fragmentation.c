@@ -287,15 +287,19 @@ static int smallest(const cebus_model_preset *preset, const struct system *syste
     return good;
 }
 
-static void bench_budgets(bool quick, const char *only)
+static void bench_budgets(bool quick, const char *only, const char *which)
 {
     printf("\nSmallest budget that a step fits in, of the peak, within half a percent\n\n");
     printf("| network | peak GiB |");
-    for (size_t s = 0; s < SYSTEMS; s++)
-        printf(" %s |", systems[s].name);
+    for (size_t s = 0; s < SYSTEMS; s++) {
+        if (strstr(systems[s].name, which) != NULL)
+            printf(" %s |", systems[s].name);
+    }
     printf("\n|---|---:|");
-    for (size_t s = 0; s < SYSTEMS; s++)
-        printf("---:|");
+    for (size_t s = 0; s < SYSTEMS; s++) {
+        if (strstr(systems[s].name, which) != NULL)
+            printf("---:|");
+    }
     putchar('\n');
     for (size_t n = 0; n < (quick ? 1 : NETWORKS); n++) {
         const cebus_model_preset *preset = preset_at(n, only);
@@ -304,6 +308,8 @@ static void bench_budgets(bool quick, const char *only)
         measured base = run_free(preset);
         printf("| %s | %.2f |", preset->name, (double)base.peak / 0x1p30);
         for (size_t s = 0; s < SYSTEMS; s++) {
+            if (strstr(systems[s].name, which) == NULL)
+                continue;
             int least = smallest(preset, &systems[s], &base);
             if (least > 1000)
                 printf(" above 100%% |");
@@ -367,6 +373,6 @@ int main(int argc, char **argv)
     if (strstr("networks", part) != NULL)
         bench_networks(quick, only, which);
     if (strstr("budgets", part) != NULL)
-        bench_budgets(quick, only);
+        bench_budgets(quick, only, which);
     return 0;
 }

@@ -181,6 +181,7 @@ Test(budget, leaves_mapped_tensors_where_they_are)
     const void *before, *after;
     for (int i = 0; i < 8; i++)
         x[i] = leaf(rt, N, (float)i);
+    OK(cebus_tensor_map(x[3], &before));
     OK(cebus_tensor_map(x[5], &before));
     for (int i = 0; i < 8; i += 2)
         cebus_tensor_release(x[i]);
@@ -188,9 +189,11 @@ Test(budget, leaves_mapped_tensors_where_they_are)
     OK(cebus_tensor_map(x[5], &after));
     cr_expect_eq(before, after);
     cr_expect_eq(*(const float *)after, 5);
-    cebus_tensor_unmap(x[5]);
+    cebus_tensor_unmap(x[3]);
     cebus_tensor_unmap(x[5]);
     OK(cebus_full(rt, 5, CEBUS_F32, 1, &(int64_t){4 * N}, &big));
+    cr_expect_eq(*(const float *)after, 5, "what is mapped has stayed");
+    cebus_tensor_unmap(x[5]);
     cebus_tensor_release(big);
     for (int i = 1; i < 8; i += 2)
         cebus_tensor_release(x[i]);

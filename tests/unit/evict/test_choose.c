@@ -273,6 +273,57 @@ Test(choose, coop_moves_what_is_dear_where_that_is_cheaper)
     cr_expect_eq(dear->block->state, CEBUS_BLOCK_EVICTABLE);
 }
 
+/** One small value after the other is cheap, and none lies beside another: in the long run they
+ * serve better than the dear one that is large enough. */
+Test(choose, coop_takes_what_is_cheap_wherever_it_lies)
+{
+    cebus_candidate *small[6];
+    for (int i = 0; i < 6; i++) {
+        small[i] = place(1, 100, 0);
+        place(1, 1, 0)->value.pins = 1;
+    }
+    cebus_candidate *large = place(2, 700, 0);
+    fill_the_rest();
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = 1, .ns = 1}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect(!victims.moves);
+    cr_expect_eq(victims.first, small[0]->block);
+    cr_expect_eq(victims.last, large->block);
+    for (int i = 0; i < 6; i++)
+        cr_expect_eq(small[i]->block->state, CEBUS_BLOCK_EVICTABLE);
+    cebus_cost_revise(large->value.producer, 150);
+    victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect_eq(victims.first, large->block, "as cheap as they are by the byte");
+    cr_expect_eq(victims.last, large->block);
+}
+
+/** Dear values lie at both sides of a hole: one of them moves to another hole. */
+Test(choose, coop_vacates_where_nothing_has_to_go)
+{
+    place(3, 100000, 0);
+    cebus_candidate *hole = place(1, 1, 0), *b = place(1, 100000, 0);
+    place(3, 100000, 0);
+    cebus_candidate *other = place(1, 1, 0);
+    fill_the_rest();
+    cebus_arena_release(&arena, hole->block);
+    cebus_arena_release(&arena, other->block);
+    hole->block = other->block = NULL;
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect(victims.moves && victims.vacates);
+    cr_expect_eq(victims.to - victims.from, 2 * UNIT);
+    cr_expect(b->block->offset >= victims.from && b->block->offset < victims.to);
+    cr_expect_eq(b->block->state, CEBUS_BLOCK_BARRIER, "it stays, if elsewhere");
+}
+
 Test(choose, leaves_what_is_in_use_alone)
 {
     cebus_candidate *pinned = place(1, 1, 0), *planned = place(1, 1, 0), *mapped = place(1, 1, 0);

@@ -1,0 +1,53 @@
+/**
+ * contest.h: the ways to meet one request, priced beside each other; the cheapest wins.
+ *
+ *     windows      neighbours all of which go (choose.c enters those)
+ *     clearings    neighbours that go or slide together (clearing.h)
+ *     vacancies    a stretch out of which all goes or moves elsewhere (vacancy.h)
+ *     scattered    the lowest scores wherever they lie, until some of them leave a hole: what a
+ *                  policy takes that gives up one value at a time
+ *
+ * Of each, what it costs is set against what the bytes are worth that it sets free. The market's
+ * price (clearing.h) is that of bytes which may lie anywhere. Where none of the first three is
+ * nearly as cheap, since the cheap values are small and lie apart, requests would go on paying a
+ * multiple of it while those stay. There scattered bytes are worth what usable ones cost.
+ */
+#ifndef CEBUS_EVICT_CONTEST_H
+#define CEBUS_EVICT_CONTEST_H
+
+#include "evict/choose.h"
+#include "evict/clearing.h"
+#include "evict/lowest.h"
+
+/** A way to meet the request. Of its victims go the lowest `gone` scores, and what lies in
+ * [from, to) and costs up to `dearest` a byte. */
+typedef struct cebus_entry {
+    cebus_victims victims;
+    uint64_t evicted_bytes;
+    double moving; /**< price of what moves */
+    size_t gone;
+    uint64_t from, to;
+    double dearest;
+} cebus_entry;
+
+typedef struct cebus_contest {
+    const cebus_chooser *chooser;
+    cebus_market market;
+    size_t count;
+    cebus_offer lowest[CEBUS_SHORTLIST_MAX]; /**< lowest first */
+    cebus_entry winner;                      /**< victims.first NULL: none yet */
+    double best, second;                     /**< scores */
+    double usable; /**< the least that a byte of a hole would cost; HUGE_VAL: unknown */
+} cebus_contest;
+
+/** Where everything goes that lies in the victims' range. */
+void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *victims,
+                                uint64_t evicted_bytes);
+
+/** All others, where blocks may move. The states of blocks are as they were after it. O(blocks). */
+void cebus_contest_enter_rest(cebus_contest *contest);
+
+/** The winner; of its range only what goes is still EVICTABLE then. */
+cebus_victims cebus_contest_settle(cebus_contest *contest);
+
+#endif

@@ -1,0 +1,31 @@
+/**
+ * vacancy.h: a stretch of addresses that is vacated for one request. What is cheap goes, in it or
+ * anywhere else; all else in the stretch moves to holes elsewhere, each block to one of its own. A
+ * clearing (clearing.h) slides blocks within a run, and moves all that lies between the bytes it
+ * joins; a vacancy moves no more than the request's bytes, wherever those set free lie.
+ *
+ *     | a 3 | B 90 | free | C 80 | d 2 |     request: 2 units, of which each block and the hole has
+ * one |  .     .   |  B   | C 80 |  .  |     a and d go, B moves
+ */
+#ifndef CEBUS_EVICT_VACANCY_H
+#define CEBUS_EVICT_VACANCY_H
+
+#include "evict/clearing.h"
+
+typedef struct cebus_vacancy {
+    cebus_block *first, *last; /**< inclusive */
+    uint64_t evicted_bytes;    /**< in the stretch */
+    double price;              /**< of what goes in the stretch */
+    double moving;             /**< price of what moves */
+} cebus_vacancy;
+
+/**
+ * The stretch that is best by price, moving and worth, where what costs more a byte than `dearest`
+ * moves. Blocks in state FREE count as free though they may not be in the arena's books: for a
+ * caller that has set the states of what goes elsewhere. False when there is none. O(blocks), and
+ * O(blocks) more for each stretch that is better than those before it.
+ */
+bool cebus_vacancy_find(const cebus_arena *arena, const cebus_market *market, double dearest,
+                        cebus_vacancy *out);
+
+#endif
