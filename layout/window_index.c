@@ -102,7 +102,8 @@ void cebus_window_index_destroy(cebus_window_index *index)
 /** 1/price of a window must be that if it is to win, or tie. */
 static double least_of(const cebus_window_search *search)
 {
-    return search->best.first != NULL ? cebus_bound_least(search->best.price) : 0;
+    uint64_t most = cebus_window_search_most(search);
+    return most != UINT64_MAX ? cebus_bound_least(most) : 0;
 }
 
 static void learn(cebus_window_search *search)
@@ -130,27 +131,53 @@ static void search_table(cebus_window_search *search)
     cebus_queue_begin(&queue, &search->index->tables, search->table, search->now);
     while ((id = cebus_queue_next(&queue, least_of(search))) != CEBUS_CHUNK_NONE)
         cebus_window_look(search, id);
+    if (search->pool != NULL && search->pool->count > 0)
+        search->best = search->pool->windows[0];
     if (search->table->level <= 0)
         learn(search);
     cebus_queue_end(&queue);
 }
 
+static void search_once(cebus_window_search *search)
+{
+    search->best = (cebus_window){0};
+    if (search->table != NULL)
+        search_table(search);
+    else
+        search_all(search);
+}
+
+/** All in one go. False if that may have missed something. */
+static bool search_several(cebus_window_search *search, cebus_window *out, size_t limit,
+                           size_t *out_count)
+{
+    cebus_window_pool pool;
+    cebus_window_pool_init(&pool, limit);
+    search->pool = &pool;
+    search_once(search);
+    search->pool = NULL;
+    if (search->table != NULL)
+        learn(search);
+    for (size_t i = 0; i < pool.n_picks; i++)
+        out[i] = pool.windows[pool.picks[i]];
+    *out_count = pool.n_picks;
+    return !pool.unsure;
+}
+
 static size_t search_best(cebus_window_search *search, cebus_window *out, size_t limit)
 {
     size_t count = 0;
+    if (limit > 1 && limit <= CEBUS_WINDOW_PICKS && search_several(search, out, limit, &count))
+        return count;
     search->taken = out;
-    while (count < limit) {
+    for (count = 0; count < limit; count++) {
         search->n_taken = count;
-        search->best = (cebus_window){0};
-        if (search->table != NULL)
-            search_table(search);
-        else
-            search_all(search);
+        search_once(search);
         if (search->best.first == NULL)
             break;
         if (count == 0 && search->table != NULL)
             learn(search);
-        out[count++] = search->best;
+        out[count] = search->best;
     }
     return count;
 }

@@ -168,15 +168,6 @@ static bool is_taken(const cebus_window_search *search, const cebus_block *block
     return false;
 }
 
-static bool is_better(const cebus_window *a, const cebus_window *b)
-{
-    if (b->first == NULL || a->price != b->price)
-        return b->first == NULL || a->price < b->price;
-    if (a->evicted_bytes != b->evicted_bytes)
-        return a->evicted_bytes < b->evicted_bytes;
-    return a->first->offset < b->first->offset;
-}
-
 /** Reads the blocks of a run, in integers; true if one of them had been kept too cheap. */
 static bool offer(cebus_window_search *search, spot at, uint32_t blocks)
 {
@@ -198,36 +189,41 @@ static bool offer(cebus_window_search *search, spot at, uint32_t blocks)
         if (++at.place == chunk->count)
             at = (spot){chunk->next, 0};
     }
-    if (!barred && is_better(&window, &search->best))
+    if (barred)
+        return stale;
+    if (search->pool != NULL)
+        cebus_window_pool_offer(search->pool, &window);
+    else if (search->best.first == NULL || cebus_window_is_better(&window, &search->best))
         search->best = window;
     return stale;
 }
 
 static bool may_win(const cebus_window_search *search, double price)
 {
-    return search->best.first == NULL || price * SURE_PRICE <= (double)search->best.price;
+    return price * SURE_PRICE <= (double)cebus_window_search_most(search);
 }
 
-static uint32_t least_of(const runs *all)
+/** The likeliest of those that were not tried; `count`: none. */
+static uint32_t least_of(const runs *all, uint32_t tried)
 {
-    uint32_t least = 0;
-    for (uint32_t i = 1; i < all->count; i++)
-        least = all->price[i] < all->price[least] ? i : least;
+    uint32_t least = all->count;
+    for (uint32_t i = 0; i < all->count; i++) {
+        if ((tried >> i & 1) == 0 && (least == all->count || all->price[i] < all->price[least]))
+            least = i;
+    }
     return least;
 }
 
 /** Offers what may win, the likeliest first; true if something had been kept too cheap. */
 static bool offer_runs(cebus_window_search *search, uint32_t id, const runs *all)
 {
-    uint32_t least = least_of(all);
-    if (all->count == 0 || !may_win(search, all->price[least]))
-        return false;
-    bool stale = offer(search, (spot){id, all->first[least]}, all->blocks[least]);
-    for (uint32_t i = 0; i < all->count && !stale; i++) {
-        if (i != least && may_win(search, all->price[i]))
-            stale |= offer(search, (spot){id, all->first[i]}, all->blocks[i]);
+    uint32_t tried = 0, i;
+    while ((i = least_of(all, tried)) < all->count && may_win(search, all->price[i])) {
+        if (offer(search, (spot){id, all->first[i]}, all->blocks[i]))
+            return true;
+        tried |= UINT32_C(1) << i;
     }
-    return stale;
+    return false;
 }
 
 /** 1/price of each run is a line over time; the chord is until the first of them gets to where

@@ -10,6 +10,7 @@
 #define CEBUS_LAYOUT_WINDOW_LOOK_H
 
 #include "layout/window_index.h"
+#include "layout/window_pool.h"
 
 /** One search, under way. */
 typedef struct cebus_window_search {
@@ -19,8 +20,17 @@ typedef struct cebus_window_search {
     cebus_weigher weigher;
     const cebus_window *taken; /**< windows no other may share a block with */
     size_t n_taken;
-    cebus_window best; /**< so far; first NULL: none */
+    cebus_window best;       /**< so far; first NULL: none */
+    cebus_window_pool *pool; /**< several are wanted: theirs, instead; or NULL */
 } cebus_window_search;
+
+/** What costs more cannot win; UINT64_MAX: anything can. */
+static inline uint64_t cebus_window_search_most(const cebus_window_search *search)
+{
+    if (search->pool != NULL)
+        return cebus_window_pool_most(search->pool);
+    return search->best.first != NULL ? search->best.price : UINT64_MAX;
+}
 
 /** Looks at the runs of at least `bytes` that start in `chunk`: betters search->best, bounds them
  * in the table. O(blocks of the chunk + of one window). */
