@@ -495,10 +495,12 @@ static cebus_status run(frame *f)
         cebus_debug_chaos(rt);
     for (uint32_t i = 0; i < f->spec->n_in; i++)
         f->in[i] = f->spec->in[i] != NULL ? f->spec->in[i]->storage->now : NULL;
+    uint64_t before = rt->stats.recompute_ns;
     status = cebus_residency_begin(rt, f->in, f->spec->n_in, f->op->name);
     if (status != CEBUS_OK)
         return status;
     f->pinned = true;
+    f->call->wait_ns = rt->stats.recompute_ns - before;
     status = create_outputs(f);
     if (status == CEBUS_OK && f->needs != 0 &&
         (f->node = cebus_node_create(rt, f->call, f->spec->in, f->needs)) == NULL)

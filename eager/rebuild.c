@@ -77,7 +77,8 @@ static bool push_frame(cebus_runtime *rt, cebus_call *call)
     if (!cebus_pool_grow(&rt->pool, &frames, &stack->capacity, stack->count, sizeof *stack->frames))
         return false;
     stack->frames = frames;
-    stack->frames[stack->count++] = (cebus_replay_frame){.call = call};
+    stack->frames[stack->count++] =
+        (cebus_replay_frame){.call = call, .begun_ns = rt->stats.recompute_ns};
     call->waiting = rt->cursor.waiting = stack->count;
     return true;
 }
@@ -168,6 +169,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
                 status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to replay");
             continue;
         }
+        top->call->wait_ns = rt->stats.recompute_ns - top->begun_ns;
         rt->frugal.kept |= ++ran > patience;
         status = ran > patience ? cebus_oom_fail(rt, bytes_at_once(target), op)
                                 : cebus_replay_call(rt, top->call, CEBUS_REPLAY_HELD);

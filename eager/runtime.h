@@ -57,6 +57,7 @@ typedef struct cebus_frugality {
 /** A call that waits for its inputs (cebus_edge.pinned: those it has). */
 typedef struct cebus_replay_frame {
     cebus_call *call;
+    uint64_t begun_ns; /**< what replays had taken when it began to wait */
 } cebus_replay_frame;
 
 typedef struct cebus_replay_stack {

@@ -31,6 +31,7 @@ cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n
     call->out = (cebus_value **)(memory + outs_at);
     call->payload = memory + payload_at;
     lineage->live_calls++;
+    call->serial = ++lineage->made_calls;
     return call;
 }
 

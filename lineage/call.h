@@ -30,7 +30,9 @@ struct cebus_call {
     uint32_t n_in, n_out;
     uint32_t refs; /**< live outputs + graph nodes */
     uint32_t live_outputs;
+    uint64_t serial;  /**< in the order of the program: an input's producer comes before */
     uint64_t cost_ns; /**< of one run; the least measured. With outputs: cebus_cost_lower() */
+    uint64_t wait_ns; /**< of making inputs again for it, when it last had to wait for them */
     uint64_t seed, rng_offset;
     uint64_t mark;   /**< visited in this epoch */
     uint64_t listed; /**< its place, from 1, in the list that is being rebuilt; 0: not in it */
@@ -48,6 +50,7 @@ typedef struct cebus_lineage {
     cebus_value *dead;   /**< waiting to be reaped */
     uint64_t epoch;      /**< stamps visits; only ever grows */
     uint64_t live_calls; /**< records in memory */
+    uint64_t made_calls; /**< records so far */
     struct cebus_scratch {
         void **items;
         size_t count, capacity;

@@ -1,5 +1,7 @@
 #include "lineage/replay.h"
 
+#include <stdlib.h>
+
 /**
  * A depth-first walk with an explicit stack. A record is pushed when first met and stays on the
  * stack until all its inputs are settled; call->mark tells fresh (< open), open (on the stack)
@@ -19,6 +21,12 @@ static cebus_call *next_missing_input(cebus_call *call, uint64_t listed, cebus_s
             return input->producer;
     }
     return NULL;
+}
+
+static int compare_serials(const void *a, const void *b)
+{
+    const cebus_call *first = *(cebus_call *const *)a, *second = *(cebus_call *const *)b;
+    return first->serial < second->serial ? -1 : 1;
 }
 
 cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out)
@@ -47,6 +55,7 @@ cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, ceb
         if (!cebus_scratch_push(lineage, side, missing != NULL ? missing : call))
             return CEBUS_OUT_OF_HOST_MEMORY;
     }
+    qsort(list->items, list->count, sizeof *list->items, compare_serials);
     *out = (cebus_replay){.calls = (cebus_call **)list->items, .count = list->count};
     return CEBUS_OK;
 }
@@ -141,7 +150,7 @@ uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_va
 
 static uint64_t call_cost(const cebus_call *call)
 {
-    return call->cost_ns > 0 ? call->cost_ns : 1;
+    return (call->cost_ns > 0 ? call->cost_ns : 1) + call->wait_ns;
 }
 
 uint64_t cebus_replay_sum(const cebus_replay *replay)

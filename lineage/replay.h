@@ -1,6 +1,8 @@
 /**
  * replay.h: the ordered list of calls that rebuilds missing values. Found iteratively (chains of
- * 10^4 calls occur), inputs before readers, each record once.
+ * 10^4 calls occur), in the program's own order, each record once. That order puts inputs before
+ * readers, and mostly holds less at once than a walk from the target back: whoever wrote the
+ * program made things when they were wanted (of a tree of cells a half or a third as much).
  *
  * While a list runs, value->plan_uses counts the reads that are still to come from it: a resident
  * value with plan_uses > 0 is needed by the list, a rebuilt one whose count falls to zero and that
@@ -20,7 +22,7 @@ typedef struct cebus_replay {
  * Builds the list for `target` (absent or not; a swapped value is present: its bytes are copied
  * back). CEBUS_NOT_REPLAYABLE when something on the way has
  * neither bytes nor a record: a broken invariant, never a silent wrong value.
- * CEBUS_OUT_OF_HOST_MEMORY leaves nothing behind. O(records on the way).
+ * CEBUS_OUT_OF_HOST_MEMORY leaves nothing behind. O(n log n) in the records on the way.
  */
 cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out);
 
@@ -33,7 +35,8 @@ typedef struct cebus_effort {
 /**
  * What it would take to rebuild a value if it were absent now: its own run and those of the absent
  * values behind it, until `calls` were met or they take more than `ns`. Less without host memory
- * for the walk. O(calls x inputs).
+ * for the walk. A call counts with what it last had to wait for: in short memory that tells what
+ * brings a value back from what its calls take in one pass. O(calls x inputs).
  */
 cebus_effort cebus_replay_behind(cebus_lineage *lineage, const cebus_value *value, size_t calls,
                                  uint64_t ns);
@@ -44,7 +47,7 @@ cebus_effort cebus_replay_behind(cebus_lineage *lineage, const cebus_value *valu
  */
 cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls);
 
-/** What the calls of a list take. */
+/** What the calls of a list take, with what they last had to wait for. */
 uint64_t cebus_replay_sum(const cebus_replay *replay);
 
 /** How far a rebuild is: what it will read is known, and should be the last to go. */

@@ -84,6 +84,47 @@ Test(replay, runs_shared_parents_once_and_in_order)
     program_release(&p, leaf);
 }
 
+/** Two branches that a walk back from the target would list the other way round. */
+Test(replay, runs_in_the_order_of_the_program)
+{
+    enum {
+        N = 5
+    };
+    cebus_replay list;
+    cebus_value *leaf = program_leaf(&p, 64), *v[N];
+    v[0] = program_call(&p, 1, leaf, NULL);
+    v[1] = program_call(&p, 1, leaf, NULL);
+    v[2] = program_call(&p, 1, v[0], NULL);
+    v[3] = program_call(&p, 1, v[1], NULL);
+    v[4] = program_call(&p, 1, v[3], v[2]);
+    for (int i = 0; i < N; i++)
+        program_evict(&p, v[i]);
+    cr_assert_eq(cebus_replay_build(&p.lineage, v[4], &list), CEBUS_OK);
+    cr_assert_eq(list.count, N);
+    for (int i = 0; i < N; i++)
+        cr_expect_eq(list.calls[i], v[i]->producer, "call %d", i);
+    for (int i = 0; i < N; i++)
+        program_release(&p, v[i]);
+    program_release(&p, leaf);
+}
+
+Test(replay, counts_what_a_call_had_to_wait_for)
+{
+    cebus_replay list;
+    cebus_value *leaf = program_leaf(&p, 64);
+    cebus_value *a = program_call(&p, 3, leaf, NULL), *b = program_call(&p, 4, a, NULL);
+    b->producer->wait_ns = 100;
+    program_evict(&p, b);
+    cr_expect_eq(cebus_replay_behind(&p.lineage, b, SIZE_MAX, UINT64_MAX).ns, 104);
+    cr_expect_eq(cebus_replay_behind(&p.lineage, a, SIZE_MAX, UINT64_MAX).ns, 3);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, a, SIZE_MAX).ns, 104);
+    cr_assert_eq(cebus_replay_build(&p.lineage, b, &list), CEBUS_OK);
+    cr_expect_eq(cebus_replay_sum(&list), 104);
+    program_release(&p, b);
+    program_release(&p, a);
+    program_release(&p, leaf);
+}
+
 Test(replay, stops_at_what_is_there)
 {
     cebus_replay list;
