@@ -24,6 +24,8 @@ static void settle_inputs(cebus_runtime *rt, const cebus_call *call)
     }
 }
 
+/** One pass goes in the program's order; depth first, what is read soon is told by the order of the
+ * walk. */
 static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_replay *out,
                                const char *op)
 {
@@ -51,6 +53,8 @@ static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_rep
         memcpy(buffer->calls, out->calls, out->count * sizeof *buffer->calls);
     out->calls = buffer->calls;
     cebus_replay_rank(out);
+    cebus_replay_number(out);
+    cebus_replay_sort(out);
     return CEBUS_OK;
 }
 
@@ -205,12 +209,12 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
     rt->trial++;
     status = run_list(rt, &list);
     rt->trial--;
-    if (status == CEBUS_OUT_OF_MEMORY) {
-        cebus_replay_number(&list);
+    bool deep = status == CEBUS_OUT_OF_MEMORY;
+    if (deep)
         status = rebuild_by_stack(rt, target, patience * (list.count + 8), op);
-        cebus_replay_unnumber(&list);
+    cebus_replay_unnumber(&list);
+    if (deep)
         cebus_candidate_settle_all(rt, true); /* what the rebuild left behind */
-    }
     return status;
 }
 

@@ -23,12 +23,6 @@ static cebus_call *next_missing_input(cebus_call *call, uint64_t listed, cebus_s
     return NULL;
 }
 
-static int compare_serials(const void *a, const void *b)
-{
-    const cebus_call *first = *(cebus_call *const *)a, *second = *(cebus_call *const *)b;
-    return first->serial < second->serial ? -1 : 1;
-}
-
 cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out)
 {
     struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
@@ -55,9 +49,20 @@ cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, ceb
         if (!cebus_scratch_push(lineage, side, missing != NULL ? missing : call))
             return CEBUS_OUT_OF_HOST_MEMORY;
     }
-    qsort(list->items, list->count, sizeof *list->items, compare_serials);
     *out = (cebus_replay){.calls = (cebus_call **)list->items, .count = list->count};
     return CEBUS_OK;
+}
+
+static int compare_serials(const void *a, const void *b)
+{
+    const cebus_call *first = *(cebus_call *const *)a, *second = *(cebus_call *const *)b;
+    return first->serial < second->serial ? -1 : 1;
+}
+
+void cebus_replay_sort(const cebus_replay *replay)
+{
+    if (replay->count > 0)
+        qsort(replay->calls, replay->count, sizeof *replay->calls, compare_serials);
 }
 
 static void count_reads(const cebus_replay *replay, size_t from, int by)

@@ -1,8 +1,6 @@
 /**
  * replay.h: the ordered list of calls that rebuilds missing values. Found iteratively (chains of
- * 10^4 calls occur), in the program's own order, each record once. That order puts inputs before
- * readers, and mostly holds less at once than a walk from the target back: whoever wrote the
- * program made things when they were wanted (of a tree of cells a half or a third as much).
+ * 10^4 calls occur), inputs before readers, each record once.
  *
  * While a list runs, value->plan_uses counts the reads that are still to come from it: a resident
  * value with plan_uses > 0 is needed by the list, a rebuilt one whose count falls to zero and that
@@ -22,9 +20,16 @@ typedef struct cebus_replay {
  * Builds the list for `target` (absent or not; a swapped value is present: its bytes are copied
  * back). CEBUS_NOT_REPLAYABLE when something on the way has
  * neither bytes nor a record: a broken invariant, never a silent wrong value.
- * CEBUS_OUT_OF_HOST_MEMORY leaves nothing behind. O(n log n) in the records on the way.
+ * CEBUS_OUT_OF_HOST_MEMORY leaves nothing behind. O(records on the way).
  */
 cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out);
+
+/**
+ * Puts a list into the program's own order. Inputs come before readers there, too, and mostly less
+ * has to be held at once than on a walk from the target back: whoever wrote the program made things
+ * when they were wanted (of a tree of cells a half or a third as much). O(n log n).
+ */
+void cebus_replay_sort(const cebus_replay *replay);
 
 /** What it takes to run some calls, each once. */
 typedef struct cebus_effort {
@@ -62,7 +67,7 @@ typedef struct cebus_replay_cursor {
  */
 uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_value *value);
 
-/** Numbers the calls of a list (takes the numbers away). */
+/** Numbers the calls of a list, in the order it has now (takes the numbers away). */
 void cebus_replay_number(const cebus_replay *replay);
 void cebus_replay_unnumber(const cebus_replay *replay);
 

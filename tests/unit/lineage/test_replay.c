@@ -101,6 +101,8 @@ Test(replay, runs_in_the_order_of_the_program)
         program_evict(&p, v[i]);
     cr_assert_eq(cebus_replay_build(&p.lineage, v[4], &list), CEBUS_OK);
     cr_assert_eq(list.count, N);
+    expect_order(&list);
+    cebus_replay_sort(&list);
     for (int i = 0; i < N; i++)
         cr_expect_eq(list.calls[i], v[i]->producer, "call %d", i);
     for (int i = 0; i < N; i++)
