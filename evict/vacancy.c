@@ -56,7 +56,7 @@ static bool share_of(const search *s, const cebus_block *block, share *out)
         out->evicted = block->bytes;
     } else {
         if (block->immovable || block->unmapped || block->owner == NULL ||
-            block->bytes > s->largest)
+            block->zone == CEBUS_ZONE_PERSISTENT || block->bytes > s->largest)
             return false;
         out->moving = s->market->move_byte * (double)block->bytes + s->market->move_block;
     }

@@ -2,7 +2,9 @@
  * vacancy.h: a stretch of addresses that is vacated for one request. What is cheap goes, in it or
  * anywhere else; all else in the stretch moves to holes elsewhere, each block to one of its own. A
  * clearing (clearing.h) slides blocks within a run, and moves all that lies between the bytes it
- * joins; a vacancy moves no more than the request's bytes, wherever those set free lie.
+ * joins; a vacancy moves no more than the request's bytes, wherever those set free lie. What
+ * persists stays: in a hole among what comes and goes it would be in the way for good, of plans
+ * with places above all.
  *
  *     | a 3 | B 90 | free | C 80 | d 2 |     request: 2 units, of which each block and the hole has
  * one |  .     .   |  B   | C 80 |  .  |     a and d go, B moves
