@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "eager/capture_plan.h"
+#include "evict/advisor/advice.h"
 #include "evict/advisor/graph.h"
 #include "evict/placement.h"
 
@@ -85,15 +86,7 @@ static void list_block(cebus_capture_plan *plan, uint32_t i)
  * goes to may be others' until then, also such as have not been made when it could start. */
 static uint32_t turn_of(const cebus_capture_plan *plan, const cebus_advice_copy *copy)
 {
-    size_t low = copy->after, high = plan->n_steps;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (plan->steps[middle].start_ns < copy->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    return cebus_advice_steps_before(plan->steps, copy->after, plan->n_steps, copy->start_ns);
 }
 
 static bool overlap(const cebus_advice_block *a, const cebus_advice_block *b)

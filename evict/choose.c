@@ -23,6 +23,10 @@
  * some of it nobody misses. On ResNet-50 2.2 to 2.5. A copy is paid in full. */
 #define PROMISED 2.0
 
+/* Offers that stand may be of blocks that are gone: whoever takes part beside windows reads them.
+ */
+_Static_assert(CEBUS_CLEARING_BLOCKS <= CEBUS_STANDING_BLOCKS, "clearings read offered blocks");
+
 bool cebus_choose_suffices(const cebus_chooser *chooser, uint64_t bytes)
 {
     uint64_t found = cebus_arena_free_bytes(chooser->arena);

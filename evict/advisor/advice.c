@@ -448,3 +448,17 @@ void cebus_advice_destroy(cebus_advice *plan)
     cebus_shelf_clear(&a->shelf);
     host.free(host.context, a);
 }
+
+uint32_t cebus_advice_steps_before(const cebus_advice_step *steps, size_t from, size_t n_steps,
+                                   uint64_t ns)
+{
+    size_t low = from, high = n_steps;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (steps[middle].start_ns < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}

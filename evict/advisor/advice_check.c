@@ -115,15 +115,7 @@ static bool read_blocks(check *c, size_t n_values)
  * comes to a place must not be there before what has it first. */
 static uint32_t turn_of(const cebus_advice *plan, const cebus_advice_copy *copy)
 {
-    size_t low = 0, high = plan->n_steps;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (plan->steps[middle].start_ns < copy->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    return cebus_advice_steps_before(plan->steps, 0, plan->n_steps, copy->start_ns);
 }
 
 static bool read_rest(check *c, size_t n_values)
