@@ -262,6 +262,9 @@ bool cebus_value_check(const cebus_value *value, char *why, size_t why_bytes)
         const cebus_value *input = call->in[i].value;
         if (input != NULL && !cebus_value_is_present(input) && input->producer == NULL)
             return violation(why, why_bytes, "an input cannot be rebuilt", i, input->bytes);
+        if (input != NULL && input->producer != NULL && input->producer->serial >= call->serial)
+            return violation(why, why_bytes, "an input is made after the call that reads it",
+                             input->producer->serial, call->serial);
     }
     return true;
 }

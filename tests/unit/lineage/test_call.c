@@ -114,3 +114,19 @@ Test(call, the_check_finds_an_absent_leaf)
     leaf->refs = 1;
     program_release(&p, leaf);
 }
+
+Test(call, the_check_finds_what_is_made_too_late)
+{
+    char why[128];
+    cebus_value *leaf = program_leaf(&p, 64), *a = program_call(&p, 1, leaf, NULL);
+    cebus_value *b = program_call(&p, 1, a, NULL);
+    program_evict(&p, b);
+    cr_expect(cebus_value_check(b, why, sizeof why));
+    a->producer->serial += 2;
+    cr_expect_not(cebus_value_check(b, why, sizeof why));
+    cr_expect_str_eq(why, "an input is made after the call that reads it (3, 2)");
+    a->producer->serial -= 2;
+    program_release(&p, b);
+    program_release(&p, a);
+    program_release(&p, leaf);
+}
