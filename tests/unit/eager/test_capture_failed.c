@@ -65,9 +65,9 @@ typedef struct learner {
     cebus_tensor *w, *x, *loss;
 } learner;
 
-static learner create(deed deed)
+static learner create(deed what)
 {
-    learner l = {.s = {.deed = deed}, .w = leaf(rt, N, 2), .x = leaf(rt, N, 3)};
+    learner l = {.s = {.deed = what}, .w = leaf(rt, N, 2), .x = leaf(rt, N, 3)};
     OK(cebus_tensor_set_persistent(l.w));
     OK(cebus_tensor_set_requires_grad(l.w, true));
     return l;
@@ -158,8 +158,8 @@ Test(capture_failed, a_watched_iteration_says_so_and_the_next_is_right)
 {
     const float wanted = by_itself();
     for (int marks = 0; marks < 2; marks++) {
-        for (deed deed = NOTHING; deed <= DRAWS; deed++) {
-            learner l = create(deed);
+        for (deed what = NOTHING; what <= DRAWS; what++) {
+            learner l = create(what);
             cebus_capture *capture;
             OK(cebus_capture_watch(rt, true));
             for (int i = 0; i < 6; i++) {
@@ -180,7 +180,7 @@ Test(capture_failed, a_watched_iteration_says_so_and_the_next_is_right)
             cebus_grad_enable(recorded);
             OK(cebus_capture_launch(capture));
             OK(cebus_capture_launch(capture));
-            cr_expect_eq(at(l.w, 0), wanted, "deed %d", (int)deed);
+            cr_expect_eq(at(l.w, 0), wanted, "deed %d", (int)what);
             cebus_capture_destroy(capture);
             OK(cebus_capture_watch(rt, false));
             destroy(&l);

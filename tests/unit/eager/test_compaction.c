@@ -2,6 +2,7 @@
 
 #include "eager/compaction.h"
 #include "program.h"
+#include "tests/support/test_device.h"
 
 #define N 1024
 #define BLOCK (N * sizeof(float))
@@ -26,10 +27,11 @@ static void listen(void *context, const cebus_event *event)
     }
 }
 
-static cebus_runtime *open_layout(const char *layout, cebus_tensor **x, told *t)
+static cebus_runtime *open_on(const char *device, const char *layout, cebus_tensor **x, told *t)
 {
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = device;
     options.memory_budget = 8 * BLOCK;
     options.layout = layout;
     options.debug = CEBUS_DEBUG_WALK;
@@ -40,6 +42,11 @@ static cebus_runtime *open_layout(const char *layout, cebus_tensor **x, told *t)
     *t = (told){0};
     cebus_runtime_set_event_hook(rt, listen, t);
     return rt;
+}
+
+static cebus_runtime *open_layout(const char *layout, cebus_tensor **x, told *t)
+{
+    return open_on("cpu", layout, x, t);
 }
 
 static void close_layout(cebus_runtime *rt, cebus_tensor **x)
@@ -176,5 +183,29 @@ Test(compaction, vacates_nothing_that_was_handed_out)
     cr_expect_eq(stats_of(rt).moved_bytes, 0);
     cr_expect_eq(*(const float *)address, 0);
     cebus_tensor_unmap(x[0]);
+    close_layout(rt, x);
+}
+
+Test(compaction, what_cannot_be_copied_stays_where_it_is)
+{
+    cebus_tensor *x[8];
+    told t;
+    cr_assert(cebus_test_device_register());
+    cebus_runtime *rt = open_on("test", "zones", x, &t);
+    drop(&x[1]);
+    drop(&x[6]);
+    const uint64_t allocated = cebus_memory_allocated(rt);
+    cebus_test_faults = (cebus_test_device_faults){.copy_at = 1};
+    cr_expect_null(cebus_compaction_vacate(rt, 0, 2 * BLOCK));
+    cr_expect(cebus_test_faults.fired);
+    cebus_test_faults = (cebus_test_device_faults){0};
+    cr_expect_eq(stats_of(rt).moved_bytes, 0);
+    cr_expect_eq(t.moves, 0);
+    cr_expect_eq(cebus_memory_allocated(rt), allocated, "the hole it was to go to is free again");
+    cr_expect_not_null(cebus_compaction_vacate(rt, 0, 2 * BLOCK));
+    cr_expect_eq(stats_of(rt).moved_bytes, BLOCK);
+    cr_expect_eq(t.moves, 1);
+    for (int i = 0; i < 8; i++)
+        cr_expect(x[i] == NULL || at(x[i], N - 1) == (float)i, "the bytes are the same");
     close_layout(rt, x);
 }
