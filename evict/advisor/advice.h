@@ -21,7 +21,8 @@ typedef struct cebus_advice_draft {
 cebus_status cebus_advice_make(const cebus_advice_draft *draft, const cebus_host_allocator *host,
                                uint64_t *out_missing, cebus_advice **out);
 
-/** How many of a plan's steps, of which the first `from` do whatever they say, start before `ns`. */
+/** How many of a plan's steps start before `ns`; the first `from` of them count whenever they do.
+ */
 uint32_t cebus_advice_steps_before(const cebus_advice_step *steps, size_t from, size_t n_steps,
                                    uint64_t ns);
 
