@@ -10,52 +10,20 @@
 
 #include <cebus/cebus.h>
 
-#include "tests/support/host.h"
+#include "tests/fault/trial.h"
 #include "tests/support/slice.h"
-#include "tests/support/test_device.h"
 
 #define ROWS 16
 #define WIDTH 24
 
 typedef struct run {
-    cebus_test_host host;
+    cebus_trial trial;
     cebus_runtime *rt;
     cebus_capture *capture;
-    cebus_status expected; /**< what the injected fault must be reported as */
     uint64_t budget;
-    int retried;
-    bool watches, broken;
-    char why[640];
+    bool watches;
     float result[WIDTH * WIDTH];
 } run;
-
-static bool fault_fired(const run *r)
-{
-    return r->host.fired || cebus_test_faults.fired;
-}
-
-/** After a failure: was it the injected one, and is everything still whole? */
-static bool may_retry(run *r, cebus_status status, const char *what)
-{
-    if (status == CEBUS_OK)
-        return false;
-    bool injected = fault_fired(r) && status == r->expected && r->retried++ == 0;
-    if (!injected || (r->rt != NULL && cebus_runtime_check(r->rt) != CEBUS_OK)) {
-        snprintf(r->why, sizeof r->why, "%s: %s: %s", what, cebus_status_name(status),
-                 cebus_last_error()->message);
-        r->broken = true;
-    }
-    return !r->broken;
-}
-
-#define TRY(r, call)                                                                               \
-    do {                                                                                           \
-        if ((r)->broken)                                                                           \
-            break;                                                                                 \
-        cebus_status try_status = (call);                                                          \
-        if (may_retry(r, try_status, #call))                                                       \
-            (void)may_retry(r, (call), #call);                                                     \
-    } while (0)
 
 /** Two layers, dropout, a write in place, a backward, an update. */
 static void step(run *r, cebus_tensor *x, cebus_tensor *w)
@@ -91,8 +59,9 @@ static void follow_plan(run *r)
     options.generations = 1;
     if (cebus_advise(cebus_capture_program(r->capture), &options, &result, &plan) != CEBUS_OK ||
         plan == NULL) {
-        snprintf(r->why, sizeof r->why, "no plan: %s", result.why != NULL ? result.why : "");
-        r->broken = true;
+        snprintf(r->trial.why, sizeof r->trial.why, "no plan: %s",
+                 result.why != NULL ? result.why : "");
+        r->trial.broken = true;
     }
     TRY(r, cebus_capture_set_plan(r->capture, plan, &link));
     cebus_advice_destroy(plan);
@@ -101,13 +70,13 @@ static void follow_plan(run *r)
 static void launches(run *r)
 {
     uint32_t order[64];
-    size_t n = r->broken ? 0 : cebus_capture_program(r->capture)->n_calls;
+    size_t n = r->trial.broken ? 0 : cebus_capture_program(r->capture)->n_calls;
     for (uint32_t i = 0; i < n && i < 64; i++)
         order[i] = i;
     TRY(r, cebus_capture_launch(r->capture));
     TRY(r, cebus_capture_set_order(r->capture, order, n));
     TRY(r, cebus_capture_launch(r->capture));
-    if (!r->broken)
+    if (!r->trial.broken)
         follow_plan(r);
     TRY(r, cebus_capture_launch(r->capture));
     TRY(r, cebus_capture_launch(r->capture));
@@ -134,9 +103,9 @@ static void watched_steps(run *r, cebus_tensor *w)
     TRY(r, cebus_capture_watch(r->rt, true));
     TRY(r, cebus_iteration_mark(r->rt));
     marked_step(r, w);
-    cebus_status status = r->broken ? CEBUS_OK : cebus_capture_last(r->rt, &r->capture);
-    bool spoiled = status == CEBUS_CAPTURE_ERROR && fault_fired(r);
-    if (!spoiled && may_retry(r, status, "cebus_capture_last"))
+    cebus_status status = r->trial.broken ? CEBUS_OK : cebus_capture_last(r->rt, &r->capture);
+    bool spoiled = status == CEBUS_CAPTURE_ERROR && cebus_trial_fired(&r->trial);
+    if (!spoiled && cebus_trial_may_retry(&r->trial, r->rt, status, "cebus_capture_last"))
         TRY(r, cebus_capture_last(r->rt, &r->capture));
     if (r->capture != NULL)
         TRY(r, cebus_capture_input(r->capture, 0, &input));
@@ -172,7 +141,7 @@ static void scenario(run *r)
     options.swap = CEBUS_SWAP_ON;
     options.cost_model = CEBUS_COST_ESTIMATED;
     options.debug = CEBUS_DEBUG_HOST;
-    options.host = &r->host.allocator;
+    options.host = &r->trial.host.allocator;
     TRY(r, cebus_runtime_create(&options, &r->rt));
     if (r->rt == NULL)
         return;
@@ -197,30 +166,17 @@ typedef struct setting {
     bool watches;
 } setting;
 
-typedef enum fault {
-    FAULT_NONE,
-    FAULT_HOST,
-    FAULT_LAUNCH,
-    FAULT_COPY
-} fault;
-
-static void start(run *r, const setting *how, fault kind, uint64_t n)
+static void start(run *r, const setting *how, cebus_fault kind, uint64_t n)
 {
     memset(r, 0, sizeof *r);
     r->watches = how->watches;
-    cebus_test_host_init(&r->host);
     r->budget = how->budget;
-    r->expected = kind == FAULT_HOST ? CEBUS_OUT_OF_HOST_MEMORY : CEBUS_DEVICE_ERROR;
-    cebus_test_faults = (cebus_test_device_faults){
-        .launch_at = kind == FAULT_LAUNCH ? n : 0,
-        .copy_at = kind == FAULT_COPY ? n : 0,
-    };
-    r->host.fail_at = kind == FAULT_HOST ? n : 0;
+    cebus_trial_begin(&r->trial, kind, n);
     scenario(r);
 }
 
 /** Every n of one kind that is in the slice; the number of faults delivered, or -1. */
-static int sweep(const setting *how, fault kind, const float *wanted)
+static int sweep(const setting *how, cebus_fault kind, const float *wanted)
 {
     static run r;
     int delivered = 0;
@@ -228,19 +184,9 @@ static int sweep(const setting *how, fault kind, const float *wanted)
         if (!cebus_test_slice_has(n - 1))
             continue;
         start(&r, how, kind, n);
-        if (!r.broken && r.host.live != 0) {
-            snprintf(r.why, sizeof r.why, "%lld allocations leaked", (long long)r.host.live);
-            r.broken = true;
-        }
-        if (!r.broken && memcmp(r.result, wanted, sizeof r.result) != 0) {
-            snprintf(r.why, sizeof r.why, "other bits than the undisturbed run");
-            r.broken = true;
-        }
-        if (r.broken) {
-            printf("# fault %d number %llu: %s\n", (int)kind, (unsigned long long)n, r.why);
+        if (!cebus_trial_passed(&r.trial, r.result, wanted, sizeof r.result))
             return -1;
-        }
-        if (!fault_fired(&r))
+        if (!cebus_trial_fired(&r.trial))
             return delivered;
         delivered++;
     }
@@ -250,26 +196,23 @@ int main(void)
 {
     static const setting settings[] = {
         {1 << 20, false}, {14 << 10, false}, {1 << 20, true}, {14 << 10, true}};
-    static const struct {
-        const char *name;
-        fault kind;
-    } kinds[] = {{"host allocation", FAULT_HOST}, {"launch", FAULT_LAUNCH}, {"copy", FAULT_COPY}};
+    static const cebus_fault kinds[] = {CEBUS_FAULT_HOST, CEBUS_FAULT_LAUNCH, CEBUS_FAULT_COPY};
     static run reference;
     int failed = 0, number = 0;
     cebus_test_device_register();
     printf("TAP version 13\n1..12\n");
     for (size_t i = 0; i < 4; i++) {
-        start(&reference, &settings[i], FAULT_NONE, 0);
-        if (reference.broken) {
-            printf("Bail out! the undisturbed run fails: %s\n", reference.why);
+        start(&reference, &settings[i], CEBUS_FAULT_NONE, 0);
+        if (reference.trial.broken) {
+            printf("Bail out! the undisturbed run fails: %s\n", reference.trial.why);
             return 1;
         }
         for (size_t k = 0; k < 3; k++) {
-            int delivered = sweep(&settings[i], kinds[k].kind, reference.result);
+            int delivered = sweep(&settings[i], kinds[k], reference.result);
             bool passed = delivered > 0 || (delivered == 0 && cebus_test_slice_is_part());
             failed += !passed;
             printf("%sok %d - every %s fails once under a %s in %llu bytes (%d)\n",
-                   passed ? "" : "not ", ++number, kinds[k].name,
+                   passed ? "" : "not ", ++number, cebus_fault_name(kinds[k]),
                    settings[i].watches ? "watch" : "capture",
                    (unsigned long long)settings[i].budget, delivered);
         }

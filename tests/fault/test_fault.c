@@ -19,9 +19,8 @@
 
 #include <cebus/cebus.h>
 
-#include "tests/support/host.h"
+#include "tests/fault/trial.h"
 #include "tests/support/slice.h"
-#include "tests/support/test_device.h"
 
 #define ROWS 16
 #define WIDTH 24
@@ -63,51 +62,14 @@ enum {
 };
 
 typedef struct run {
-    cebus_test_host host;
+    cebus_trial trial;
     cebus_runtime *rt;
     const setting *setting;
     cebus_optimizer *optimizer; /**< where the loss is scaled */
     cebus_grad_scaler *scaler;
     uint64_t prefetches, planned_replays;
-    cebus_status expected; /**< what the injected fault must be reported as */
-    int retried;
-    bool broken;
-    char why[640];
     float result[WIDTH * WIDTH];
 } run;
-
-static bool fault_fired(const run *r)
-{
-    return r->host.fired || cebus_test_faults.fired;
-}
-
-/** After a failure: was it the injected one, and is everything still whole? */
-static bool may_retry(run *r, cebus_status status, const char *what)
-{
-    if (status == CEBUS_OK)
-        return false;
-    if (!fault_fired(r) || status != r->expected || r->retried++ > 0) {
-        snprintf(r->why, sizeof r->why, "%s: %s: %s", what, cebus_status_name(status),
-                 cebus_last_error()->message);
-        r->broken = true;
-        return false;
-    }
-    if (r->rt != NULL && cebus_runtime_check(r->rt) != CEBUS_OK) {
-        snprintf(r->why, sizeof r->why, "%s: after the fault: %s", what,
-                 cebus_last_error()->message);
-        r->broken = true;
-    }
-    return !r->broken;
-}
-
-#define TRY(r, call)                                                                               \
-    do {                                                                                           \
-        if ((r)->broken)                                                                           \
-            break;                                                                                 \
-        cebus_status try_status = (call);                                                          \
-        if (may_retry(r, try_status, #call))                                                       \
-            (void)may_retry(r, (call), #call);                                                     \
-    } while (0)
 
 static cebus_tensor *parameter(run *r, const int64_t *shape)
 {
@@ -145,7 +107,7 @@ static void square_half(run *r, cebus_tensor *y, cebus_tensor **out)
     TRY(r, cebus_mul(r->rt, y, y, &result));
     TRY(r, cebus_mul_scalar_(r->rt, result, 0.5));
     cebus_grad_enable(recorded);
-    if (r->broken)
+    if (r->trial.broken)
         return;
     cebus_function function = {.struct_size = sizeof function,
                                .name = "square_half",
@@ -254,12 +216,12 @@ static void load_plan(run *r)
 /** Where the fault was in the learning there may be nothing to save. */
 static void save_plan(run *r)
 {
-    if (!r->setting->saved || r->broken)
+    if (!r->setting->saved || r->trial.broken)
         return;
     cebus_status status = cebus_plan_save(r->rt, plan_path);
-    if (status != CEBUS_INVALID_ARGUMENT || !fault_fired(r)) {
-        if (may_retry(r, status, "cebus_plan_save"))
-            (void)may_retry(r, cebus_plan_save(r->rt, plan_path), "cebus_plan_save again");
+    if (status != CEBUS_INVALID_ARGUMENT || !cebus_trial_fired(&r->trial)) {
+        if (cebus_trial_may_retry(&r->trial, r->rt, status, "cebus_plan_save"))
+            TRY(r, cebus_plan_save(r->rt, plan_path));
     }
 }
 
@@ -273,7 +235,7 @@ static void scenario(run *r)
     options.policy = r->setting->policy;
     options.cost_model = CEBUS_COST_ESTIMATED;
     options.debug = CEBUS_DEBUG_HOST;
-    options.host = &r->host.allocator;
+    options.host = &r->trial.host.allocator;
     options.swap = r->setting->spill ? CEBUS_SWAP_ON : r->setting->swap;
     options.spill_budget = r->setting->spill ? 1 << 20 : 0;
     options.host_budget = r->setting->spill ? 1 : 0;
@@ -305,41 +267,26 @@ static void scenario(run *r)
     r->rt = NULL;
 }
 
-typedef enum fault {
-    FAULT_NONE,
-    FAULT_HOST,
-    FAULT_LAUNCH,
-    FAULT_COPY,
-    FAULT_RESERVE
-} fault;
-
-static void start(run *r, const setting *chosen, fault kind, uint64_t n)
+static void start(run *r, const setting *chosen, cebus_fault kind, uint64_t n)
 {
     memset(r, 0, sizeof *r);
-    cebus_test_host_init(&r->host);
     r->setting = chosen;
-    r->expected =
-        kind == FAULT_LAUNCH || kind == FAULT_COPY ? CEBUS_DEVICE_ERROR : CEBUS_OUT_OF_HOST_MEMORY;
-    cebus_test_faults = (cebus_test_device_faults){
-        .launch_at = kind == FAULT_LAUNCH ? n : 0,
-        .copy_at = kind == FAULT_COPY ? n : 0,
-        .reserve_at = kind == FAULT_RESERVE ? n : 0,
-    };
-    r->host.fail_at = kind == FAULT_HOST ? n : 0;
+    cebus_trial_begin(&r->trial, kind, n);
     scenario(r);
 }
 
 /** From one n to the next: of what takes long a sample. */
-static uint64_t stride(const setting *chosen, fault kind)
+static uint64_t stride(const setting *chosen, cebus_fault kind)
 {
-    static const uint64_t strides[] = {[FAULT_HOST] = 37, [FAULT_LAUNCH] = 11, [FAULT_COPY] = 5};
+    static const uint64_t strides[] = {
+        [CEBUS_FAULT_HOST] = 37, [CEBUS_FAULT_LAUNCH] = 11, [CEBUS_FAULT_COPY] = 5};
     bool takes_long = strcmp(chosen->policy, "cebus") == 0;
-    bool sampled = takes_long && kind != FAULT_RESERVE && getenv("CEBUS_TEST_ALL") == NULL;
+    bool sampled = takes_long && kind != CEBUS_FAULT_RESERVE && getenv("CEBUS_TEST_ALL") == NULL;
     return sampled ? strides[kind] : 1;
 }
 
 /** Every n of one kind that is in the slice; the number of faults delivered, or -1. */
-static int sweep(const setting *chosen, fault kind, const float *wanted)
+static int sweep(const setting *chosen, cebus_fault kind, const float *wanted)
 {
     static run r;
     int delivered = 0;
@@ -348,19 +295,9 @@ static int sweep(const setting *chosen, fault kind, const float *wanted)
         if (!cebus_test_slice_has(item++))
             continue;
         start(&r, chosen, kind, n);
-        if (!r.broken && r.host.live != 0) {
-            snprintf(r.why, sizeof r.why, "%lld allocations leaked", (long long)r.host.live);
-            r.broken = true;
-        }
-        if (!r.broken && memcmp(r.result, wanted, sizeof r.result) != 0) {
-            snprintf(r.why, sizeof r.why, "other bits than the undisturbed run");
-            r.broken = true;
-        }
-        if (r.broken) {
-            printf("# fault %d number %llu: %s\n", (int)kind, (unsigned long long)n, r.why);
+        if (!cebus_trial_passed(&r.trial, r.result, wanted, sizeof r.result))
             return -1;
-        }
-        if (!fault_fired(&r))
+        if (!cebus_trial_fired(&r.trial))
             return delivered;
         delivered++;
     }
@@ -370,26 +307,22 @@ static int sweep(const setting *chosen, fault kind, const float *wanted)
  * that plans grows from a budget that is too small to the first where it fetches ahead of need. */
 static bool undisturbed(setting *chosen, run *out)
 {
-    start(out, chosen, FAULT_NONE, 0);
+    start(out, chosen, CEBUS_FAULT_NONE, 0);
     bool wanted = chosen->plans || chosen->replays;
     for (int tries = 0; wanted && tries < 64; tries++) {
         bool planned = (!chosen->plans || out->prefetches > 0) &&
                        (!chosen->replays || out->planned_replays > 0);
-        if (!out->broken && planned)
+        if (!out->trial.broken && planned)
             return true;
         chosen->budget += 256;
-        start(out, chosen, FAULT_NONE, 0);
+        start(out, chosen, CEBUS_FAULT_NONE, 0);
     }
-    return !out->broken && !wanted;
+    return !out->trial.broken && !wanted;
 }
 
-static const struct {
-    const char *name;
-    fault kind;
-} kinds[] = {{"host allocation", FAULT_HOST},
-             {"launch", FAULT_LAUNCH},
-             {"copy", FAULT_COPY},
-             {"slab reservation", FAULT_RESERVE}};
+/** Host memory first: of some devices nothing else can be made to fail. */
+static const cebus_fault kinds[] = {CEBUS_FAULT_HOST, CEBUS_FAULT_LAUNCH, CEBUS_FAULT_COPY,
+                                    CEBUS_FAULT_RESERVE};
 enum {
     KINDS = sizeof kinds / sizeof *kinds
 };
@@ -403,16 +336,17 @@ static bool test_setting(setting *chosen)
     size_t known = chosen->device == NULL ? KINDS : 1;
     if (!undisturbed(chosen, &reference)) {
         printf("Bail out! the undisturbed run fails under %s: %s\n", chosen->policy,
-               reference.broken ? reference.why : "nothing is brought back ahead of need");
+               reference.trial.broken ? reference.trial.why
+                                      : "nothing is brought back ahead of need");
         return false;
     }
     for (size_t k = 0; k < known; k++) {
-        int delivered = sweep(chosen, kinds[k].kind, reference.result);
+        int delivered = sweep(chosen, kinds[k], reference.result);
         bool passed = delivered > 0 || (delivered == 0 && cebus_test_slice_is_part());
         failed += !passed;
         printf("%sok %d - every %s fails once under %s in %llu bytes (%d)\n", passed ? "" : "not ",
-               ++tests, kinds[k].name, chosen->policy, (unsigned long long)chosen->budget,
-               delivered);
+               ++tests, cebus_fault_name(kinds[k]), chosen->policy,
+               (unsigned long long)chosen->budget, delivered);
         fflush(stdout);
     }
     unlink(plan_path);

@@ -19,50 +19,16 @@
 #include <cebus/cebus.h>
 
 #include "lineage/trace_read.h"
-#include "tests/support/host.h"
-#include "tests/support/test_device.h"
+#include "tests/fault/trial.h"
 
 #define ROWS 16
 
 typedef struct run {
-    cebus_test_host host;
+    cebus_trial trial;
     cebus_runtime *rt;
     const char *path;
-    cebus_status expected;
-    bool retried, broken;
-    char why[640];
     float result[ROWS * ROWS];
 } run;
-
-static bool fault_fired(const run *r)
-{
-    return r->host.fired || cebus_test_faults.fired;
-}
-
-static void breaks(run *r, const char *what)
-{
-    if (r->broken)
-        return;
-    r->broken = true;
-    snprintf(r->why, sizeof r->why, "%s: %s", what, cebus_last_error()->message);
-}
-
-/** After a failure: was it the injected one, the first? Then the call is made again. */
-static bool may_retry(run *r, cebus_status status, const char *what)
-{
-    if (status == CEBUS_OK)
-        return false;
-    if (!fault_fired(r) || status != r->expected || r->retried)
-        breaks(r, what);
-    r->retried = true;
-    return !r->broken;
-}
-
-#define TRY(r, call)                                                                               \
-    do {                                                                                           \
-        if (!(r)->broken && may_retry((r), (call), #call))                                         \
-            (void)may_retry((r), (call), #call);                                                   \
-    } while (0)
 
 static void step(run *r, cebus_tensor *x, cebus_tensor *w)
 {
@@ -104,7 +70,7 @@ static uint64_t scenario(run *r, uint64_t budget)
     options.memory_budget = budget;
     options.cost_model = CEBUS_COST_ESTIMATED;
     options.debug = CEBUS_DEBUG_HOST;
-    options.host = &r->host.allocator;
+    options.host = &r->trial.host.allocator;
     TRY(r, cebus_runtime_create(&options, &r->rt));
     if (r->rt == NULL)
         return 0;
@@ -133,60 +99,41 @@ static uint64_t count_ops(run *r)
     cebus_trace_reader *reader;
     cebus_status status = cebus_trace_reader_open(r->path, CEBUS_TRACE_CEBUS, NULL, &reader);
     if (status != CEBUS_OK) {
-        breaks(r, "opening the trace");
+        cebus_trial_break(&r->trial, "opening the trace");
         return 0;
     }
-    while (!end && !r->broken) {
+    while (!end && !r->trial.broken) {
         if (cebus_trace_reader_next(reader, &item, &end) != CEBUS_OK)
-            breaks(r, "reading the trace");
+            cebus_trial_break(&r->trial, "reading the trace");
         ops += !end && item.kind == CEBUS_TRACE_OP;
     }
     cebus_trace_reader_close(reader);
     return ops;
 }
 
-typedef enum fault {
-    FAULT_NONE,
-    FAULT_HOST,
-    FAULT_LAUNCH,
-    FAULT_COPY
-} fault;
-
-static void start(run *r, const char *path, uint64_t budget, fault kind, uint64_t n)
+static void start(run *r, const char *path, uint64_t budget, cebus_fault kind, uint64_t n)
 {
     memset(r, 0, sizeof *r);
-    cebus_test_host_init(&r->host);
     r->path = path;
-    r->expected = kind == FAULT_HOST ? CEBUS_OUT_OF_HOST_MEMORY : CEBUS_DEVICE_ERROR;
-    cebus_test_faults = (cebus_test_device_faults){
-        .launch_at = kind == FAULT_LAUNCH ? n : 0,
-        .copy_at = kind == FAULT_COPY ? n : 0,
-    };
-    r->host.fail_at = kind == FAULT_HOST ? n : 0;
+    cebus_trial_begin(&r->trial, kind, n);
     uint64_t calls = scenario(r, budget);
-    uint64_t ops = r->broken ? calls : count_ops(r);
-    if (!r->broken && ops != calls) {
-        r->broken = true;
-        snprintf(r->why, sizeof r->why, "%llu ops in the trace of %llu calls",
+    uint64_t ops = r->trial.broken ? calls : count_ops(r);
+    if (!r->trial.broken && ops != calls) {
+        r->trial.broken = true;
+        snprintf(r->trial.why, sizeof r->trial.why, "%llu ops in the trace of %llu calls",
                  (unsigned long long)ops, (unsigned long long)calls);
     }
 }
 
 /** Every n of one kind; the number of faults delivered, or -1. */
-static int sweep(const char *path, uint64_t budget, fault kind, const float *wanted)
+static int sweep(const char *path, uint64_t budget, cebus_fault kind, const float *wanted)
 {
     static run r;
     for (uint64_t n = 1;; n++) {
         start(&r, path, budget, kind, n);
-        if (!r.broken && r.host.live != 0)
-            breaks(&r, "allocations leaked");
-        if (!r.broken && memcmp(r.result, wanted, sizeof r.result) != 0)
-            breaks(&r, "other bits than the undisturbed run");
-        if (r.broken) {
-            printf("# fault %d number %llu: %s\n", (int)kind, (unsigned long long)n, r.why);
+        if (!cebus_trial_passed(&r.trial, r.result, wanted, sizeof r.result))
             return -1;
-        }
-        if (!fault_fired(&r))
+        if (!cebus_trial_fired(&r.trial))
             return (int)n - 1;
     }
 }
@@ -283,10 +230,10 @@ int main(void)
 {
     static const struct {
         const char *name;
-        fault kind;
-    } kinds[] = {{"every host allocation fails once under a recording", FAULT_HOST},
-                 {"every launch fails once under a recording", FAULT_LAUNCH},
-                 {"every copy fails once under a recording", FAULT_COPY}};
+        cebus_fault kind;
+    } kinds[] = {{"every host allocation fails once under a recording", CEBUS_FAULT_HOST},
+                 {"every launch fails once under a recording", CEBUS_FAULT_LAUNCH},
+                 {"every copy fails once under a recording", CEBUS_FAULT_COPY}};
     static const uint64_t budgets[] = {1 << 20, 9 << 10};
     static run reference;
     char path[] = "/tmp/cebus-trace-XXXXXX", log[] = "/tmp/cebus-log-XXXXXX";
@@ -294,9 +241,9 @@ int main(void)
     close(mkstemp(path));
     close(mkstemp(log));
     printf("TAP version 13\n1..10\n");
-    start(&reference, path, budgets[0], FAULT_NONE, 0);
-    if (reference.broken) {
-        printf("Bail out! the undisturbed run fails: %s\n", reference.why);
+    start(&reference, path, budgets[0], CEBUS_FAULT_NONE, 0);
+    if (reference.trial.broken) {
+        printf("Bail out! the undisturbed run fails: %s\n", reference.trial.why);
         return 1;
     }
     json_set_alloc_funcs(json_alloc, json_free);
