@@ -6,25 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/strided.h"
+#include "tests/conformance/sample.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static const cebus_dtype all_types[] = {CEBUS_F32, CEBUS_F64, CEBUS_F16, CEBUS_BF16,
                                         CEBUS_I64, CEBUS_I32, CEBUS_U8,  CEBUS_BOOL};
-
-typedef struct shape {
-    int ndim;
-    int64_t size[CEBUS_MAX_DIMS];
-} shape;
-
-static int64_t count(shape s)
-{
-    int64_t n = 1;
-    for (int d = 0; d < s.ndim; d++)
-        n *= s.size[d];
-    return n;
-}
 
 static void coordinates_of(int64_t i, shape s, int64_t *out)
 {
@@ -40,50 +27,6 @@ static int64_t position_of(const int64_t *coordinates, shape s)
     for (int d = 0; d < s.ndim; d++)
         position = position * s.size[d] + coordinates[d];
     return position;
-}
-
-/* A test tensor together with its elements: whole numbers, which every type holds. */
-typedef struct sample {
-    cebus_tensor *tensor;
-    double *values;
-} sample;
-
-static sample make_sample(cebus_test *t, cebus_test_layout layout, cebus_dtype dtype, uint64_t seed,
-                          shape s)
-{
-    sample made = {0};
-    int64_t n = count(s);
-    double *noise = malloc(((size_t)n + 1) * sizeof *noise);
-    for (int64_t i = 0; noise && i < n; i++)
-        noise[i] = floor(100 + 100 * cebus_test_noise(seed, (uint64_t)i));
-    if (noise)
-        made.tensor = cebus_test_strided(t, layout, dtype, noise, s.ndim, s.size);
-    if (made.tensor)
-        made.values = cebus_test_doubles(t, made.tensor);
-    free(noise);
-    return made;
-}
-
-static void drop(sample *s)
-{
-    cebus_tensor_release(s->tensor);
-    free(s->values);
-}
-
-/* The result must have the given shape and elements; releases it. */
-static void expect_equal(cebus_test *t, const char *what, cebus_tensor *got, const double *want,
-                         shape s)
-{
-    bool same = cebus_tensor_ndim(got) == s.ndim;
-    for (int d = 0; same && d < s.ndim; d++)
-        same = cebus_tensor_size(got, d) == s.size[d];
-    if (!same)
-        cebus_test_fail(t, __FILE__, __LINE__, "%s: wrong shape", what);
-    double *values = same ? cebus_test_doubles(t, got) : NULL;
-    if (values)
-        cebus_test_near(t, what, values, want, count(s), 0, 0);
-    free(values);
-    cebus_tensor_release(got);
 }
 
 /* --- cat and stack ------------------------------------------------------------------------ */
@@ -103,25 +46,25 @@ static void check_cat(cebus_test *t, shape s, int dim, size_t n, const int64_t *
     result.size[dim] = 0;
     for (size_t i = 0; i < n; i++) {
         s.size[dim] = lengths[i % 3];
-        parts[i] = make_sample(t, (cebus_test_layout)(i % CEBUS_TEST_LAYOUTS), dtype, i, s);
+        parts[i] = sample_make(t, (cebus_test_layout)(i % CEBUS_TEST_LAYOUTS), dtype, i, s);
         tensors[i] = parts[i].tensor;
         result.size[dim] += s.size[dim];
     }
     OK(t, cebus_cat(t->rt, tensors, n, dim - s.ndim, &out));
     EXPECT(t, cebus_tensor_is_contiguous(out));
-    double *want = malloc(((size_t)count(result) + 1) * sizeof *want);
+    double *want = malloc(((size_t)shape_count(result) + 1) * sizeof *want);
     for (size_t i = 0; i < n; i++) {
         s.size[dim] = lengths[i % 3];
-        for (int64_t k = 0; k < count(s); k++) {
+        for (int64_t k = 0; k < shape_count(s); k++) {
             int64_t at[CEBUS_MAX_DIMS];
             coordinates_of(k, s, at);
             at[dim] += begin;
             want[position_of(at, result)] = parts[i].values[k];
         }
         begin += s.size[dim];
-        drop(&parts[i]);
+        sample_drop(&parts[i]);
     }
-    expect_equal(t, "cat", out, want, result);
+    sample_expect(t, "cat", out, want, result);
     free(want);
 }
 
@@ -145,8 +88,8 @@ static void cat_values(cebus_test *t)
 static void cat_channels_last(cebus_test *t)
 {
     static const shape channels_inner = {4, {2, 5, 4, 3}};
-    sample a = make_sample(t, CEBUS_TEST_PLAIN, CEBUS_F32, 1, channels_inner);
-    sample b = make_sample(t, CEBUS_TEST_PLAIN, CEBUS_F32, 2, channels_inner);
+    sample a = sample_make(t, CEBUS_TEST_PLAIN, CEBUS_F32, 1, channels_inner);
+    sample b = sample_make(t, CEBUS_TEST_PLAIN, CEBUS_F32, 2, channels_inner);
     static const int to_nchw[] = {0, 3, 1, 2};
     cebus_tensor *images[2], *out = NULL;
     double want[2 * 6 * 5 * 4];
@@ -159,11 +102,11 @@ static void cat_channels_last(cebus_test *t)
         const double *from = channel < 3 ? a.values : b.values;
         want[i] = from[(image * 20 + pixel) * 3 + channel % 3];
     }
-    expect_equal(t, "channels-last", out, want, (shape){4, {2, 6, 5, 4}});
+    sample_expect(t, "channels-last", out, want, (shape){4, {2, 6, 5, 4}});
     cebus_tensor_release(images[0]);
     cebus_tensor_release(images[1]);
-    drop(&a);
-    drop(&b);
+    sample_drop(&a);
+    sample_drop(&b);
 }
 
 static void check_stack(cebus_test *t, shape s, int dim, size_t n, cebus_dtype dtype)
@@ -174,22 +117,22 @@ static void check_stack(cebus_test *t, shape s, int dim, size_t n, cebus_dtype d
     for (int d = 0; d < result.ndim; d++)
         result.size[d] = d == dim ? (int64_t)n : s.size[d < dim ? d : d - 1];
     for (size_t i = 0; i < n; i++) {
-        parts[i] = make_sample(t, (cebus_test_layout)(i % CEBUS_TEST_LAYOUTS), dtype, i, s);
+        parts[i] = sample_make(t, (cebus_test_layout)(i % CEBUS_TEST_LAYOUTS), dtype, i, s);
         tensors[i] = parts[i].tensor;
     }
     OK(t, cebus_stack(t->rt, tensors, n, dim - result.ndim, &out));
-    double *want = malloc(((size_t)count(result) + 1) * sizeof *want);
-    for (int64_t k = 0; k < count(result); k++) {
+    double *want = malloc(((size_t)shape_count(result) + 1) * sizeof *want);
+    for (int64_t k = 0; k < shape_count(result); k++) {
         int64_t at[CEBUS_MAX_DIMS], from[CEBUS_MAX_DIMS];
         coordinates_of(k, result, at);
         for (int d = 0; d < s.ndim; d++)
             from[d] = at[d < dim ? d : d + 1];
         want[k] = parts[at[dim]].values[position_of(from, s)];
     }
-    expect_equal(t, "stack", out, want, result);
+    sample_expect(t, "stack", out, want, result);
     free(want);
     for (size_t i = 0; i < n; i++)
-        drop(&parts[i]);
+        sample_drop(&parts[i]);
 }
 
 static void stack_values(cebus_test *t)
@@ -205,9 +148,9 @@ static void stack_values(cebus_test *t)
 
 static void join_errors(cebus_test *t)
 {
-    sample a = make_sample(t, CEBUS_TEST_PLAIN, CEBUS_F32, 1, (shape){2, {4, 5}});
-    sample b = make_sample(t, CEBUS_TEST_PLAIN, CEBUS_F32, 1, (shape){2, {4, 6}});
-    sample c = make_sample(t, CEBUS_TEST_PLAIN, CEBUS_I64, 1, (shape){2, {4, 5}});
+    sample a = sample_make(t, CEBUS_TEST_PLAIN, CEBUS_F32, 1, (shape){2, {4, 5}});
+    sample b = sample_make(t, CEBUS_TEST_PLAIN, CEBUS_F32, 1, (shape){2, {4, 6}});
+    sample c = sample_make(t, CEBUS_TEST_PLAIN, CEBUS_I64, 1, (shape){2, {4, 5}});
     cebus_tensor *shapes[] = {a.tensor, b.tensor}, *types[] = {a.tensor, c.tensor};
     cebus_tensor *holes[] = {a.tensor, NULL}, *out = NULL;
     cebus_runtime *rt = t->rt;
@@ -223,9 +166,9 @@ static void join_errors(cebus_test *t)
     FAILS(t, CEBUS_INVALID_ARGUMENT, "dimension -4", cebus_stack(rt, shapes, 2, -4, &out));
     FAILS(t, CEBUS_INVALID_ARGUMENT, "out", cebus_cat(rt, shapes, 2, 0, NULL));
     EXPECT(t, out == NULL);
-    drop(&a);
-    drop(&b);
-    drop(&c);
+    sample_drop(&a);
+    sample_drop(&b);
+    sample_drop(&c);
 }
 
 /* --- pad ---------------------------------------------------------------------------------- */
@@ -233,15 +176,15 @@ static void join_errors(cebus_test *t)
 static void check_pad(cebus_test *t, shape s, int n_pads, const int64_t *pads, cebus_dtype dtype,
                       cebus_test_layout layout)
 {
-    sample x = make_sample(t, layout, dtype, 4, s);
+    sample x = sample_make(t, layout, dtype, 4, s);
     shape result = s;
     cebus_tensor *out = NULL;
     double value = dtype == CEBUS_BOOL ? 1 : 7;
     for (int i = 0; i < n_pads; i++)
         result.size[s.ndim - 1 - i / 2] += pads[i];
     OK(t, cebus_pad(t->rt, x.tensor, n_pads, pads, value, &out));
-    double *want = malloc(((size_t)count(result) + 1) * sizeof *want);
-    for (int64_t k = 0; k < count(result); k++) {
+    double *want = malloc(((size_t)shape_count(result) + 1) * sizeof *want);
+    for (int64_t k = 0; k < shape_count(result); k++) {
         int64_t at[CEBUS_MAX_DIMS];
         bool inside = true;
         coordinates_of(k, result, at);
@@ -251,9 +194,9 @@ static void check_pad(cebus_test *t, shape s, int n_pads, const int64_t *pads, c
             inside = inside && at[d] >= 0 && at[d] < s.size[d];
         want[k] = inside ? x.values[position_of(at, s)] : value;
     }
-    expect_equal(t, "pad", out, want, result);
+    sample_expect(t, "pad", out, want, result);
     free(want);
-    drop(&x);
+    sample_drop(&x);
 }
 
 static void pad_values(cebus_test *t)
@@ -275,7 +218,7 @@ static void pad_values(cebus_test *t)
 
 static void pad_keeps_channels_last(cebus_test *t)
 {
-    sample x = make_sample(t, CEBUS_TEST_PLAIN, CEBUS_F32, 1, (shape){4, {1, 2, 2, 3}});
+    sample x = sample_make(t, CEBUS_TEST_PLAIN, CEBUS_F32, 1, (shape){4, {1, 2, 2, 3}});
     cebus_tensor *image = NULL, *out = NULL;
     double want[3 * 2 * 3] = {0};
     OK(t, cebus_permute(t->rt, x.tensor, (const int[]){0, 3, 1, 2}, &image));
@@ -284,14 +227,14 @@ static void pad_keeps_channels_last(cebus_test *t)
     for (int channel = 0; channel < 3; channel++)
         for (int pixel = 0; pixel < 4; pixel++)
             want[channel * 6 + pixel / 2 * 3 + pixel % 2 + 1] = x.values[pixel * 3 + channel];
-    expect_equal(t, "pad", out, want, (shape){4, {1, 3, 2, 3}});
+    sample_expect(t, "pad", out, want, (shape){4, {1, 3, 2, 3}});
     cebus_tensor_release(image);
-    drop(&x);
+    sample_drop(&x);
 }
 
 static void pad_errors(cebus_test *t)
 {
-    sample x = make_sample(t, CEBUS_TEST_PLAIN, CEBUS_U8, 4, (shape){2, {3, 4}});
+    sample x = sample_make(t, CEBUS_TEST_PLAIN, CEBUS_U8, 4, (shape){2, {3, 4}});
     static const int64_t pads[] = {1, 1, 1, 1, 1, 1}, cut[] = {-3, -2}, most[] = {INT64_MAX, 1};
     static const int64_t least[] = {INT64_MIN, 1}, shift[] = {-5, 5};
     cebus_tensor *out = NULL;
@@ -308,7 +251,7 @@ static void pad_errors(cebus_test *t)
     FAILS(t, CEBUS_INVALID_ARGUMENT, "NULL", cebus_pad(rt, NULL, 2, pads, 0, &out));
     FAILS(t, CEBUS_INVALID_ARGUMENT, "NULL", cebus_pad(rt, x.tensor, 2, NULL, 0, &out));
     EXPECT(t, out == NULL);
-    drop(&x);
+    sample_drop(&x);
 }
 
 /* --- roll --------------------------------------------------------------------------------- */
@@ -321,23 +264,23 @@ static int64_t wrap(int64_t value, int64_t length)
 static void check_roll(cebus_test *t, shape s, int n, const int64_t *shifts, const int *dims,
                        cebus_dtype dtype, cebus_test_layout layout)
 {
-    sample x = make_sample(t, layout, dtype, 4, s);
+    sample x = sample_make(t, layout, dtype, 4, s);
     cebus_tensor *out = NULL;
     OK(t, cebus_roll(t->rt, x.tensor, n, shifts, dims, &out));
-    double *want = malloc(((size_t)count(s) + 1) * sizeof *want);
-    for (int64_t k = 0; k < count(s); k++) {
+    double *want = malloc(((size_t)shape_count(s) + 1) * sizeof *want);
+    for (int64_t k = 0; k < shape_count(s); k++) {
         int64_t at[CEBUS_MAX_DIMS];
         coordinates_of(k, s, at);
         for (int i = 0; dims && i < n; i++) {
             int d = dims[i] < 0 ? dims[i] + s.ndim : dims[i];
             at[d] = wrap(at[d] + shifts[i], s.size[d]);
         }
-        int64_t to = dims ? position_of(at, s) : wrap(k + shifts[0], count(s));
+        int64_t to = dims ? position_of(at, s) : wrap(k + shifts[0], shape_count(s));
         want[to] = x.values[k];
     }
-    expect_equal(t, "roll", out, want, s);
+    sample_expect(t, "roll", out, want, s);
     free(want);
-    drop(&x);
+    sample_drop(&x);
 }
 
 static void roll_values(cebus_test *t)
@@ -363,7 +306,7 @@ static void roll_values(cebus_test *t)
 
 static void roll_errors(cebus_test *t)
 {
-    sample x = make_sample(t, CEBUS_TEST_PLAIN, CEBUS_F32, 4, (shape){2, {3, 4}});
+    sample x = sample_make(t, CEBUS_TEST_PLAIN, CEBUS_F32, 4, (shape){2, {3, 4}});
     static const int64_t shifts[] = {1, 1};
     cebus_tensor *out = NULL;
     cebus_runtime *rt = t->rt;
@@ -375,7 +318,7 @@ static void roll_errors(cebus_test *t)
     FAILS(t, CEBUS_INVALID_ARGUMENT, "NULL", cebus_roll(rt, NULL, 1, shifts, NULL, &out));
     FAILS(t, CEBUS_INVALID_ARGUMENT, "NULL", cebus_roll(rt, x.tensor, 1, NULL, NULL, &out));
     EXPECT(t, out == NULL);
-    drop(&x);
+    sample_drop(&x);
 }
 
 /* --- gradients ---------------------------------------------------------------------------- */

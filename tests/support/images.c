@@ -74,6 +74,25 @@ void cebus_test_expect_same(cebus_test *t, const char *what, cebus_tensor *a, ce
     free(y);
 }
 
+void cebus_test_expect_repeats(cebus_test *t, cebus_test_function function, void *context,
+                               cebus_tensor *const *in, cebus_tensor *leaf)
+{
+    cebus_tensor *out[2] = {NULL}, *grad[2] = {NULL};
+    OK(t, cebus_tensor_set_requires_grad(leaf, true));
+    for (int i = 0; i < 2; i++) {
+        OK(t, function(t->rt, in, context, &out[i]));
+        OK(t, cebus_tensor_set_grad(leaf, NULL));
+        OK(t, cebus_backward(t->rt, out[i], out[i], false));
+        OK(t, cebus_tensor_grad(leaf, &grad[i]));
+    }
+    cebus_test_expect_same(t, "result", out[0], out[1]);
+    cebus_test_expect_same(t, "gradient", grad[0], grad[1]);
+    for (int i = 0; i < 2; i++) {
+        cebus_tensor_release(out[i]);
+        cebus_tensor_release(grad[i]);
+    }
+}
+
 bool cebus_test_is_channels_last(cebus_tensor *x)
 {
     return cebus_view_is_channels_last(cebus_tensor_view(x));

@@ -29,6 +29,10 @@ void cebus_test_expect_grad(cebus_test *t, const char *what, cebus_tensor *leaf,
 /** All bytes of both must be equal. */
 void cebus_test_expect_same(cebus_test *t, const char *what, cebus_tensor *a, cebus_tensor *b);
 
+/** A function and its gradient by `leaf`, one of its inputs, twice: the same bits. */
+void cebus_test_expect_repeats(cebus_test *t, cebus_test_function function, void *context,
+                               cebus_tensor *const *in, cebus_tensor *leaf);
+
 /** True when the elements lie densely with C innermost. */
 bool cebus_test_is_channels_last(cebus_tensor *x);
 
