@@ -54,12 +54,47 @@ static inline cebus_tensor *leaf(cebus_runtime *rt, int64_t n, float value)
     return out;
 }
 
+/** A leaf that collects a gradient. */
+static inline cebus_tensor *variable(cebus_runtime *rt, int64_t n, float value)
+{
+    cebus_tensor *out = leaf(rt, n, value);
+    OK(cebus_tensor_set_requires_grad(out, true));
+    return out;
+}
+
+/** The same, persistent. */
+static inline cebus_tensor *parameter(cebus_runtime *rt, int64_t n, float value)
+{
+    cebus_tensor *out = variable(rt, n, value);
+    OK(cebus_tensor_set_persistent(out));
+    return out;
+}
+
 /** Element i of a tensor of at most 65536 elements. */
 static inline float at(cebus_tensor *x, int64_t i)
 {
     static float host[1 << 16];
     OK(cebus_tensor_to_host(x, host, (size_t)cebus_tensor_numel(x) * sizeof *host));
     return host[i];
+}
+
+/** Element i of the gradient that `x` collected. */
+static inline float grad_at(cebus_tensor *x, int64_t i)
+{
+    cebus_tensor *grad;
+    OK(cebus_tensor_grad(x, &grad));
+    cr_assert_not_null(grad);
+    float value = at(grad, i);
+    cebus_tensor_release(grad);
+    return value;
+}
+
+static inline void backward_of_sum(cebus_runtime *rt, cebus_tensor *y)
+{
+    cebus_tensor *sum;
+    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
+    OK(cebus_backward(rt, sum, NULL, false));
+    cebus_tensor_release(sum);
 }
 
 /** A runtime with room for two blocks of n elements holds three, and writes to one between reads of

@@ -31,14 +31,6 @@ static uint64_t offset_of(const cebus_tensor *tensor)
     return tensor->storage->now->block->offset;
 }
 
-static cebus_tensor *parameter(int64_t n, float value)
-{
-    cebus_tensor *out = leaf(rt, n, value);
-    OK(cebus_tensor_set_persistent(out));
-    OK(cebus_tensor_set_requires_grad(out, true));
-    return out;
-}
-
 /** The sum of (p x)^2 over all elements, and its gradient. */
 static void run_backward(cebus_tensor *p, cebus_tensor *x)
 {
@@ -54,7 +46,7 @@ static void run_backward(cebus_tensor *p, cebus_tensor *x)
 
 static void train(cebus_optimizer *optimizer, const cebus_optimizer_buffer *kinds, size_t n)
 {
-    cebus_tensor *p = parameter(N, 0.5F), *x = leaf(rt, N, 1), *state[2];
+    cebus_tensor *p = parameter(rt, N, 0.5F), *x = leaf(rt, N, 1), *state[2];
     OK(cebus_optimizer_add(optimizer, p));
     uint64_t at_first = offset_of(p), states[2];
     for (size_t i = 0; i < n; i++) {
@@ -100,7 +92,7 @@ Test(address, parameters_and_moments_stay_through_adam)
 
 Test(address, gradients_of_leaves_add_up_in_place)
 {
-    cebus_tensor *p = parameter(N, 1), *x = leaf(rt, N, 1), *grad;
+    cebus_tensor *p = parameter(rt, N, 1), *x = leaf(rt, N, 1), *grad;
     run_backward(p, x);
     OK(cebus_tensor_grad(p, &grad));
     uint64_t first = offset_of(grad);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "timed_layer.h"
 
 TestSuite(appraisal);
 
@@ -14,43 +14,6 @@ enum {
     ELEMENTS = 1 << 20
 };
 #define MAP (UINT64_C(4) * ELEMENTS)
-
-/** ns of a layer: forwards and backwards alike. */
-static uint64_t layer_ns;
-
-static cebus_status same_shape(void *user, const void *attrs, const cebus_view *const *in,
-                               uint32_t n_in, cebus_view *out)
-{
-    (void)user, (void)attrs, (void)n_in;
-    out[0] = *in[0];
-    return CEBUS_OK;
-}
-
-static uint64_t cost(const cebus_custom_launch *launch)
-{
-    (void)launch;
-    return layer_ns;
-}
-
-static cebus_status nothing(const cebus_custom_launch *launch)
-{
-    (void)launch;
-    return CEBUS_OK;
-}
-
-static const cebus_custom_op layer = {.struct_size = sizeof layer,
-                                      .name = "layer",
-                                      .n_out = 1,
-                                      .infer = same_shape,
-                                      .cost = cost,
-                                      .run = nothing};
-
-static cebus_tensor *call(cebus_runtime *rt, cebus_tensor *a, cebus_tensor *b)
-{
-    cebus_tensor *out, *in[2] = {a, b};
-    OK(cebus_call_custom(rt, &layer, NULL, 0, in, b != NULL ? 2 : 1, &out));
-    return out;
-}
 
 typedef struct figures {
     cebus_memory_stats stats;
@@ -89,10 +52,10 @@ static void step(cebus_runtime *rt, figures *f)
     const int64_t n = ELEMENTS;
     OK(cebus_full(rt, 1, CEBUS_F32, 1, &n, &x[0]));
     for (int i = 0; i < LAYERS; i++)
-        x[i + 1] = call(rt, x[i], NULL);
-    cebus_tensor *gradient = call(rt, x[LAYERS], NULL);
+        x[i + 1] = call_layer(rt, x[i], NULL);
+    cebus_tensor *gradient = call_layer(rt, x[LAYERS], NULL);
     for (int i = LAYERS; i >= 0; i--) {
-        cebus_tensor *next = call(rt, gradient, x[i]);
+        cebus_tensor *next = call_layer(rt, gradient, x[i]);
         cebus_tensor_release(gradient);
         cebus_tensor_release(x[i]);
         gradient = next;

@@ -17,38 +17,13 @@ static void teardown(void)
 
 TestSuite(autograd, .init = setup, .fini = teardown);
 
-static cebus_tensor *parameter(int64_t n, float value)
-{
-    cebus_tensor *x = leaf(rt, n, value);
-    OK(cebus_tensor_set_requires_grad(x, true));
-    return x;
-}
-
-static float grad_at(cebus_tensor *x, int64_t i)
-{
-    cebus_tensor *grad;
-    OK(cebus_tensor_grad(x, &grad));
-    cr_assert_not_null(grad);
-    float value = at(grad, i);
-    cebus_tensor_release(grad);
-    return value;
-}
-
-static void backward_of_sum(cebus_tensor *y)
-{
-    cebus_tensor *sum;
-    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
-    OK(cebus_backward(rt, sum, NULL, false));
-    cebus_tensor_release(sum);
-}
-
 Test(autograd, follows_writes_through_views_of_a_base)
 {
-    cebus_tensor *x = parameter(4, 3), *w = parameter(2, 5), *y, *part;
+    cebus_tensor *x = variable(rt, 4, 3), *w = variable(rt, 2, 5), *y, *part;
     OK(cebus_mul(rt, x, x, &y));
     OK(cebus_slice(rt, y, 0, 1, 3, 1, &part));
     OK(cebus_mul_(rt, part, w));
-    backward_of_sum(y);
+    backward_of_sum(rt, y);
     cr_expect_eq(grad_at(x, 0), 6);
     cr_expect_eq(grad_at(x, 1), 30, "2 x w where it was multiplied");
     cr_expect_eq(grad_at(x, 3), 6);
@@ -61,11 +36,11 @@ Test(autograd, follows_writes_through_views_of_a_base)
 
 Test(autograd, views_see_what_was_written_to_their_base)
 {
-    cebus_tensor *x = parameter(4, 3), *y, *row;
+    cebus_tensor *x = variable(rt, 4, 3), *y, *row;
     OK(cebus_mul_scalar(rt, x, 2, &y));
     OK(cebus_slice(rt, y, 0, 2, 4, 1, &row));
     OK(cebus_mul_scalar_(rt, y, 10));
-    backward_of_sum(row);
+    backward_of_sum(rt, row);
     cr_expect_eq(grad_at(x, 0), 0);
     cr_expect_eq(grad_at(x, 2), 20);
     cebus_tensor_release(row);
@@ -75,13 +50,13 @@ Test(autograd, views_see_what_was_written_to_their_base)
 
 Test(autograd, a_plain_buffer_joins_the_graph_by_a_write)
 {
-    cebus_tensor *x = parameter(2, 3), *buffer = vector(rt, 4, 0), *part;
+    cebus_tensor *x = variable(rt, 2, 3), *buffer = vector(rt, 4, 0), *part;
     OK(cebus_slice(rt, buffer, 0, 0, 2, 1, &part));
     OK(cebus_copy_(rt, part, x));
     cr_expect(cebus_tensor_requires_grad(buffer));
     cebus_tensor *square;
     OK(cebus_mul(rt, buffer, buffer, &square));
-    backward_of_sum(square);
+    backward_of_sum(rt, square);
     cr_expect_eq(grad_at(x, 1), 6);
     cebus_tensor_release(square);
     cebus_tensor_release(part);
@@ -91,11 +66,11 @@ Test(autograd, a_plain_buffer_joins_the_graph_by_a_write)
 
 Test(autograd, a_saved_value_overwritten_in_place_is_rebuilt_as_it_was)
 {
-    cebus_tensor *x = parameter(4, 3), *y, *z;
+    cebus_tensor *x = variable(rt, 4, 3), *y, *z;
     OK(cebus_mul_scalar(rt, x, 2, &y));
     OK(cebus_mul(rt, y, y, &z));
     OK(cebus_fill_(rt, y, 0));
-    backward_of_sum(z);
+    backward_of_sum(rt, z);
     cr_expect_eq(grad_at(x, 0), 24, "d(4 x^2) at 3");
     cebus_tensor_release(z);
     cebus_tensor_release(y);
@@ -104,7 +79,7 @@ Test(autograd, a_saved_value_overwritten_in_place_is_rebuilt_as_it_was)
 
 Test(autograd, an_overwritten_leaf_is_an_error_and_nothing_changes)
 {
-    cebus_tensor *x = parameter(4, 3), *c = leaf(rt, 4, 2), *y, *sum, *grad;
+    cebus_tensor *x = variable(rt, 4, 3), *c = leaf(rt, 4, 2), *y, *sum, *grad;
     OK(cebus_mul(rt, x, c, &y));
     OK(cebus_fill_(rt, c, 9));
     OK(cebus_sum(rt, y, 0, NULL, false, &sum));
@@ -119,11 +94,11 @@ Test(autograd, an_overwritten_leaf_is_an_error_and_nothing_changes)
 
 Test(autograd, accumulates_over_calls_and_uses)
 {
-    cebus_tensor *x = parameter(3, 2), *y, *z;
+    cebus_tensor *x = variable(rt, 3, 2), *y, *z;
     for (int i = 0; i < 3; i++) {
         OK(cebus_mul(rt, x, x, &y));
         OK(cebus_add(rt, y, x, &z));
-        backward_of_sum(z);
+        backward_of_sum(rt, z);
         cebus_tensor_release(y);
         cebus_tensor_release(z);
         cr_expect_eq(grad_at(x, 0), (float)(5 * (i + 1)));
@@ -134,9 +109,9 @@ Test(autograd, accumulates_over_calls_and_uses)
 
 Test(autograd, leaves_do_not_share_a_gradient)
 {
-    cebus_tensor *a = parameter(2, 1), *b = parameter(2, 1), *sum, *grad;
+    cebus_tensor *a = variable(rt, 2, 1), *b = variable(rt, 2, 1), *sum, *grad;
     OK(cebus_add(rt, a, b, &sum));
-    backward_of_sum(sum);
+    backward_of_sum(rt, sum);
     OK(cebus_tensor_grad(a, &grad));
     OK(cebus_fill_(rt, grad, 5));
     cr_expect_eq(grad_at(a, 0), 5);
@@ -149,7 +124,7 @@ Test(autograd, leaves_do_not_share_a_gradient)
 
 Test(autograd, refuses_what_makes_no_sense)
 {
-    cebus_tensor *x = parameter(2, 1), *plain = leaf(rt, 2, 1), *y, *sum, *index;
+    cebus_tensor *x = variable(rt, 2, 1), *plain = leaf(rt, 2, 1), *y, *sum, *index;
     FAILS(CEBUS_AUTOGRAD_ERROR, "does not depend", cebus_backward(rt, plain, plain, false));
     OK(cebus_mul(rt, x, x, &y));
     FAILS(CEBUS_SHAPE_MISMATCH, "one-element", cebus_backward(rt, y, NULL, false));
@@ -172,7 +147,7 @@ Test(autograd, refuses_what_makes_no_sense)
 
 Test(autograd, no_grad_and_detach_leave_the_graph)
 {
-    cebus_tensor *x = parameter(2, 1), *y, *z;
+    cebus_tensor *x = variable(rt, 2, 1), *y, *z;
     cr_expect(cebus_grad_enable(false));
     OK(cebus_mul(rt, x, x, &y));
     cr_expect_not(cebus_grad_enable(true));
@@ -187,7 +162,7 @@ Test(autograd, no_grad_and_detach_leave_the_graph)
 
 Test(autograd, a_deep_graph_needs_no_deep_stack)
 {
-    cebus_tensor *x = parameter(1, 1), *y = cebus_tensor_retain(x), *next;
+    cebus_tensor *x = variable(rt, 1, 1), *y = cebus_tensor_retain(x), *next;
     OK(cebus_runtime_set_budget(rt, 1 << 20));
     for (int i = 0; i < 20000; i++) {
         OK(cebus_add_scalar(rt, y, 1, &next));

@@ -29,14 +29,6 @@ static void fill(cebus_tensor *x, float value)
 }
 
 /** w, as trained by SGD with momentum or by Adam. */
-static cebus_tensor *parameter(float value)
-{
-    cebus_tensor *w = leaf(rt, N, value);
-    OK(cebus_tensor_set_persistent(w));
-    OK(cebus_tensor_set_requires_grad(w, true));
-    return w;
-}
-
 /** sum(w x w): what an iteration computes. */
 static cebus_tensor *loss_of(cebus_tensor *w, cebus_tensor *x)
 {
@@ -96,7 +88,7 @@ Test(capture, writes_in_place_to_inputs_stay)
 static float train(bool captured, bool adam, cebus_optimizer **optimizer)
 {
     cebus_sgd_options sgd = CEBUS_SGD_OPTIONS_INIT;
-    cebus_tensor *w = parameter(1), *x = leaf(rt, N, 1), *loss = NULL;
+    cebus_tensor *w = parameter(rt, N, 1), *x = leaf(rt, N, 1), *loss = NULL;
     cebus_capture *capture = NULL;
     sgd.lr = 0.01;
     sgd.momentum = 0.5;
@@ -145,7 +137,7 @@ Test(capture, launches_train_as_the_program_does)
 /** An update without an optimizer: the number of the step goes on, too. */
 static float update(bool captured)
 {
-    cebus_tensor *w = parameter(1), *g = leaf(rt, N, 0.5F), *m = leaf(rt, N, 0),
+    cebus_tensor *w = parameter(rt, N, 1), *g = leaf(rt, N, 0.5F), *m = leaf(rt, N, 0),
                  *v = leaf(rt, N, 0);
     cebus_capture *capture = NULL;
     const cebus_adam_tensors tensors = {w, g, m, v};
@@ -207,7 +199,7 @@ Test(capture, random_numbers_go_on)
 
 Test(capture, gradients_are_bound_and_added_to)
 {
-    cebus_tensor *w = parameter(2), *x = leaf(rt, N, 3), *loss, *grad, *same;
+    cebus_tensor *w = parameter(rt, N, 2), *x = leaf(rt, N, 3), *loss, *grad, *same;
     cebus_capture *capture;
     loss = loss_of(w, x); /* a gradient that is there before: 2 w x */
     OK(cebus_backward(rt, loss, NULL, false));
@@ -249,7 +241,7 @@ Test(capture, gradients_are_bound_and_added_to)
 
 Test(capture, what_a_gradient_saved_before_a_write_is_there)
 {
-    cebus_tensor *w = parameter(2), *x = leaf(rt, N, 3), *y, *z, *loss, *grad;
+    cebus_tensor *w = parameter(rt, N, 2), *x = leaf(rt, N, 3), *y, *z, *loss, *grad;
     cebus_capture *capture;
     static const uint32_t late[] = {1, 0};
     OK(cebus_capture_begin(rt));
@@ -283,7 +275,7 @@ Test(capture, refuses_what_passes_between_host_and_device)
     const int64_t n = N;
     const void *mapped;
     double number;
-    cebus_tensor *x = leaf(rt, N, 2), *w = parameter(1), *y = NULL;
+    cebus_tensor *x = leaf(rt, N, 2), *w = parameter(rt, N, 1), *y = NULL;
     cebus_capture *capture = NULL;
     OK(cebus_capture_begin(rt));
     FAILS(CEBUS_CAPTURE_ERROR, "the host would read", cebus_tensor_to_host(x, host, sizeof host));
@@ -315,7 +307,7 @@ Test(capture, refuses_what_passes_between_host_and_device)
 
 Test(capture, refuses_iterations_that_cannot_come_again)
 {
-    cebus_tensor *w = parameter(1), *x = leaf(rt, N, 1), *loss, *y;
+    cebus_tensor *w = parameter(rt, N, 1), *x = leaf(rt, N, 1), *loss, *y;
     cebus_capture *capture;
     FAILS(CEBUS_INVALID_ARGUMENT, "no calls are being recorded", cebus_capture_end(rt, &capture));
     OK(cebus_capture_begin(rt));

@@ -19,31 +19,6 @@ static void teardown(void)
 
 TestSuite(hook, .init = setup, .fini = teardown);
 
-static cebus_tensor *parameter(float value)
-{
-    cebus_tensor *x = leaf(rt, 4, value);
-    OK(cebus_tensor_set_requires_grad(x, true));
-    return x;
-}
-
-static float grad_at(cebus_tensor *x, int64_t i)
-{
-    cebus_tensor *grad;
-    OK(cebus_tensor_grad(x, &grad));
-    cr_assert_not_null(grad);
-    float value = at(grad, i);
-    cebus_tensor_release(grad);
-    return value;
-}
-
-static void backward_of_sum(cebus_tensor *y)
-{
-    cebus_tensor *sum;
-    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
-    OK(cebus_backward(rt, sum, NULL, false));
-    cebus_tensor_release(sum);
-}
-
 /** What a hook was shown, and what it does about it. */
 typedef struct watcher {
     int calls, released;
@@ -60,7 +35,7 @@ static cebus_status watch(void *context, cebus_tensor *grad, cebus_tensor **out)
     w->seen = at(grad, 0);
     if (w->other != NULL) {
         cebus_grad_enable(true); /* it is off for hooks, and is again afterwards */
-        backward_of_sum(w->other);
+        backward_of_sum(rt, w->other);
     }
     if (w->status != CEBUS_OK)
         return w->status;
@@ -90,13 +65,13 @@ static uint64_t hang(cebus_tensor *x, watcher *w)
 Test(hook, sees_the_whole_gradient_of_an_inner_tensor_and_replaces_it)
 {
     watcher first = {.factor = 10}, second = {0};
-    cebus_tensor *x = parameter(3), *y, *z;
+    cebus_tensor *x = variable(rt, 4, 3), *y, *z;
     OK(cebus_mul_scalar(rt, x, 2, &y));
     hang(y, &first);
     hang(y, &second);
     OK(cebus_mul(rt, y, y, &z));
     cebus_tensor_release(y);
-    backward_of_sum(z);
+    backward_of_sum(rt, z);
     cr_expect_eq(first.calls, 1, "once, with both terms of y y");
     cr_expect_eq(first.seen, 12);
     cr_expect_eq(second.seen, 120, "hooks follow each other");
@@ -110,14 +85,14 @@ Test(hook, of_a_leaf_sees_each_backward_before_it_is_added)
 {
     watcher w = {.factor = -1}, after = {0};
     uint64_t last;
-    cebus_tensor *x = parameter(3), *y;
+    cebus_tensor *x = variable(rt, 4, 3), *y;
     uint64_t id = hang(x, &w);
     cebus_grad_hook late = hook_of(&after);
     late.after = true;
     OK(cebus_tensor_register_hook(x, &late, &last));
     for (int step = 0; step < 2; step++) {
         OK(cebus_mul(rt, x, x, &y));
-        backward_of_sum(y);
+        backward_of_sum(rt, y);
         cebus_tensor_release(y);
     }
     cr_expect_eq(w.calls, 2);
@@ -128,7 +103,7 @@ Test(hook, of_a_leaf_sees_each_backward_before_it_is_added)
     cr_expect_eq(w.released, 1);
     FAILS(CEBUS_INVALID_ARGUMENT, "no such hook", cebus_tensor_remove_hook(x, id));
     OK(cebus_mul(rt, x, x, &y));
-    backward_of_sum(y);
+    backward_of_sum(rt, y);
     cr_expect_eq(w.calls, 2);
     cr_expect_eq(grad_at(x, 0), -6);
     cebus_tensor_release(y);
@@ -139,7 +114,7 @@ Test(hook, of_a_leaf_sees_each_backward_before_it_is_added)
 Test(hook, that_fails_leaves_gradients_and_graph_as_they_were)
 {
     watcher w = {.status = CEBUS_UNSUPPORTED};
-    cebus_tensor *x = parameter(3), *y, *sum, *grad;
+    cebus_tensor *x = variable(rt, 4, 3), *y, *sum, *grad;
     OK(cebus_mul(rt, x, x, &y));
     uint64_t id = hang(y, &w);
     OK(cebus_sum(rt, y, 0, NULL, false, &sum));
@@ -164,7 +139,7 @@ Test(hook, must_answer_a_gradient_of_the_same_shape)
 {
     uint64_t id;
     cebus_grad_hook hook = {.struct_size = sizeof hook, .call = wrong_shape};
-    cebus_tensor *x = parameter(3), *sum;
+    cebus_tensor *x = variable(rt, 4, 3), *sum;
     OK(cebus_tensor_register_hook(x, &hook, &id));
     OK(cebus_sum(rt, x, 0, NULL, false, &sum));
     FAILS(CEBUS_AUTOGRAD_ERROR, "a hook answered [] of f32 for a gradient of shape [4]",
@@ -182,12 +157,12 @@ Test(hook, must_answer_a_gradient_of_the_same_shape)
 Test(hook, may_run_a_backward_that_meets_the_same_leaf)
 {
     watcher w = {0};
-    cebus_tensor *x = parameter(3), *y, *z;
+    cebus_tensor *x = variable(rt, 4, 3), *y, *z;
     OK(cebus_mul(rt, x, x, &y));
     OK(cebus_mul_scalar(rt, x, 100, &w.other));
     hang(y, &w);
     OK(cebus_add(rt, y, x, &z));
-    backward_of_sum(z);
+    backward_of_sum(rt, z);
     cr_expect_eq(grad_at(x, 0), 107, "its own 7 and the hook's 100");
     cebus_tensor_release(w.other);
     cebus_tensor_release(z);
@@ -207,7 +182,7 @@ static cebus_status walk_again(void *context, cebus_tensor *grad, cebus_tensor *
 Test(hook, cannot_walk_the_graph_that_is_being_walked)
 {
     uint64_t id;
-    cebus_tensor *x = parameter(3), *y, *sum;
+    cebus_tensor *x = variable(rt, 4, 3), *y, *sum;
     OK(cebus_mul(rt, x, x, &y));
     OK(cebus_sum(rt, y, 0, NULL, false, &sum));
     cebus_grad_hook hook = {.struct_size = sizeof hook, .call = walk_again, .context = sum};
@@ -240,11 +215,11 @@ Test(hook, runs_without_the_lock)
 {
     uint64_t id;
     cebus_grad_hook hook = {.struct_size = sizeof hook, .call = wait_for_a_thread};
-    cebus_tensor *x = parameter(3), *y;
+    cebus_tensor *x = variable(rt, 4, 3), *y;
     OK(cebus_tensor_register_hook(x, &hook, &id));
     OK(cebus_mul(rt, x, x, &y));
     OK(cebus_tensor_register_hook(y, &hook, &id));
-    backward_of_sum(y);
+    backward_of_sum(rt, y);
     cebus_tensor_release(y);
     cebus_tensor_release(x);
 }
@@ -252,7 +227,7 @@ Test(hook, runs_without_the_lock)
 Test(hook, goes_with_a_graph_that_was_never_walked)
 {
     watcher w[100] = {0};
-    cebus_tensor *x = parameter(3), *y = cebus_tensor_retain(x), *z;
+    cebus_tensor *x = variable(rt, 4, 3), *y = cebus_tensor_retain(x), *z;
     for (int i = 0; i < 100; i++) {
         OK(cebus_mul_scalar(rt, y, 1, &z));
         hang(z, &w[i]);
@@ -268,12 +243,12 @@ Test(hook, goes_with_a_graph_that_was_never_walked)
 Test(hook, gradients_by_any_tensor_touch_no_leaf)
 {
     watcher w = {0};
-    cebus_tensor *x = parameter(3), *u = parameter(5), *y, *z, *sum, *out[3], *none;
+    cebus_tensor *x = variable(rt, 4, 3), *u = variable(rt, 4, 5), *y, *z, *sum, *out[3], *none;
     OK(cebus_mul(rt, x, x, &y));
     OK(cebus_mul(rt, y, u, &z));
     OK(cebus_sum(rt, z, 0, NULL, false, &sum));
     hang(u, &w);
-    cebus_tensor *alone = parameter(1), *inputs[3] = {y, x, alone};
+    cebus_tensor *alone = variable(rt, 4, 1), *inputs[3] = {y, x, alone};
     cebus_gradients what = CEBUS_GRADIENTS_INIT;
     what.roots = &sum, what.n_roots = 1;
     what.inputs = inputs, what.n_inputs = 3;
@@ -306,7 +281,7 @@ Test(hook, gradients_by_any_tensor_touch_no_leaf)
 Test(hook, several_roots_are_one_walk)
 {
     watcher w = {0};
-    cebus_tensor *x = parameter(3), *y, *halves[2], *roots[3], *ones;
+    cebus_tensor *x = variable(rt, 4, 3), *y, *halves[2], *roots[3], *ones;
     OK(cebus_mul(rt, x, x, &y));
     hang(y, &w);
     OK(cebus_slice(rt, y, 0, 0, 2, 1, &halves[0]));
@@ -378,13 +353,13 @@ static cebus_tensor *product(cebus_tensor *a, cebus_tensor *b, watcher *w)
 Test(hook, a_recorded_function_computes_its_own_gradient)
 {
     watcher w = {0};
-    cebus_tensor *x = parameter(3), *c = leaf(rt, 4, 7), *y, *z;
+    cebus_tensor *x = variable(rt, 4, 3), *c = leaf(rt, 4, 7), *y, *z;
     OK(cebus_mul_scalar(rt, x, 2, &y));
     z = product(y, c, &w);
     cr_expect(cebus_tensor_requires_grad(z));
     OK(cebus_fill_(rt, y, 0));
     OK(cebus_runtime_trim(rt));
-    backward_of_sum(z);
+    backward_of_sum(rt, z);
     cr_expect_eq(grad_at(x, 0), 14, "what was saved is found as it was");
     cr_expect_eq(w.calls, 1);
     cr_expect_eq(w.released, 1);
@@ -401,7 +376,7 @@ Test(hook, a_recorded_function_computes_its_own_gradient)
 Test(hook, a_recorded_function_may_show_or_write_its_input)
 {
     watcher w = {0};
-    cebus_tensor *x = parameter(3), *y, *in[2], *out;
+    cebus_tensor *x = variable(rt, 4, 3), *y, *in[2], *out;
     OK(cebus_mul_scalar(rt, x, 2, &y));
     in[0] = in[1] = y;
     bool recorded = cebus_grad_enable(false);
@@ -414,7 +389,7 @@ Test(hook, a_recorded_function_may_show_or_write_its_input)
     f.saved = both;
     OK(cebus_function_record(rt, &f, &out));
     cr_expect_eq(out, y, "it was written in place");
-    backward_of_sum(y);
+    backward_of_sum(rt, y);
     cr_expect_eq(grad_at(x, 0), 24, "d(4 x^2) at 3");
     cebus_tensor_release(out);
     in[0] = x;
@@ -428,7 +403,7 @@ Test(hook, a_recorded_function_may_show_or_write_its_input)
 Test(hook, a_recorded_function_that_fails_can_be_tried_again)
 {
     watcher w = {.status = CEBUS_DEVICE_ERROR};
-    cebus_tensor *x = parameter(3), *z = product(x, x, &w), *sum, *grad;
+    cebus_tensor *x = variable(rt, 4, 3), *z = product(x, x, &w), *sum, *grad;
     OK(cebus_sum(rt, z, 0, NULL, false, &sum));
     FAILS(CEBUS_DEVICE_ERROR, "its gradient failed", cebus_backward(rt, sum, NULL, false));
     OK(cebus_tensor_grad(x, &grad));

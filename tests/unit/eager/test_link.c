@@ -1,44 +1,16 @@
 /** Where the link is the limit copies keep it busy, and what the program waited is told. */
 #include <criterion/criterion.h>
 
-#include "program.h"
+#include "timed_layer.h"
 
 TestSuite(link);
 
 enum {
     LAYERS = 32,
     ELEMENTS = 1 << 20,
-    BUDGET = 8, /* maps */
-    LAYER_NS = 20000
+    BUDGET = 8 /* maps */
 };
 #define MAP (UINT64_C(4) * ELEMENTS)
-
-static cebus_status same_shape(void *user, const void *attrs, const cebus_view *const *in,
-                               uint32_t n_in, cebus_view *out)
-{
-    (void)user, (void)attrs, (void)n_in;
-    out[0] = *in[0];
-    return CEBUS_OK;
-}
-
-static uint64_t cost(const cebus_custom_launch *launch)
-{
-    (void)launch;
-    return LAYER_NS;
-}
-
-static cebus_status nothing(const cebus_custom_launch *launch)
-{
-    (void)launch;
-    return CEBUS_OK;
-}
-
-static const cebus_custom_op layer = {.struct_size = sizeof layer,
-                                      .name = "layer",
-                                      .n_out = 1,
-                                      .infer = same_shape,
-                                      .cost = cost,
-                                      .run = nothing};
 
 /** One direction of the link, in one iteration. */
 typedef struct lane {
@@ -74,13 +46,6 @@ static double busy(const lane *l, uint64_t rate)
     return (double)l->bytes * 1e9 / (double)rate / (double)(l->last - l->first);
 }
 
-static cebus_tensor *call(cebus_runtime *rt, cebus_tensor *a, cebus_tensor *b)
-{
-    cebus_tensor *out, *in[2] = {a, b};
-    OK(cebus_call_custom(rt, &layer, NULL, 0, in, b != NULL ? 2 : 1, &out));
-    return out;
-}
-
 /** A chain of layers, and its way back. */
 static void step(cebus_runtime *rt)
 {
@@ -88,10 +53,10 @@ static void step(cebus_runtime *rt)
     const int64_t n = ELEMENTS;
     OK(cebus_full(rt, 1, CEBUS_F32, 1, &n, &x[0]));
     for (int i = 0; i < LAYERS; i++)
-        x[i + 1] = call(rt, x[i], NULL);
-    cebus_tensor *gradient = call(rt, x[LAYERS], NULL);
+        x[i + 1] = call_layer(rt, x[i], NULL);
+    cebus_tensor *gradient = call_layer(rt, x[LAYERS], NULL);
     for (int i = LAYERS; i >= 0; i--) {
-        cebus_tensor *next = call(rt, gradient, x[i]);
+        cebus_tensor *next = call_layer(rt, gradient, x[i]);
         cebus_tensor_release(gradient);
         cebus_tensor_release(x[i]);
         gradient = next;
