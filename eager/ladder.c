@@ -252,6 +252,7 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
         cebus_victims victims = choose(rt, bytes, may_move);
         if (victims.first == NULL)
             break;
+        rt->ways[victims.way]++;
         bool moves = victims.moves;
         if (may_move && !victims.weighs_moves)
             moves = is_moving_cheaper(rt, bytes, &victims, &paid);

@@ -130,7 +130,8 @@ struct cebus_runtime {
     cebus_lineage lineage;
     cebus_density density;
     const cebus_policy *policy;
-    cebus_standing standing; /**< what its last sweep over many blocks found out */
+    cebus_standing standing;        /**< what its last sweep over many blocks found out */
+    uint64_t ways[CEBUS_WAY_COUNT]; /**< requests met by each, of those that made something go */
     const cebus_device_ops *device_ops;
     cebus_device *device;
     void *device_context;

@@ -41,8 +41,17 @@ typedef struct cebus_chooser {
      * 0: no limit. */
     uint64_t dearest;
     struct cebus_standing *standing; /**< prices that outlast a choice (lowest.h); NULL: none do */
-    bool compare; /**< fill in next_price: somebody wants to know what lost */
+    bool compare;                    /**< fill in next_price: somebody wants to know what lost */
 } cebus_chooser;
+
+/** How a request was met; see contest.h. */
+typedef enum cebus_way {
+    CEBUS_WAY_WINDOW, /**< also of policies that have no other, and of single victims */
+    CEBUS_WAY_CLEARING,
+    CEBUS_WAY_VACANCY,
+    CEBUS_WAY_SCATTERED,
+    CEBUS_WAY_COUNT
+} cebus_way;
 
 /** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. None may be,
  * where blocks only move. */
@@ -50,10 +59,11 @@ typedef struct cebus_victims {
     cebus_block *first, *last; /**< NULL: nothing can be given up (that would help) */
     uint64_t price;            /**< what was paid, in window prices (layout/window.h) */
     uint64_t next_price;       /**< of the cheapest that lost; 0: nothing else could go */
-    bool moves; /**< what stays between them is moved together then, for the hole to be one */
+    bool moves;   /**< what stays between them is moved together then, for the hole to be one */
     bool vacates; /**< what stays in [from, to) moves elsewhere, for those bytes to be the hole */
     uint64_t from, to; /**< offsets */
     bool weighs_moves; /**< moving was among what was chosen from */
+    cebus_way way;
 } cebus_victims;
 
 /**

@@ -73,7 +73,7 @@ void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *vic
 static cebus_entry entry_of(const cebus_contest *contest, cebus_block *first, cebus_block *last,
                             double dearest)
 {
-    cebus_entry entry = {.victims = {first, last, .moves = true},
+    cebus_entry entry = {.victims = {first, last, .moves = true, .way = CEBUS_WAY_CLEARING},
                          .from = first->offset,
                          .to = last->offset + last->bytes,
                          .dearest = dearest};
@@ -116,6 +116,7 @@ static void enter_vacancies(cebus_contest *contest, size_t gone, uint64_t bytes,
         cebus_entry entry = entry_of(contest, found.first, found.last, dearest);
         entry.victims.price += price_of(price);
         entry.victims.vacates = true;
+        entry.victims.way = CEBUS_WAY_VACANCY;
         entry.victims.from = entry.from;
         entry.victims.to = entry.to;
         entry.evicted_bytes = found.evicted_bytes + bytes;
@@ -191,7 +192,7 @@ static double scattered_worth(const cebus_contest *contest, uint64_t bytes)
 /** Not where enough is free already: more holes that are too small help nobody then. */
 static void enter_scattered(cebus_contest *contest)
 {
-    cebus_entry entry = {.evicted_bytes = 0};
+    cebus_entry entry = {.victims = {.way = CEBUS_WAY_SCATTERED}};
     double price = 0;
     if (contest->market.idle >= contest->market.bytes)
         return;

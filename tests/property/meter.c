@@ -129,6 +129,14 @@ static void check_addresses(cebus_meter *meter, const cebus_array *arrays, uint3
     }
 }
 
+/** Each choice by prices that stand takes one of those they stand for; a sweep sets them anew. */
+static void count_standing(cebus_meter *meter)
+{
+    uint64_t left = meter->rt->standing.left;
+    meter->stood += left < meter->left ? meter->left - left : 0;
+    meter->left = left;
+}
+
 static cebus_status launch_measured(cebus_device *device, const cebus_kernel *kernel,
                                     const cebus_launch *launch, uint64_t *out_ns)
 {
@@ -137,6 +145,7 @@ static cebus_status launch_measured(cebus_device *device, const cebus_kernel *ke
     check_addresses(meter, launch->in, launch->n_in);
     check_addresses(meter, launch->out, launch->n_out);
     measure(meter, kernel->op, launch);
+    count_standing(meter);
     return meter->inner->launch(device, kernel, launch, out_ns);
 }
 

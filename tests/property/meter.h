@@ -20,6 +20,8 @@ typedef struct cebus_meter {
     uint64_t launches;    /**< kernels run, replays included */
     char violation[256];  /**< of the budget; empty: none */
     uint64_t budget;      /**< in force when the last event happened */
+    uint64_t left;        /**< choices that the prices there were then stood for */
+    uint64_t stood;       /**< choices by prices that stood */
     bool scattered;       /**< the layout has more addresses than bytes */
     cebus_runtime *rt;
     const cebus_subject *subject;

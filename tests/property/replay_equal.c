@@ -2,18 +2,20 @@
  * Property: a program sees the same bits under every budget and every policy as without a limit.
  * Prints TAP.
  *
- * Subjects are models that train (six under all budgets, the others under a third of them, in turn)
- * and random programs of hundreds of operations. Each runs unlimited first, then under budgets from
- * its peak down to below what it can do with, under every policy, with and without swapping, in
- * every layout, some on a device that runs late and lets its streams overtake each other where they
- * may, some with hints drawn for every value. In each run
+ * Subjects are models that train (six under all budgets, the others under a third of them, in
+ * turn), random programs of hundreds of operations, and thousands of small tensors. Each runs
+ * unlimited first, then under budgets from its peak down to below what it can do with, under every
+ * policy, with and without swapping, in every layout, some on a device that runs late and lets its
+ * streams overtake each other where they may, some with hints drawn for every value. In each run
  *   - all host reads, losses, parameters, states and statuses must be the unlimited run's,
  *   - nothing may ever lie beyond the budget,
+ *   - all ways that policy coop knows to meet a request (evict/contest.h) must have been taken, and
+ *     prices of former choices must have stood (evict/lowest.h),
  *   - policy coop must get by with 1.5 times the floor (meter.h), and below what even a perfect
  *     runtime needs there must be an out-of-memory error with a right report, after which
  *     the program goes on with more memory to the same bits.
  *
- * usage: replay_equal [--all] [--floors] [--seed N] [--model NAME|program] [--policy NAME]
+ * usage: replay_equal [--all] [--floors] [--seed N] [--model NAME|program|crowd] [--policy NAME]
  *                     [--budget BYTES] [--variant N] [--steps N] [--device NAME] [--trace]
  */
 #include <inttypes.h>
@@ -36,6 +38,7 @@ enum {
     PROGRAM_STEPS = 300,
     PROGRAMS = 10,
     PROGRAMS_ALL = 200,
+    CROWD_STEPS = 125,
     THIN = 4, /* one of so many budgets, for most models */
     VARIANTS = 12
 };
@@ -95,12 +98,15 @@ typedef struct options {
 
 static options how;
 static int tests, failed;
+/** Of all runs together. */
+static uint64_t ways[CEBUS_WAY_COUNT], stood;
 
 /** A subject and its unlimited run, which all others are held against. */
 typedef struct reference {
     cebus_trial trial;
     cebus_outcome outcome;
     uint64_t thin, turn; /**< one of `thin` budgets, and which */
+    uint64_t lowest;     /**< of the budgets */
 } reference;
 
 /** Maps pages wherever it likes, as not every device can. */
@@ -184,6 +190,9 @@ static bool check_one(const reference *ref, const setting *chosen, uint64_t budg
     trial.relief = 2 * ref->outcome.peak;
     apply_variant(&trial, variant);
     cebus_trial_run(&trial, out);
+    for (size_t i = 0; i < CEBUS_WAY_COUNT; i++)
+        ways[i] += out->ways[i];
+    stood += out->stood;
     const char *wrong = judge(ref, &trial, out, text, sizeof text);
     if (wrong != NULL) {
         for (const char *line = wrong; *line != '\0';
@@ -212,12 +221,11 @@ static void report(bool passed, const reference *ref, const char *what)
 static uint64_t budget_at(const reference *ref, uint64_t i)
 {
     uint64_t peak = ref->outcome.peak, floor = ref->outcome.floor;
-    uint64_t lowest = ref->outcome.least / 20 * 19;
     if (i == BUDGETS - 1)
         return floor;
     if (i == BUDGETS - 2)
         return floor + floor / 2;
-    return peak - (peak - lowest) * i / (BUDGETS - 3);
+    return peak - (peak - ref->lowest) * i / (BUDGETS - 3);
 }
 
 /** Whether a sample holds budget `i` under setting `number`. The first has all that are not thinned
@@ -347,6 +355,9 @@ static void run_subject(const cebus_subject *subject, const char *name, uint64_t
     if (run_reference(&ref, subject, name, seed, steps)) {
         ref.thin = thin;
         ref.turn = turn++;
+        ref.lowest = ref.outcome.least / 20 * 19;
+        if (subject == &cebus_subject_crowd && thin > 1) /* where blocks are many */
+            ref.lowest = ref.outcome.peak / 2;
         if (how.floors)
             print_floors(&ref);
         else if (how.budget > 0)
@@ -391,6 +402,29 @@ static void run_programs(void)
     }
     for (uint64_t seed = first; seed < first + count; seed++)
         run_subject(&cebus_subject_program, "program", seed, PROGRAM_STEPS, 1);
+}
+
+static void run_crowd(void)
+{
+    if (how.model == NULL || strcmp(how.model, "crowd") == 0)
+        run_subject(&cebus_subject_crowd, "crowd", how.has_seed ? how.seed : 1, CROWD_STEPS,
+                    how.all || how.policy != NULL ? 1 : 2 * THIN);
+}
+
+/** The generators are no good if they do not get there. */
+static void check_ways(void)
+{
+    printf("# met by windows %" PRIu64 ", clearings %" PRIu64 ", vacancies %" PRIu64
+           ", scattered %" PRIu64 "; prices that stood %" PRIu64 "\n",
+           ways[CEBUS_WAY_WINDOW], ways[CEBUS_WAY_CLEARING], ways[CEBUS_WAY_VACANCY],
+           ways[CEBUS_WAY_SCATTERED], stood);
+    if (how.model != NULL || how.policy != NULL || how.budget > 0)
+        return;
+    bool passed = stood > 0;
+    for (size_t i = 0; i < CEBUS_WAY_COUNT; i++)
+        passed = passed && ways[i] > 0;
+    printf("%s %d - every way to meet a request was taken\n", passed ? "ok" : "not ok", ++tests);
+    failed += !passed;
 }
 
 static bool parse_number(const char *text, uint64_t *out)
@@ -445,7 +479,7 @@ int main(int argc, char **argv)
     how.all = getenv("CEBUS_TEST_ALL") != NULL;
     if (!parse(argc, argv))
         return fprintf(stderr, "usage: replay_equal [--all] [--floors] [--seed N] "
-                               "[--model NAME|program] [--policy NAME] [--budget BYTES] "
+                               "[--model NAME|program|crowd] [--policy NAME] [--budget BYTES] "
                                "[--variant N] [--steps N] [--device NAME] [--trace]\n"),
                2;
     cebus_test_device_register();
@@ -453,6 +487,8 @@ int main(int argc, char **argv)
         cebus_cuda_host_register();
     run_models();
     run_programs();
+    run_crowd();
+    check_ways();
     printf("1..%d\n", tests);
     return failed > 0;
 }

@@ -29,5 +29,7 @@ extern const cebus_subject cebus_subject_model;
 extern const cebus_subject cebus_subject_loop;
 /** Random programs (program.h); a step is an operation. */
 extern const cebus_subject cebus_subject_program;
+/** Thousands of small tensors beside a few large ones; a step is some dozens of operations. */
+extern const cebus_subject cebus_subject_crowd;
 
 #endif

@@ -210,6 +210,8 @@ static void collect(run *r)
     if (cebus_runtime_memory_stats(r->rt, &stats) != CEBUS_OK)
         fail_with_error(r, "statistics");
     r->out->peak = stats.allocated_bytes_peak;
+    memcpy(r->out->ways, r->rt->ways, sizeof r->out->ways);
+    r->out->stood = r->meter.stood;
     r->out->recomputes = stats.recomputes;
     r->out->swap_ins = stats.swap_ins;
     r->out->prefetches = stats.prefetches;
