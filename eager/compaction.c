@@ -102,9 +102,8 @@ static bool resettle(cebus_runtime *rt, cebus_block *old, uint64_t from, uint64_
         cebus_ladder_release(rt, block);
         return false;
     }
-    block->owner = owner;
+    cebus_candidate_lodge(&rt->arena, owner, block);
     block->tick = old->tick;
-    owner->block = block;
     old->owner = NULL;
     if (rt->trail != NULL)
         rt->trail->lost = true;

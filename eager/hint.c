@@ -84,7 +84,10 @@ cebus_status cebus_tensor_set_hint(cebus_tensor *tensor, cebus_hint hint)
         status = cebus_runtime_lock(tensor->rt, op);
     if (status != CEBUS_OK)
         return status;
-    tensor->storage->now->hint = (uint8_t)hint;
+    cebus_candidate *now = tensor->storage->now;
+    now->hint = (uint8_t)hint;
+    if (now->block != NULL)
+        cebus_candidate_lodge(&tensor->rt->arena, now, now->block);
     cebus_runtime_unlock(tensor->rt);
     return CEBUS_OK;
 }

@@ -202,8 +202,7 @@ cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate
         cebus_status status = cebus_ladder_reserve(rt, &request, &block);
         if (status != CEBUS_OK)
             return status;
-        block->owner = candidate;
-        candidate->block = block;
+        cebus_candidate_lodge(&rt->arena, candidate, block);
         candidate->zone = (uint8_t)zone;
         report_placed(rt, candidate, op);
     }
@@ -230,13 +229,13 @@ static void become_absent(cebus_runtime *rt, cebus_candidate *candidate)
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to)
 {
     cebus_debug_leave(rt, from);
-    to->block = from->block;
+    cebus_block *block = from->block;
     to->zone = from->zone;
     to->arriving = from->arriving;
     from->block = NULL;
     from->arriving = false;
-    if (to->block != NULL)
-        to->block->owner = to;
+    if (block != NULL)
+        cebus_candidate_lodge(&rt->arena, to, block);
     cebus_cost_return(&rt->lineage, &to->value);
     to->value.resident = true;
     become_absent(rt, from);
@@ -244,8 +243,7 @@ void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candid
 
 void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_block *block)
 {
-    candidate->block = block;
-    block->owner = candidate;
+    cebus_candidate_lodge(&rt->arena, candidate, block);
     candidate->value.resident = true;
     candidate->value.swapped = false;
     cebus_away_remove(rt, candidate);
@@ -273,9 +271,8 @@ void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate)
         return;
     }
     cebus_candidate_used(rt, candidate);
-    low->owner = candidate;
+    cebus_candidate_lodge(&rt->arena, candidate, low);
     low->tick = old->tick;
-    candidate->block = low;
     cebus_candidate_used(rt, candidate);
     old->owner = NULL;
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_MOVED,

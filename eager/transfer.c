@@ -203,7 +203,7 @@ cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out)
         status = rt->device_ops->synchronize(rt->device);
         if (status == CEBUS_OK && now->block != NULL) {
             now->exports++;
-            now->block->immovable = 1;
+            now->block->immovable = true;
             *out = cebus_candidate_address(rt, now) +
                    tensor->view.offset * (int64_t)cebus_dtype_size(tensor->view.dtype);
         }
@@ -220,6 +220,6 @@ void cebus_tensor_unmap(cebus_tensor *tensor)
     cebus_runtime_lock_always(tensor->rt);
     cebus_candidate *now = tensor->storage->now;
     if (now->exports > 0 && --now->exports == 0 && now->block != NULL)
-        now->block->immovable = 0;
+        now->block->immovable = false;
     cebus_runtime_unlock(tensor->rt);
 }

@@ -8,7 +8,7 @@
 #ifndef CEBUS_EVICT_CANDIDATE_H
 #define CEBUS_EVICT_CANDIDATE_H
 
-#include "layout/block.h"
+#include "layout/arena.h"
 #include "lineage/value.h"
 
 /** How its bytes would go. */
@@ -67,6 +67,10 @@ static inline bool cebus_candidate_is_evictable(const cebus_candidate *candidate
 {
     return cebus_candidate_is_idle(candidate) && cebus_value_is_replayable(&candidate->value);
 }
+
+/** The block, of this arena, is the candidate's from now on; once more when its hint has changed.
+ */
+void cebus_candidate_lodge(cebus_arena *arena, cebus_candidate *candidate, cebus_block *block);
 
 /** Why it may not go, for reports: "pinned by the running call", "a leaf: ...", ... */
 const char *cebus_candidate_reason(const cebus_candidate *candidate);

@@ -1,5 +1,6 @@
 #include "evict/lowest.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,13 +46,18 @@ static uint64_t blocks_of(const cebus_arena *arena)
     return arena->used_blocks + arena->free_blocks;
 }
 
-/** Where a rebuild goes on, prices hang on how far it is. What only asks for age asks the owners
- * for their wishes, too, which nobody keeps. */
+/** Where a rebuild goes on, prices hang on how far it is. */
 static bool may_stand(const cebus_chooser *chooser)
 {
     return chooser->standing != NULL && chooser->rebuild == NULL &&
            chooser->policy->score != cebus_policy_score_age &&
            blocks_of(chooser->arena) >= CEBUS_STANDING_BLOCKS;
+}
+
+/** Who goes by age, and by what its owner wishes, does not need prices. */
+static bool goes_by_age(const cebus_chooser *chooser)
+{
+    return chooser->policy->score == cebus_policy_score_age && chooser->rebuild == NULL;
 }
 
 static void let_stand(const cebus_chooser *chooser)
@@ -145,6 +151,13 @@ static void find_beside(const cebus_chunk *chunk, uint64_t low, uint64_t high, u
     }
 }
 
+/** The score of what has this tick is not less than that. */
+static double bound_age(const cebus_chooser *chooser, double tick, double haste)
+{
+    double age = cebus_time_after(chooser->now) * (1 + 1e-12) - tick;
+    return -(age > 1 ? age : 1) * haste - 1;
+}
+
 /** Scores are not less than these, by what a chunk keeps. */
 static void bound_scores(const cebus_chooser *chooser, const cebus_chunk *chunk,
                          const uint64_t *beside, double *out)
@@ -158,10 +171,11 @@ static void bound_scores(const cebus_chooser *chooser, const cebus_chunk *chunk,
     }
 }
 
-/** A bit for each block that may be a candidate. */
-static uint32_t candidates_of(const cebus_chunk *chunk)
+/** A bit for each block that may be a candidate. What has no price may have an age. */
+static uint32_t candidates_of(const cebus_chooser *chooser, const cebus_chunk *chunk)
 {
-    return (uint32_t)((UINT64_C(1) << chunk->count) - 1) & ~chunk->walls & ~chunk->holes;
+    uint32_t used = (uint32_t)((UINT64_C(1) << chunk->count) - 1) & ~chunk->holes;
+    return goes_by_age(chooser) ? used : used & ~chunk->walls;
 }
 
 /** What has more changes nothing in the list. */
@@ -182,15 +196,26 @@ static void bound_blocks(const cebus_chooser *chooser, const place *at, uint64_t
 {
     const cebus_chunks *chunks = &chooser->arena->index->chunks;
     const cebus_chunk *chunk = &chunks->at[at->chunk];
+    if (goes_by_age(chooser)) {
+        for (uint32_t i = 0; i < chunk->count; i++)
+            out[i] = bound_age(chooser, chunk->tick[i], chunk->haste[i]);
+        return;
+    }
     find_beside(chunk, at->low, hole_at(chunks, at->chunk, chunk->count), beside);
     bound_scores(chooser, chunk, beside, out);
+}
+
+static double least_age(const cebus_chooser *chooser, cebus_chunk *chunk)
+{
+    cebus_chunk_date(chunk);
+    return chunk->hastiest > 0 ? bound_age(chooser, chunk->oldest, chunk->hastiest) : HUGE_VAL;
 }
 
 static double least_of(const cebus_chooser *chooser, const place *at)
 {
     uint64_t beside[CEBUS_CHUNK_MAX];
     double score[CEBUS_CHUNK_MAX], least = HUGE_VAL;
-    uint32_t bits = candidates_of(&chooser->arena->index->chunks.at[at->chunk]);
+    uint32_t bits = candidates_of(chooser, &chooser->arena->index->chunks.at[at->chunk]);
     bound_blocks(chooser, at, beside, score);
     for (; bits != 0; bits &= bits - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(bits);
@@ -199,20 +224,28 @@ static double least_of(const cebus_chooser *chooser, const place *at)
     return least;
 }
 
-/** What is kept of a chunk's blocks is not more than they say: what it keeps off the list is not to
- * be read. */
+/** Whether the block is to be read: by what is kept, which is not more than it says itself, it
+ * would change the list. */
+static bool is_promising(const cebus_chooser *chooser, const cebus_chunk *chunk, uint32_t i,
+                         const uint64_t *beside, double most)
+{
+    if (goes_by_age(chooser))
+        return true;
+    cebus_quote quote = {cebus_chunk_weight(chunk, i), (uint64_t)chunk->tick[i], chunk->bytes[i],
+                         beside[i]};
+    return cebus_pricing_score(chooser, chunk->blocks[i], &quote) <= most;
+}
+
 static void list_chunk(const cebus_chooser *chooser, const place *at, cebus_shortlist *list)
 {
     cebus_chunk *chunk = &chooser->arena->index->chunks.at[at->chunk];
     uint64_t beside[CEBUS_CHUNK_MAX];
     double score[CEBUS_CHUNK_MAX];
     bound_blocks(chooser, at, beside, score);
-    for (uint32_t bits = candidates_of(chunk); bits != 0; bits &= bits - 1) {
+    for (uint32_t bits = candidates_of(chooser, chunk); bits != 0; bits &= bits - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(bits);
-        cebus_quote quote = {cebus_chunk_weight(chunk, i), (uint64_t)chunk->tick[i],
-                             chunk->bytes[i], beside[i]};
-        if (score[i] > most_of(list) ||
-            cebus_pricing_score(chooser, chunk->blocks[i], &quote) > most_of(list))
+        double most = most_of(list);
+        if (score[i] > most || !is_promising(chooser, chunk, i, beside, most))
             continue;
         cebus_pricing_block(chooser, chunk->blocks[i]);
         cebus_chunk_read(chunk, i);
@@ -222,30 +255,43 @@ static void list_chunk(const cebus_chooser *chooser, const place *at, cebus_shor
 
 static size_t find_places(const cebus_chooser *chooser, place *out)
 {
-    const cebus_chunks *chunks = &chooser->arena->index->chunks;
+    cebus_chunks *chunks = &chooser->arena->index->chunks;
     uint64_t low = 0;
     size_t count = 0;
     for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next) {
         out[count] = (place){.chunk = id, .low = low};
-        out[count].least = least_of(chooser, &out[count]);
+        out[count].least = goes_by_age(chooser) ? least_age(chooser, &chunks->at[id])
+                                                : least_of(chooser, &out[count]);
         low = hole_at(chunks, id, chunks->at[id].count - 1);
         count++;
     }
     return count;
 }
 
+/** Heap order, the least on top, where only what is at `at` may be out of it. */
+static void sink(place *heap, size_t count, size_t at)
+{
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && heap[child + 1].least < heap[child].least)
+            child++;
+        if (heap[at].least <= heap[child].least)
+            return;
+        place held = heap[at];
+        heap[at] = heap[child];
+        heap[child] = held;
+    }
+}
+
 /** The likeliest chunks first, until no other can have what would change the list. */
 static void list_places(const cebus_chooser *chooser, place *places, size_t count,
                         cebus_shortlist *list)
 {
-    while (count > 0) {
-        size_t first = 0;
-        for (size_t i = 1; i < count; i++)
-            first = places[i].least < places[first].least ? i : first;
-        if (places[first].least > most_of(list))
-            return;
-        list_chunk(chooser, &places[first], list);
-        places[first] = places[--count];
+    for (size_t i = count / 2; i-- > 0;)
+        sink(places, count, i);
+    while (count > 0 && places[0].least <= most_of(list)) {
+        list_chunk(chooser, &places[0], list);
+        places[0] = places[--count];
+        sink(places, count, 0);
     }
 }
 
@@ -266,9 +312,38 @@ static bool list_kept(const cebus_chooser *chooser, cebus_shortlist *list)
     return true;
 }
 
+#if CEBUS_CHECKS >= 2
+/** A sweep finds the same. */
+static void check_ages(const cebus_chooser *chooser, const cebus_shortlist *list)
+{
+    cebus_shortlist swept;
+    cebus_shortlist_init(&swept, list->wanted, list->limit);
+    price_and_sweep(chooser, &swept);
+    cebus_shortlist found = *list;
+    assert(swept.lost.block == found.lost.block && swept.count == found.count);
+    while (found.count > 0) {
+        cebus_scored one = cebus_shortlist_pop(&found), other = cebus_shortlist_pop(&swept);
+        assert(one.block == other.block);
+    }
+}
+#endif
+
+/** The same as a sweep, whatever happened since the last. */
+static bool list_ages(const cebus_chooser *chooser, cebus_shortlist *list)
+{
+    if (!goes_by_age(chooser) || chooser->standing == NULL ||
+        blocks_of(chooser->arena) < CEBUS_WINDOW_INDEX_BLOCKS || !list_kept(chooser, list))
+        return false;
+#if CEBUS_CHECKS >= 2
+    check_ages(chooser, list);
+#endif
+    return true;
+}
+
 void cebus_lowest_list(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list)
 {
-    if (cebus_lowest_stands(chooser) && list_kept(chooser, list) && list->count > 0)
+    if (list_ages(chooser, list) ||
+        (cebus_lowest_stands(chooser) && list_kept(chooser, list) && list->count > 0))
         return;
     cebus_shortlist_init(list, list->wanted, list->limit);
     if (keep_prices)

@@ -8,6 +8,10 @@
  * then, but for what became cheaper unseen; a block that would win by that is priced before it
  * does. So what goes was priced at that moment, and it is the lowest but for values that became
  * cheaper since the sweep: their absent neighbours came back, or nobody wants them any more.
+ *
+ * Who goes by age alone needs no sweep: ticks and wishes are kept beside each other, too, whatever
+ * makes a value go sooner by them is said, and those that may be the oldest are asked. It is what a
+ * sweep would find, whatever happened.
  */
 #ifndef CEBUS_EVICT_LOWEST_H
 #define CEBUS_EVICT_LOWEST_H
@@ -15,7 +19,7 @@
 #include "evict/pricing.h"
 #include "evict/shortlist.h"
 
-/** With fewer blocks than this every choice prices all. */
+/** With fewer blocks than this every choice prices all; by age, CEBUS_WINDOW_INDEX_BLOCKS. */
 #define CEBUS_STANDING_BLOCKS 3000
 /** Of the blocks: so many choices one sweep is for. What a choice costs by that is what it takes to
  * price so many blocks. */
@@ -49,8 +53,9 @@ void cebus_lowest_sweep(const cebus_chooser *chooser, cebus_shortlist *list);
 bool cebus_lowest_stands(const cebus_chooser *chooser);
 
 /**
- * The same by prices that stand if they do (O(blocks), reading few of them); else after pricing
- * all, with `keep_prices` as the last choice left them.
+ * The same by prices that stand if they do (O(blocks), reading few of them), and by age (O(chunks),
+ * asking those older than what is found, and few more); else after pricing all, with `keep_prices`
+ * as the last choice left them.
  */
 void cebus_lowest_list(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list);
 

@@ -20,7 +20,7 @@ bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candida
 void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block);
 
 /** The lower, the sooner it goes. Of the block only the owner is read, and only by policies that
- * ask for nothing but age. */
+ * ask for nothing but age: its wishes, by the method that it was last priced for. */
 double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *block,
                            const cebus_quote *quote);
 

@@ -56,6 +56,24 @@ static inline int cebus_wish_shift(const cebus_candidate *candidate)
     }
 }
 
+/** Binary digits by which its age counts more to who goes by age, whatever the method; at most. */
+static inline int8_t cebus_wish_haste(const cebus_candidate *candidate)
+{
+    switch (candidate->hint) {
+    case CEBUS_HINT_NONE:
+        return 0;
+    case CEBUS_HINT_MUST_SAVE:
+        return -CEBUS_WISH_MUST;
+    case CEBUS_HINT_PREFER_SAVE:
+        return -CEBUS_WISH_PREFER;
+    case CEBUS_HINT_PREFER_RECOMPUTE:
+    case CEBUS_HINT_PREFER_CPU_OFFLOAD:
+        return CEBUS_WISH_PREFER;
+    default:
+        return CEBUS_WISH_MUST;
+    }
+}
+
 /** `price` moved by so many binary digits; what is not free stays above zero. */
 static inline uint64_t cebus_wish_price(uint64_t price, int shift)
 {

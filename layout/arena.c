@@ -93,7 +93,7 @@ static inline void add_hole(cebus_arena *arena, cebus_block *block)
 {
     block->state = CEBUS_BLOCK_FREE;
     block->owner = NULL;
-    block->immovable = 0;
+    block->immovable = false;
     arena->free_blocks++;
     cebus_bins_insert(bins_of(arena, block), block);
     if (straddles(arena, block))
@@ -398,9 +398,12 @@ bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **
     remove_hole(arena, hole);
     if (block != hole)
         cut(arena, spot, block, rest);
+    else
+        cebus_window_index_cheaper(arena->index, block); /* no hole any more, and of no age yet */
     block->state = CEBUS_BLOCK_BARRIER;
     block->weight = CEBUS_WEIGHT_WALL;
     block->tick = 0;
+    block->haste = 0;
     cebus_arena_touch(arena, block);
     *out = block;
     return true;

@@ -45,11 +45,12 @@ typedef struct cebus_block {
             struct cebus_block *bin_low, *bin_high; /**< children in the tree of its bin */
         };
     };
-    uint8_t state;     /**< cebus_block_state; the owner may flip BARRIER <-> EVICTABLE */
-    uint8_t zone;      /**< cebus_zone it was placed for */
-    uint8_t immovable; /**< compaction must leave it in place (its address was handed out) */
-    uint8_t unmapped;  /**< no bytes behind it (segments.h): a BARRIER that nobody owns or uses */
-    uint32_t chunk;    /**< of the window index (window_chunk.h), where the arena has one */
+    uint8_t state;      /**< cebus_block_state; the owner may flip BARRIER <-> EVICTABLE */
+    uint8_t zone;       /**< cebus_zone it was placed for */
+    bool immovable : 1; /**< compaction must leave it in place (its address was handed out) */
+    bool unmapped : 1;  /**< no bytes behind it (segments.h): a BARRIER that nobody owns or uses */
+    int8_t haste;   /**< by so many binary digits its age counts more, at most; owner writes it */
+    uint32_t chunk; /**< of the window index (window_chunk.h), where the arena has one */
     /** Last uses of these bytes, a number for each of the owner's streams; whoever takes the block
      * waits for them. Merged holes keep the greater numbers; parts of a hole inherit them. */
     uint64_t fence[CEBUS_FENCES];

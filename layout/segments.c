@@ -60,7 +60,7 @@ static bool add_unmapped(cebus_arena *arena, uint64_t offset, uint64_t bytes)
     block->offset = offset;
     block->bytes = bytes;
     block->state = CEBUS_BLOCK_BARRIER;
-    block->unmapped = block->immovable = 1;
+    block->unmapped = block->immovable = true;
     cebus_arena_link(arena, block, NULL);
     return true;
 }
@@ -138,7 +138,7 @@ static cebus_block *map(cebus_arena *arena, cebus_block *block, uint64_t offset,
     if (part == NULL)
         return NULL;
     cebus_block *prev = part->prev;
-    part->unmapped = 0;
+    part->unmapped = false;
     arena->mapped_bytes += bytes;
     if (is_free(prev)) {
         cebus_arena_remove_hole(arena, prev);
@@ -176,7 +176,7 @@ static cebus_block *unmap(cebus_arena *arena, cebus_block *hole, uint64_t offset
     cebus_spot spot = {hole, offset, bytes};
     if (!cebus_arena_take(arena, &spot, &block))
         return NULL;
-    block->unmapped = block->immovable = 1;
+    block->unmapped = block->immovable = true;
     arena->mapped_bytes -= bytes;
     if (arena->on_unmap != NULL)
         arena->on_unmap(arena->on_unmap_context, offset, bytes);

@@ -1,5 +1,6 @@
 #include "layout/window_chunk.h"
 
+#include <math.h>
 #include <string.h>
 
 /** Two neighbours that together have no more than this become one. */
@@ -39,9 +40,11 @@ static uint32_t add_chunk(cebus_chunks *chunks, uint32_t prev)
     chunk->next = next;
     chunk->prev = prev;
     chunk->count = chunk->noted = chunk->walls = chunk->holes = 0;
+    chunk->dated = false;
     memset(chunk->bytes, 0, sizeof chunk->bytes); /* all of it is read, whatever the count */
     memset(chunk->tick, 0, sizeof chunk->tick);
     memset(chunk->weight, 0, sizeof chunk->weight);
+    memset(chunk->haste, 0, sizeof chunk->haste);
     *(prev != CEBUS_CHUNK_NONE ? &chunks->at[prev].next : &chunks->first) = id;
     if (next != CEBUS_CHUNK_NONE)
         chunks->at[next].prev = id;
@@ -84,6 +87,7 @@ static void move_kept(cebus_chunk *target, uint32_t to, const cebus_chunk *sourc
     memmove(&target->bytes[to], &source->bytes[from], n * sizeof *target->bytes);
     memmove(&target->tick[to], &source->tick[from], n * sizeof *target->tick);
     memmove(&target->weight[to], &source->weight[from], n * sizeof *target->weight);
+    memmove(&target->haste[to], &source->haste[from], n * sizeof *target->haste);
 }
 
 /** The bits from `start` on, as they are behind those of the target. */
@@ -107,6 +111,7 @@ static void move_blocks(cebus_chunks *chunks, uint32_t from, uint32_t start, uin
     target->holes |= moved_bits(&source->holes, start, target->count);
     source->count = start;
     target->count += moved;
+    target->dated = false;
     add_bits(chunks, to, bits);
 }
 
@@ -134,11 +139,17 @@ static void put(cebus_chunk *chunk, uint32_t place, cebus_block *block)
     move_kept(chunk, place + 1, chunk, place, chunk->count - place);
     chunk->blocks[place] = block;
     chunk->bytes[place] = 0;
-    chunk->tick[place] = chunk->weight[place] = 0;
+    chunk->tick[place] = chunk->weight[place] = chunk->haste[place] = 0;
     chunk->count++;
+    chunk->dated = false;
     chunk->noted = widened(chunk->noted, place);
     chunk->walls = widened(chunk->walls, place);
     chunk->holes = widened(chunk->holes, place);
+}
+
+static double power_of_two(int8_t digits)
+{
+    return digits >= 0 ? (double)(1 << digits) : 1 / (double)(1 << -digits);
 }
 
 bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place)
@@ -154,9 +165,25 @@ bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place)
     chunk->bytes[place] = block->bytes;
     chunk->tick[place] = tick;
     chunk->weight[place] = weight;
+    chunk->haste[place] = hole ? 0 : power_of_two(block->haste);
+    chunk->dated = false;
     chunk->walls = wall ? chunk->walls | bit : chunk->walls & ~bit;
     chunk->holes = hole ? chunk->holes | bit : chunk->holes & ~bit;
     return dearer;
+}
+
+void cebus_chunk_date(cebus_chunk *chunk)
+{
+    if (chunk->dated)
+        return;
+    chunk->dated = true;
+    chunk->oldest = HUGE_VAL;
+    chunk->hastiest = 0;
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        bool older = chunk->haste[i] > 0 && chunk->tick[i] < chunk->oldest;
+        chunk->oldest = older ? chunk->tick[i] : chunk->oldest;
+        chunk->hastiest = chunk->haste[i] > chunk->hastiest ? chunk->haste[i] : chunk->hastiest;
+    }
 }
 
 /** The chunk a new block goes to: that of the block before it, or after it. */
@@ -208,6 +235,7 @@ void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_ch
     uint32_t place = cebus_chunk_place(chunk, block);
     *out = (cebus_chunk_change){CEBUS_CHUNK_NONE, CEBUS_CHUNK_NONE, CEBUS_CHUNK_NONE};
     chunk->count--;
+    chunk->dated = false;
     move_kept(chunk, place, chunk, place + 1, chunk->count - place);
     chunk->noted = narrowed(chunk->noted, place);
     chunk->walls = narrowed(chunk->walls, place);

@@ -28,9 +28,13 @@ typedef struct cebus_chunk {
     uint32_t walls;      /**< bit i: blocks[i] was in no run, whatever its owner does unsaid */
     uint32_t holes;      /**< bit i: blocks[i] was free */
     bool waiting;        /**< is in that list */
+    bool dated;          /**< the following two are known */
+    double oldest;       /**< tick of a used block, at least */
+    double hastiest;     /**< haste of one, at most; 0: all are free */
     uint64_t bytes[CEBUS_CHUNK_MAX];
     double tick[CEBUS_CHUNK_MAX];   /**< not after the block's */
     double weight[CEBUS_CHUNK_MAX]; /**< in prices at an age of 1; 0: free */
+    double haste[CEBUS_CHUNK_MAX];  /**< factor of its age: 2^haste of the block; 0: free */
     cebus_block *blocks[CEBUS_CHUNK_MAX];
 } cebus_chunk;
 
@@ -67,6 +71,9 @@ uint32_t cebus_chunks_next_noted(cebus_chunks *chunks);
 
 /** Keeps what the block at `place` says by now; true if it had been kept cheaper than that. */
 bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place);
+
+/** Finds the oldest and the hastiest of its blocks by what is kept, where they are not known. */
+void cebus_chunk_date(cebus_chunk *chunk);
 
 /** A time as a double that is not after it, and one that is not before it. */
 static inline double cebus_time_before(uint64_t t)

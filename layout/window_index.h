@@ -13,11 +13,11 @@
  * search, whatever the time. I7. One clock. If it is set back, all bounds are forgotten. I8. What
  * a chunk keeps of a block makes it no dearer than it is, unless it is noted.
  *
- * What the owner of a block must say: cebus_window_index_cheaper() whenever a block's weight falls
- * or its tick goes back, before the next search. A weight that rises, a tick that moves on, a state
- * that flips need no word. A block just placed weighs CEBUS_WEIGHT_WALL; the first weight it is
- * given is a fall, and so is to become EVICTABLE at that weight. The arena itself says what it
- * places, releases and moves.
+ * What the owner of a block must say: cebus_window_index_cheaper() whenever a block's weight falls,
+ * its tick goes back or its haste grows, before the next search. A weight that rises, a tick that
+ * moves on, a state that flips need no word. A block just placed weighs CEBUS_WEIGHT_WALL; the
+ * first weight it is given is a fall, and so is to become EVICTABLE at that weight. The arena
+ * itself says what it places, releases and moves.
  *
  * Without host memory, or for a size that was not asked for lately, the sweep answers, too. Where
  * all that following and looking comes near to what sweeps would have been, it forgets its tables

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "evict/wish.h"
 #include "layout/window_index.h"
 
 #define UNIT 64
@@ -40,7 +41,7 @@ static void place(size_t i, uint64_t cost)
     cebus_call_make(call, 0, &candidate->value);
     cr_assert_eq(cebus_arena_place(&arena, UNIT, CEBUS_ZONE_EXPENSIVE, &candidate->block),
                  CEBUS_PLACED);
-    candidate->block->owner = candidate;
+    cebus_candidate_lodge(&arena, candidate, candidate->block);
     candidate->block->tick = now;
 }
 
@@ -130,6 +131,87 @@ Test(lowest, prices_that_stand_choose_as_a_sweep_does_where_nothing_fell)
     check_policy(&cebus_policy_dtr_local);
     check_policy(&cebus_policy_dte);
     check_policy(&cebus_policy_lru);
+}
+
+/** Anything that may happen to a value, cheaper or dearer, between two choices. */
+static void upset(cebus_candidate *candidate, bool hints)
+{
+    cebus_block *block = candidate->block;
+    if (block == NULL) {
+        place((size_t)(candidate - candidates), 1 + draw(1000));
+        if (draw(2) == 0)
+            candidate->block->tick = draw(1000); /* as of a value that has moved there */
+        candidate->value.pins = (uint32_t)draw(2);
+        return;
+    }
+    switch (draw(8)) {
+    case 0:
+    case 1:
+        if (block->tick > now) /* as who touches a prefetched value does */
+            cebus_window_index_cheaper(arena.index, block);
+        block->tick = now;
+        break;
+    case 2:
+        block->tick = now + draw(100000);
+        break;
+    case 3:
+        candidate->value.pins = (uint32_t)draw(2);
+        break;
+    case 4:
+        candidate->hint = hints ? (uint8_t)draw(CEBUS_HINT_COUNT) : CEBUS_HINT_NONE;
+        cebus_candidate_lodge(&arena, candidate, block);
+        break;
+    case 5:
+        candidate->gradient = draw(2) == 0;
+        break;
+    case 6:
+        candidate->method = (uint8_t)draw(2);
+        break;
+    default:
+        release(block);
+    }
+}
+
+static void check_next(bool last_resort)
+{
+    cebus_victims found[CEBUS_SHORTLIST_MAX], wanted[CEBUS_SHORTLIST_MAX];
+    cebus_chooser plain = chooser_of(&cebus_policy_lru, NULL),
+                  chooser = chooser_of(&cebus_policy_lru, &standing);
+    plain.last_resort = chooser.last_resort = last_resort;
+    uint64_t bytes = UNIT * (1 + draw(12));
+    size_t limit = 1 + draw(8), count = cebus_choose_next(&chooser, bytes, found, limit);
+    cr_assert_eq(count, cebus_choose_next(&plain, bytes, wanted, limit));
+    for (size_t i = 0; i < count; i++) {
+        cr_assert_eq(found[i].first, wanted[i].first, "victim %zu of %zu", i, count);
+        cr_assert_eq(found[i].price, wanted[i].price);
+        cr_assert_eq(found[i].next_price, wanted[i].next_price);
+    }
+    if (count > 0 && draw(4) == 0)
+        release(found[0].first);
+}
+
+Test(lowest, by_age_it_is_as_by_a_sweep_whatever_happened)
+{
+    for (int i = 0; i < 1500; i++, now += draw(2) * draw(5000)) {
+        for (uint64_t n = draw(i % 100 == 0 ? 2000 : 20); n > 0; n--)
+            upset(&candidates[draw(MAX)], i > 700);
+        check_next(i % 5 == 0);
+    }
+}
+
+Test(lowest, by_age_few_are_read)
+{
+    cebus_policy policy = cebus_policy_lru;
+    policy.weight = weigh;
+    cebus_chooser chooser = chooser_of(&policy, &standing);
+    for (int i = 0; i < 1000; i++) {
+        cebus_victims victims = cebus_choose_one(&chooser);
+        cr_assert_eq(victims.first, candidates[i].block);
+        replace(&victims);
+    }
+#if CEBUS_CHECKS < 2 /* which look at all */
+    cr_expect_lt(priced, 1000 * 40);
+#endif
 }
 
 Test(lowest, prices_that_stand_choose_the_same_windows)
