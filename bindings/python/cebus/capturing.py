@@ -54,7 +54,8 @@ class capture:
     when their options, such as the learning rate, are no longer those that were recorded.
 
     A function's tensors are copied into those of the call that was captured; all else must be
-    equal. It answers that call's result, whose tensors have new values.
+    equal. It answers that call's result, whose tensors have new values. A call that failed for want
+    of memory stands where it stood: the same call again goes on from there, as launch() does.
     """
 
     def __init__(self, function=None, *, device=None, optimizers=(), warmup=2):
@@ -64,6 +65,7 @@ class capture:
         self.optimizers = list(optimizers)
         self._capture, self._device = None, device
         self._inputs = self._result = self._watching = None
+        self._fed = None  # arguments of a call that has not come to its end
         self._stepped = {}  # options at the last step that was watched, by optimizer
 
     def watch(self, on=True):
@@ -141,7 +143,7 @@ class capture:
         return self._capture.names() if self._capture is not None else []
 
     def launch(self):
-        """The iteration once more."""
+        """The iteration once more, or one that failed to its end; answers a function's result."""
         if self._capture is None:
             raise CaptureError("launch: nothing was captured yet")
         for optimizer, options in zip(self.optimizers, self._options):
@@ -149,10 +151,12 @@ class capture:
                 raise CaptureError("launch: an optimizer's options are not those that were "
                                    "captured; capture again")
         self._capture.launch()
+        self._fed = None
         for optimizer, counts in zip(self.optimizers, self._counts):
             for p, state in optimizer.state.items():
                 if "step" in state:
                     state["step"] += counts.get(id(p), 0)
+        return self._result
 
     def set_order(self, order):
         """Launches run the calls in this order, a list of indices into `names`; None: as they were
@@ -218,6 +222,15 @@ class capture:
             with self:
                 self._result = self.function(*self._inputs)
             return self._result
-        self._feed(arguments)
-        self.launch()
-        return self._result
+        if self._fed is None:
+            self._feed(arguments)
+        elif len(arguments) != len(self._fed) or any(
+                given is not mine for given, mine in zip(arguments, self._fed)):
+            raise CaptureError("capture: the call before, with other arguments, failed half way; "
+                               "launch() ends it and answers its result")
+        self._fed = arguments
+        try:
+            return self.launch()
+        except CaptureError:  # nothing was run
+            self._fed = None
+            raise

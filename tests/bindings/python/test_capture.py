@@ -111,3 +111,25 @@ def test_whole_numbers_beside_a_tensor_are_made_by_calls():
     x.copy_(cebus.tensor([9]))
     graph.launch()
     assert y.tolist() == [28] and z.tolist() == [6]
+
+
+def test_a_call_that_failed_half_way_takes_no_other_batch():
+    size, before = 64 * 64 * 4, cebus.get_budget()
+    first, second, w = (cebus.randn(64, 64) for _ in range(3))
+    step = cebus.capture(lambda x: ((x @ w).tanh() @ w).exp() @ (x @ w).sin() @ x, warmup=0)
+    wanted = step(first).tolist(), step(second).tolist()
+    try:
+        cebus.set_budget(7 * size // 2)  # what a product reads and makes, and half as much again
+        with pytest.raises(cebus.OutOfMemoryError):
+            step(first)
+        cebus.set_budget(before)
+        with pytest.raises(cebus.CaptureError, match="failed half way"):
+            step(second)
+        assert step(first).tolist() == wanted[0]
+        assert step(second).tolist() == wanted[1]
+        cebus.set_budget(7 * size // 2)
+        with pytest.raises(cebus.OutOfMemoryError):
+            step(first)
+    finally:
+        cebus.set_budget(before)
+    assert step.launch().tolist() == wanted[0]
