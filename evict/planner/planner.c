@@ -333,7 +333,7 @@ bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms
     cebus_curve_deinit(&curve);
     if (fits || !is_exact(iteration))
         return true;
-    search s = {.limit = (double)cebus_plan_target(terms),
+    search s = {.limit = fmax((double)cebus_plan_target(terms), 1), /* no steps lead down to 0 */
                 .base_ns = (double)cebus_iteration_cost(iteration)};
     return plan(&s, iteration, terms, out);
 }

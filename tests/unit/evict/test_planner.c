@@ -77,6 +77,25 @@ Test(planner, leaves_holes_free)
     cr_expect_leq(check.peak, 1100);
 }
 
+Test(planner, comes_to_an_end_where_holes_leave_no_room, .timeout = 60)
+{
+    recorded_network(&r, 20, 100, 10);
+    for (uint64_t swaps = 0; swaps < 2; swaps++) {
+        cebus_plan_terms terms = {.budget = 400,
+                                  .holes = 400,
+                                  .host = swaps * 1000,
+                                  .out_rate = 1,
+                                  .in_rate = 1,
+                                  .effort = 100000};
+        cebus_check check;
+        cebus_plan_clear(&r.plan);
+        cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+        cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+        cr_expect_null(check.wrong);
+        cr_expect_lt(check.peak, peak());
+    }
+}
+
 Test(planner, what_is_held_for_nothing_goes_at_no_cost)
 {
     size_t x = recorded_call(&r, "f", 10, SIZE_MAX, SIZE_MAX, 100);
