@@ -55,8 +55,8 @@ typedef struct cebus_line_map {
     static void name(const cebus_line_map *m)                                                      \
     {                                                                                              \
         T *restrict y = (T *)m->y + m->tile->offset;                                               \
-        const T *restrict a = (const T *)m->a + m->tile->offset;                                   \
-        const T *restrict b = (const T *)m->b + m->tile->offset;                                   \
+        const T *restrict a = (const T *)(m->a != NULL ? m->a : m->y) + m->tile->offset;           \
+        const T *restrict b = (const T *)(m->b != NULL ? m->b : m->y) + m->tile->offset;           \
         const T *restrict p = m->p, *restrict q = m->q, *restrict r = m->r;                        \
         T c = (T)m->c;                                                                             \
         int64_t n = m->lines->n, inner = m->lines->inner, width = m->tile->width;                  \
