@@ -2,6 +2,7 @@
 
 #include "eager/feedback.h"
 #include "eager/swap.h"
+#include "evict/shuttle.h"
 #include "evict/timeline.h"
 
 /** So many times in a row a plan may cost more than none where times are measured. */
@@ -244,6 +245,13 @@ static void follow(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *ite
     predict(rt, scheme, iteration, &link);
 }
 
+/** Persistent values that shuttle lie elsewhere as the first iteration begins; the second still
+ * meets the copies of that. */
+static bool is_settling(const cebus_scheme *scheme)
+{
+    return scheme->shuttling && scheme->guided <= 2;
+}
+
 cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
                                   cebus_iteration *iteration, bool followed)
 {
@@ -256,7 +264,8 @@ cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
             scheme->unplanned_ns = lost > 0 ? lost : 1;
     } else if (guidance->begun_with == scheme) {
         publish(rt, scheme, &took);
-        verdict = judge(rt, scheme, iteration, &took);
+        if (!is_settling(scheme))
+            verdict = judge(rt, scheme, iteration, &took);
     }
     if (followed)
         follow(rt, scheme, iteration);
@@ -270,6 +279,7 @@ void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
                              .in_rate = scheme->terms.in_rate,
                              .latency_ns = scheme->terms.latency_ns};
     scheme->guided = 0;
+    scheme->shuttling = cebus_shuttle_any(iteration, &scheme->plan);
     scheme->reckoned_ns = cebus_iteration_cost(iteration);
     predict(rt, scheme, iteration, &link);
 }

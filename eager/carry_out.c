@@ -3,19 +3,25 @@
 #include "eager/feedback.h"
 #include "eager/ladder.h"
 #include "eager/replay_call.h"
+#include "eager/shuttles.h"
 #include "eager/swap.h"
 #include "evict/wish.h"
 
+/** Persistent values come before a call names them. */
 static cebus_candidate *bearer(const cebus_guidance *guidance, uint32_t ordinal)
 {
     cebus_value *value = cebus_access_bearer(&guidance->log, ordinal);
+    if (value == NULL)
+        value = cebus_shuttles_bearer(guidance->scheme, ordinal);
     return value != NULL ? cebus_candidate_of(value) : NULL;
 }
 
-/** The bytes stay until their room is needed. */
+/** The bytes stay until their room is needed. A plan has persistent values leave where they must.
+ */
 static void copy_out(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
+    terms.persistent = true;
     if (candidate->host == NULL && cebus_candidate_is_idle(candidate) &&
         !cebus_wish_saves(candidate) && !cebus_wish_recomputes(candidate) &&
         cebus_regen_may_swap(&terms, candidate))
@@ -55,7 +61,7 @@ static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
 }
 
 /** True when it need not be tried again. */
-static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate)
+static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate, uint32_t ordinal)
 {
     if (candidate == NULL || !candidate->value.swapped || candidate->value.holders == 0) {
         rt->guidance->done += candidate != NULL && candidate->value.resident; /* it never left */
@@ -65,7 +71,11 @@ static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate)
         if (!cebus_guidance_yield(rt))
             return false;
     }
-    if (cebus_swap_in(rt, candidate, "prefetch") == CEBUS_OK) {
+    rt->guidance->comer = candidate;
+    rt->guidance->comer_ordinal = ordinal;
+    cebus_status status = cebus_swap_in(rt, candidate, "prefetch");
+    rt->guidance->comer = NULL;
+    if (status == CEBUS_OK) {
         rt->stats.prefetches++;
         cebus_feedback_started(rt, candidate);
         rt->guidance->done++;
@@ -79,7 +89,7 @@ static void swap_in_waiting(cebus_runtime *rt, cebus_guidance *guidance)
 {
     const cebus_action *action;
     while ((action = cebus_guide_waiting(&guidance->guide, CEBUS_ACTION_SWAP_IN)) != NULL &&
-           swap_in(rt, bearer(guidance, action->value)))
+           swap_in(rt, bearer(guidance, action->value), action->value))
         cebus_guide_done(&guidance->guide, CEBUS_ACTION_SWAP_IN);
 }
 
@@ -117,6 +127,22 @@ static void set_spot(cebus_guidance *guidance, const cebus_action *action)
     if (guidance->scheme->spots != NULL)
         guidance->scheme->spots[action->value] =
             guidance->scheme->placement.actions[index_of(guidance, action)];
+}
+
+/** A persistent value that never left, or lay elsewhere before there was a plan, goes on to the
+ * place it is to have from now on: the one it has is somebody else's. */
+static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_action *action)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    uint64_t spot = guidance->scheme->spots != NULL
+                        ? guidance->scheme->placement.actions[index_of(guidance, action)]
+                        : CEBUS_ANYWHERE;
+    if (candidate->zone != CEBUS_ZONE_PERSISTENT || spot == CEBUS_ANYWHERE ||
+        !candidate->value.resident || candidate->arriving || candidate->block->offset == spot)
+        return;
+    copy_out(rt, candidate);
+    if (candidate->host != NULL && cebus_candidate_is_idle(candidate))
+        give_up(rt, candidate, CEBUS_GO_SWAP);
 }
 
 /** This replay, and those after it of outputs of the same call: one run makes all of them. */
@@ -159,8 +185,10 @@ static void carry_out(cebus_runtime *rt, cebus_guidance *guidance, const cebus_a
         copy_out(rt, candidate);
     else if (action->kind == CEBUS_ACTION_REPLAY && cebus_value_is_replayable(&candidate->value))
         replay_outputs(rt, guidance, action, candidate);
-    else if (action->kind == CEBUS_ACTION_SWAP_IN)
+    else if (action->kind == CEBUS_ACTION_SWAP_IN) {
+        make_way(rt, candidate, action);
         set_spot(guidance, action);
+    }
 }
 
 void cebus_carry_out_due(cebus_runtime *rt)

@@ -6,6 +6,7 @@
 #include "eager/carry_out.h"
 #include "eager/guidance_state.h"
 #include "eager/planning.h"
+#include "eager/shuttles.h"
 
 void cebus_guidance_start(cebus_runtime *rt)
 {
@@ -64,6 +65,7 @@ void cebus_guidance_read(cebus_runtime *rt, const cebus_candidate *candidate)
 void cebus_guidance_forget(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     cebus_access_forget(&rt->guidance->log, &candidate->value);
+    cebus_shuttles_forget(rt, candidate);
 }
 
 /** What the log follows now, and with it the plan: another than before, or none. */
@@ -95,6 +97,9 @@ static void end_iteration(cebus_runtime *rt, cebus_ending ending)
     bool whole = cebus_access_is_whole(log), learned = cebus_access_end(log, ending);
     if (whole || learned)
         cebus_planning_keep(rt, log->last, learned);
+    if (learned)
+        cebus_shuttles_adopt(rt, &guidance->schemes[log->last]);
+    cebus_shuttles_begin(guidance);
     rt->stats.iterations_known = log->known.count;
     guidance->scheme = &guidance->idle;
     turn(rt, guidance);
@@ -153,5 +158,7 @@ void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const ceb
     if (!guidance->log.following)
         access->workspace = workspace_of(rt, call, kernel);
     cebus_access_call(&guidance->log, access);
+    if (guidance->log.recording)
+        cebus_shuttles_note(rt, access);
     turn(rt, guidance);
 }

@@ -14,11 +14,17 @@
 
 /** What lies in the arena between two iterations, and will be there in the next one. */
 typedef struct cebus_fixtures {
-    cebus_fixture *items; /**< by offset, neighbours as one */
+    cebus_fixture *items; /**< by offset; neighbours that stay as one */
     size_t count, capacity;
     uint64_t silent; /**< bytes of them that the iteration did not name */
     bool complete;   /**< there was host memory to write them all down */
 } cebus_fixtures;
+
+/** Who bears ordinals (shuttles.h). */
+typedef struct cebus_shuttles {
+    cebus_value **bearers; /**< by ordinal; NULL: not persistent, or not known */
+    size_t count, capacity;
+} cebus_shuttles;
 
 /** Counters of the runtime: at an instant, or over an iteration. */
 typedef struct cebus_tally {
@@ -36,6 +42,7 @@ typedef struct cebus_scheme {
     uint64_t iteration_ns;   /**< its calls together */
     uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; 0: unknown */
     uint32_t dear;           /**< times in a row that it took more with one */
+    cebus_shuttles shuttles; /**< persistent values of the iteration */
     cebus_trigger *triggers; /**< by ordinal, of n_triggers; NULL: nothing came back yet */
     size_t n_triggers;
     uint64_t fed_lost;       /**< the least replays and waiting took while triggers moved */
@@ -51,6 +58,7 @@ typedef struct cebus_scheme {
     uint32_t replans;        /**< plans made because of that */
     uint32_t slower;         /**< times 5%: slower than measured the link is taken to be */
     bool settled;            /**< to no more use */
+    bool shuttling;          /**< the plan has persistent values come and go (evict/shuttle.h) */
     bool renewed;            /**< it was planned for anew: what was loaded is out of date */
     uint32_t moves;          /**< times in a row that places were chosen anew */
     bool missed;             /**< some places were taken the last time */
@@ -65,10 +73,13 @@ typedef struct cebus_guidance {
     cebus_scheme idle;                      /**< of what is not known: nothing is due */
     cebus_scheme *scheme;                   /**< of what is followed, or idle */
     cebus_fixtures fixtures;                /**< as they are now (planning.h: look) */
+    cebus_shuttles shuttles;                /**< of the iteration that is being recorded */
     cebus_draft draft;                      /**< a better plan on its way */
     cebus_scheme *drafted;                  /**< the scheme it is for; NULL: none is on its way */
     cebus_guide guide;                      /**< of the scheme's plan */
     uint64_t workspace_spot;                /**< where that of the run at hand is to go */
+    const cebus_candidate *comer;           /**< it comes back before the iteration names it */
+    uint32_t comer_ordinal;                 /**< and will have this number */
     uint64_t below;           /**< what the arena was told about the placement's height */
     cebus_tally begun;        /**< when this iteration began */
     cebus_scheme *begun_with; /**< the scheme then */

@@ -83,7 +83,8 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
 enum {
     CHOOSE_LAST_RESORT = 1 << 0,
     CHOOSE_KEEP_PRICES = 1 << 1,
-    CHOOSE_IN_PLACE = 1 << 2 /**< blocks do not move */
+    CHOOSE_IN_PLACE = 1 << 2,  /**< blocks do not move */
+    CHOOSE_PERSISTENT = 1 << 3 /**< also where persistent values stay */
 };
 
 /** The host's clock: a device's own may be virtual. */
@@ -94,12 +95,13 @@ static uint64_t host_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/** Persistent values go with the last resort at the latest; on simulated machines they stay, as the
- * bounds that those are held to have it, but for policies that say otherwise. */
+/** Persistent values go with the last resort at the latest; on simulated machines, where the bounds
+ * that those are held to have them stay, only when even that is not enough. */
 static cebus_swap_terms swap_terms(const cebus_runtime *rt, unsigned how)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
     terms.persistent |= (how & CHOOSE_LAST_RESORT) != 0 && cebus_swap_moves_persistent(rt);
+    terms.persistent |= (how & CHOOSE_PERSISTENT) != 0;
     return terms;
 }
 
@@ -349,6 +351,12 @@ static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, co
         suffices(rt, bytes, CHOOSE_LAST_RESORT)) {
         rt->rung = CEBUS_RUNG_LAST_RESORT;
         status = rung_compact(rt, bytes, zone, CHOOSE_LAST_RESORT, out);
+    }
+    unsigned all = CHOOSE_LAST_RESORT | CHOOSE_PERSISTENT;
+    if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0 && !cebus_swap_moves_persistent(rt) &&
+        suffices(rt, bytes, all)) {
+        rt->rung = CEBUS_RUNG_LAST_RESORT;
+        status = rung_compact(rt, bytes, zone, all, out);
     }
     return status;
 }

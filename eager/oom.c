@@ -53,7 +53,7 @@ static void append_classes(cebus_runtime *rt, text *out)
 static bool may_swap(const cebus_runtime *rt, const cebus_candidate *candidate)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    terms.persistent |= cebus_swap_moves_persistent(rt);
+    terms.persistent = true; /* as the last resort has it */
     return cebus_candidate_is_idle(candidate) && cebus_regen_may_swap(&terms, candidate);
 }
 

@@ -6,6 +6,7 @@
 #include "eager/capture_plan.h"
 #include "eager/feedback.h"
 #include "eager/loaded.h"
+#include "eager/shuttles.h"
 #include "eager/swap.h"
 
 /** Of the budget: what plans leave free where bytes have addresses and no placement. Holes of a
@@ -71,6 +72,7 @@ static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
     clear_placement(rt, scheme);
     cebus_plan_clear(&scheme->plan);
     cebus_feedback_reset(rt, scheme);
+    cebus_shuttles_clear(rt, &scheme->shuttles);
     clear_fixtures(rt, &scheme->fixtures);
     *scheme = (cebus_scheme){.plan = scheme->plan, .placement = scheme->placement};
 }
@@ -82,15 +84,19 @@ void cebus_planning_clear(cebus_runtime *rt)
     for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
         clear_scheme(rt, &guidance->schemes[i]);
     clear_fixtures(rt, &guidance->fixtures);
+    cebus_shuttles_clear(rt, &guidance->shuttles);
     guidance->scheme = &guidance->idle;
     if (rt->arena.layout->planned)
         cebus_arena_plan_below(&rt->arena, 0);
 }
 
-static void add_fixture(cebus_pool *pool, cebus_fixtures *fixtures, const cebus_block *block)
+/** owner: as a fixture's. */
+static void add_fixture(cebus_pool *pool, cebus_fixtures *fixtures, const cebus_block *block,
+                        uint32_t owner)
 {
     cebus_fixture *last = fixtures->count > 0 ? &fixtures->items[fixtures->count - 1] : NULL;
-    if (last != NULL && last->offset + last->bytes == block->offset) {
+    if (last != NULL && last->offset + last->bytes == block->offset && last->owner == 0 &&
+        owner == 0) {
         last->bytes += block->bytes;
         return;
     }
@@ -101,7 +107,7 @@ static void add_fixture(cebus_pool *pool, cebus_fixtures *fixtures, const cebus_
         return;
     }
     fixtures->items = items;
-    fixtures->items[fixtures->count++] = (cebus_fixture){block->offset, block->bytes};
+    fixtures->items[fixtures->count++] = (cebus_fixture){block->offset, block->bytes, owner};
 }
 
 /** Made by the iteration that ends, and still there: the next one makes its own, and lets this go.
@@ -111,13 +117,23 @@ static bool is_passing(const cebus_iteration *iteration, uint32_t ordinal)
     return ordinal < iteration->n_values && iteration->values[ordinal].born != CEBUS_ITERATION_NONE;
 }
 
+/** Requests that may find their places taken before these are chosen anew: to move persistent
+ * values that shuttle is dear, and in the first iteration they are still elsewhere. */
+static uint64_t may_miss(const cebus_guidance *guidance)
+{
+    const cebus_scheme *scheme = guidance->scheme;
+    if (!scheme->shuttling)
+        return 0;
+    return scheme->guided > 0 ? scheme->plan.count / 16 : UINT64_MAX;
+}
+
 void cebus_planning_look(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
     const cebus_access_log *log = &guidance->log;
     cebus_fixtures *fixtures = &guidance->fixtures;
     const cebus_iteration *iteration = log->following ? log->reference : &log->learning;
-    guidance->scheme->missed = rt->stats.missed_placements > guidance->missed;
+    guidance->scheme->missed = rt->stats.missed_placements - guidance->missed > may_miss(guidance);
     guidance->missed = rt->stats.missed_placements;
     if (!log->following && !log->recording)
         return;
@@ -131,8 +147,9 @@ void cebus_planning_look(cebus_runtime *rt)
         uint32_t ordinal = cebus_access_ordinal(log, &owner->value);
         if (ordinal == CEBUS_ITERATION_NONE)
             fixtures->silent += block->bytes;
+        bool persistent = ordinal < iteration->n_values && iteration->values[ordinal].persistent;
         if (!is_passing(iteration, ordinal))
-            add_fixture(&rt->pool, fixtures, block);
+            add_fixture(&rt->pool, fixtures, block, persistent ? ordinal + 1 : 0);
     }
 }
 
@@ -513,6 +530,8 @@ uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate
     if (!cebus_guidance_places(rt))
         return CEBUS_ANYWHERE;
     uint32_t ordinal = cebus_access_ordinal(&guidance->log, &candidate->value);
+    if (ordinal == CEBUS_ITERATION_NONE && candidate == guidance->comer)
+        ordinal = guidance->comer_ordinal;
     if (ordinal >= guidance->scheme->placement.n_values)
         return CEBUS_ANYWHERE;
     uint64_t spot = guidance->scheme->spots[ordinal];

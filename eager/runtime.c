@@ -376,6 +376,10 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
                                  .last_resort = true};
         chooser.swap.persistent = cebus_swap_moves_persistent(rt);
         cebus_victims victims = cebus_choose_one(&chooser);
+        if (victims.first == NULL) { /* then persistent values go wherever they can */
+            chooser.swap.persistent = true;
+            victims = cebus_choose_one(&chooser);
+        }
         if (victims.first == NULL)
             return cebus_oom_fail(rt, rt->arena.used_bytes, op);
         cebus_ladder_evict(rt, &victims);

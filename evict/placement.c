@@ -4,6 +4,7 @@
 
 #include <cebus/pack.h>
 
+#include "evict/shuttle.h"
 #include "evict/sojourn.h"
 
 void cebus_placement_init(cebus_placement *placement, cebus_pool *pool)
@@ -84,6 +85,8 @@ static uint64_t round_up(uint64_t bytes, uint64_t alignment)
  * no other, no block has a preset, which is when packers are at their best.
  */
 typedef struct question {
+    cebus_fixture *fixtures; /**< those that stay, neighbours as one */
+    size_t n_fixtures, capacity;
     cebus_pack_block *blocks;
     uint64_t *presets, *offsets;
     size_t count;
@@ -92,17 +95,36 @@ typedef struct question {
 
 static void free_question(cebus_pool *pool, question *q)
 {
+    cebus_pool_free_object(pool, q->fixtures, q->capacity * sizeof *q->fixtures);
     cebus_pool_free_object(pool, q->blocks, q->count * sizeof *q->blocks);
     free_offsets(pool, q->presets, q->count);
     free_offsets(pool, q->offsets, q->count);
 }
 
+static bool find_fixtures(cebus_pool *pool, const cebus_plan *plan, const cebus_site *site,
+                          question *q)
+{
+    q->capacity = site->n_fixtures;
+    q->fixtures = cebus_pool_alloc(pool, q->capacity * sizeof *q->fixtures);
+    for (size_t i = 0; i < site->n_fixtures && q->fixtures != NULL; i++) {
+        cebus_fixture fixture = site->fixtures[i];
+        cebus_fixture *last = q->n_fixtures > 0 ? &q->fixtures[q->n_fixtures - 1] : NULL;
+        if (fixture.owner > 0 && cebus_shuttle_names(plan, fixture.owner - 1))
+            continue;
+        if (last != NULL && last->offset + last->bytes == fixture.offset)
+            last->bytes += fixture.bytes;
+        else
+            q->fixtures[q->n_fixtures++] = fixture;
+    }
+    return q->capacity == 0 || q->fixtures != NULL;
+}
+
 static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_site *site,
                 question *q)
 {
-    size_t skipped = site->n_fixtures > 0 && site->fixtures[0].offset == 0;
-    size_t n_fixtures = site->n_fixtures - skipped;
-    q->base = skipped > 0 ? round_up(site->fixtures[0].bytes, site->alignment) : 0;
+    size_t skipped = q->n_fixtures > 0 && q->fixtures[0].offset == 0;
+    size_t n_fixtures = q->n_fixtures - skipped;
+    q->base = skipped > 0 ? round_up(q->fixtures[0].bytes, site->alignment) : 0;
     q->count = sojourns->count + n_fixtures;
     q->blocks = cebus_pool_alloc(pool, q->count * sizeof *q->blocks);
     q->presets = new_offsets(pool, q->count);
@@ -117,7 +139,7 @@ static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_si
                                           .alignment = site->alignment};
     }
     for (size_t i = 0; i < n_fixtures; i++) {
-        const cebus_fixture *fixture = &site->fixtures[skipped + i];
+        const cebus_fixture *fixture = &q->fixtures[skipped + i];
         q->blocks[sojourns->count + i] = (cebus_pack_block){
             .upper = sojourns->runs + 1, .bytes = fixture->bytes, .alignment = 1};
         q->presets[sojourns->count + i] = fixture->offset - q->base;
@@ -202,7 +224,7 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
     *out_missing = 0;
     if (!cebus_sojourns_init(&sojourns, iteration, plan, site->outside, out->pool))
         return verdict;
-    if (ask(out->pool, &sojourns, site, &q))
+    if (find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q))
         verdict = answer(out->pool, &q, &sojourns, site, out_missing);
     if (verdict == CEBUS_SITE_PLACED && !reserve(out, iteration, plan)) {
         cebus_placement_clear(out);

@@ -23,6 +23,8 @@
 /** Bytes that are in use before the iteration and stay so. */
 typedef struct cebus_fixture {
     uint64_t offset, bytes;
+    uint32_t owner; /**< the ordinal of a persistent value, plus 1; 0: anything else. What the plan
+                         has come or go (shuttle.h) is no fixture, but placed */
 } cebus_fixture;
 
 typedef struct cebus_site {

@@ -121,8 +121,9 @@ const char *cebus_plan_wrong(const cebus_plan *plan, const cebus_iteration *iter
             return "its actions are out of order, or past the iteration's end";
         if (value->born != CEBUS_ITERATION_NONE && value->born >= action->at)
             return "it names a value before that is made";
-        if (value->persistent)
-            return "it sends a persistent value away";
+        if (value->persistent &&
+            (action->kind == CEBUS_ACTION_DROP || action->kind == CEBUS_ACTION_REPLAY))
+            return "it drops a persistent value";
     }
     return NULL;
 }

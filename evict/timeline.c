@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "evict/shuttle.h"
 #include "evict/streams.h"
 
 #define NONE CEBUS_ITERATION_NONE
@@ -14,7 +15,8 @@ typedef struct state {
     uint64_t last;    /**< when compute is through with them */
     uint64_t out_end; /**< of the copy to the host */
     bool resident, on_host, stays;
-    bool busy; /**< the call at hand reads it */
+    bool busy;   /**< the call at hand reads it */
+    size_t back; /**< persistent: behind the action that brought it back last */
 } state;
 
 /** Bytes that are free, since when. */
@@ -39,7 +41,8 @@ typedef struct walk {
     uint64_t free;     /**< bytes */
     cebus_streams streams;
     uint32_t at;
-    bool failed; /**< no host memory */
+    bool failed;   /**< no host memory */
+    bool shuttles; /**< some persistent value is away as the iteration begins */
 } walk;
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -90,7 +93,8 @@ static bool yield(walk *w)
     for (; w->left < w->next; w->left++) {
         const cebus_action *action = &w->plan->actions[w->left];
         const state *s = &w->states[action->value];
-        if (action->kind != CEBUS_ACTION_SWAP_OUT || !s->resident || !s->on_host || s->busy)
+        if (action->kind != CEBUS_ACTION_SWAP_OUT || !s->resident || !s->on_host || s->busy ||
+            w->left < s->back)
             continue;
         go(w, action->value, later(s->out_end, s->last));
         w->left++;
@@ -343,6 +347,8 @@ static void act(walk *w)
             continue;
         }
         w->next++;
+        if (action->kind == CEBUS_ACTION_SWAP_IN && w->iteration->values[action->value].persistent)
+            w->states[action->value].back = w->next;
         if (action->kind == CEBUS_ACTION_DROP && s->resident)
             go(w, action->value, later(s->last, s->ready));
         else if (action->kind != CEBUS_ACTION_DROP && action->kind != CEBUS_ACTION_SWAP_IN &&
@@ -398,20 +404,67 @@ static void sort_released(walk *w, uint32_t *starts)
     }
 }
 
-static void walk_all(walk *w)
+/** What is there as the first iteration begins. Persistent values that shuttle are not. */
+static void begin(walk *w)
 {
     const cebus_iteration *iteration = w->iteration;
     add_hole(w, 0, w->terms->budget);
     for (uint32_t v = 0; v < iteration->n_values; v++) {
-        if (iteration->values[v].born == NONE || iteration->values[v].persistent)
+        w->states[v].on_host = cebus_shuttle_begins_away(iteration, w->plan, v);
+        w->shuttles = w->shuttles || w->states[v].on_host;
+        if (!w->states[v].on_host &&
+            (iteration->values[v].born == NONE || iteration->values[v].persistent))
             come(w, v);
     }
-    for (w->at = 0; w->at < iteration->n_calls && !w->failed; w->at++) {
+}
+
+static void run_all(walk *w)
+{
+    for (w->at = 0; w->at < w->iteration->n_calls && !w->failed; w->at++) {
         release(w);
         act(w);
         run_call(w, w->at);
     }
-    w->out->total_ns = w->streams.compute;
+}
+
+/** From the end of an iteration to the beginning of the next: what persists, and copies that are
+ * under way, go on. */
+static void turn(walk *w)
+{
+    const cebus_iteration *iteration = w->iteration;
+    w->at = (uint32_t)iteration->n_calls;
+    act(w);
+    for (uint32_t v = 0; v < iteration->n_values; v++) {
+        w->states[v].back = 0;
+        if (iteration->values[v].persistent)
+            continue;
+        if (w->states[v].resident)
+            go(w, v, w->states[v].last);
+        w->states[v] = (state){0};
+    }
+    *w->out = (cebus_timeline){0};
+    w->next = w->left = w->came = w->n_released = 0;
+    w->streams.stall_ns = 0;
+    for (uint32_t v = 0; v < iteration->n_values; v++) {
+        if (!iteration->values[v].persistent && iteration->values[v].born == NONE)
+            come(w, v);
+    }
+    find_stays(w);
+}
+
+/** Where persistent values shuttle, an iteration meets what the one before it left to do. */
+static void walk_all(walk *w)
+{
+    uint64_t from = 0;
+    begin(w);
+    find_stays(w);
+    run_all(w);
+    if (w->shuttles) {
+        from = w->streams.compute;
+        turn(w);
+        run_all(w);
+    }
+    w->out->total_ns = w->streams.compute - from;
     w->out->stall_ns = w->streams.stall_ns;
 }
 
@@ -431,7 +484,6 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
     if (ok) {
         memset(w.states, 0, n_values * sizeof *w.states);
         sort_released(&w, starts);
-        find_stays(&w);
         walk_all(&w);
     }
     cebus_pool_free_object(pool, w.holes, w.capacity * sizeof *w.holes);

@@ -9,7 +9,9 @@ typedef struct state {
     uint32_t writes; /**< calls that wrote it so far */
     bool resident;
     bool on_host;
-    bool stays; /**< past its release, until a DROP */
+    bool stays;   /**< past its release, until a DROP */
+    bool away;    /**< persistent, and not there as the iteration begins */
+    bool counted; /**< among what lies on the host */
 } state;
 
 typedef struct walk {
@@ -60,6 +62,13 @@ static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t
     return value->moved == call && cebus_iteration_use(iteration, v, value->n_uses - 1) == call;
 }
 
+/** The copy on the host is of what was before. */
+static void write(walk *w, uint32_t v)
+{
+    w->states[v].writes++;
+    w->states[v].on_host &= !w->iteration->values[v].persistent;
+}
+
 static void run_call(walk *w, uint32_t k)
 {
     const cebus_iteration *iteration = w->iteration;
@@ -80,7 +89,7 @@ static void run_call(walk *w, uint32_t k)
         if (refs[i] == NONE)
             continue;
         if (iteration->values[refs[i]].born != k)
-            w->states[refs[i]].writes++;
+            write(w, refs[i]);
         else if (!w->states[refs[i]].resident)
             come(w, refs[i]);
     }
@@ -158,9 +167,10 @@ static void swap(walk *w, const cebus_action *action)
 {
     uint32_t v = action->value;
     state *s = &w->states[v];
-    if (w->iteration->values[v].persistent)
-        complain(w, "a swap of what stays", v);
-    else if (s->resident != (action->kind != CEBUS_ACTION_SWAP_IN))
+    bool persistent = w->iteration->values[v].persistent;
+    if (s->resident == (action->kind == CEBUS_ACTION_SWAP_IN) && persistent && w->at == 0)
+        return; /* it is where it is to be as an iteration begins */
+    if (s->resident != (action->kind != CEBUS_ACTION_SWAP_IN))
         complain(w, "a swap out of what is not there, or in of what is", v);
     else if (action->kind == CEBUS_ACTION_SWAP_IN && !s->on_host)
         complain(w, "a swap in of what is not on the host", v);
@@ -168,9 +178,10 @@ static void swap(walk *w, const cebus_action *action)
         come(w, v);
     else if (action->kind == CEBUS_ACTION_SWAP_OUT)
         go(w, v);
-    if (!s->on_host)
+    s->away |= persistent && w->at == 0 && action->kind == CEBUS_ACTION_SWAP_OUT;
+    if (!s->counted)
         w->out->host += w->iteration->values[v].bytes;
-    s->on_host = true;
+    s->on_host = s->counted = true;
 }
 
 /** Actions due now; the first that is not. */
@@ -263,7 +274,7 @@ static void walk_all(walk *w)
     w->at = (uint32_t)iteration->n_calls;
     reach(w, 0);
     for (uint32_t v = 0; v < iteration->n_values; v++) {
-        if (iteration->values[v].freed == NONE && !w->states[v].resident)
+        if (iteration->values[v].freed == NONE && !w->states[v].resident && !w->states[v].away)
             complain(w, "what outlives the iteration is not there at its end", v);
     }
     if (a < w->plan->count)

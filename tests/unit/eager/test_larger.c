@@ -29,10 +29,14 @@ typedef struct net {
     cebus_optimizer *adam;
 } net;
 
+/** NULL: the default. */
+static const char *policy;
+
 static void open_net(net *n, const char *device, uint64_t budget)
 {
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     options.device = device;
+    options.policy = policy;
     options.threads = 1;
     options.memory_budget = budget;
     options.cost_model = CEBUS_COST_ESTIMATED;
@@ -135,6 +139,43 @@ Test(larger, by_way_of_the_host_too)
     train_unlimited();
     train_in("test", 3 * LAYERS * PARAMETER / 3);
     train_in("test", 3 * LAYERS * PARAMETER / 5);
+}
+
+/* What leaves and when it comes is planned once an iteration is known: the same bits, and values
+ * come before they are read. */
+static void train_planned(const char *device, uint64_t budget)
+{
+    net n;
+    policy = "cebus";
+    open_net(&n, device, budget);
+    for (int i = 0; i < 3; i++)
+        train(&n);
+    read_net(&n, got);
+    cr_expect_arr_eq((char *)got, (char *)wanted, sizeof wanted, "%s, %llu bytes", device,
+                     (unsigned long long)budget);
+    cebus_memory_stats stats = stats_of(n.rt);
+    cr_expect_gt(stats.iterations_repeated, 0);
+    cr_expect_gt(stats.prefetches, 2 * LAYERS, "%s, %llu bytes: %llu", device,
+                 (unsigned long long)budget, (unsigned long long)stats.prefetches);
+    cr_expect_leq(stats.allocated_bytes_peak, budget);
+    OK(cebus_runtime_set_budget(n.rt, budget + 4 * PARAMETER));
+    train(&n);
+    OK(cebus_runtime_set_budget(n.rt, budget));
+    OK(cebus_runtime_check(n.rt));
+    close_net(&n);
+    policy = NULL;
+}
+
+Test(larger, parameters_shuttle_by_plan)
+{
+    net n;
+    cebus_test_device_register();
+    open_net(&n, "cpu", 16 * MODEL);
+    for (int i = 0; i < 3; i++)
+        train(&n);
+    read_net(&n, wanted);
+    close_net(&n);
+    train_planned("test", LAYERS * PARAMETER);
 }
 
 /* Every ninth read fails: what failed is called again. */

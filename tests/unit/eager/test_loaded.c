@@ -269,7 +269,7 @@ Test(loaded, a_plan_that_forgets_a_replay_is_refused)
     edit("{\"replay\": ", "{\"drop\": ");
     refused("cebus", BUDGET, "");
     save("odswap", BUDGET, LAYERS);
-    edit("{\"swap_out\": ", "{\"swap_out\": 1, \"was\": "); /* the first weight */
+    edit("{\"swap_out\": ", "{\"drop\": 1, \"was\": "); /* the first weight */
     refused("odswap", BUDGET, "persistent");
     save("odswap", BUDGET, LAYERS);
     edit("\"out_rate\": ", "\"out_rate\": 9");

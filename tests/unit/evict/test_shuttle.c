@@ -1,0 +1,267 @@
+/**
+ * Persistent values that shuttle: plans for iterations whose parameters and optimizer state do not
+ * fit beside what the calls need.
+ */
+#include <criterion/criterion.h>
+
+#include "evict/placement.h"
+#include "evict/planner/check.h"
+#include "evict/presence.h"
+#include "evict/shuttle.h"
+#include "evict/timeline.h"
+#include "tests/support/host.h"
+#include "tests/unit/evict/recorded.h"
+
+enum {
+    LAYERS = 8,
+    BYTES = 100,
+    MAP = 40
+};
+/* A parameter, and two of state. */
+#define PERSISTENT (3 * LAYERS * BYTES)
+
+static recorded r;
+static cebus_test_host host;
+static size_t w[LAYERS], m[LAYERS], v[LAYERS];
+
+/** A call that reads values and writes the persistent among them in place. */
+static void update(const size_t *in, uint16_t n, uint16_t n_written)
+{
+    cebus_iteration_call call = {.op = "adam", .cost_ns = 10, .n_in = n, .n_out = n_written};
+    for (uint16_t i = 0; i < n; i++)
+        recorded_name(&r, in[i], CEBUS_ITERATION_NONE);
+    for (uint16_t i = 0; i < n_written; i++)
+        recorded_name(&r, in[i], CEBUS_ITERATION_NONE);
+    cr_assert(cebus_iteration_add_call(&r.iteration, &call));
+}
+
+/** Forward, backward, then a step for each parameter. */
+static void setup(void)
+{
+    size_t x[LAYERS + 1], dw[LAYERS];
+    cebus_test_host_init(&host);
+    recorded_init(&r);
+    cebus_pool_deinit(&r.pool);
+    cebus_pool_init(&r.pool, &host.allocator);
+    r.pool.direct = true;
+    x[0] = recorded_leaf(&r, MAP, false);
+    for (size_t i = 0; i < LAYERS; i++) {
+        w[i] = recorded_leaf(&r, BYTES, true);
+        m[i] = recorded_leaf(&r, BYTES, true);
+        v[i] = recorded_leaf(&r, BYTES, true);
+        x[i + 1] = recorded_call(&r, "matmul", 100, x[i], w[i], MAP);
+    }
+    size_t dx = recorded_call(&r, "loss", 10, x[LAYERS], SIZE_MAX, MAP);
+    for (size_t i = LAYERS; i-- > 0;) {
+        recorded_free(&r, x[i + 1]);
+        dw[i] = recorded_call(&r, "matmul_weight", 100, x[i], dx, 10);
+        size_t next = recorded_call(&r, "matmul_back", 100, dx, w[i], MAP);
+        recorded_free(&r, dx);
+        dx = next;
+    }
+    recorded_free(&r, dx);
+    recorded_free(&r, x[0]);
+    for (size_t i = 0; i < LAYERS; i++) {
+        update((size_t[]){w[i], m[i], v[i], dw[i]}, 4, 3);
+        recorded_free(&r, dw[i]);
+    }
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+static void teardown(void)
+{
+    recorded_deinit(&r);
+}
+
+TestSuite(shuttle, .init = setup, .fini = teardown);
+
+static cebus_plan_terms terms_for(uint64_t budget)
+{
+    return (cebus_plan_terms){.budget = budget,
+                              .host = 4 * PERSISTENT,
+                              .out_rate = 1000000000,
+                              .in_rate = 1000000000,
+                              .latency_ns = 1,
+                              .effort = 20000};
+}
+
+static bool plan_for(uint64_t budget)
+{
+    cebus_plan_terms terms = terms_for(budget);
+    cebus_plan_clear(&r.plan);
+    return cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan) &&
+           cebus_plan_make_ready(&r.plan, &r.iteration);
+}
+
+static cebus_timeline timeline_in(uint64_t budget)
+{
+    cebus_timeline timeline;
+    cebus_timeline_terms with = {.budget = budget,
+                                 .out_rate = 1000000000,
+                                 .in_rate = 1000000000,
+                                 .latency_ns = 1,
+                                 .ahead = true};
+    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &with, &r.pool, &timeline));
+    return timeline;
+}
+
+Test(shuttle, plans_hold_in_less_than_the_parameters_take)
+{
+    static const uint64_t budgets[] = {PERSISTENT * 9 / 10, PERSISTENT * 2 / 3, PERSISTENT / 3};
+    for (size_t i = 0; i < 3; i++) {
+        cebus_check check;
+        uint64_t budget = budgets[i];
+        cr_assert(plan_for(budget));
+        cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+        cr_expect_null(check.wrong, "%llu: %s at %u", (unsigned long long)budget, check.wrong,
+                       check.at);
+        cr_expect_leq(check.peak, budget);
+        cr_expect_null(cebus_plan_wrong(&r.plan, &r.iteration));
+        cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+        cr_expect_eq(timeline_in(budget).unforeseen, 0);
+    }
+}
+
+Test(shuttle, where_all_of_them_fit_they_stay)
+{
+    cr_assert(plan_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10));
+    cr_expect_gt(r.plan.count, 0, "some maps do not");
+    cr_expect_not(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_assert(plan_for(2 * PERSISTENT));
+    cr_expect_eq(r.plan.count, 0);
+}
+
+Test(shuttle, where_nothing_may_leave_they_stay)
+{
+    cebus_plan_terms terms = terms_for(PERSISTENT / 2);
+    terms.host = 0;
+    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
+    cr_expect_not(cebus_shuttle_any(&r.iteration, &r.plan));
+}
+
+/* Who is away as the iteration begins is away as it ends, and the other way round. */
+Test(shuttle, an_iteration_begins_as_it_ends)
+{
+    cr_assert(plan_for(PERSISTENT / 2));
+    for (uint32_t o = 0; o < r.iteration.n_values; o++) {
+        int last = -1;
+        if (!r.iteration.values[o].persistent)
+            continue;
+        for (size_t i = 0; i < r.plan.count; i++) {
+            if (r.plan.actions[i].value == o)
+                last = r.plan.actions[i].kind;
+        }
+        cr_assert(last == CEBUS_ACTION_SWAP_OUT || last == CEBUS_ACTION_SWAP_IN);
+        cr_expect_eq(cebus_shuttle_begins_away(&r.iteration, &r.plan, o),
+                     last == CEBUS_ACTION_SWAP_OUT);
+    }
+}
+
+/* State is used in the step alone: it comes once, and what is written goes once. */
+Test(shuttle, state_comes_for_the_step)
+{
+    uint32_t first_step = recorded_calls(&r) - LAYERS;
+    cr_assert(plan_for(PERSISTENT / 3));
+    for (size_t i = 0; i < LAYERS; i++) {
+        uint32_t ordinal = r.values[m[i]].ordinal;
+        size_t came = 0;
+        for (size_t a = 0; a < r.plan.count; a++)
+            came += r.plan.actions[a].value == ordinal &&
+                    r.plan.actions[a].kind == CEBUS_ACTION_SWAP_IN;
+        cr_expect_eq(came, 1);
+        if (cebus_shuttle_begins_away(&r.iteration, &r.plan, ordinal))
+            cr_expect_gt(recorded_when(&r, CEBUS_ACTION_SWAP_IN, m[i]), first_step / 2);
+    }
+    cebus_timeline timeline = timeline_in(PERSISTENT / 3);
+    cr_expect_leq(timeline.out_bytes, PERSISTENT, "each is written once");
+}
+
+/* The values that shuttle are no fixtures: they get places like others. */
+Test(shuttle, values_that_shuttle_are_placed)
+{
+    cebus_placement placement;
+    cebus_outside outside;
+    uint64_t missing;
+    cr_assert(plan_for(PERSISTENT / 2));
+    cr_assert(cebus_outside_init(&outside, &r.iteration, &r.pool));
+    cebus_fixture there = {.offset = 0, .bytes = BYTES, .owner = r.values[w[0]].ordinal + 1};
+    cebus_site site = {.capacity = PERSISTENT,
+                       .alignment = 1,
+                       .fixtures = &there,
+                       .n_fixtures = 1,
+                       .outside = &outside};
+    cebus_placement_init(&placement, &r.pool);
+    cr_assert_eq(cebus_placement_make(&r.iteration, &r.plan, &site, &placement, &missing),
+                 CEBUS_SITE_PLACED);
+    for (size_t a = 0; a < r.plan.count; a++) {
+        const cebus_action *action = &r.plan.actions[a];
+        if (action->kind == CEBUS_ACTION_SWAP_IN && r.iteration.values[action->value].persistent)
+            cr_expect_lt(placement.actions[a], PERSISTENT);
+    }
+    cr_expect_leq(placement.height, PERSISTENT * 2 / 3);
+    cebus_placement_clear(&placement);
+    cebus_outside_deinit(&outside);
+}
+
+Test(shuttle, presences_are_there_for_each_use_and_fit)
+{
+    cebus_runs runs;
+    cebus_presences presences;
+    bool streams[64] = {false};
+    for (size_t i = 0; i < LAYERS; i++)
+        streams[r.values[w[i]].ordinal] = streams[r.values[m[i]].ordinal] =
+            streams[r.values[v[i]].ordinal] = true;
+    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
+    cebus_presence_terms terms = {
+        .streams = streams, .room = PERSISTENT / 2, .ahead = BYTES, .in_rate = 1000000000};
+    cr_assert_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FITS);
+    for (uint32_t run = 0; run < runs.count; run++) {
+        uint64_t bytes = runs.bytes[run];
+        for (size_t i = 0; i < presences.count; i++)
+            bytes += presences.items[i].since <= run && run < presences.items[i].to ? BYTES : 0;
+        cr_expect_leq(bytes, terms.room, "run %u", run);
+    }
+    for (uint32_t o = 0; o < r.iteration.n_values; o++) {
+        for (uint32_t u = runs.first_uses[o]; u < runs.first_uses[o + 1]; u++) {
+            size_t there = 0;
+            for (size_t i = 0; i < presences.count; i++)
+                there += presences.items[i].value == o && presences.items[i].from <= runs.uses[u] &&
+                         runs.uses[u] < presences.items[i].to;
+            cr_expect_eq(there, 1, "value %u, run %u", o, runs.uses[u]);
+        }
+    }
+    cebus_presences_deinit(&presences);
+    terms.room = 2 * BYTES;
+    cr_expect_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FULL);
+    cebus_runs_deinit(&runs);
+}
+
+Test(shuttle, equal_iterations_have_equal_plans)
+{
+    cebus_plan first;
+    cr_assert(plan_for(PERSISTENT / 2));
+    first = r.plan;
+    cebus_plan_init(&r.plan, &r.pool);
+    cr_assert(plan_for(PERSISTENT / 2));
+    cr_assert_eq(first.count, r.plan.count);
+    for (size_t i = 0; i < first.count; i++) {
+        const cebus_action *a = &first.actions[i], *b = &r.plan.actions[i];
+        cr_assert(a->at == b->at && a->value == b->value && a->kind == b->kind);
+    }
+    cebus_plan_clear(&first);
+}
+
+Test(shuttle, without_host_memory_there_is_no_plan, .timeout = 60)
+{
+    cr_assert(plan_for(PERSISTENT / 2));
+    uint64_t requests = host.requests;
+    cr_assert(plan_for(PERSISTENT / 2));
+    requests = host.requests - requests;
+    for (uint64_t n = 1; n <= requests; n += 1 + n / 8) {
+        host.fail_at = n;
+        host.fired = false;
+        bool planned = plan_for(PERSISTENT / 2);
+        host.fail_at = 0;
+        cr_expect(!planned || !host.fired);
+    }
+}
