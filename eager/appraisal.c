@@ -110,6 +110,8 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
  * those of published policies, which keep to theirs. */
 static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {
+    if (scheme->shuttling && !tells_time(rt))
+        return false; /* it is not known what waiting for all that came on demand took */
     uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
     bool dear = scheme->unplanned_ns > 0 && lost > scheme->unplanned_ns + margin;
     scheme->dear = rt->policy->searches && dear ? scheme->dear + 1 : 0;

@@ -17,7 +17,8 @@ typedef struct walk {
     state *states;
     uint32_t *there; /**< values */
     size_t n_there;
-    uint64_t bytes; /**< of them */
+    uint64_t bytes;         /**< of them */
+    uint32_t *first, *next; /**< of runs, of presences: those that were written and end there */
 } walk;
 
 static uint64_t bytes_of(const cebus_runs *runs, uint32_t value)
@@ -87,6 +88,10 @@ static bool visit(walk *w, uint32_t r, bool *out_fits)
             w->out->items[s->open].to = r + 1;
         else if (!add_presence(w, refs[i], r))
             return false;
+    }
+    for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
+        if (refs[i] != NONE && w->terms->streams[refs[i]])
+            w->out->items[w->states[refs[i]].open].writes = true;
     }
     uint64_t room = room_at(w, r), ahead = w->terms->ahead < room ? w->terms->ahead : room;
     while (w->bytes > room - ahead && leave_one(w, r))
@@ -162,6 +167,7 @@ static void advance_all(walk *w, uint64_t *free)
         advance(w, &p, free);
         if (last != NONE && p.since <= out->items[last].to) {
             out->items[last].to = p.to;
+            out->items[last].writes |= p.writes;
             continue;
         }
         w->states[p.value].open = (uint32_t)kept;
@@ -169,6 +175,49 @@ static void advance_all(walk *w, uint64_t *free)
         out->in_bytes += bytes_of(w->runs, p.value);
     }
     out->count = kept;
+}
+
+/** Lists of presences that were written, by `to`. */
+static bool sort_ends(walk *w)
+{
+    cebus_pool *pool = w->runs->pool;
+    w->first = cebus_pool_alloc(pool, (w->runs->count + 1) * sizeof *w->first);
+    w->next = cebus_pool_alloc(pool, (w->out->count + 1) * sizeof *w->next);
+    if (w->first == NULL || w->next == NULL)
+        return false;
+    memset(w->first, 0xff, (w->runs->count + 1) * sizeof *w->first);
+    for (uint32_t i = (uint32_t)w->out->count; i-- > 0;) {
+        if (!w->out->items[i].writes)
+            continue;
+        w->next[i] = w->first[w->out->items[i].to];
+        w->first[w->out->items[i].to] = i;
+    }
+    return true;
+}
+
+static void free_ends(walk *w)
+{
+    cebus_pool_free_object(w->runs->pool, w->next, (w->out->count + 1) * sizeof *w->next);
+    cebus_pool_free_object(w->runs->pool, w->first, (w->runs->count + 1) * sizeof *w->first);
+}
+
+/** Sets `gone`, for presences by `to` as the link takes them, as far as nobody needs the room. */
+static void linger(const walk *w, uint64_t *free)
+{
+    const cebus_runs *runs = w->runs;
+    uint64_t done = 0;
+    for (size_t i = 0; i < w->out->count; i++)
+        w->out->items[i].gone = w->out->items[i].to;
+    for (uint32_t r = 1; r <= runs->count; r++) {
+        for (uint32_t i = w->first[r]; i != NONE; i = w->next[i]) {
+            cebus_presence *p = &w->out->items[i];
+            uint64_t bytes = bytes_of(runs, p->value);
+            done = (done > runs->times[r] ? done : runs->times[r]) + w->terms->latency_ns +
+                   cebus_plan_copy_ns(bytes, w->terms->out_rate);
+            while (p->gone < runs->count && runs->times[p->gone] < done && free[p->gone] >= bytes)
+                free[p->gone++] -= bytes;
+        }
+    }
 }
 
 static cebus_presence_verdict find(walk *w)
@@ -186,8 +235,12 @@ static cebus_presence_verdict find(walk *w)
     if (free == NULL)
         return CEBUS_PRESENCE_NO_HOST_MEMORY;
     advance_all(w, free);
+    bool ok = sort_ends(w);
+    if (ok)
+        linger(w, free);
+    free_ends(w);
     cebus_pool_free_object(w->runs->pool, free, (w->runs->count + 1) * sizeof *free);
-    return CEBUS_PRESENCE_FITS;
+    return ok ? CEBUS_PRESENCE_FITS : CEBUS_PRESENCE_NO_HOST_MEMORY;
 }
 
 cebus_presence_verdict cebus_presences_find(const cebus_runs *runs,

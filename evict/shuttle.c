@@ -135,31 +135,44 @@ static uint64_t choose(shuttle *s, const cebus_runs *runs, uint64_t stay)
 typedef struct schedule {
     const cebus_runs *runs;
     const cebus_presences *presences;
-    uint32_t *first_in, *next_in;   /**< of runs, of presences */
-    uint32_t *first_out, *next_out; /**< and those that end there; of the end, too */
+    uint32_t *first_in, *next_in;     /**< of runs, of presences */
+    uint32_t *first_copy, *next_copy; /**< those whose copy out starts there; of the end, too */
+    uint32_t *first_out, *next_out;   /**< those that are gone then */
 } schedule;
 
 static void fill_schedule(schedule *d)
 {
     memset(d->first_in, 0xff, (d->runs->count + 1) * sizeof *d->first_in);
+    memset(d->first_copy, 0xff, (d->runs->count + 1) * sizeof *d->first_copy);
     memset(d->first_out, 0xff, (d->runs->count + 1) * sizeof *d->first_out);
     for (uint32_t i = (uint32_t)d->presences->count; i-- > 0;) {
         const cebus_presence *p = &d->presences->items[i];
         d->next_in[i] = d->first_in[p->since];
         d->first_in[p->since] = i;
-        d->next_out[i] = d->first_out[p->to];
-        d->first_out[p->to] = i;
+        d->next_out[i] = d->first_out[p->gone];
+        d->first_out[p->gone] = i;
+        if (p->gone > p->to) {
+            d->next_copy[i] = d->first_copy[p->to];
+            d->first_copy[p->to] = i;
+        }
     }
 }
 
-static bool add_all(const schedule *d, bool in, uint32_t r, uint32_t at, cebus_plan *out)
+static bool add_list(const schedule *d, cebus_action_kind kind, uint32_t i, const uint32_t *next,
+                     uint32_t at, cebus_plan *out)
 {
-    const uint32_t *next = in ? d->next_in : d->next_out;
     bool ok = true;
-    for (uint32_t i = in ? d->first_in[r] : d->first_out[r]; i != NONE && ok; i = next[i])
-        ok = cebus_plan_add(out, in ? CEBUS_ACTION_SWAP_IN : CEBUS_ACTION_SWAP_OUT, at,
-                            d->presences->items[i].value);
+    for (; i != NONE && ok; i = next[i])
+        ok = cebus_plan_add(out, kind, at, d->presences->items[i].value);
     return ok;
+}
+
+/** What goes, then what comes, before a run. */
+static bool add_all(const schedule *d, uint32_t r, uint32_t at, cebus_plan *out)
+{
+    return add_list(d, CEBUS_ACTION_COPY_OUT, d->first_copy[r], d->next_copy, at, out) &&
+           add_list(d, CEBUS_ACTION_SWAP_OUT, d->first_out[r], d->next_out, at, out) &&
+           add_list(d, CEBUS_ACTION_SWAP_IN, d->first_in[r], d->next_in, at, out);
 }
 
 /** Copies actions from *a on up to `until`, or to those due later. */
@@ -194,33 +207,32 @@ static bool weave(const shuttle *s, const schedule *d, const cebus_plan *others,
     for (uint32_t r = 0; r < runs->count && ok; r++) {
         const cebus_run *run = &runs->items[r];
         size_t until = run->action != NONE ? run->action : others->count;
-        ok = add_from(others, &a, until, run->at, out) && add_all(d, false, r, run->at, out) &&
-             add_all(d, true, r, run->at, out);
+        ok = add_from(others, &a, until, run->at, out) && add_all(d, r, run->at, out);
     }
     uint32_t end = (uint32_t)s->iteration->n_calls;
     return ok && add_from(others, &a, others->count, end, out) &&
-           add_all(d, false, (uint32_t)runs->count, end, out);
+           add_all(d, (uint32_t)runs->count, end, out);
 }
 
 static bool weave_all(const shuttle *s, const cebus_runs *runs, const cebus_presences *presences,
                       const cebus_plan *others, cebus_plan *out)
 {
-    size_t n_runs = (runs->count + 1) * sizeof(uint32_t);
-    size_t n_presences = (presences->count + 1) * sizeof(uint32_t);
-    schedule d = {.runs = runs, .presences = presences};
-    d.first_in = cebus_pool_alloc(s->pool, n_runs);
-    d.first_out = cebus_pool_alloc(s->pool, n_runs);
-    d.next_in = cebus_pool_alloc(s->pool, n_presences);
-    d.next_out = cebus_pool_alloc(s->pool, n_presences);
-    bool ok = d.first_in != NULL && d.first_out != NULL && d.next_in != NULL && d.next_out != NULL;
-    if (ok) {
-        fill_schedule(&d);
-        ok = weave(s, &d, others, out) && cebus_plan_link(out, s->iteration);
-    }
-    cebus_pool_free_object(s->pool, d.next_out, n_presences);
-    cebus_pool_free_object(s->pool, d.next_in, n_presences);
-    cebus_pool_free_object(s->pool, d.first_out, n_runs);
-    cebus_pool_free_object(s->pool, d.first_in, n_runs);
+    size_t n_runs = runs->count + 1, n = presences->count;
+    size_t bytes = 3 * (n_runs + n) * sizeof(uint32_t);
+    uint32_t *lists = cebus_pool_alloc(s->pool, bytes);
+    if (lists == NULL)
+        return false;
+    schedule d = {.runs = runs,
+                  .presences = presences,
+                  .first_in = lists,
+                  .first_copy = lists + n_runs,
+                  .first_out = lists + 2 * n_runs,
+                  .next_in = lists + 3 * n_runs,
+                  .next_copy = lists + 3 * n_runs + n,
+                  .next_out = lists + 3 * n_runs + 2 * n};
+    fill_schedule(&d);
+    bool ok = weave(s, &d, others, out) && cebus_plan_link(out, s->iteration);
+    cebus_pool_free_object(s->pool, lists, bytes);
     return ok;
 }
 
@@ -259,6 +271,7 @@ static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *othe
     cebus_presence_terms terms = {.streams = s->streams,
                                   .room = room - staying,
                                   .ahead = ahead,
+                                  .out_rate = s->terms->out_rate,
                                   .in_rate = s->terms->in_rate,
                                   .latency_ns = s->terms->latency_ns};
     cebus_presence_verdict verdict = cebus_presences_find(runs, &terms, &presences);

@@ -212,13 +212,16 @@ Test(shuttle, presences_are_there_for_each_use_and_fit)
         streams[r.values[w[i]].ordinal] = streams[r.values[m[i]].ordinal] =
             streams[r.values[v[i]].ordinal] = true;
     cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
-    cebus_presence_terms terms = {
-        .streams = streams, .room = PERSISTENT / 2, .ahead = BYTES, .in_rate = 1000000000};
+    cebus_presence_terms terms = {.streams = streams,
+                                  .room = PERSISTENT / 2,
+                                  .ahead = BYTES,
+                                  .out_rate = 1000000000,
+                                  .in_rate = 1000000000};
     cr_assert_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FITS);
     for (uint32_t run = 0; run < runs.count; run++) {
         uint64_t bytes = runs.bytes[run];
         for (size_t i = 0; i < presences.count; i++)
-            bytes += presences.items[i].since <= run && run < presences.items[i].to ? BYTES : 0;
+            bytes += presences.items[i].since <= run && run < presences.items[i].gone ? BYTES : 0;
         cr_expect_leq(bytes, terms.room, "run %u", run);
     }
     for (uint32_t o = 0; o < r.iteration.n_values; o++) {
