@@ -161,12 +161,18 @@ def randperm(n, *, dtype=None, device=None, generator=None):
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None,
            requires_grad=False):
     """Normally distributed numbers; mean and std may be tensors."""
+    _check_std(std)
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         size = (mean + std).shape
         dtype, device = dtype or like.dtype, device or like.device
     out = _normal(tuple(size), dtype, device, generator) * std + mean
     return out.requires_grad_() if requires_grad else out
+
+
+def _check_std(std):
+    if not isinstance(std, Tensor) and not std >= 0:
+        raise _core.InvalidArgumentError(f"normal: std is {std}: it must not be negative")
 
 
 def multinomial(x, num_samples, replacement=False, *, generator=None):
@@ -202,6 +208,7 @@ def uniform_(x, from_=0.0, to=1.0, *, generator=None, **named):
 
 def normal_(x, mean=0.0, std=1.0, *, generator=None):
     """Overwrites by normally distributed numbers."""
+    _check_std(std)
     return x.copy_(_normal(x.shape, x.dtype, x.device, generator) * std + mean)
 
 
@@ -212,6 +219,8 @@ def log_normal_(x, mean=1.0, std=2.0, *, generator=None):
 
 def bernoulli_(x, p=0.5, *, generator=None):
     """Overwrites by 1 with probability p, else 0."""
+    if not isinstance(p, Tensor) and not 0 <= p <= 1:
+        raise _core.InvalidArgumentError(f"bernoulli_: p is {p}: it must be in [0, 1]")
     return x.copy_((_uniform(x.shape, _core.float32, x.device, generator) < p).to(x.dtype))
 
 

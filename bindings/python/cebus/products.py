@@ -203,6 +203,10 @@ def einsum(equation, *operands):
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     labels, result = _parse(equation, operands)
+    for label in result:
+        if label not in "".join(labels):
+            raise _core.InvalidArgumentError(f"einsum(): no operand has the label {label!r} of the "
+                                             f"result in {equation!r}")
     terms = [_once(x, names) for x, names in zip(operands, labels)]
     x, names = terms[0]
     for i, (other, others) in enumerate(terms[1:], 1):

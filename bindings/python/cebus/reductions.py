@@ -124,6 +124,8 @@ def cumprod(x, dim, dtype=None):
 
 def median(x, dim=None, keepdim=False):
     """The middle one; of an even number the lower."""
+    if (x.numel() if dim is None else x.size(dim) if x.ndim else 1) == 0:
+        raise _core.InvalidArgumentError("median: there is no element to choose")
     if dim is None:
         flat = x.reshape(-1).sort()[0]
         return flat[(flat.numel() - 1) // 2]

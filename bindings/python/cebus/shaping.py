@@ -54,6 +54,8 @@ def repeat(x, *sizes):
         raise _core.ShapeError("Number of dimensions of repeat dims can not be smaller than number "
                                "of dimensions of tensor")
     shape = (1,) * (len(sizes) - x.ndim) + tuple(x.shape)
+    if any(not 0 <= times < 1 << 31 for times in sizes):
+        raise _core.InvalidArgumentError(f"repeat: {list(sizes)} copies: each must be in [0, 2^31)")
     out = x.reshape(shape)
     for dim, times in enumerate(sizes):
         if times == 0:
@@ -76,6 +78,12 @@ def repeat_interleave(x, repeats, dim=None):
         counts = [repeats] * x.size(dim)
     else:
         counts = repeats.tolist() if repeats.numel() > 1 else [int(repeats)] * x.size(dim)
+    if min(counts, default=0) < 0:
+        raise _core.InvalidArgumentError(f"repeat_interleave: {min(counts)} times: repeats can not "
+                                         "be negative")
+    if len(counts) != x.size(dim):
+        raise _core.ShapeError(f"repeat_interleave: {len(counts)} repeats for {x.size(dim)} "
+                               f"elements along dimension {dim}")
     index = [i for i, count in enumerate(counts) for _ in range(count)]
     return x.index_select(dim, _core.tensor(index, dtype=_core.int64, device=x.device))
 
@@ -156,8 +164,13 @@ def unflatten(x, dim, sizes):
 def unfold(x, dim, size, step):
     """Windows of `size` along `dim`, `step` apart, as a last dimension."""
     dim = dim % x.ndim
+    if not 0 <= size <= x.size(dim) or step <= 0:
+        raise _core.InvalidArgumentError(f"unfold: windows of {size}, {step} apart, along a "
+                                         f"dimension of {x.size(dim)}: size must be in "
+                                         f"[0, {x.size(dim)}], step greater than 0")
     starts = range(0, x.size(dim) - size + 1, step)
-    index = _core.tensor([[start + i for i in range(size)] for start in starts], device=x.device)
+    index = _core.tensor([[start + i for i in range(size)] for start in starts],
+                         dtype=_core.int64, device=x.device)
     taken = x.index_select(dim, index.reshape(-1))
     shape = tuple(x.shape[:dim]) + (len(starts), size) + tuple(x.shape[dim + 1:])
     return movedim(taken.reshape(shape), dim + 1, -1)

@@ -72,8 +72,8 @@ cdef class Runtime:
         return cebus_runtime_policy(self.rt).decode()
 
     @policy.setter
-    def policy(self, str name):
-        cdef bytes text = name.encode()
+    def policy(self, name):
+        cdef bytes text = encode_name("policy", name)
         cdef cebus_status status = cebus_runtime_set_policy(self.rt, text)
         if status:
             fail(status)
@@ -145,19 +145,35 @@ cdef uint64_t parse_size(object size, uint64_t whole) except? 0:
     return n
 
 
+cdef bytes encode_name(str what, object name):
+    """As C takes it, which would end it at a null character."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what} is a str, not {type(name).__name__}")
+    if "\0" in name:
+        raise InvalidArgumentError(f"{what} {name!r} has a null character")
+    return name.encode()
+
+
+cdef cebus_swap swap_of(object value) except *:
+    if not (value is None or isinstance(value, bool)):
+        raise InvalidArgumentError(f"swap is {value!r}: it is True, False, or None for the "
+                                   "policy's own way")
+    return <cebus_swap><int>(0 if value is None else 1 + value)
+
+
 cdef Runtime create_runtime(str name):
     cdef Runtime self = Runtime.__new__(Runtime)
     cdef dict given = pending_options.get(name, {})
     cdef cebus_runtime_options options
-    cdef bytes device_name = name.encode(), policy, layout, profile
+    cdef bytes device_name = encode_name("device", name), policy, layout, profile
     memset(&options, 0, sizeof(options))
     options.struct_size = sizeof(options)
     options.device = device_name
     if given.get("policy"):
-        policy = given["policy"].encode()
+        policy = encode_name("policy", given["policy"])
         options.policy = policy
     if given.get("layout"):
-        layout = given["layout"].encode()
+        layout = encode_name("layout", given["layout"])
         options.layout = layout
     if given.get("profile"):
         profile = _os.fsencode(given["profile"])
@@ -166,7 +182,7 @@ cdef Runtime create_runtime(str name):
     options.seed = given.get("seed") or 0
     options.debug = given.get("debug") or 0
     options.cost_model = <cebus_cost_model><int>(given.get("cost_model") or 0)
-    options.swap = <cebus_swap><int>{None: 0, False: 1, True: 2}[given.get("swap")]
+    options.swap = swap_of(given.get("swap"))
     if given.get("host_budget"):
         options.host_budget = parse_size(given["host_budget"], 0)
     cdef cebus_status status
@@ -228,6 +244,7 @@ def configure(device="cpu", **options):
     for key in options:
         if key not in known:
             raise TypeError(f"configure() has no option {key!r}: there are " + ", ".join(known))
+    swap_of(options.get("swap"))
     live = runtimes.get(name)
     if live is None:
         pending_options.setdefault(name, {}).update(options)

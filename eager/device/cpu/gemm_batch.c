@@ -153,8 +153,11 @@ static void run_workers(void *context, int64_t begin, int64_t end)
     for (int64_t worker = begin; worker < end; worker++) {
         int64_t first = worker * tasks / job->cut.workers;
         int64_t last = (worker + 1) * tasks / job->cut.workers;
+        char *scratch = job->scratch; /* NULL where none is needed */
+        if (job->scratch_each > 0)
+            scratch += (uint64_t)worker * job->scratch_each;
         for (int64_t task = first; task < last; task++)
-            run_task(job, task, job->scratch + (uint64_t)worker * job->scratch_each);
+            run_task(job, task, scratch);
     }
 }
 

@@ -198,3 +198,11 @@ def test_threads_share_a_runtime(tight):
         thread.join(120)
     assert not errors and not any(thread.is_alive() for thread in threads)
     tight.check()
+
+
+def test_names_and_options_that_make_no_sense_are_refused():
+    for name, error in (("coop\0x", ValueError), (None, TypeError), (7, TypeError)):
+        with pytest.raises(error, match="policy"):
+            cebus.set_policy(name)
+    with pytest.raises(ValueError, match="swap is 'on'"):
+        cebus.configure("sim:p100-16g,link=11GB", swap="on")

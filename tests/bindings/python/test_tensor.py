@@ -213,3 +213,26 @@ def test_tensors_print_as_in_pytorch():
     assert repr(cebus.zeros(0)) == "tensor([])"
     assert "..." in repr(cebus.zeros(100, 100)) and len(repr(cebus.zeros(2000))) < 200
     assert repr(cebus.tensor([1e-6, 1.0])) == "tensor([1.0000e-06, 1.0000e+00])"
+
+
+@pytest.mark.parametrize("wrong, says", [
+    (lambda: cebus.ones(2).repeat(-1), "copies"),
+    (lambda: cebus.ones(2).repeat(1 << 62), "copies"),
+    (lambda: cebus.ones(2).repeat_interleave(-1), "negative"),
+    (lambda: cebus.ones(2).repeat_interleave(cebus.tensor([1, -1])), "negative"),
+    (lambda: cebus.ones(4).unfold(0, 5, 1), "windows of 5"),
+    (lambda: cebus.ones(4).unfold(0, 2, 0), "step"),
+    (lambda: cebus.normal(0.0, -1.0, (2,)), "std"),
+    (lambda: cebus.ones(2).normal_(0.0, -1.0), "std"),
+    (lambda: cebus.ones(2).bernoulli_(1.5), "in \\[0, 1\\]"),
+    (lambda: cebus.zeros(0, 3).median(), "no element"),
+    (lambda: cebus.einsum("ii->ij", cebus.ones(2, 2)), "label 'j'")])
+def test_arguments_out_of_range_are_refused(wrong, says):
+    with pytest.raises(ValueError, match=says):
+        wrong()
+
+
+def test_borders_longer_than_what_they_mirror_are_refused():
+    for mode, length in (("reflect", 4), ("circular", 5)):
+        with pytest.raises(ValueError, match=f"mode '{mode}' allows {length - 1}"):
+            cebus.nn.functional.pad(cebus.ones(1, 4), (length, length), mode=mode)

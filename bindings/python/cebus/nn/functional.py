@@ -307,6 +307,10 @@ def pad(input, pad, mode="constant", value=0.0):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     for i in range(len(pad) // 2):
         dim, before, after = input.ndim - 1 - i, pad[2 * i], pad[2 * i + 1]
+        most = {"reflect": input.size(dim) - 1, "circular": input.size(dim)}.get(mode)
+        if most is not None and max(before, after) > most:
+            raise _core.ShapeError(f"pad: {before} before and {after} after dimension {dim}, of "
+                                   f"length {input.size(dim)}: mode {mode!r} allows {most}")
         places = [_fold(j, input.size(dim), mode) for j in range(-before, input.size(dim) + after)]
         input = input.index_select(dim, _core.tensor(places, device=input.device))
     return input
