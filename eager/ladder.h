@@ -48,6 +48,8 @@ void cebus_ladder_evict_all(cebus_runtime *rt);
 
 /** Writes the out-of-memory report and fails with CEBUS_OUT_OF_MEMORY (oom.c). */
 cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op);
+/** The same for a budget that what has to stay does not fit. */
+cebus_status cebus_oom_budget(cebus_runtime *rt, uint64_t bytes);
 
 /** The values that would go next, the first of them first, until they have `bytes`; none goes. How
  * they would go is in their `method`. Returns how many. */

@@ -122,3 +122,20 @@ cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
                      bytes, rt->arena.limit, hole);
     return cebus_fail_bytes(bytes);
 }
+
+cebus_status cebus_oom_budget(cebus_runtime *rt, uint64_t bytes)
+{
+    static const char op[] = "set_budget";
+    uint64_t used = rt->arena.used_bytes;
+    (void)cebus_oom_fail(rt, used, op);
+    (void)cebus_fail(CEBUS_OUT_OF_MEMORY, op,
+                     used > bytes
+                         ? "%" PRIu64 " bytes are less than the %" PRIu64 " that cannot be "
+                           "given up: ask for more or release tensors; "
+                           "cebus_runtime_oom_report() has the details"
+                         : "of what cannot be given up some lies beyond %" PRIu64 " bytes (%" PRIu64
+                           " in all) and cannot be moved: ask for more, "
+                           "or unmap or release tensors",
+                     bytes, used);
+    return cebus_fail_bytes(used);
+}

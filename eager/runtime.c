@@ -363,7 +363,6 @@ void cebus_runtime_destroy(cebus_runtime *rt)
 
 static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
 {
-    static const char op[] = "set_budget";
     if (cebus_arena_resize(&rt->arena, bytes) == CEBUS_PLACED)
         return CEBUS_OK;
     /* Everything must end below the new edge: as much goes as has to, the rest moves down. */
@@ -381,7 +380,7 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
             victims = cebus_choose_one(&chooser);
         }
         if (victims.first == NULL)
-            return cebus_oom_fail(rt, rt->arena.used_bytes, op);
+            return cebus_oom_budget(rt, bytes);
         cebus_ladder_evict(rt, &victims);
     }
     cebus_status status = cebus_compaction_run(rt, UINT64_MAX);
@@ -389,7 +388,7 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
         cebus_ladder_evict_all(rt);
         status = cebus_compaction_run(rt, UINT64_MAX);
         if (status == CEBUS_OK && cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED)
-            status = cebus_oom_fail(rt, rt->arena.used_bytes, op);
+            status = cebus_oom_budget(rt, bytes);
     }
     return status;
 }
