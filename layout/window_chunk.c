@@ -99,10 +99,14 @@ static uint32_t moved_bits(uint32_t *bits, uint32_t start, uint32_t to)
 }
 
 /** Moves the blocks of `from` from place `start` on to the end of `to`. */
-static void move_blocks(cebus_chunks *chunks, uint32_t from, uint32_t start, uint32_t to)
+static void move_blocks(cebus_chunks *chunks, uint32_t from, uint32_t start, uint32_t to,
+                        cebus_chunk_change *out)
 {
     cebus_chunk *source = &chunks->at[from], *target = &chunks->at[to];
     uint32_t moved = source->count - start;
+    out->from = (cebus_seat){from, start};
+    out->to = (cebus_seat){to, target->count};
+    out->moved = moved;
     move_kept(target, target->count, source, start, moved);
     for (uint32_t i = 0; i < moved; i++)
         target->blocks[target->count + i]->chunk = to;
@@ -194,9 +198,15 @@ static uint32_t home_of(cebus_chunks *chunks, const cebus_block *block)
     return block->prev != NULL ? block->prev->chunk : chunks->first;
 }
 
+static cebus_chunk_change no_change(void)
+{
+    const cebus_seat none = {CEBUS_CHUNK_NONE, 0};
+    return (cebus_chunk_change){none, none, none, 0, CEBUS_CHUNK_NONE};
+}
+
 bool cebus_chunks_insert(cebus_chunks *chunks, cebus_block *block, cebus_chunk_change *out)
 {
-    *out = (cebus_chunk_change){CEBUS_CHUNK_NONE, CEBUS_CHUNK_NONE, CEBUS_CHUNK_NONE};
+    *out = no_change();
     uint32_t id = home_of(chunks, block);
     if (id == CEBUS_CHUNK_NONE)
         return false;
@@ -204,14 +214,13 @@ bool cebus_chunks_insert(cebus_chunks *chunks, cebus_block *block, cebus_chunk_c
         uint32_t half = add_chunk(chunks, id);
         if (half == CEBUS_CHUNK_NONE)
             return false;
-        move_blocks(chunks, id, CEBUS_CHUNK_MAX / 2, half);
-        out->from = id;
-        out->to = half;
+        move_blocks(chunks, id, CEBUS_CHUNK_MAX / 2, half, out);
         id = home_of(chunks, block);
     }
     uint32_t place = block->prev != NULL ? cebus_chunk_place(&chunks->at[id], block->prev) + 1 : 0;
     put(&chunks->at[id], place, block);
     block->chunk = id;
+    out->at = (cebus_seat){id, place};
     add_bits(chunks, id, UINT32_C(1) << place);
     return true;
 }
@@ -222,10 +231,9 @@ static void join(cebus_chunks *chunks, uint32_t id, cebus_chunk_change *out)
     uint32_t next = id != CEBUS_CHUNK_NONE ? chunks->at[id].next : CEBUS_CHUNK_NONE;
     if (next == CEBUS_CHUNK_NONE || chunks->at[id].count + chunks->at[next].count > JOIN_MAX)
         return;
-    move_blocks(chunks, next, 0, id);
+    move_blocks(chunks, next, 0, id, out);
     remove_chunk(chunks, next);
-    out->from = out->dead = next;
-    out->to = id;
+    out->dead = next;
 }
 
 void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_change *out)
@@ -233,7 +241,8 @@ void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_ch
     uint32_t id = block->chunk;
     cebus_chunk *chunk = &chunks->at[id];
     uint32_t place = cebus_chunk_place(chunk, block);
-    *out = (cebus_chunk_change){CEBUS_CHUNK_NONE, CEBUS_CHUNK_NONE, CEBUS_CHUNK_NONE};
+    *out = no_change();
+    out->at = (cebus_seat){id, place};
     chunk->count--;
     chunk->dated = false;
     move_kept(chunk, place, chunk, place + 1, chunk->count - place);

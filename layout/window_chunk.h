@@ -20,6 +20,11 @@
 #define CEBUS_CHUNK_MAX 32
 #define CEBUS_CHUNK_NONE UINT32_MAX
 
+/** Chunks follow each other: the place of a block. */
+typedef struct cebus_seat {
+    uint32_t chunk, place;
+} cebus_seat;
+
 typedef struct cebus_chunk {
     uint32_t next, prev; /**< in address order; `next` of a dead one: the next dead one */
     uint32_t count;      /**< blocks; 0: dead */
@@ -47,10 +52,14 @@ typedef struct cebus_chunks {
     uint32_t noted;      /**< the first with bits, NONE */
 } cebus_chunks;
 
-/** What a change did beside the block itself; what is known of the chunks has to follow. */
+/** What a change did; what is known of the chunks has to follow. Blocks move before one comes, and
+ * after one went. */
 typedef struct cebus_chunk_change {
-    uint32_t from, to; /**< blocks of one now are the other's; NONE: did not happen */
-    uint32_t dead;     /**< has no blocks any more; NONE: none such */
+    cebus_seat at;       /**< where the block is, or was */
+    cebus_seat from, to; /**< those from one spot on now are from the other on; chunk NONE: did not
+                            happen */
+    uint32_t moved;      /**< so many */
+    uint32_t dead;       /**< has no blocks any more; NONE: none such */
 } cebus_chunk_change;
 
 void cebus_chunks_init(cebus_chunks *chunks, cebus_pool *pool);
@@ -84,6 +93,17 @@ static inline double cebus_time_before(uint64_t t)
 static inline double cebus_time_after(uint64_t t)
 {
     return t >> 53 == 0 ? (double)(int64_t)t : (double)t * (1 + 0x1p-52);
+}
+
+/** The price of a block by what is kept, w/a, and w/a^2: how fast it falls. */
+static inline void cebus_chunk_price(const cebus_chunk *chunk, uint32_t place, double now,
+                                     double *price, double *slope)
+{
+    double age = now - chunk->tick[place];
+    double rate = 1 / (age > 1 ? age : 1), p = chunk->weight[place] * rate;
+    p = p < (double)CEBUS_PRICE_MAX ? p : (double)CEBUS_PRICE_MAX;
+    *price = p;
+    *slope = p * rate;
 }
 
 /** The weight that is kept. */

@@ -1,5 +1,6 @@
 #include "layout/window_index.h"
 
+#include "layout/window_event.h"
 #include "layout/window_look.h"
 #include "layout/window_queue.h"
 
@@ -8,19 +9,19 @@
 /** Every so many searches it is asked whether tables pay; if not, there are none for so many. */
 #define REVIEW 128
 #define REST 2048
-/** What takes as long as a sweep needs for a block: a part of a look, of a table's share in a
- * change. Measured roughly; what is answered does not depend on it. */
+/** What takes as long as a sweep needs for a block: a part of a look, of a try, of a table's share
+ * in a change. Measured roughly; what is answered does not depend on it. */
 #define LOOK_BLOCKS 16
+#define TRY_BLOCKS 2
 #define RAISE_BLOCKS 2
 
 /* Following the arena. */
 
-static void follow(cebus_window_index *index, const cebus_chunk_change *change)
+static void follow_moves(cebus_window_index *index, const cebus_chunk_change *change)
 {
     cebus_tables *tables = &index->tables;
-    cebus_tables_reserve(tables, index->chunks.used);
-    if (change->from != CEBUS_CHUNK_NONE)
-        cebus_tables_spread(tables, change->from, change->to, index->now);
+    if (change->from.chunk != CEBUS_CHUNK_NONE)
+        cebus_tables_move(tables, change, index->now);
     if (change->dead != CEBUS_CHUNK_NONE)
         cebus_tables_empty(tables, change->dead);
 }
@@ -38,10 +39,13 @@ void cebus_window_index_insert(cebus_window_index *index, cebus_block *block)
     cebus_chunk_change change;
     if (index->lost)
         return;
-    if (cebus_chunks_insert(&index->chunks, block, &change))
-        follow(index, &change);
-    else
+    if (!cebus_chunks_insert(&index->chunks, block, &change)) {
         lose(index);
+        return;
+    }
+    cebus_tables_reserve(&index->tables, index->chunks.used);
+    follow_moves(index, &change);
+    cebus_tables_insert(&index->tables, change.at.chunk, change.at.place);
 }
 
 void cebus_window_index_erase(cebus_window_index *index, cebus_block *block)
@@ -50,7 +54,8 @@ void cebus_window_index_erase(cebus_window_index *index, cebus_block *block)
     if (index->lost)
         return;
     cebus_chunks_erase(&index->chunks, block, &change);
-    follow(index, &change);
+    cebus_tables_erase(&index->tables, change.at.chunk, change.at.place);
+    follow_moves(index, &change);
 }
 
 void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block)
@@ -127,10 +132,14 @@ static void search_all(cebus_window_search *search)
 static void search_table(cebus_window_search *search)
 {
     cebus_queue queue;
-    uint32_t id;
+    cebus_seat at;
     cebus_queue_begin(&queue, &search->index->tables, search->table, search->now);
-    while ((id = cebus_queue_next(&queue, least_of(search))) != CEBUS_CHUNK_NONE)
-        cebus_window_look(search, id);
+    while ((at = cebus_queue_next(&queue, least_of(search))).chunk != CEBUS_CHUNK_NONE) {
+        if (at.place == CEBUS_QUEUE_LOOSE)
+            cebus_window_learn(search, at.chunk);
+        else
+            cebus_window_try(search, at);
+    }
     if (search->pool != NULL && search->pool->count > 0)
         search->best = search->pool->windows[0];
     if (search->table->level <= 0)
@@ -209,8 +218,9 @@ static void review(cebus_window_index *index)
     if (now->searches - then->searches < REVIEW)
         return;
     uint64_t answers = now->searches - then->searches - (now->sweeps - then->sweeps);
-    uint64_t spent =
-        (now->looks - then->looks) * LOOK_BLOCKS + (now->raises - then->raises) * RAISE_BLOCKS;
+    uint64_t spent = (now->looks - then->looks) * LOOK_BLOCKS +
+                     (now->tries - then->tries) * TRY_BLOCKS +
+                     (now->raises - then->raises) * RAISE_BLOCKS;
     if (spent > answers * blocks && index->tables.count > 0) {
         cebus_tables_clear(&index->tables);
         index->resting = REST;
@@ -219,14 +229,14 @@ static void review(cebus_window_index *index)
 }
 
 /** The table of a size that was asked for before, not too long ago. */
-static cebus_table *table_of(cebus_window_index *index, uint64_t bytes, uint64_t now)
+static cebus_table *table_of(cebus_window_index *index, uint64_t bytes)
 {
     cebus_tables *tables = &index->tables;
-    cebus_table *table = cebus_tables_find(tables, bytes, now);
+    cebus_table *table = cebus_tables_find(tables, bytes);
     cebus_window_asked *asked = &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
     bool again = asked->bytes == bytes && tables->queries - asked->query <= CEBUS_WINDOW_ASKED;
     if (table == NULL && again && index->resting == 0)
-        table = cebus_tables_add(tables, bytes, now);
+        table = cebus_tables_add(tables, bytes);
     *asked = (cebus_window_asked){bytes, tables->queries};
     if (table != NULL)
         table->used = tables->queries;
@@ -246,6 +256,7 @@ static void set_clock(cebus_window_index *index, uint64_t now)
     if (now < index->now)
         cebus_tables_clear(&index->tables);
     index->now = now;
+    cebus_tables_set_time(&index->tables, now);
 }
 
 bool cebus_window_index_settle(cebus_window_index *index, uint64_t now)
@@ -271,7 +282,7 @@ size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64
     if (cebus_window_index_hole(index) >= search.bytes || (index->lost && !build(index)))
         return sweep(&search, out, limit);
     cebus_window_settle(&search);
-    search.table = table_of(index, search.bytes, now);
+    search.table = table_of(index, search.bytes);
     index->count.sweeps += search.table == NULL;
     return search_best(&search, out, limit);
 }

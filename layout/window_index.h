@@ -1,15 +1,16 @@
 /**
  * window_index.h: cebus_window_find() without looking at every block: the same answer, found best
- * first among bounds of the windows that start in each chunk of some dozen blocks.
+ * first among bounds of the windows that start at each block, and in each chunk of some dozen.
  *
  * What holds between searches (numbers as in the tests):
- * I1. The bound of a chunk is at least 1/price of each of its windows, now and at any later time,
- * so a chunk is skipped only if none of its windows can win or tie: the answer is exact. I2. Bounds
+ * I1. The bound of a chunk, and the line of a block unless its chunk is loose, are at least 1/price
+ * of the windows that start there, now and at any later time, so that they are skipped only if none
+ * of them can win or tie: the answer is exact. I2. Bounds
  * price a BARRIER as if it were EVICTABLE, so that the owner may flip the two freely. I3. An event
  * carries the line of its price over time, of no one's horizon. I4. An event bounds the runs around
  * it of every size asked for. A hole that serves a size alone is no window of that size: while
  * there is one, the plain sweep answers, and a new table takes over nothing of another's. I5. A
- * chunk number without blocks bounds nothing, in every table. I6. A chunk is looked at once in a
+ * chunk number without blocks bounds nothing, in every table. I6. A window is tried once in a
  * search, whatever the time. I7. One clock. If it is set back, all bounds are forgotten. I8. What
  * a chunk keeps of a block makes it no dearer than it is, unless it is noted.
  *
@@ -58,6 +59,7 @@ typedef struct cebus_weigher {
 typedef struct cebus_window_count {
     uint64_t searches, sweeps;
     uint64_t looks;  /**< at chunks */
+    uint64_t tries;  /**< at windows */
     uint64_t events; /**< changes worked out */
     uint64_t raises; /**< the same, for each table */
 } cebus_window_count;
@@ -86,7 +88,7 @@ void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block);
 
 /**
  * As cebus_window_find_best(): the same windows, bit for bit. Typically O(chunks / CEBUS_GROUP +
- * chunks looked at x blocks in them); at worst twice the sweep.
+ * windows tried x blocks in them); at worst twice the sweep.
  */
 size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
                                const cebus_weigher *weigher, cebus_window *out, size_t limit);

@@ -72,7 +72,8 @@ static const char *fault_in_bound(const cebus_window_index *index, const cebus_t
                                   uint32_t id)
 {
     const cebus_chunk *chunk = &index->chunks.at[id];
-    double t = cebus_table_time(table, index->now);
+    double t = cebus_tables_time(&index->tables, index->now);
+    const cebus_lines *lines = &table->lines[id];
     cebus_bound own = cebus_bounds_get(table->chunks, id);
     cebus_bound group = cebus_bounds_get(table->groups, id / CEBUS_GROUP);
     double own_value = cebus_bound_at(&own, t), group_value = cebus_bound_at(&group, t);
@@ -82,6 +83,9 @@ static const char *fault_in_bound(const cebus_window_index *index, const cebus_t
         uint64_t price = price_from(chunk->blocks[i], table->bytes, index->now);
         if (price == UINT64_MAX)
             continue;
+        if (!cebus_table_is_loose(table, id) &&
+            cebus_line_at(&lines->at[i], t) < cebus_bound_least(price))
+            return "I1: a window is cheaper than its line";
         if (own_value < cebus_bound_least(price))
             return "I1: a window is cheaper than its chunk's bound";
         if (group_value < cebus_bound_least(price))

@@ -1,6 +1,6 @@
 /**
- * window_look.h: looks at the blocks themselves, for window_index.h: at all windows that start in
- * one chunk, and at the runs around one block that may have become cheaper.
+ * window_look.h: looks at the blocks themselves, for window_index.h: at one window, or at all that
+ * start in one chunk.
  *
  * Both read what the chunks keep of the blocks, which makes no run dearer than it is. A window
  * that may win by that is read anew, block by block; if it was kept too cheap, the look begins
@@ -32,11 +32,29 @@ static inline uint64_t cebus_window_search_most(const cebus_window_search *searc
     return search->best.first != NULL ? search->best.price : UINT64_MAX;
 }
 
-/** Looks at the runs of at least `bytes` that start in `chunk`: betters search->best, bounds them
- * in the table. O(blocks of the chunk + of one window). */
+static inline void cebus_window_weigh(const cebus_window_search *search, cebus_block *block)
+{
+    if (search->weigher.weigh != NULL && block->state != CEBUS_BLOCK_FREE)
+        search->weigher.weigh(search->weigher.context, block);
+}
+
+/** What 1/price of a window is at most from time `t` on: there it is 1/price, and falls by slope,
+ * the sum of w/a^2. */
+static inline cebus_line cebus_window_line(double t, double price, double slope)
+{
+    double value = 1 / (price > 1 / CEBUS_BOUND_OPEN ? price : 1 / CEBUS_BOUND_OPEN);
+    return cebus_line_through(t, value, slope * value * value);
+}
+
+/** Betters search->best by the runs of at least search->bytes that start in a chunk, without a
+ * table. O(blocks of the chunk + of one window). */
 void cebus_window_look(cebus_window_search *search, uint32_t chunk);
 
-/** Reads what was noted since the last search, and turns it into events of the tables. */
-void cebus_window_settle(cebus_window_search *search);
+/** Makes the lines of a loose chunk those of its runs. O(blocks of the chunk + of one window). */
+void cebus_window_learn(cebus_window_search *search, uint32_t chunk);
+
+/** Betters search->best by the window that starts at a spot, makes its line exact. O(its blocks).
+ */
+void cebus_window_try(cebus_window_search *search, cebus_seat at);
 
 #endif
