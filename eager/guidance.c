@@ -62,6 +62,12 @@ void cebus_guidance_read(cebus_runtime *rt, const cebus_candidate *candidate)
         cebus_access_read(&rt->guidance->log, &candidate->value);
 }
 
+void cebus_guidance_persist(cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    if (rt->guidance != NULL)
+        cebus_access_persist(&rt->guidance->log, &candidate->value);
+}
+
 void cebus_guidance_forget(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     cebus_access_forget(&rt->guidance->log, &candidate->value);

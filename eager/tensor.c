@@ -173,6 +173,7 @@ cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor)
     if (!storage->persistent && status == CEBUS_OK) {
         status = cebus_residency_begin(rt, &now, 1, op);
         if (status == CEBUS_OK) {
+            cebus_guidance_persist(rt, now);
             cebus_value_detach(&rt->lineage, &now->value);
             now->zone = CEBUS_ZONE_PERSISTENT;
             storage->persistent = true;

@@ -404,6 +404,14 @@ void cebus_access_forget(cebus_access_log *log, const cebus_value *value)
     drop_bearer(log, value);
 }
 
+void cebus_access_persist(cebus_access_log *log, const cebus_value *value)
+{
+    if (log->known.count > 0 || cebus_access_born(log, value) == CEBUS_ITERATION_NONE)
+        return;
+    cebus_iteration_clear(&log->learning);
+    begin(log);
+}
+
 /** Every ordinal of every record has its bearer. */
 static bool make_live(cebus_access_log *log, size_t n_values)
 {

@@ -93,6 +93,12 @@ void cebus_access_read(cebus_access_log *log, const cebus_value *value);
 /** The value dies. */
 void cebus_access_forget(cebus_access_log *log, const cebus_value *value);
 
+/**
+ * A value is to persist. Where a call made it before anything is known, what was done until now was
+ * to set up, and no part of an iteration, which else would not come again: the first begins.
+ */
+void cebus_access_persist(cebus_access_log *log, const cebus_value *value);
+
 /** An iteration ended; true when something new was learned from it. */
 bool cebus_access_end(cebus_access_log *log, cebus_ending ending);
 

@@ -160,8 +160,8 @@ static void note_last(struct running *running)
         result->peak_bytes = now.allocated_bytes_peak;
 }
 
-/** The first pass makes what later ones find there, so they are the first of their kind; without
- * marks it takes three of these to see that they are alike. Then the budget is what was asked. */
+/** One pass is learned, and a second shows that it comes again; without marks that is found out
+ * when the fourth begins. Then the budget is what was asked. */
 static enum replay_outcome learn(struct running *running)
 {
     struct run_result *result = running->result;

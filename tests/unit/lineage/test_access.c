@@ -106,6 +106,36 @@ Test(access, records_what_calls_do)
     cr_expect(reference->values[2].replayable);
 }
 
+/** What is made to persist before the first iteration is no part of it: the second is alike. */
+Test(access, forgets_what_was_set_up)
+{
+    cebus_value *drawn = call("draw", NULL, NULL, 64), *w = call("scale", drawn, NULL, 64);
+    cebus_access_persist(&log_, w);
+    cr_expect_eq(log_.at, 0);
+    step(w, "h");
+    cr_assert(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
+    cr_assert_eq(log_.reference->n_calls, 3);
+    cr_expect_eq(log_.reference->values[0].born, CEBUS_ITERATION_NONE, "w is from before");
+    step(w, "h");
+    cr_expect(cebus_access_is_whole(&log_));
+}
+
+Test(access, persisting_forgets_no_iteration)
+{
+    cebus_value *w = value(64);
+    step(w, "h");
+    cebus_access_persist(&log_, w);
+    cr_expect_eq(log_.at, 3, "no call made it");
+    cr_assert(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
+    cebus_value *c = step(w, "h");
+    cebus_access_persist(&log_, c);
+    cr_expect(cebus_access_is_whole(&log_), "one is known");
+    cebus_access_end(&log_, CEBUS_ENDING_WRITES);
+    call("other", w, NULL, 8);
+    cebus_access_persist(&log_, call("more", w, NULL, 8));
+    cr_expect_eq(log_.at, 2);
+}
+
 Test(access, follows_an_iteration_that_repeats_itself)
 {
     cebus_value *w = value(64);
