@@ -236,7 +236,9 @@ static bool is_astray(const cebus_greedy *g, uint64_t most_ns)
 /** Bytes over the limit, as an area. */
 static double excess(const cebus_greedy *g)
 {
-    return -cebus_track_area(&g->sequence->track, 0, UINT64_MAX, g->closure.limit, 0, -INFINITY);
+    const cebus_track *track = &g->sequence->track;
+    double all = cebus_track_peak(track, NULL);
+    return -cebus_track_area(track, 0, UINT64_MAX, g->closure.limit, 0, -all);
 }
 
 /** Such a part of what is left, at the price of the best pick, has to be affordable. */

@@ -1,6 +1,7 @@
 #include "evict/planner/improve.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "evict/planner/exchange.h"
@@ -11,22 +12,27 @@
 
 enum {
     MOST_RUINED = 40,
-    MOST_SWAPS = 8, /* in one step */
+    MOST_RUINED_LOG = 4, /* in most steps fewer than 2^4, few rather than many */
+    MOST_SWAPS = 8,      /* in one step */
     /* Visits of a repair: there are other ways than a long one. */
-    MOST_LOOK = 1000,
+    MOST_LOOK = 3000,
     /* Steps for a call of the program that make nothing better, before it is over. */
     MOST_IDLE = 40,
     /* Of eight steps without swaps, those that put in what is not needed; so many picks. */
     STIRS = 2,
     MOST_STIRRED = 3,
+    /* Searches that begin; halvings until one is left; visits for a call that are enough for it. */
+    RUNNERS = 4,
+    STAGES = 3,
+    RACE_VISITS = 400,
     /* Replays that a look at all of them counts as one visit for. */
     PRUNED_A_VISIT = 2,
 };
 
-/** What a step may make worse, on the average, at first and in the end: parts of the best there was
- * (simulated annealing, Kirkpatrick et al., 1983). */
-#define HOT 0.01
-#define COLD 0.0005
+/** What a step may make worse, on the average, at first and in the end: times what the best has for
+ * each of its replays (simulated annealing, Kirkpatrick et al., 1983). */
+#define HOT 1
+#define COLD 0.05
 /** A stir brings a place below the limit by up to this part of it, and may cost this part of the
  * whole until what it makes superfluous is gone. */
 #define STIR_DEPTH 0.2
@@ -193,11 +199,37 @@ static bool note_replayed(ruin *r)
     return remove_chosen(r, false);
 }
 
-/** Some of what nobody swaps yet; then there may be less to replay. */
-static void note_any(ruin *r)
+/** ns for which a value idles where an instance runs; 0: it is used there, or gone. */
+static uint64_t idle_ns(const ruin *r, uint32_t value, uint32_t instance)
 {
-    for (uint32_t i = 0, n = 1 + below(r, 3); i < n; i++)
-        note_value(r, below(r, (uint32_t)r->sequence->iteration->n_values));
+    const cebus_life *life = &r->sequence->lives[value];
+    const uint64_t *starts = r->runs[r->stands].starts;
+    uint32_t i = cebus_sequence_find(r->sequence, value, cebus_sequence_key(r->sequence, instance));
+    if (i == 0 || i >= life->count || cebus_event_instance(life->events[i]) == instance ||
+        cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE)
+        return 0;
+    return starts[cebus_event_instance(life->events[i])] -
+           starts[cebus_event_instance(life->events[i - 1])];
+}
+
+/** Some of what idles where an instance runs and nobody swaps yet: what idles long, rather. */
+static bool note_idle(ruin *r, uint32_t instance)
+{
+    uint32_t most = 1 + below(r, 4);
+    cebus_picks *picks = &r->greedy->picks;
+    bool ok = true;
+    picks->count = 0;
+    for (uint32_t v = 0; v < r->sequence->iteration->n_values && ok; v++) {
+        if (r->sequence->lives[v].bytes < r->exchange.least || r->runs[r->stands].outs[v] != NONE)
+            continue;
+        double ns = (double)idle_ns(r, v, instance);
+        if (ns > 0)
+            ok = cebus_picks_push(picks, r->sequence->pool,
+                                  (cebus_pick){.score = -ns * below(r, 1024), .value = v});
+    }
+    for (uint32_t i = 0; i < most && picks->count > 0; i++)
+        note_value(r, cebus_picks_pop(picks).value);
+    return ok;
 }
 
 /** Takes some swaps out; `again`: to be put in elsewhere. */
@@ -228,16 +260,37 @@ static bool put_swaps(ruin *r)
     return ok;
 }
 
+static bool note_peak(ruin *r)
+{
+    uint32_t peak;
+    cebus_track_peak(&r->sequence->track, &peak);
+    return note_idle(r, peak);
+}
+
+/** What idles around a replay, which may be too much then. */
+static bool note_around(ruin *r)
+{
+    uint32_t replay = any_replay(r);
+    return replay == NONE || note_idle(r, replay);
+}
+
+/** Out of eight ways the first six. */
 static bool change_swaps(ruin *r, uint32_t how)
 {
     bool ok = cebus_exchange_begin(&r->exchange, &r->runs[r->stands]);
     r->n_values = 0;
-    if (how < 3)
+    if (how < 2) {
         ok = ok && note_replayed(r);
-    else if (how == 3)
-        note_any(r);
-    else
-        ok = ok && take_swaps(r, how == 5);
+    } else if (how == 2) {
+        choose(r, 1 + below(r, MOST_SWAPS));
+        ok = ok && remove_chosen(r, false) && note_peak(r);
+    } else if (how == 3) {
+        ok = ok && take_swaps(r, false) && note_peak(r);
+    } else if (how == 4) {
+        ok = ok && note_around(r);
+    } else {
+        ok = ok && take_swaps(r, below(r, 2) == 0);
+    }
     return ok && put_swaps(r);
 }
 
@@ -248,7 +301,7 @@ static bool change(ruin *r)
     uint32_t how = r->swaps ? below(r, 8) : 8;
     if (how < 6)
         return change_swaps(r, how);
-    choose(r, 1 + below(r, below(r, 4) == 0 ? MOST_RUINED : 10));
+    choose(r, 1 + below(r, UINT32_C(1) << below(r, MOST_RUINED_LOG)));
     return remove_chosen(r, true);
 }
 
@@ -305,7 +358,7 @@ static bool step(ruin *r, double limit, double theta)
     cebus_sequence *sequence = r->sequence;
     double chance = (1 + below(r, 65536)) / 65536.0;
     uint64_t most = total(r) + (uint64_t)(-log(chance) * r->heat);
-    bool fits, good = false;
+    bool fits = false, good = false;
     cebus_sequence_keep(sequence);
     r->greedy->noise++;
     theta *= exp2((double)below(r, 512) / 64 - 5);
@@ -333,7 +386,8 @@ static bool take_steps(ruin *r, double limit, double theta, uint64_t spent)
     while (ok && greedy->closure.spent < spent && idle < most && r->best_ns > 0 &&
            !cebus_greedy_is_stopped(greedy)) {
         double part = (double)(greedy->closure.spent - from) / (double)(spent - from);
-        r->heat = (double)r->best_ns * HOT * pow(COLD / HOT, part);
+        r->heat = (double)r->best_ns / (double)(r->sequence->n_replays + 1);
+        r->heat *= HOT * pow(COLD / HOT, part);
         ok = keep_best(r, &is_kept) && step(r, limit, theta);
         idle++;
         if (total(r) < r->best_ns) {
@@ -345,9 +399,11 @@ static bool take_steps(ruin *r, double limit, double theta, uint64_t spent)
     return ok && (!is_kept || cebus_snapshot_restore(&r->best, r->sequence));
 }
 
+/** From what stands, to the best of it: at best_ns. */
 static bool run(ruin *r, double limit, double theta, uint64_t spent)
 {
     cebus_greedy *greedy = r->greedy;
+    r->stands = 0;
     bool ok = !r->swaps || cebus_links_run(&r->runs[0]);
     memset(greedy->barred, 0, r->sequence->iteration->n_values * sizeof *greedy->barred);
     cebus_snapshot_init(&r->best, r->sequence->pool);
@@ -357,6 +413,66 @@ static bool run(ruin *r, double limit, double theta, uint64_t spent)
     greedy->brisk = false;
     greedy->noise = 0;
     cebus_snapshot_deinit(&r->best);
+    return ok;
+}
+
+/* ---- several searches --------------------------------------------------------------------- */
+
+/** What one of them has found. */
+typedef struct runner {
+    cebus_snapshot at;
+    uint64_t ns;
+    size_t number;
+} runner;
+
+/** Goes on with one. */
+static bool run_on(ruin *r, runner *one, double limit, double theta, uint64_t spent)
+{
+    if (!cebus_snapshot_restore(&one->at, r->sequence) || !run(r, limit, theta, spent))
+        return false;
+    one->ns = r->best_ns;
+    return cebus_snapshot_take(&one->at, r->sequence);
+}
+
+static int by_ns(const void *a, const void *b)
+{
+    const runner *left = a, *right = b;
+    if (left->ns != right->ns)
+        return left->ns < right->ns ? -1 : 1;
+    return left->number < right->number ? -1 : 1;
+}
+
+/** All of them for a part of the effort, the better half for another, and so on: which numbers a
+ * search draws says more about where it ends than how long it takes, if it may take long. */
+static bool race(ruin *r, runner *runners, double limit, double theta, uint64_t spent)
+{
+    uint64_t begun = r->greedy->closure.spent, part = (spent - begun) / STAGES;
+    size_t n = RUNNERS;
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++)
+        ok = cebus_snapshot_take(&runners[i].at, r->sequence);
+    for (uint64_t stage = 0; stage < STAGES && ok; stage++, n = (n + 1) / 2) {
+        for (size_t i = 0; i < n && ok; i++)
+            ok = run_on(r, &runners[i], limit, theta, begun + part * stage + part * (i + 1) / n);
+        qsort(runners, n, sizeof *runners, by_ns);
+    }
+    return ok && cebus_snapshot_restore(&runners[0].at, r->sequence);
+}
+
+/** One search, or several where the effort is enough for them. */
+static bool run_all(ruin *r, double limit, double theta, uint64_t spent)
+{
+    uint64_t calls = r->sequence->iteration->n_calls, begun = r->greedy->closure.spent;
+    runner runners[RUNNERS] = {0};
+    if (spent <= begun || (spent - begun) / RACE_VISITS < calls)
+        return run(r, limit, theta, spent);
+    for (size_t i = 0; i < RUNNERS; i++) {
+        cebus_snapshot_init(&runners[i].at, r->sequence->pool);
+        runners[i].number = i;
+    }
+    bool ok = race(r, runners, limit, theta, spent);
+    for (size_t i = 0; i < RUNNERS; i++)
+        cebus_snapshot_deinit(&runners[i].at);
     return ok;
 }
 
@@ -391,13 +507,13 @@ bool cebus_improve_run(cebus_greedy *greedy, const cebus_plan_terms *terms, doub
     cebus_sequence *sequence = greedy->sequence;
     ruin r = {.greedy = greedy, .sequence = sequence, .random = 1, .swaps = terms->host > 0};
     if (!r.swaps)
-        return run(&r, limit, theta, spent);
+        return run_all(&r, limit, theta, spent);
     if (!cebus_links_init(&r.runs[0], sequence, terms, sequence->pool))
         return false;
     bool ok = cebus_links_init(&r.runs[1], sequence, terms, sequence->pool);
     if (ok) {
         cebus_exchange_init(&r.exchange, sequence, limit);
-        ok = run(&r, limit, theta, spent);
+        ok = run_all(&r, limit, theta, spent);
         cebus_exchange_deinit(&r.exchange);
         cebus_links_deinit(&r.runs[1]);
     }

@@ -3,8 +3,10 @@
  * taken out, those that lie together, cost much or make the same kind of thing; the greedy fills
  * the gap again with noisy scores and some of what was there forbidden. Or the other way round:
  * some replays are put in where none are needed, and what they make superfluous goes. Where values
- * may be swapped, swaps take the place of replays, go, or move (exchange.h). What takes no longer,
- * waiting included (links.h), stays, and at first what takes a little longer; the best is kept.
+ * may be swapped, swaps take the place of replays or of other swaps, go, or move (exchange.h); what
+ * idles where most is resident goes rather. What takes no longer, waiting included (links.h),
+ * stays, and at first what takes a little longer; the best is kept. Where there is effort enough,
+ * several searches begin, and half of them go on, twice.
  */
 #ifndef CEBUS_EVICT_PLANNER_IMPROVE_H
 #define CEBUS_EVICT_PLANNER_IMPROVE_H

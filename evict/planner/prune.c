@@ -46,7 +46,7 @@ static bool may_go(const cebus_sequence *sequence, uint32_t instance, double lim
         if (life->call != call || !cebus_sequence_is_placed(sequence, values[j], i))
             continue;
         uint64_t from = cebus_sequence_key(sequence, cebus_event_instance(life->events[i - 1])) + 1;
-        if (cebus_track_most(&sequence->track, from, key) + life->bytes - spare > limit)
+        if (cebus_track_exceeds(&sequence->track, from, key, limit - life->bytes + spare))
             return false;
     }
     return true;

@@ -34,17 +34,12 @@ typedef struct cebus_track_sum {
     double most, least, weight; /**< of the levels, without lift; sum of the weights */
 } cebus_track_sum;
 
-typedef struct cebus_track_place {
-    cebus_track_block *block;
-    uint32_t index;
-} cebus_track_place;
-
 typedef struct cebus_track {
     cebus_pool *pool;           /**< borrowed */
     cebus_track_block **blocks; /**< by rank */
     cebus_track_sum *sums;      /**< of them */
     size_t n_blocks, capacity, sums_capacity;
-    cebus_track_place *places; /**< of items */
+    uint32_t *places; /**< of items: rank of the block x 64 + index in it */
     size_t n_items, items_capacity;
 } cebus_track;
 
@@ -67,20 +62,20 @@ uint32_t cebus_track_next(const cebus_track *track, uint32_t item);
 /** Grows along the order; holds until the next insert or remove. */
 static inline uint64_t cebus_track_key(const cebus_track *track, uint32_t item)
 {
-    const cebus_track_place *place = &track->places[item];
-    return (uint64_t)place->block->rank * CEBUS_TRACK_BLOCK + place->index;
+    return track->places[item];
 }
 
 static inline double cebus_track_level(const cebus_track *track, uint32_t item)
 {
-    const cebus_track_place *place = &track->places[item];
-    return place->block->level[place->index] + track->sums[place->block->rank].lift;
+    uint32_t rank = track->places[item] / CEBUS_TRACK_BLOCK;
+    return track->blocks[rank]->level[track->places[item] % CEBUS_TRACK_BLOCK] +
+           track->sums[rank].lift;
 }
 
 static inline double cebus_track_weight(const cebus_track *track, uint32_t item)
 {
-    const cebus_track_place *place = &track->places[item];
-    return place->block->weights[place->index];
+    uint32_t place = track->places[item];
+    return track->blocks[place / CEBUS_TRACK_BLOCK]->weights[place % CEBUS_TRACK_BLOCK];
 }
 void cebus_track_weigh(cebus_track *track, uint32_t item, double weight);
 
@@ -89,7 +84,7 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
 
 /**
  * Sum over the items with keys in [from, to) of the weight times the bytes over `limit`, with
- * `after` bytes added to each, less that with `before` bytes added.
+ * `after` bytes added to each, less that with `before` bytes added. Both are finite.
  */
 double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
                         double before, double after);
