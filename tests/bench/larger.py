@@ -4,9 +4,9 @@
 usage: larger.py CEBUS TRACE... [--times 3,1.5,1.1] [--machine titanv-12g]
 
 A markdown table: for budgets of so many times less than what persists, the last iteration over one
-with all the memory it wants. `bound`: the larger of the calls and of what must go over the link: what persists
-beyond the budget comes once and goes once, beside each other. x does not fit, or thrashes.
-In brackets what the plan foretold over what its iterations took, less 1, in percent.
+with all the memory it wants. `bound`: the larger of the calls and of what must go over the link:
+what persists beyond the budget comes once and goes once, beside each other. x does not fit, or
+thrashes. In brackets what the plan foretold over what its iterations took, less 1, in percent.
 """
 import argparse
 import json
