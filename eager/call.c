@@ -64,6 +64,15 @@ void cebus_call_prepare(cebus_runtime *rt, const cebus_call *call, cebus_prepare
     };
 }
 
+uint64_t cebus_call_workspace(cebus_runtime *rt, const cebus_call *call, const cebus_kernel *kernel)
+{
+    cebus_prepared prepared;
+    if (kernel->workspace == NULL)
+        return 0;
+    cebus_call_prepare(rt, call, &prepared);
+    return kernel->workspace(&prepared.launch);
+}
+
 static void *array_address(cebus_runtime *rt, const cebus_candidate *candidate,
                            const cebus_view *view)
 {

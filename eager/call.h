@@ -38,6 +38,10 @@ typedef struct cebus_prepared {
 /** Fills everything but addresses and workspace. `call` carries views, attributes, counters. */
 void cebus_call_prepare(cebus_runtime *rt, const cebus_call *call, cebus_prepared *out);
 
+/** Bytes of workspace that a run takes. */
+uint64_t cebus_call_workspace(cebus_runtime *rt, const cebus_call *call,
+                              const cebus_kernel *kernel);
+
 /**
  * Takes workspace from the arena (before addresses are resolved: reserving may move blocks),
  * resolves addresses, runs the kernel, counts its cost and releases the workspace.

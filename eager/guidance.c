@@ -42,15 +42,6 @@ void cebus_guidance_stop(cebus_runtime *rt)
     rt->stats.iterations_known = rt->stats.iteration_signature = 0;
 }
 
-static uint64_t workspace_of(cebus_runtime *rt, const cebus_call *call, const cebus_kernel *kernel)
-{
-    cebus_prepared prepared;
-    if (kernel->workspace == NULL)
-        return 0;
-    cebus_call_prepare(rt, call, &prepared);
-    return kernel->workspace(&prepared.launch);
-}
-
 void cebus_guidance_release(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     cebus_access_release(&rt->guidance->log, &candidate->value);
@@ -162,7 +153,7 @@ void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const ceb
     cebus_detector_take(&guidance->detector, &guidance->log, call, in, out);
     access->replayable = recordable;
     if (!guidance->log.following)
-        access->workspace = workspace_of(rt, call, kernel);
+        access->workspace = cebus_call_workspace(rt, call, kernel);
     cebus_access_call(&guidance->log, access);
     if (guidance->log.recording)
         cebus_shuttles_note(rt, access);

@@ -4,6 +4,7 @@
 
 #include "eager/call.h"
 #include "eager/ladder.h"
+#include "eager/rebuild_plan.h"
 #include "eager/replay_call.h"
 #include "eager/swap.h"
 
@@ -11,8 +12,14 @@
  * in the last of several tries. */
 #define PATIENCE 8
 #define LAST_PATIENCE 512
+/** Calls of a list, from which on it is planned where one pass does not fit. */
+#define LEAST_PLANNED 8
 /** Each try may cost so many times what the one before it might. */
 #define EASE 4
+/** Once rebuilding took as long as the program itself, nothing may go at first that takes more than
+ * this part of the list: the calls that follow need most of what is dear, which is then made again
+ * at once. Before that so little room makes rebuilds longer (tests/bench/logs.md). */
+#define SPARING 4
 
 /** Versions the call read, that nobody wants and nothing later in the list reads, go at once. What
  * another absent value will be made of stays while there is room. */
@@ -196,7 +203,29 @@ static void report_rebuilt(cebus_runtime *rt, const cebus_candidate *target, uin
                                        .ns = rt->stats.recompute_ns - before});
 }
 
-/** Makes the target resident by one pass over the list, or else depth first. */
+/** What may go for a list at first. */
+static uint64_t first_limit(const cebus_runtime *rt, const cebus_replay *list)
+{
+    bool thrashes = rt->stats.recompute_ns > rt->stats.compute_ns;
+    return cebus_replay_sum(list) / (thrashes ? SPARING : 1);
+}
+
+/** As a small program, after one pass got stuck: some of the list may be there now. */
+static cebus_status rebuild_by_plan(cebus_runtime *rt, cebus_candidate *target, cebus_replay *list,
+                                    const char *op)
+{
+    cebus_replay_unnumber(list);
+    list->count = 0;
+    cebus_status status = build_list(rt, &target->value, list, op);
+    if (status != CEBUS_OK)
+        return status;
+    rt->trial++;
+    status = cebus_rebuild_by_plan(rt, list);
+    rt->trial--;
+    return status;
+}
+
+/** Makes the target resident by one pass over the list, by a plan for it, or else depth first. */
 static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size_t patience,
                                 const char *op)
 {
@@ -205,10 +234,12 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
     if (status != CEBUS_OK)
         return status;
     if (rt->frugal.limit > 0)
-        rt->frugal.limit = cebus_max_u64(rt->frugal.limit, cebus_replay_sum(&list));
+        rt->frugal.limit = cebus_max_u64(rt->frugal.limit, first_limit(rt, &list));
     rt->trial++;
     status = run_list(rt, &list);
     rt->trial--;
+    if (status == CEBUS_OUT_OF_MEMORY && list.count >= LEAST_PLANNED)
+        status = rebuild_by_plan(rt, target, &list, op);
     bool deep = status == CEBUS_OUT_OF_MEMORY;
     if (deep)
         status = rebuild_by_stack(rt, target, patience * (list.count + 8), op);

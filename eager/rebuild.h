@@ -3,12 +3,13 @@
  * recursion, or by a copy from the host.
  *
  * First by one list (lineage/replay.h), every call once, all that it still reads protected from
- * eviction. Where that leaves too little room, depth first with an explicit stack: a call waits
- * with only what was made for it pinned, what the stack reads soon is the last to go, and calls may
- * run more than once.
+ * eviction. Where that leaves too little room, by a plan for the list (rebuild_plan.h). Where there
+ * is none, depth first with an explicit stack: a call waits with only what was made for it pinned,
+ * what the stack reads soon is the last to go, and calls may run more than once.
  *
  * What goes for a rebuild must be made again, too: so at first nothing may go that takes longer
- * than the list itself, and few calls may run twice; then more and more. In short memory the one
+ * than the list itself (a part of it, where rebuilding takes longer than the program), and few
+ * calls may run twice; then more and more. In short memory the one
  * value that much hangs on (a gradient on its way through a backward) is the last to go.
  */
 #ifndef CEBUS_EAGER_REBUILD_H

@@ -13,7 +13,7 @@ static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate,
     const cebus_value *value = &candidate->value;
     if (cebus_value_is_present(value))
         return false;
-    if (value->plan_uses > 0 || value->pins > 0)
+    if (value->pins > 0 || (value->plan_uses > 0 && extent != CEBUS_REPLAY_PINNED))
         return true;
     return extent == CEBUS_REPLAY_HELD && value->holders > 0 &&
            cebus_arena_fits(&rt->arena, value->bytes);

@@ -9,6 +9,7 @@
 
 /** Which outputs are made. */
 typedef enum cebus_replay_extent {
+    CEBUS_REPLAY_PINNED, /**< what is pinned */
     CEBUS_REPLAY_WANTED, /**< what the running list or a pin says is wanted */
     CEBUS_REPLAY_HELD,   /**< and what somebody holds, where it fits without evicting */
 } cebus_replay_extent;

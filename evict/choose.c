@@ -27,18 +27,29 @@
  */
 _Static_assert(CEBUS_CLEARING_BLOCKS <= CEBUS_STANDING_BLOCKS, "clearings read offered blocks");
 
-bool cebus_choose_suffices(const cebus_chooser *chooser, uint64_t bytes)
+/** Up to `enough`. */
+static uint64_t find_room(const cebus_chooser *chooser, uint64_t enough)
 {
     uint64_t found = cebus_arena_free_bytes(chooser->arena);
     if (chooser->policy->unit == CEBUS_UNIT_NONE)
-        return found >= bytes;
-    for (const cebus_block *block = chooser->arena->first; block != NULL && found < bytes;
+        return found;
+    for (const cebus_block *block = chooser->arena->first; block != NULL && found < enough;
          block = block->next) {
         if (block->state != CEBUS_BLOCK_FREE && block->owner != NULL &&
             cebus_pricing_may_go(chooser, block->owner))
             found += block->bytes;
     }
-    return found >= bytes;
+    return found;
+}
+
+bool cebus_choose_suffices(const cebus_chooser *chooser, uint64_t bytes)
+{
+    return find_room(chooser, bytes) >= bytes;
+}
+
+uint64_t cebus_choose_room(const cebus_chooser *chooser)
+{
+    return find_room(chooser, UINT64_MAX);
 }
 
 static uint64_t price_now(const cebus_chooser *chooser, const cebus_block *block)

@@ -72,6 +72,8 @@ typedef struct cebus_victims {
  * enough.
  */
 bool cebus_choose_suffices(const cebus_chooser *chooser, uint64_t bytes);
+/** The same bytes, all of them. O(blocks). */
+uint64_t cebus_choose_room(const cebus_chooser *chooser);
 
 /**
  * What the policy gives up toward a request of `bytes`. UNIT_WINDOW answers everything at once,

@@ -1,0 +1,68 @@
+/** What is rebuilt in memory that one pass over its list does not fit. */
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+TestSuite(rebuild);
+
+enum {
+    N = 1 << 12,
+    LAYERS = 64,
+    MAP = N * 4
+};
+
+/** Forward through layers and back, where each is read once more: whoever makes the last one again
+ * in one pass holds them all. What it holds in the end is the first map and the last one. */
+static cebus_tensor *there_and_back(cebus_runtime *rt, cebus_tensor *first)
+{
+    cebus_tensor *x[LAYERS + 1], *g, *next;
+    x[0] = cebus_tensor_retain(first);
+    for (int i = 0; i < LAYERS; i++)
+        OK(cebus_tanh(rt, x[i], &x[i + 1]));
+    OK(cebus_exp(rt, x[LAYERS], &g));
+    for (int i = LAYERS; i >= 0; i--) {
+        OK(cebus_mul(rt, g, x[i], &next));
+        cebus_tensor_release(g);
+        cebus_tensor_release(x[i]);
+        OK(cebus_add_scalar(rt, next, 0.5, &g));
+        cebus_tensor_release(next);
+    }
+    return g;
+}
+
+/** Made in plenty, dropped, read again in `maps` maps: how many calls run for that. */
+static uint64_t calls_to_read_in(uint64_t maps, float *out)
+{
+    cebus_runtime *rt = open_runtime(UINT64_C(256) * MAP, "dtr", 0);
+    cebus_tensor *first = leaf(rt, N, 0.75F), *g = there_and_back(rt, first);
+    float wanted = at(g, 7);
+    OK(cebus_runtime_set_budget(rt, UINT64_C(2) * MAP)); /* g and its input do not fit */
+    cebus_tensor *other = vector(rt, N, 1);
+    OK(cebus_runtime_set_budget(rt, maps * MAP));
+    cr_assert_not(cebus_tensor_is_resident(g));
+    uint64_t before = stats_of(rt).recomputes;
+    *out = at(g, 7);
+    cr_expect_eq(*out, wanted);
+    uint64_t calls = stats_of(rt).recomputes - before;
+    OK(cebus_runtime_check(rt));
+    cebus_tensor_release(other);
+    cebus_tensor_release(first);
+    cebus_tensor_release(g);
+    cebus_runtime_destroy(rt);
+    return calls;
+}
+
+/** The whole way is some two hundred calls. Calls that wait for their inputs would run 267, 402 and
+ * 580. */
+Test(rebuild, goes_a_long_way_in_short_memory)
+{
+    float plenty, less;
+    uint64_t all = calls_to_read_in(128, &plenty);
+    cr_expect_geq(all, 2 * LAYERS);
+    cr_expect_leq(calls_to_read_in(32, &less), 3 * all / 2);
+    cr_expect_eq(less, plenty);
+    cr_expect_leq(calls_to_read_in(12, &less), 7 * all / 4);
+    cr_expect_eq(less, plenty);
+    cr_expect_leq(calls_to_read_in(8, &less), 9 * all / 4);
+    cr_expect_eq(less, plenty);
+}
