@@ -107,11 +107,13 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
 }
 
 /** A plan that costs more than none is given up, until it would be made for something else; not
- * those of published policies, which keep to theirs. */
+ * those of published policies, which keep to theirs, and not while a better one is on its way. */
 static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {
     if (scheme->shuttling && !tells_time(rt))
         return false; /* it is not known what waiting for all that came on demand took */
+    if (rt->guidance->drafted == scheme || scheme->waits)
+        return false;
     uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
     bool dear = scheme->unplanned_ns > 0 && lost > scheme->unplanned_ns + margin;
     scheme->dear = rt->policy->searches && dear ? scheme->dear + 1 : 0;
