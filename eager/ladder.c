@@ -206,21 +206,30 @@ static cebus_status status_of(cebus_place_result placed, const char *op)
 
 /** So many absent calls behind a victim are looked at. */
 #define LOOK_BACK 256
+/** So many ns to make a victim again count as one of moving. Half of that is never paid (choose.c:
+ * PROMISED), and the hole that it leaves is what the next requests of its size want, too, where
+ * moved blocks are soon apart again. 1, 2, 4, 8: tests/bench/fragmentation.md. */
+#define MOVE_WORTH 4
 
-/** What it takes to bring back all that a choice gives up. Prices count what is absent around a
- * value on all sides, and would have blocks moved for what is paid once for many. */
+/** What it takes to bring a value back. Prices count what is absent around it on all sides, and
+ * would have blocks moved for what is paid once for many. */
+static uint64_t return_cost(cebus_runtime *rt, const cebus_block *block)
+{
+    const cebus_candidate *candidate = block->owner;
+    if (candidate->method == CEBUS_GO_SWAP)
+        return block->weight; /* paid in full */
+    cebus_effort behind =
+        cebus_replay_behind(&rt->lineage, &candidate->value, LOOK_BACK, UINT64_MAX);
+    return cebus_max_u64(cebus_cost_own(&candidate->value), behind.ns) / MOVE_WORTH;
+}
+
+/** Of all that a choice gives up, in ns of moving. */
 static uint64_t regeneration_cost(cebus_runtime *rt, const cebus_victims *victims)
 {
     uint64_t ns = 0;
     for (const cebus_block *block = victims->first;; block = block->next) {
-        const cebus_candidate *candidate = block->owner;
         if (block->state == CEBUS_BLOCK_EVICTABLE)
-            ns += candidate->method == CEBUS_GO_SWAP
-                      ? block->weight
-                      : cebus_max_u64(cebus_cost_own(&candidate->value),
-                                      cebus_replay_behind(&rt->lineage, &candidate->value,
-                                                          LOOK_BACK, UINT64_MAX)
-                                          .ns);
+            ns += return_cost(rt, block);
         if (block == victims->last)
             return ns;
     }

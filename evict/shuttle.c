@@ -326,18 +326,23 @@ static bool goes_on(const shuttle *s)
            (s->terms->go_on == NULL || s->terms->go_on(s->terms->context));
 }
 
-/** Activations as they are, if there is room; then less and less of them at once. */
+/** Activations as they are, if there is room; then less and less of them at once. Where they peak
+ * and where most of what persists is used are not the same calls: whether both fit is found out. */
 static bool try_parts(shuttle *s)
 {
-    static const double parts[] = {1, 0.7, 0.45, 0.25, 0.1};
+    static const double parts[] = {0.8, 0.6, 0.4, 0.25, 0.1};
     uint64_t target = cebus_plan_target(s->terms);
-    uint64_t room = target > s->at_once ? target - s->at_once : 0;
     uint64_t host = s->terms->host > s->persistent ? s->terms->host - s->persistent : 0;
-    bool ok = s->others > room || try_part(s, s->others, 0);
+    uint64_t least = s->least + s->least / 16;
+    bool ok = s->others >= target || try_part(s, s->others, 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts && ok && goes_on(s); i++) {
-        uint64_t bytes = (uint64_t)(parts[i] * (double)room);
-        if (bytes >= s->least && bytes < s->others)
+        uint64_t bytes = (uint64_t)(parts[i] * (double)target);
+        bool last = bytes <= least;
+        bytes = last ? least : bytes;
+        if (bytes < s->others && bytes < target)
             ok = try_part(s, bytes, 0) && (host == 0 || try_part(s, bytes, host));
+        if (last)
+            break;
     }
     return ok;
 }

@@ -4,10 +4,12 @@
 
 /** So many blocks on either side of noted ones are looked at; a run that reaches farther counts as
  * long enough. */
-#define REACH 16
-/** Noted blocks of a chunk that have no more between them are told together. */
+#define REACH 24
+/** Noted blocks of a chunk that have no more between them are told together, up to so many. */
 #define APART 3
-#define MOST (CEBUS_CHUNK_MAX + 2 * REACH)
+#define TOGETHER 16
+#define MOST (TOGETHER + 2 * REACH)
+_Static_assert(MOST <= 64, "a bit for each");
 
 /** Noted blocks of one chunk and what lies around them, in address order, up to walls. */
 typedef struct scene {
@@ -243,9 +245,12 @@ static void settle_chunk(scene *s, uint32_t id)
     uint32_t bits = s->search->index->chunks.at[id].noted;
     while (bits != 0) {
         uint32_t from = (uint32_t)__builtin_ctz(bits), to = from;
-        for (bits &= bits - 1; bits != 0 && (uint32_t)__builtin_ctz(bits) - to <= APART + 1;
-             bits &= bits - 1)
-            to = (uint32_t)__builtin_ctz(bits);
+        for (bits &= bits - 1; bits != 0; bits &= bits - 1) {
+            uint32_t next = (uint32_t)__builtin_ctz(bits);
+            if (next - to > APART + 1 || next - from >= TOGETHER)
+                break;
+            to = next;
+        }
         settle_blocks(s, id, from, to);
     }
 }
