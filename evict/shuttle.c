@@ -360,6 +360,20 @@ static bool find_others(shuttle *s)
     return true;
 }
 
+/** Whoever asks for places may hold those of the plan that was to be handed out before. False
+ * without host memory. */
+static bool place_anew(const shuttle *s, cebus_plan *plan)
+{
+    size_t bytes = s->iteration->n_calls * sizeof(uint64_t);
+    uint64_t *crowd = s->terms->place != NULL ? cebus_pool_alloc(s->pool, bytes) : NULL;
+    if (crowd == NULL)
+        return s->terms->place == NULL;
+    memset(crowd, 0, bytes);
+    (void)s->terms->place(s->terms->place_context, plan, crowd);
+    cebus_pool_free_object(s->pool, crowd, bytes);
+    return true;
+}
+
 /** Hands the best out. False without host memory; *out_found: there is one. */
 static bool search(shuttle *s, cebus_plan *out, bool *out_found)
 {
@@ -370,6 +384,7 @@ static bool search(shuttle *s, cebus_plan *out, bool *out_found)
     if (ok && *out_found) {
         cebus_plan_clear(out);
         *out = s->best;
+        ok = place_anew(s, out);
     } else {
         cebus_plan_clear(&s->best);
     }
