@@ -112,9 +112,11 @@ class Bounds:
                               if key[0] == run["swap"] and key[1] >= run["budget_bytes"])]
 
 
-def moves_persistent(run):
-    """Bounds and floors count persistent values as always there: it is held to neither."""
-    return run["policy"] == "odswap" and run["swap"] == "on"
+def moves_persistent(run, bounds):
+    """Bounds and floors count persistent values as always there: what moves them, odswap, or any
+    policy that swaps where nothing else is left, is held to neither."""
+    below = run["budget_bytes"] + bounds.more[run["swap"]] < run["floor_bytes"]
+    return run["swap"] == "on" and (run["policy"] == "odswap" or below)
 
 
 def check_run(run, bounds):
@@ -125,7 +127,7 @@ def check_run(run, bounds):
         assert run["reason"] and run["overhead"] is None, run
         return
     assert run["reason"] is None and run["oom"] is None, run
-    assert (moves_persistent(run) or
+    assert (moves_persistent(run, bounds) or
             run["budget_bytes"] + bounds.more[run["swap"]] >= run["floor_bytes"]), run
     assert run["overhead"] >= 1 and run["compute_overhead"] >= 1, run
     assert len(run["overhead_per_iteration"]) == run["iterations"], run
@@ -135,9 +137,11 @@ def check_run(run, bounds):
 
 
 def check_bound(run, bounds):
-    if not run["feasible"] or moves_persistent(run):
+    if not run["feasible"] or moves_persistent(run, bounds):
         return
     least = bounds.excess(run)
+    if least is None and run["swap"] == "on":
+        return  # of runs in which what persists stays
     assert least is not None, ("proven to be infeasible", run)
     assert run["time_ns"] - run["base_time_ns"] >= least, (least, run)
     if run["swap"] == "off":
