@@ -12,8 +12,10 @@
  * in the last of several tries. */
 #define PATIENCE 8
 #define LAST_PATIENCE 512
-/** Calls of a list, from which on it is planned where one pass does not fit. */
+/** A list that one pass does not fit is planned from so many calls on, if they take so many ns
+ * each: else planning takes longer than running some of them again. */
 #define LEAST_PLANNED 8
+#define LEAST_PLANNED_NS 8000
 /** Each try may cost so many times what the one before it might. */
 #define EASE 4
 /** Once rebuilding took as long as the program itself, nothing may go at first that takes more than
@@ -210,6 +212,11 @@ static uint64_t first_limit(const cebus_runtime *rt, const cebus_replay *list)
     return cebus_replay_sum(list) / (thrashes ? SPARING : 1);
 }
 
+static bool is_worth_a_plan(const cebus_replay *list)
+{
+    return list->count >= LEAST_PLANNED && cebus_replay_sum(list) / list->count >= LEAST_PLANNED_NS;
+}
+
 /** As a small program, after one pass got stuck: some of the list may be there now. */
 static cebus_status rebuild_by_plan(cebus_runtime *rt, cebus_candidate *target, cebus_replay *list,
                                     const char *op)
@@ -238,7 +245,7 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
     rt->trial++;
     status = run_list(rt, &list);
     rt->trial--;
-    if (status == CEBUS_OUT_OF_MEMORY && list.count >= LEAST_PLANNED)
+    if (status == CEBUS_OUT_OF_MEMORY && is_worth_a_plan(&list))
         status = rebuild_by_plan(rt, target, &list, op);
     bool deep = status == CEBUS_OUT_OF_MEMORY;
     if (deep)

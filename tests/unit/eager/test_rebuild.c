@@ -6,7 +6,7 @@
 TestSuite(rebuild);
 
 enum {
-    N = 1 << 12,
+    N = 1 << 15,
     LAYERS = 64,
     MAP = N * 4
 };
