@@ -279,7 +279,7 @@ static void start(run *r, const setting *chosen, cebus_fault kind, uint64_t n)
 static uint64_t stride(const setting *chosen, cebus_fault kind)
 {
     static const uint64_t strides[] = {
-        [CEBUS_FAULT_HOST] = 37, [CEBUS_FAULT_LAUNCH] = 11, [CEBUS_FAULT_COPY] = 5};
+        [CEBUS_FAULT_HOST] = 97, [CEBUS_FAULT_LAUNCH] = 23, [CEBUS_FAULT_COPY] = 7};
     bool takes_long = strcmp(chosen->policy, "cebus") == 0;
     bool sampled = takes_long && kind != CEBUS_FAULT_RESERVE && getenv("CEBUS_TEST_ALL") == NULL;
     return sampled ? strides[kind] : 1;
