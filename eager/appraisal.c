@@ -164,8 +164,7 @@ static bool slow_link(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
     bool helped = scheme->slower == 0 || lost < scheme->best_lost;
     if (!rt->policy->searches || scheme->settled || rt->stats.guided_swap_outs == 0)
         return false;
-    if (scheme
-            ->shuttling) /* with each plan all that persists moves: that costs more than it gains */
+    if (scheme->shuttling) /* all that persists would move again, which costs more than it gains */
         return false;
     if (helped) {
         scheme->best_lost = lost;

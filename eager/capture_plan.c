@@ -234,15 +234,6 @@ void cebus_capture_plan_before(cebus_capture *capture, size_t k)
     choose_spots(capture, k);
 }
 
-static bool inputs_are_present(const cebus_call *call)
-{
-    for (uint32_t i = 0; i < call->n_in; i++) {
-        if (call->in[i].value != NULL && !cebus_value_is_present(call->in[i].value))
-            return false;
-    }
-    return true;
-}
-
 /** A copy on the host counts as there, and nothing would be made again: so while the call runs it
  * counts as one beside bytes on the device, as it will afterwards. */
 static void look_past_copies(cebus_runtime *rt, const cebus_spots *spots)
@@ -281,7 +272,7 @@ void cebus_capture_plan_again(cebus_capture *capture, size_t k)
         if (!value->resident && value->producer != NULL)
             call = value->producer;
     }
-    if (call != NULL && inputs_are_present(call)) {
+    if (call != NULL && cebus_call_has_inputs(call)) {
         look_past_copies(rt, spots);
         bool busy = rt->replay.busy;
         rt->replay.busy = true;

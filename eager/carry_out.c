@@ -93,15 +93,6 @@ static void swap_in_waiting(cebus_runtime *rt, cebus_guidance *guidance)
         cebus_guide_done(&guidance->guide, CEBUS_ACTION_SWAP_IN);
 }
 
-static bool inputs_are_present(const cebus_call *call)
-{
-    for (uint32_t i = 0; i < call->n_in; i++) {
-        if (call->in[i].value != NULL && !cebus_value_is_present(call->in[i].value))
-            return false;
-    }
-    return true;
-}
-
 /** Runs the call for those of its outputs that are pinned; false without room: then it is as if it
  * had not been due. */
 static bool replay(cebus_runtime *rt, cebus_call *call)
@@ -168,7 +159,7 @@ static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const ce
         if (candidate == NULL || candidate->value.producer != call)
             break;
     } while (cebus_guide_next(&guidance->guide, at) != NULL);
-    if (count > 0 && inputs_are_present(call) && replay(rt, call))
+    if (count > 0 && cebus_call_has_inputs(call) && replay(rt, call))
         guidance->done += count;
     while (count > 0)
         wanted[--count]->value.pins--;

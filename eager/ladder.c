@@ -1,7 +1,5 @@
 #include "eager/ladder.h"
 
-#include "evict/pricing.h"
-
 #include <time.h>
 
 #include "eager/away.h"
@@ -11,6 +9,7 @@
 #include "eager/swap.h"
 #include "eager/trail.h"
 #include "eager/write_behind.h"
+#include "evict/pricing.h"
 #include "lineage/cost.h"
 
 static void report_eviction(cebus_runtime *rt, const cebus_candidate *victim,

@@ -23,16 +23,6 @@
  * at once. Before that so little room makes rebuilds longer (tests/bench/logs.md). */
 #define SPARING 4
 
-/** Versions the call read, that nobody wants and nothing later in the list reads, go at once. What
- * another absent value will be made of stays while there is room. */
-static void settle_inputs(cebus_runtime *rt, const cebus_call *call)
-{
-    for (uint32_t i = 0; i < call->n_in; i++) {
-        if (call->in[i].value != NULL && !cebus_value_is_wanted(call->in[i].value))
-            cebus_candidate_settle(rt, cebus_candidate_of(call->in[i].value));
-    }
-}
-
 /** One pass goes in the program's order; depth first, what is read soon is told by the order of the
  * walk. */
 static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_replay *out,
@@ -75,11 +65,11 @@ static cebus_status run_list(cebus_runtime *rt, const cebus_replay *list)
     for (; at < list->count && status == CEBUS_OK; at++) {
         status = cebus_replay_call(rt, list->calls[at], CEBUS_REPLAY_HELD);
         cebus_replay_unclaim(&(cebus_replay){list->calls, at + 1}, at);
-        settle_inputs(rt, list->calls[at]);
+        cebus_replay_call_settle(rt, list->calls[at]);
     }
     cebus_replay_unclaim(list, at);
     for (size_t i = at; i < list->count; i++)
-        settle_inputs(rt, list->calls[i]);
+        cebus_replay_call_settle(rt, list->calls[i]);
     return status;
 }
 

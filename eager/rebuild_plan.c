@@ -250,15 +250,6 @@ static void drop_freed(rebuild *r, uint32_t at)
     }
 }
 
-static bool has_inputs(const cebus_call *call)
-{
-    for (uint32_t i = 0; i < call->n_in; i++) {
-        if (call->in[i].value != NULL && !cebus_value_is_present(call->in[i].value))
-            return false;
-    }
-    return true;
-}
-
 /** Pins (unpins) what a further run of a call is for; false: all of it is there. */
 static bool pin_named(rebuild *r, const rebuild_step *step, int by)
 {
@@ -276,14 +267,6 @@ static bool pin_named(rebuild *r, const rebuild_step *step, int by)
     return any;
 }
 
-static void settle_inputs(cebus_runtime *rt, const cebus_call *call)
-{
-    for (uint32_t i = 0; i < call->n_in; i++) {
-        if (call->in[i].value != NULL && !cebus_value_is_wanted(call->in[i].value))
-            cebus_candidate_settle(rt, cebus_candidate_of(call->in[i].value));
-    }
-}
-
 static cebus_status run_again(rebuild *r, const rebuild_step *step, cebus_call *call)
 {
     cebus_status status = CEBUS_OK;
@@ -296,7 +279,7 @@ static cebus_status run_again(rebuild *r, const rebuild_step *step, cebus_call *
 static cebus_status run_step(rebuild *r, const rebuild_step *step, cebus_call *call)
 {
     drop_before(r, step);
-    if (!has_inputs(call))
+    if (!cebus_call_has_inputs(call))
         return CEBUS_OUT_OF_MEMORY;
     if (step->at == NONE)
         return run_again(r, step, call);
@@ -316,7 +299,7 @@ static cebus_status run(rebuild *r)
     for (; at < all.count && status == CEBUS_OK; at++) {
         status = run_step(r, &r->steps[at], all.calls[at]);
         cebus_replay_unclaim(&(cebus_replay){all.calls, at + 1}, at);
-        settle_inputs(r->rt, all.calls[at]);
+        cebus_replay_call_settle(r->rt, all.calls[at]);
     }
     cebus_replay_unclaim(&all, at);
     return status;

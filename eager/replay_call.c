@@ -169,3 +169,11 @@ cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call, cebus_replay
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_REPLAYED, .op = op->name, .ns = ns});
     return CEBUS_OK;
 }
+
+void cebus_replay_call_settle(cebus_runtime *rt, const cebus_call *call)
+{
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value != NULL && !cebus_value_is_wanted(call->in[i].value))
+            cebus_candidate_settle(rt, cebus_candidate_of(call->in[i].value));
+    }
+}

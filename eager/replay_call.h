@@ -20,4 +20,8 @@ typedef enum cebus_replay_extent {
  */
 cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call, cebus_replay_extent extent);
 
+/** After a call: versions it read, that nobody wants and nothing later in the list reads, go at
+ * once. What another absent value will be made of stays while there is room. */
+void cebus_replay_call_settle(cebus_runtime *rt, const cebus_call *call);
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "evict/planner/check.h"
+#include "evict/planner/planner.h"
 #include "evict/presence.h"
 #include "evict/timeline.h"
 
@@ -17,7 +18,6 @@
 #define MOST_CLASSES 4
 
 typedef struct shuttle {
-    cebus_shuttle_planner planner;
     const cebus_iteration *iteration;
     const cebus_plan_terms *terms;
     cebus_pool *pool;
@@ -313,7 +313,7 @@ static bool try_part(shuttle *s, uint64_t bytes, uint64_t host)
     terms.effort /= EFFORT_PART;
     terms.place = NULL;
     cebus_plan_init(&others, s->pool);
-    bool ok = (bytes >= s->others || s->planner(s->iteration, &terms, &others)) &&
+    bool ok = (bytes >= s->others || cebus_planner_plan(s->iteration, &terms, &others)) &&
               cebus_plan_make_ready(&others, s->iteration) && try_shares(s, &others);
     cebus_plan_clear(&others);
     return ok;
@@ -411,18 +411,17 @@ bool cebus_shuttle_any(const cebus_iteration *iteration, const cebus_plan *plan)
     return false;
 }
 
-bool cebus_shuttle_plan(cebus_shuttle_planner planner, bool whole, const cebus_iteration *iteration,
-                        const cebus_plan_terms *terms, cebus_plan *out)
+bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                        cebus_plan *out)
 {
-    shuttle s = {.planner = planner, .iteration = iteration, .terms = terms, .pool = out->pool};
+    shuttle s = {.iteration = iteration, .terms = terms, .pool = out->pool};
     bool found = false, fit = true;
     find_persistent(&s);
     if (terms->host == 0 || s.persistent == 0)
-        return planner(iteration, terms, out);
+        return cebus_planner_plan(iteration, terms, out);
     find_least(&s);
     if (s.persistent + s.least > cebus_plan_target(terms))
-        return search(&s, out, &found) && (found || planner(iteration, terms, out));
-    if (!planner(iteration, terms, out))
-        return false;
-    return !whole || (fits(&s, out, &fit) && (fit || search(&s, out, &found)));
+        return search(&s, out, &found) && (found || cebus_planner_plan(iteration, terms, out));
+    return cebus_planner_plan(iteration, terms, out) && fits(&s, out, &fit) &&
+           (fit || search(&s, out, &found));
 }

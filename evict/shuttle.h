@@ -4,15 +4,15 @@
  * predictable values of all: read in the forward, in the backward, written in the step, idle in
  * between and until the next iteration reads them again. So they shuttle between host and device.
  *
- * What activations need is planned first, for a part of the memory, by the policy's own planner.
- * Then what is left over each run (runs.h) is shared out: some persistent values stay, others are
- * there when they are used (presence.h). Of several parts and shares the one that takes least time
+ * What activations need is planned first, for a part of the memory (planner/planner.h). Then what
+ * is left over each run (runs.h) is shared out: some persistent values stay, others are there when
+ * they are used (presence.h). Of several parts and shares the one that takes least time
  * (timeline.h) is taken. Those that shuttle are off the device between two iterations, so that each
  * begins as the last one ended. What was written since it came leaves with a copy, else without.
  *
- *     w0   stay  =====================================================   SWAP_IN at 0: there
- * already w1         out  |  in ==== f1 == out      in == b1 ===== s1 out    SWAP_OUT at 0, too m1,
- * v1     out  |                                 in === s1 out
+ *     w0     stay  ============================================   SWAP_IN at 0: it is there
+ *     w1     out  |  in == f1 == out    in == b1 ===== s1 out     SWAP_OUT at 0
+ *     m1 v1  out  |                              in === s1 out    SWAP_OUT at 0
  *
  * Where the planner's own plan fits with all of them on the device, that is the plan.
  * Beyond Capuchin (Peng et al., ASPLOS'20), which has parameters stay.
@@ -22,14 +22,10 @@
 
 #include "evict/plan.h"
 
-typedef bool (*cebus_shuttle_planner)(const cebus_iteration *iteration,
-                                      const cebus_plan_terms *terms, cebus_plan *out);
-
-/** As cebus_policy.plan. whole: the planner's plans say all that goes and comes, so that it is
- * known whether they fit; else persistent values shuttle only where some call finds no room beside
- * them. */
-bool cebus_shuttle_plan(cebus_shuttle_planner planner, bool whole, const cebus_iteration *iteration,
-                        const cebus_plan_terms *terms, cebus_plan *out);
+/** As cebus_policy.plan. Persistent values shuttle only where the planner's own plan does not fit
+ * beside them. */
+bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                        cebus_plan *out);
 
 /** Whether a plan that is linked says anything about a value. */
 static inline bool cebus_shuttle_names(const cebus_plan *plan, uint32_t value)

@@ -76,6 +76,15 @@ void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
         cebus_cost_disturb(value);
 }
 
+bool cebus_call_has_inputs(const cebus_call *call)
+{
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value != NULL && !cebus_value_is_present(call->in[i].value))
+            return false;
+    }
+    return true;
+}
+
 void cebus_call_retain(cebus_call *call)
 {
     call->refs++;

@@ -72,6 +72,9 @@ void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value);
 /** Makes the record the producer of `value`, a leaf until now, as output i. */
 void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value);
 
+/** True if the bytes of all it reads exist: it can run again as it is. */
+bool cebus_call_has_inputs(const cebus_call *call);
+
 void cebus_call_retain(cebus_call *call);
 /** Drops a reference; at zero the record goes, and with it what it read. O(inputs). */
 void cebus_call_release(cebus_lineage *lineage, cebus_call *call);

@@ -66,6 +66,24 @@ Test(call, cuts_its_edges_when_the_last_output_dies_though_a_node_keeps_it)
     program_release(&p, leaf);
 }
 
+Test(call, has_its_inputs_while_their_bytes_are_somewhere)
+{
+    cebus_value *leaf = program_leaf(&p, 64);
+    cebus_value *middle = program_call(&p, 1, leaf, NULL);
+    cebus_value *top = program_call(&p, 1, leaf, middle);
+    cr_expect(cebus_call_has_inputs(top->producer));
+    program_evict(&p, middle);
+    cr_expect_not(cebus_call_has_inputs(top->producer));
+    cr_expect(cebus_call_has_inputs(middle->producer), "an absent second input is none");
+    middle->swapped = true;
+    cr_expect(cebus_call_has_inputs(top->producer), "a copy on the host will do");
+    middle->swapped = false;
+    program_return(&p, middle);
+    program_release(&p, top);
+    program_release(&p, middle);
+    program_release(&p, leaf);
+}
+
 Test(call, forgetting_makes_outputs_leaves)
 {
     cebus_value *leaf = program_leaf(&p, 64);
