@@ -20,13 +20,8 @@ typedef struct scene {
     bool cut_low, cut_high; /**< there is more than the reach */
     uint64_t walls, holes;  /**< bits */
     cebus_seat at[MOST];
-    uint32_t lowest[MOST]; /**< of the scene in the same chunk */
     double price[MOST], slope[MOST];
     uint64_t bytes[MOST + 1]; /**< of those before each */
-    /** Of the run that was last asked for, by where it starts. */
-    uint32_t end[MOST]; /**< the block after it; 0: none was */
-    cebus_line line[MOST];
-    double value[MOST]; /**< now */
 } scene;
 
 static cebus_seat seat_before(const cebus_chunks *chunks, cebus_seat at)
@@ -86,8 +81,6 @@ static cebus_seat add_blocks(scene *s, cebus_seat at, uint32_t n)
     s->holes |= (chunk->holes >> at.place & bits) << from;
     for (uint32_t i = 0; i < n; i++) {
         s->at[from + i] = (cebus_seat){at.chunk, at.place + i};
-        s->lowest[from + i] = from;
-        s->end[from + i] = 0;
         s->bytes[from + i + 1] = s->bytes[from + i] + chunk->bytes[at.place + i];
     }
     for (uint32_t i = 0; i < n; i++)
@@ -120,103 +113,149 @@ static void set_scene(scene *s, uint32_t id, uint32_t from, uint32_t to, uint64_
     s->cut_high = s->bytes[s->count] < reached && !is_wall(chunks, at);
 }
 
-/** Works out the line of a run; most tables want the same. */
-static void price_run(scene *s, uint32_t start, uint32_t end)
-{
-    double price = 0, slope = 0;
-    if (s->end[start] == end)
-        return;
-    for (uint32_t i = start; i < end; i++) {
-        price += s->price[i];
-        slope += s->slope[i];
-    }
-    s->end[start] = end;
-    s->line[start] = cebus_window_line(s->t, price, slope);
-    s->value[start] = cebus_line_at(&s->line[start], s->t);
-}
-
-/** What is told a table, from the highest start down. */
+/** What is told the tables, from the highest start down: by table, they are in the order of their
+ * sizes. */
 typedef struct telling {
-    cebus_table *table;
-    uint32_t end;       /**< the run of the start above ends before this; one more than there are:
-                           it has none */
-    int64_t reached;    /**< the bytes up to where a run must begin to end earlier */
-    double value, rise; /**< the greatest of the runs that start in the chunk */
+    uint32_t end[CEBUS_TABLES];    /**< the run of the start above ends before this; one more than
+                                      there are: it has none */
+    int64_t reached[CEBUS_TABLES]; /**< the bytes up to where a run must begin to end earlier */
+    double value[CEBUS_TABLES], rise[CEBUS_TABLES]; /**< the greatest in the chunk */
 } telling;
 
-static void tell_line(scene *s, telling *told, uint32_t start, uint32_t end)
+/** A run that grows from one table to the next. */
+typedef struct growing {
+    uint32_t end;
+    bool known; /**< the line is that of the run up to there */
+    double price, slope;
+    cebus_line line;
+    double value; /**< of the line, now */
+} growing;
+
+/** Works out the line once for all tables whose runs end there. */
+static void grow(const scene *s, growing *run, uint32_t end)
 {
-    price_run(s, start, end);
-    cebus_line line = s->line[start];
-    cebus_table_set_line(told->table, s->at[start], line);
-    told->value = s->value[start] > told->value ? s->value[start] : told->value;
-    told->rise = (double)line.rise > told->rise ? (double)line.rise : told->rise;
+    for (; run->end < end; run->end++) {
+        run->price += s->price[run->end];
+        run->slope += s->slope[run->end];
+        run->known = false;
+    }
+    if (run->known)
+        return;
+    run->known = true;
+    run->line = cebus_window_line(s->t, run->price, run->slope);
+    run->value = cebus_line_at(&run->line, s->t);
 }
 
-static void set_end(const scene *s, telling *told, uint32_t end)
+static void set_end(const scene *s, telling *told, uint32_t k, uint32_t end)
 {
-    told->end = end;
-    told->reached = (int64_t)(s->bytes[end - 1] - told->table->bytes);
+    told->end[k] = end;
+    told->reached[k] = (int64_t)(s->bytes[end - 1] - s->search->index->tables.table[k].bytes);
 }
 
-/** The run ends earlier than that of the start above, so it is minimal. */
-static void tell_run(scene *s, telling *told, uint32_t start)
+/** Where the run ends that starts at a place, or what the scene has of one that leaves it; 0: none,
+ * or it need not begin there, or a hole that serves without a search (I4). */
+static uint32_t find_end(const scene *s, telling *told, uint32_t k, uint32_t start)
 {
-    uint32_t end = told->end - 1;
-    while (s->bytes[end - 1] - s->bytes[start] >= told->table->bytes)
+    uint64_t bytes = s->search->index->tables.table[k].bytes;
+    uint32_t end = told->end[k] - 1;
+    if ((int64_t)s->bytes[start] > told->reached[k])
+        return end == s->count && s->cut_high ? end : 0;
+    while (s->bytes[end - 1] - s->bytes[start] >= bytes)
         end--;
-    set_end(s, told, end);
-    if (end > start + 1 || (s->holes >> start & 1) == 0) /* else served without a search (I4) */
-        tell_line(s, told, start, end);
+    set_end(s, told, k, end);
+    return end > start + 1 || (s->holes >> start & 1) == 0 ? end : 0;
 }
 
-/** Starts from one down to another, of one chunk. */
-static void tell_chunk(scene *s, telling *told, uint32_t start, uint32_t least)
+/** Tells the tables from one on what starts at a place. */
+static void tell_start(const scene *s, telling *told, uint32_t from, uint32_t start)
 {
-    cebus_seat at = s->at[least];
-    memset(&told->table->lines[at.chunk].at[at.place], 0, (start + 1 - least) * sizeof(cebus_line));
-    told->value = told->rise = 0;
-    for (uint32_t i = start + 1; i-- > least;) {
-        if ((s->walls >> i & 1) != 0)
-            set_end(s, told, i + 1);
-        else if ((int64_t)s->bytes[i] <= told->reached)
-            tell_run(s, told, i);
-        else if (told->end > s->count && s->cut_high)
-            tell_line(s, told, i, s->count);
+    cebus_tables *tables = &s->search->index->tables;
+    growing run = {.end = start};
+    for (uint32_t k = from; k < tables->count; k++) {
+        uint32_t end = find_end(s, told, k, start);
+        if (end == 0) {
+            cebus_table_set_line(&tables->table[k], s->at[start], (cebus_line){0, 0});
+            continue;
+        }
+        grow(s, &run, end);
+        double rise = (double)run.line.rise;
+        cebus_table_set_line(&tables->table[k], s->at[start], run.line);
+        told->value[k] = run.value > told->value[k] ? run.value : told->value[k];
+        told->rise[k] = rise > told->rise[k] ? rise : told->rise[k];
     }
-    if (told->value > 0)
-        cebus_table_raise(told->table, at.chunk, s->t, told->value, told->rise);
 }
 
-/** From each start there is one run; those that hold a noted block are told anew: starts from
- * `least` up. `end`: of the first run above them. */
-static void tell_table(scene *s, cebus_table *table, uint32_t least, uint32_t end)
+/** No run goes on here. */
+static void tell_wall(const scene *s, telling *told, uint32_t from, uint32_t place)
 {
-    telling told = {.table = table};
-    set_end(s, &told, end);
-    for (uint32_t start = s->last;; start--) {
-        uint32_t lowest = s->lowest[start] > least ? s->lowest[start] : least;
-        tell_chunk(s, &told, start, lowest);
-        start = lowest;
-        if (start == least)
-            return;
+    cebus_tables *tables = &s->search->index->tables;
+    for (uint32_t k = from; k < tables->count; k++) {
+        cebus_table_set_line(&tables->table[k], s->at[place], (cebus_line){0, 0});
+        set_end(s, told, k, place + 1);
     }
+}
+
+/** Nothing is told yet; `end`: of the first run above the noted blocks. */
+static void begin_telling(const scene *s, telling *out)
+{
+    const cebus_tables *tables = &s->search->index->tables;
+    uint32_t end = s->last + 1;
+    for (uint32_t k = 0; k < tables->count; k++) {
+        while (end <= s->count && s->bytes[end] - s->bytes[s->last + 1] < tables->table[k].bytes)
+            end++;
+        set_end(s, out, k, end);
+        out->value[k] = out->rise[k] = 0;
+    }
+}
+
+/** Bounds of a chunk hold for what was told of it. */
+static void tell_chunk(const scene *s, telling *told, uint32_t chunk)
+{
+    cebus_tables *tables = &s->search->index->tables;
+    for (uint32_t k = 0; k < tables->count; k++) {
+        if (told->value[k] > 0)
+            cebus_table_raise(&tables->table[k], chunk, s->t, told->value[k], told->rise[k]);
+        told->value[k] = told->rise[k] = 0;
+    }
+}
+
+/** From each start there is one run for each table; those that hold a noted block are told anew. */
+static void tell_starts(const scene *s)
+{
+    const cebus_tables *tables = &s->search->index->tables;
+    uint32_t from = 0, chunk = s->at[s->last].chunk;
+    telling told;
+    begin_telling(s, &told);
+    for (uint32_t start = s->last + 1; start-- > 0;) {
+        uint64_t between = start < s->first ? s->bytes[s->first] - s->bytes[start] : 0;
+        while (from < tables->count && tables->table[from].bytes <= between)
+            from++;
+        if (from == tables->count)
+            break;
+        if (s->at[start].chunk != chunk)
+            tell_chunk(s, &told, chunk);
+        chunk = s->at[start].chunk;
+        if ((s->walls >> start & 1) != 0)
+            tell_wall(s, &told, from, start);
+        else
+            tell_start(s, &told, from, start);
+    }
+    tell_chunk(s, &told, chunk);
 }
 
 /** Runs that start below the scene: of those all that is known is what they hold of it. */
-static void raise_below(scene *s, cebus_table *table)
+static void raise_below(const scene *s, cebus_table *table, const growing *run)
 {
     const cebus_chunks *chunks = &s->search->index->chunks;
     cebus_seat at = s->at[s->first];
     uint64_t offset = chunks->at[at.chunk].blocks[at.place]->offset;
-    price_run(s, 0, s->first);
     at = seat_before(chunks, s->at[0]);
     for (uint32_t id = at.chunk; id != CEBUS_CHUNK_NONE; id = chunks->at[id].prev) {
         const cebus_chunk *chunk = &chunks->at[id];
         const cebus_block *highest = chunk->blocks[chunk->count - 1];
         if (id != at.chunk && offset - highest->offset - highest->bytes >= table->bytes)
             return;
-        cebus_table_raise(table, id, s->t, s->value[0], (double)s->line[0].rise);
+        cebus_table_raise(table, id, s->t, run->value, (double)run->line.rise);
         cebus_table_set_loose(table, id, true);
     }
 }
@@ -227,17 +266,13 @@ static void settle_blocks(scene *s, uint32_t id, uint32_t from, uint32_t to)
     s->search->index->count.events++;
     s->search->index->count.raises += tables->count;
     set_scene(s, id, from, to, tables->table[tables->count - 1].bytes);
-    uint32_t end = s->last + 1, least = s->first;
-    for (uint32_t i = 0; i < tables->count; i++) {
-        cebus_table *table = &tables->table[i];
-        while (end <= s->count && s->bytes[end] - s->bytes[s->last + 1] < table->bytes)
-            end++;
-        while (least > 0 && s->bytes[s->first] - s->bytes[least] < table->bytes)
-            least--;
-        tell_table(s, table, least, end);
-        if (s->cut_low && s->bytes[s->first] < table->bytes)
-            raise_below(s, table);
-    }
+    tell_starts(s);
+    if (!s->cut_low)
+        return;
+    growing below = {0};
+    grow(s, &below, s->first);
+    for (uint32_t i = tables->count; i-- > 0 && s->bytes[s->first] < tables->table[i].bytes;)
+        raise_below(s, &tables->table[i], &below);
 }
 
 static void settle_chunk(scene *s, uint32_t id)
