@@ -220,10 +220,15 @@ bool cebus_guidance_yield(cebus_runtime *rt)
     return false;
 }
 
+bool cebus_guidance_follows(const cebus_runtime *rt)
+{
+    return rt->guidance != NULL && rt->guidance->log.following;
+}
+
 bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candidate)
 {
     const cebus_guidance *guidance = rt->guidance;
-    return guidance != NULL && guidance->log.following &&
+    return cebus_guidance_follows(rt) &&
            cebus_guide_keeps(&guidance->guide,
                              cebus_access_ordinal(&guidance->log, &candidate->value));
 }

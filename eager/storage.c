@@ -118,6 +118,15 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
         rt->stats.lineage_cuts++;
 }
 
+/** Something absent that somebody holds is made of it: it stays at the price of making it again,
+ * which may be most of what ran so far (a gradient whose way to another leads through it). Under a
+ * plan it goes: its room is another's. */
+static bool outlives_its_holders(cebus_runtime *rt, cebus_value *value)
+{
+    bool planned = rt->spots != NULL || cebus_guidance_follows(rt);
+    return !planned && cebus_version_is_missed(&rt->lineage, value);
+}
+
 void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_value *value = &candidate->value;
@@ -129,7 +138,8 @@ void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
         value->refs++; /* survives the cut below */
         cebus_value_unhold(&rt->lineage, value);
         bound_ghosts(rt, candidate);
-        cebus_candidate_settle(rt, candidate);
+        if (!outlives_its_holders(rt, value))
+            cebus_candidate_settle(rt, candidate);
         cebus_away_sort(rt, candidate);
         cebus_value_release(&rt->lineage, value);
     } else {

@@ -8,6 +8,7 @@
 #include "evict/lowest.h"
 #include "evict/wish.h"
 #include "layout/window_index.h"
+#include "lineage/version.h"
 
 /** So many of the lowest prices are worked out exactly, */
 #define REFINED 8
@@ -162,8 +163,9 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes, b
  */
 static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *block)
 {
-    const cebus_candidate *candidate = block->owner;
-    if (candidate->method == CEBUS_GO_SWAP || !cebus_value_is_wanted(&candidate->value))
+    cebus_candidate *candidate = block->owner;
+    if (candidate->method == CEBUS_GO_SWAP ||
+        !cebus_version_is_missed(chooser->lineage, &candidate->value))
         return block->weight;
     cebus_effort behind =
         cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, UINT64_MAX);

@@ -4,6 +4,7 @@
 #include "layout/checked.h"
 #include "layout/window_index.h"
 #include "lineage/cost.h"
+#include "lineage/version.h"
 
 /** ns of price per ns of age of what a rebuild reads next. */
 #define URGENCY (UINT64_C(1) << 20)
@@ -32,7 +33,7 @@ bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candida
  * replay left behind and nobody wants any more goes for nothing. */
 static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
 {
-    if (!cebus_value_is_wanted(&candidate->value))
+    if (!cebus_version_is_missed(chooser->lineage, &candidate->value))
         return 0;
     if (chooser->policy->weight == cebus_policy_weight_neighbourhood)
         return cebus_cost_price(chooser->lineage, &candidate->value);

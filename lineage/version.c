@@ -55,6 +55,14 @@ cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
     return walk_readers(lineage, leaf, out_value);
 }
 
+bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value)
+{
+    cebus_value *held;
+    if (value->holders > 0)
+        return true;
+    return cebus_version_dependant(lineage, value, &held) != CEBUS_OK || held != NULL;
+}
+
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf)
 {
     if (leaf->consumers == NULL)

@@ -21,6 +21,10 @@
 cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
                                      cebus_value **out_value);
 
+/** True if somebody holds it, or, by way of any number of absent versions, something absent that is
+ * made of it. Without host memory for the walk: as if. O(absent region). */
+bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value);
+
 /** Cuts everything that reads `leaf`. Only after cebus_version_dependant answered NULL. */
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf);
 

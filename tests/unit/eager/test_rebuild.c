@@ -66,3 +66,46 @@ Test(rebuild, goes_a_long_way_in_short_memory)
     cr_expect_leq(calls_to_read_in(8, &less), 9 * all / 4);
     cr_expect_eq(less, plenty);
 }
+
+/** What `later` is made of loses its last holder: does reading `later` run one call, or all? */
+static uint64_t calls_to_read_later(bool absent)
+{
+    cebus_runtime *rt = open_runtime(UINT64_C(4) * MAP, "dtr", 0);
+    cebus_tensor *first = leaf(rt, N, 0.5F), *dear = cebus_tensor_retain(first), *next, *later;
+    for (int i = 0; i < 8; i++) {
+        OK(cebus_tanh(rt, dear, &next));
+        cebus_tensor_release(dear);
+        dear = next;
+    }
+    OK(cebus_add_scalar(rt, dear, 1, &next));
+    OK(cebus_add_scalar(rt, next, 1, &later)); /* by way of a version that nobody holds */
+    float wanted = at(later, 3);
+    cebus_tensor_release(next);
+    cebus_tensor *other = NULL, *another = NULL;
+    if (absent) { /* the cheaper goes, not the dear */
+        OK(cebus_exp(rt, dear, &other));
+        OK(cebus_exp(rt, other, &another));
+    }
+    cr_assert_eq(cebus_tensor_is_resident(later), !absent);
+    uint64_t drops = stats_of(rt).eager_drops;
+    cebus_tensor_release(dear);
+    cr_expect_eq(stats_of(rt).eager_drops - drops, !absent);
+    cebus_tensor_release(other);
+    cebus_tensor_release(another);
+    uint64_t before = stats_of(rt).recomputes;
+    cr_expect_eq(at(later, 3), wanted);
+    uint64_t calls = stats_of(rt).recomputes - before;
+    OK(cebus_runtime_check(rt));
+    cr_expect_eq(stats_of(rt).allocated_bytes_current, UINT64_C(2) * MAP); /* dear is gone */
+    cebus_tensor_release(later);
+    cebus_tensor_release(first);
+    cebus_runtime_destroy(rt);
+    return calls;
+}
+
+/** Held or not, what an absent value is made of is what that costs. */
+Test(rebuild, keeps_what_an_absent_value_is_made_of)
+{
+    cr_expect_eq(calls_to_read_later(true), 2);
+    cr_expect_eq(calls_to_read_later(false), 0);
+}
