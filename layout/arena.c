@@ -113,11 +113,6 @@ static inline void remove_hole(cebus_arena *arena, cebus_block *hole)
         arena->idle_bytes -= arena->layout->idle_bytes(arena, hole);
 }
 
-void cebus_arena_add_hole(cebus_arena *arena, cebus_block *block)
-{
-    add_hole(arena, block);
-}
-
 void cebus_arena_remove_hole(cebus_arena *arena, cebus_block *hole)
 {
     remove_hole(arena, hole);

@@ -14,9 +14,7 @@ void cebus_arena_delete_block(cebus_arena *arena, cebus_block *block);
 /** Links a block in before `next` (NULL: at the end). */
 void cebus_arena_link(cebus_arena *arena, cebus_block *block, cebus_block *next);
 
-/** Makes a linked block that is in no bin a hole. */
-void cebus_arena_add_hole(cebus_arena *arena, cebus_block *block);
-/** The same, together with the free block after it, if any. */
+/** Makes a linked block that is in no bin a hole, together with the free block after it, if any. */
 void cebus_arena_add_hole_merged(cebus_arena *arena, cebus_block *block);
 /** Takes a hole out of its bin. */
 void cebus_arena_remove_hole(cebus_arena *arena, cebus_block *hole);

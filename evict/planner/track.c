@@ -188,17 +188,6 @@ void cebus_track_remove(cebus_track *track, uint32_t item)
     cebus_pool_free_object(track->pool, block, sizeof *block);
 }
 
-uint32_t cebus_track_prev(const cebus_track *track, uint32_t item)
-{
-    const cebus_track_block *block = block_of(track, item);
-    if (index_of(track, item) > 0)
-        return block->items[index_of(track, item) - 1];
-    if (block->rank == 0)
-        return CEBUS_TRACK_NONE;
-    block = track->blocks[block->rank - 1];
-    return block->items[block->count - 1];
-}
-
 uint32_t cebus_track_next(const cebus_track *track, uint32_t item)
 {
     const cebus_track_block *block = block_of(track, item);
@@ -298,25 +287,6 @@ double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, do
         area += area_in(block, first, last, base + before, base + after);
     }
     return area;
-}
-
-double cebus_track_most(const cebus_track *track, uint64_t from, uint64_t to)
-{
-    double most = 0;
-    size_t end = end_block(track, to);
-    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
-        const cebus_track_sum *sum = &track->sums[b];
-        if (sum->most + sum->lift <= most)
-            continue;
-        const cebus_track_block *block = track->blocks[b];
-        uint32_t first, last;
-        clip(block, from, to, &first, &last);
-        for (uint32_t i = first; i < last; i++) {
-            double level = block->level[i] + sum->lift;
-            most = level > most ? level : most;
-        }
-    }
-    return most;
 }
 
 bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to, double limit)

@@ -55,8 +55,7 @@ bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, doub
 /** @} */
 void cebus_track_remove(cebus_track *track, uint32_t item);
 
-/** The item before or after it; NONE: there is none. */
-uint32_t cebus_track_prev(const cebus_track *track, uint32_t item);
+/** The item after it; NONE: there is none. */
 uint32_t cebus_track_next(const cebus_track *track, uint32_t item);
 
 /** Grows along the order; holds until the next insert or remove. */
@@ -91,8 +90,6 @@ double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, do
 
 /** Whether any item with a key in [from, to) has more bytes than the limit. */
 bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to, double limit);
-/** The most bytes at items with keys in [from, to); 0 if there are none. */
-double cebus_track_most(const cebus_track *track, uint64_t from, uint64_t to);
 /** The most bytes of all, and where first (may be NULL). */
 double cebus_track_peak(const cebus_track *track, uint32_t *out_item);
 

@@ -96,31 +96,6 @@ static uint64_t hash_bytes(const void *bytes, size_t n)
     return hash;
 }
 
-dnnl_status_t cebus_dnnl_describe(const cebus_view *view, dnnl_memory_desc_t *out)
-{
-    dnnl_data_type_t type;
-    switch (view->dtype) {
-    case CEBUS_F32:
-        type = dnnl_f32;
-        break;
-    case CEBUS_BF16:
-        type = dnnl_bf16;
-        break;
-    case CEBUS_I32:
-        type = dnnl_s32;
-        break;
-    case CEBUS_U8:
-        type = dnnl_u8;
-        break;
-    default:
-        return dnnl_unimplemented;
-    }
-    dnnl_dims_t shape = {0}, strides = {0}; /* longer than ours */
-    memcpy(shape, view->shape, sizeof view->shape);
-    memcpy(strides, view->strides, sizeof view->strides);
-    return dnnl_memory_desc_init_by_strides(out, view->ndim, shape, type, strides);
-}
-
 static dnnl_status_t user_scratch(dnnl_primitive_attr_t *out)
 {
     dnnl_status_t status = dnnl_primitive_attr_create(out);

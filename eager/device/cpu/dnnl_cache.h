@@ -52,9 +52,6 @@ struct cebus_dnnl_recipe {
     cebus_dnnl_operand operand[CEBUS_DNNL_MAX_OPERANDS];
 };
 
-/** The layout of a view (its strides may not be 0). */
-dnnl_status_t cebus_dnnl_describe(const cebus_view *view, dnnl_memory_desc_t *out);
-
 /**
  * The first implementation whose name does not contain "ref" nor `avoid` (NULL: nothing more to
  * avoid), with its scratch in user mode. `hint` is the forward descriptor that a backward one

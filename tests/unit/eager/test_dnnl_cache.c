@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "eager/device/cpu/conv.h"
-#include "eager/view.h"
 
 #ifdef CEBUS_HAVE_ONEDNN
 
@@ -15,14 +14,13 @@ static int made;
 static dnnl_status_t make_relu(dnnl_engine_t engine, const void *key, cebus_dnnl_recipe *out)
 {
     int64_t n = *(const int64_t *)key;
-    cebus_view view;
     dnnl_memory_desc_t md;
     dnnl_eltwise_desc_t desc;
     made++;
     if (n == 0)
         return dnnl_unimplemented;
-    cebus_view_contiguous(&view, CEBUS_F32, 1, &n);
-    dnnl_status_t status = cebus_dnnl_describe(&view, &md);
+    dnnl_status_t status =
+        dnnl_memory_desc_init_by_strides(&md, 1, (dnnl_dims_t){n}, dnnl_f32, (dnnl_dims_t){1});
     if (status == dnnl_success)
         status = dnnl_eltwise_forward_desc_init(&desc, dnnl_forward_inference, dnnl_eltwise_relu,
                                                 &md, 0, 0);
