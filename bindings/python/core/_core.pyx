@@ -20,6 +20,8 @@ from capi_ops cimport *
 
 
 cdef extern from "Python.h":
+    void PyErr_SetObject(object kind, object value)
+    void PyErr_WriteUnraisable(object where)
     void PyType_Modified(type kind)
     ctypedef void (*PyCapsule_Destructor)(object)
 

@@ -104,13 +104,32 @@ cdef object event_of(const cebus_event *e):
     return event
 
 
+cdef set running_hooks = set()  # (thread, id) of the hooks that are being called
+
+
+cdef int tell(object hook, const cebus_event *event) except -1:
+    """What a hook does has events, too: they go to the others, not to itself, without end."""
+    running = (_threading.get_ident(), id(hook))
+    if running in running_hooks:
+        return 0
+    running_hooks.add(running)
+    try:
+        hook(event_of(event))
+    except BaseException as error:
+        # It cannot pass through the library. Cython would print it twice.
+        PyErr_SetObject(type(error), error)
+        PyErr_WriteUnraisable(hook)
+    finally:
+        running_hooks.discard(running)
+    return 0
+
+
 cdef void deliver(void *context, const cebus_event *event) with gil:
-    # An exception in a callback cannot pass through the library: it is printed as unraisable.
     cdef Runtime where = <Runtime>context
     if where.recorder is not None:
         (<Recorder>where.recorder).append(event)
     for hook in list(where.hooks or ()):
-        hook(event_of(event))
+        tell(hook, event)
 
 
 cdef int listen(Runtime where) except -1:
@@ -184,7 +203,8 @@ cdef class Recorder:
 
 def add_event_hook(hook, device=None):
     """Calls hook(event) for whatever the runtime does, on the thread that caused it. The hook may
-    use cebus. Returns a handle with remove()."""
+    use cebus; it is not called for what that causes. What it raises is printed and goes no
+    further. Returns a handle with remove()."""
     cdef Runtime where = runtime_of(device)
     if not callable(hook):
         raise TypeError(f"an event hook is a function of an event, not {type(hook).__name__}")

@@ -78,7 +78,9 @@ typedef struct cebus_event {
 
 /**
  * Called after the runtime's lock is released, in order, on the thread whose call caused the event.
- * It may call cebus. Events that find no host memory are dropped.
+ * It may call cebus; what that causes is delivered before the call within the hook returns, so a
+ * hook that causes an event in every event does not end. Events that find no host memory are
+ * dropped.
  */
 typedef void (*cebus_event_hook)(void *context, const cebus_event *event);
 /** Sets the hook of a runtime; NULL: none. */

@@ -1,6 +1,7 @@
 """Budgets, statistics, events, recordings and reports."""
 import gc
 import os
+import sys
 import threading
 
 import pytest
@@ -114,12 +115,50 @@ def test_events_reach_python_and_hooks_may_use_cebus(tight):
 
 
 def test_a_hook_that_raises_stops_nothing(tight, monkeypatch):
-    seen = []
-    monkeypatch.setattr("sys.unraisablehook", lambda failed: seen.append(failed.exc_type))
-    handle = cebus.add_event_hook(lambda event: 1 / 0)
-    x = (cebus.ones(3) + 1).tolist()
-    handle.remove()
-    assert x == [2, 2, 2] and set(seen) == {ZeroDivisionError}
+    seen, called = [], []
+    monkeypatch.setattr("sys.unraisablehook",
+                        lambda failed: seen.append((failed.exc_type, failed.object)))
+
+    def hook(event):
+        called.append(event.kind)
+        return 1 / 0
+
+    with cebus.add_event_hook(hook):
+        x = (cebus.ones(3) + 1).tolist()
+    assert x == [2, 2, 2] and called and seen == len(called) * [(ZeroDivisionError, hook)]
+
+
+def test_what_a_hook_raises_is_printed_once(tight, monkeypatch, capfd):
+    monkeypatch.setattr("sys.unraisablehook", sys.__unraisablehook__)
+
+    def hook(event):
+        raise ValueError("said once")
+
+    with cebus.add_event_hook(hook):
+        cebus.set_budget("30MiB")
+    printed = capfd.readouterr().err
+    assert printed.count("ValueError: said once") == 1 and "in hook" in printed
+
+
+def test_a_hook_is_not_called_for_what_it_does_itself(tight):
+    """Each of two hooks causes events in every event: the other sees them, and it ends."""
+    budgets, kinds = [], []
+
+    def resize(event):
+        budgets.append(event.kind)
+        cebus.set_budget(f"{31 + len(budgets) % 2}MiB")
+
+    def compute(event):
+        kinds.append(event.kind)
+        cebus.ones(3)
+
+    with cebus.add_event_hook(resize):
+        cebus.set_budget("30MiB")
+        assert budgets == ["budget"]
+        with cebus.add_event_hook(compute):
+            cebus.ones(5)
+    assert "budget" in kinds and "called" in budgets
+    assert cebus.ones(2).tolist() == [1, 1]
 
 
 def test_recordings_explain_themselves(tight):
