@@ -8,6 +8,8 @@
 #ifndef CEBUS_EAGER_DEVICE_ELEMENTWISE_H
 #define CEBUS_EAGER_DEVICE_ELEMENTWISE_H
 
+#include <stdbool.h>
+
 #include "eager/device/scalar.h"
 
 /** Formulas that take more than one expression. */
@@ -68,6 +70,34 @@ CEBUS_INLINE int64_t cebus_pow_i64(int64_t x, int64_t e)
         base *= base;
     }
     return (int64_t)result;
+}
+
+/** Rounded towards zero; 0 where y is 0, for which processors have no common answer or none at all.
+ * -2^63 / -1 wraps. */
+CEBUS_INLINE int64_t cebus_div_trunc_i64(int64_t x, int64_t y)
+{
+    if (y == 0)
+        return 0;
+    return y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y;
+}
+
+/** The same rounded down. */
+CEBUS_INLINE int64_t cebus_div_floor_i64(int64_t x, int64_t y)
+{
+    int64_t quotient = cebus_div_trunc_i64(x, y);
+    bool inexact = (uint64_t)quotient * (uint64_t)y != (uint64_t)x;
+    return quotient - (y != 0 && inexact && (x < 0) != (y < 0));
+}
+
+/** Shifts of x by y bits. A shift by less than none, or by all of them or more, leaves none of x's
+ * own; those that come in are 0 from the right, x's sign from the left. */
+CEBUS_INLINE int64_t cebus_shift_left_i64(int64_t x, int64_t y)
+{
+    return y < 0 || y > 63 ? 0 : (int64_t)((uint64_t)x << y);
+}
+CEBUS_INLINE int64_t cebus_shift_right_i64(int64_t x, int64_t y)
+{
+    return x >> (y < 0 || y > 63 ? 63 : y);
 }
 
 /** Doubles beyond the range of i64 become its ends, NaN 0: a plain conversion would be undefined.
@@ -136,6 +166,18 @@ CEBUS_INLINE int64_t cebus_sign_i64(int64_t x)
     X(int64_t, i64, pow, cebus_pow_i64(x, y))                                                      \
     X(int64_t, i64, maximum, x > y ? x : y)                                                        \
     X(int64_t, i64, minimum, x < y ? x : y)
+
+/** Functions of two integers, without gradients: X(T, S, name, formula). */
+#define CEBUS_INTEGER_LIST(X)                                                                      \
+    X(int64_t, i64, bitwise_and, x & y)                                                            \
+    X(int64_t, i64, bitwise_or, x | y)                                                             \
+    X(int64_t, i64, bitwise_xor, x ^ y)                                                            \
+    X(int64_t, i64, shift_left, cebus_shift_left_i64(x, y))                                        \
+    X(int64_t, i64, shift_right, cebus_shift_right_i64(x, y))
+/** Divisions: a device that can tell at once refuses a y of 0. */
+#define CEBUS_DIVISION_LIST(X)                                                                     \
+    X(int64_t, i64, div_floor, cebus_div_floor_i64(x, y))                                          \
+    X(int64_t, i64, div_trunc, cebus_div_trunc_i64(x, y))
 
 /** Functions of an element x and a number s of the call: X(T, S, name, formula). */
 #define CEBUS_SCALAR_LIST(X, T, S)                                                                 \

@@ -18,13 +18,20 @@ static uint32_t kind_of(cebus_dtype dtype)
     return dtype == CEBUS_BOOL ? CEBUS_KIND_BOOL : CEBUS_KIND_INTEGER;
 }
 
+static const char *const kind_names[CEBUS_KIND_ANY + 1] = {
+    [CEBUS_KIND_FLOAT] = "floating-point elements",
+    [CEBUS_KIND_NUMBER] = "numbers",
+    [CEBUS_KIND_INTEGER] = "integers",
+    [CEBUS_KIND_BITS] = "integers or bool",
+    [CEBUS_KIND_ANY] = "any type",
+};
+
 static cebus_status check_kind(const char *op, const cebus_view *x, uint32_t kinds)
 {
     if (kind_of(x->dtype) & kinds)
         return CEBUS_OK;
     return cebus_fail(CEBUS_DTYPE_MISMATCH, op, "takes %s, got %s %s: cebus_cast() it",
-                      kinds & CEBUS_KIND_INTEGER ? "numbers" : "floating-point elements",
-                      cebus_dtype_name(x->dtype), CEBUS_SHAPE(x));
+                      kind_names[kinds], cebus_dtype_name(x->dtype), CEBUS_SHAPE(x));
 }
 
 cebus_status cebus_binary_check_dtypes(const char *op, const cebus_view *a, const cebus_view *b,
@@ -91,6 +98,16 @@ static cebus_status infer_number(cebus_infer *io)
 static cebus_status infer_float(cebus_infer *io)
 {
     return infer_pair(io, CEBUS_KIND_FLOAT);
+}
+
+static cebus_status infer_bits(cebus_infer *io)
+{
+    return infer_pair(io, CEBUS_KIND_BITS);
+}
+
+static cebus_status infer_integer(cebus_infer *io)
+{
+    return infer_pair(io, CEBUS_KIND_INTEGER);
 }
 
 static cebus_status infer_comparison(cebus_infer *io)
@@ -161,6 +178,18 @@ static cebus_status infer_float_scalar(cebus_infer *io)
     return infer_with_number(io, CEBUS_KIND_FLOAT);
 }
 
+/* 1 / x^-e is no integer but for x = 1 and -1. */
+static cebus_status infer_pow_scalar(cebus_infer *io)
+{
+    double exponent = ((const cebus_number_attrs *)io->attrs)->value;
+    if (!cebus_dtype_is_float(io->in[0]->dtype) && exponent < 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, io->op->name,
+                          "integers to the power %g are no integers: cebus_cast() the tensor to a "
+                          "floating-point type",
+                          exponent);
+    return infer_number_scalar(io);
+}
+
 static cebus_status infer_comparison_scalar(cebus_infer *io)
 {
     cebus_view_like(&io->out[0], io->in[0], CEBUS_BOOL);
@@ -184,6 +213,21 @@ DEFINE_PAIR(div, infer_float, cebus_div_saves)
 DEFINE_PAIR(pow, infer_number, cebus_both_saves)
 DEFINE_PAIR(maximum, infer_any, cebus_both_saves)
 DEFINE_PAIR(minimum, infer_any, cebus_both_saves)
+
+#define DEFINE_INTEGER(name_, infer_)                                                              \
+    static const cebus_op op_##name_ = {.name = #name_, .infer = infer_};                          \
+    cebus_status cebus_##name_(cebus_runtime *rt, cebus_tensor *a, cebus_tensor *b,                \
+                               cebus_tensor **out)                                                 \
+    {                                                                                              \
+        return cebus_entry_binary(rt, &op_##name_, a, b, out);                                     \
+    }
+DEFINE_INTEGER(bitwise_and, infer_bits)
+DEFINE_INTEGER(bitwise_or, infer_bits)
+DEFINE_INTEGER(bitwise_xor, infer_bits)
+DEFINE_INTEGER(shift_left, infer_integer)
+DEFINE_INTEGER(shift_right, infer_integer)
+DEFINE_INTEGER(div_floor, infer_integer)
+DEFINE_INTEGER(div_trunc, infer_integer)
 
 #define DEFINE_SCALAR(name_, infer_)                                                               \
     static const cebus_op op_##name_ = {.name = #name_,                                            \
@@ -219,7 +263,7 @@ CEBUS_COMPARISON_LIST(DEFINE_COMPARISON)
 static const cebus_op op_pow_scalar = {
     .name = "pow_scalar",
     .flags = CEBUS_OP_NUMBERS,
-    .infer = infer_number_scalar,
+    .infer = infer_pow_scalar,
     .saves = cebus_pow_scalar_saves,
     .gradient = cebus_pow_scalar_gradient,
 };

@@ -19,6 +19,7 @@
     X(cast)                                                                                        \
     X(unary)                                                                                       \
     X(binary)                                                                                      \
+    X(integer)                                                                                     \
     X(inplace)                                                                                     \
     X(reduce)                                                                                      \
     X(softmax)                                                                                     \

@@ -302,7 +302,22 @@ static cebus_status run_cat(cebus_program *p)
     return cebus_program_done(p, cebus_cat(p->rt, both, 2, 0, &out), &out);
 }
 
-/** Adds one tensor's first column into another at the places of its own largest elements. */
+/** Divides by two, rounded down. */
+static cebus_status halve(cebus_program *p, cebus_tensor **places)
+{
+    cebus_tensor *two, *half = NULL;
+    cebus_status status = cebus_full(p->rt, 2, CEBUS_I64, 0, NULL, &two);
+    if (status == CEBUS_OK)
+        status = cebus_div_floor(p->rt, *places, two, &half);
+    cebus_tensor_release(two);
+    if (status == CEBUS_OK) {
+        cebus_tensor_release(*places);
+        *places = half;
+    }
+    return status;
+}
+
+/** Adds one tensor's first column into another at half the places of its own largest elements. */
 static cebus_status run_scatter(cebus_program *p)
 {
     cebus_tensor *x = cebus_program_find(p, has_columns, NULL), *places, *out = NULL;
@@ -312,7 +327,9 @@ static cebus_status run_scatter(cebus_program *p)
     cebus_status status = cebus_argmax(p->rt, x, 1, &last, true, &places);
     if (status != CEBUS_OK)
         return status;
-    status = cebus_scatter_add(p->rt, x, 1, places, x, &out);
+    status = halve(p, &places);
+    if (status == CEBUS_OK)
+        status = cebus_scatter_add(p->rt, x, 1, places, x, &out);
     cebus_tensor_release(places);
     return cebus_program_done(p, status, &out);
 }

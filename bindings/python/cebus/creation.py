@@ -4,8 +4,8 @@ import math
 from . import _core
 from ._core import Tensor, arange, empty, full, ones, tensor, uniform, zeros
 
-METHODS = ("new new_zeros new_ones new_empty new_full new_tensor uniform_ normal_ bernoulli_ "
-           "random_ exponential_ geometric_ log_normal_ cauchy_ multinomial").split()
+METHODS = ("new new_zeros new_ones new_empty new_full new_tensor uniform_ normal_ bernoulli "
+           "bernoulli_ random_ exponential_ geometric_ log_normal_ cauchy_ multinomial").split()
 FUNCTIONS = ("eye linspace logspace rand randn randint randperm normal zeros_like ones_like "
              "empty_like full_like rand_like randn_like randint_like multinomial tril_indices "
              "triu_indices scalar_tensor asarray range hann_window hamming_window "
@@ -217,10 +217,23 @@ def log_normal_(x, mean=1.0, std=2.0, *, generator=None):
     return x.copy_((_normal(x.shape, x.dtype, x.device, generator) * std + mean).exp())
 
 
-def bernoulli_(x, p=0.5, *, generator=None):
-    """Overwrites by 1 with probability p, else 0."""
+def _check_probability(name, p):
     if not isinstance(p, Tensor) and not 0 <= p <= 1:
-        raise _core.InvalidArgumentError(f"bernoulli_: p is {p}: it must be in [0, 1]")
+        raise _core.InvalidArgumentError(f"{name}: p is {p}: it must be in [0, 1]")
+
+
+def bernoulli(x, p=None, *, generator=None):
+    """1 with the probability that each element names, or p, else 0. Elements are not read back to
+    be checked: one below 0 or NaN counts as 0, one above 1 as 1."""
+    p = x.detach() if p is None else p
+    _check_probability("bernoulli", p)
+    dtype = p.dtype if isinstance(p, Tensor) and p.is_floating_point() else _core.float32
+    return (_uniform(x.shape, dtype, x.device, generator) < p).to(x.dtype)
+
+
+def bernoulli_(x, p=0.5, *, generator=None):
+    """Overwrites by 1 with probability p, else 0; of a tensor p as bernoulli()."""
+    _check_probability("bernoulli_", p)
     return x.copy_((_uniform(x.shape, _core.float32, x.device, generator) < p).to(x.dtype))
 
 

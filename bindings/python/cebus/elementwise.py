@@ -10,7 +10,8 @@ METHODS = (
     "floor_divide true_divide divide multiply subtract negative absolute hypot xlogy "
     "logical_and logical_or logical_not logical_xor masked_fill not_equal greater less "
     "greater_equal less_equal logit sgn deg2rad rad2deg copysign signbit heaviside float_power "
-    "fmax fmin positive isreal ldexp bitwise_and bitwise_or bitwise_xor bitwise_not").split()
+    "fmax fmin positive isreal ldexp bitwise_and bitwise_or bitwise_xor bitwise_not "
+    "bitwise_left_shift bitwise_right_shift").split()
 FUNCTIONS = "rsub softplus".split()
 
 
@@ -335,6 +336,16 @@ def bitwise_or(x, other):
 
 def bitwise_xor(x, other):
     return x ^ other
+
+
+def bitwise_left_shift(x, other):
+    """x 2^other, without the bits that the type does not have."""
+    return x << other
+
+
+def bitwise_right_shift(x, other):
+    """x / 2^other rounded down."""
+    return x >> other
 
 
 def bitwise_not(x):

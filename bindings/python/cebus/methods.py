@@ -27,7 +27,8 @@ IN_PLACE = (
     "triu cumsum cumprod logical_not logical_and logical_or logical_xor addmm addmv addbmm addr "
     "baddbmm nan_to_num eq ne lt le gt ge not_equal greater less greater_equal less_equal "
     "absolute acos arccos acosh arccosh asin arcsin asinh arcsinh atan arctan atanh arctanh atan2 "
-    "arctan2 bitwise_and bitwise_or bitwise_xor bitwise_not copysign cosh sinh deg2rad rad2deg "
+    "arctan2 bitwise_and bitwise_or bitwise_xor bitwise_not "
+    "bitwise_left_shift bitwise_right_shift copysign cosh sinh deg2rad rad2deg "
     "digamma erfc erfinv float_power heaviside hypot ldexp lgamma logit masked_scatter put renorm "
     "scatter_reduce sgn sinc xlogy").split()
 
@@ -104,7 +105,7 @@ def _bound(function):
 EXTRA = {
     "cpu": _cpu, "cuda": _cuda, "pin_memory": _same, "share_memory_": _same, "apply_": _apply,
     "__deepcopy__": _deepcopy, "nonzero": _bound(_core.nonzero), "floor": _bound(_core.floor),
-    "trunc": _bound(_core.trunc), "fix": _bound(_core.trunc), "bernoulli": _bound(_core.bernoulli),
+    "trunc": _bound(_core.trunc), "fix": _bound(_core.trunc),
     "where": lambda self, condition, other: _core.where(condition, self, other),
     "get_device": lambda self: -1 if self.device.index is None else self.device.index,
     "dense_dim": Tensor.dim, "to_dense": _same, "conj": _same, "resolve_conj": _same,
@@ -163,7 +164,7 @@ def attach():
     functions["pow"] = _pow
     functions.update({name: getattr(_core, name) for name in ("zeros", "ones", "empty")})
     functions.update(floor=_core.floor, trunc=_core.trunc, where=_core.where,
-                     nonzero=_core.nonzero, bernoulli=_core.bernoulli)
+                     nonzero=_core.nonzero)
     for name, function in EXTRA.items():
         extend(name, function)
     for family in FAMILIES:

@@ -234,13 +234,6 @@ def uniform(size, double low=0.0, double high=1.0, *, dtype=None, device=None):
     return wrap(out, where.rt)
 
 
-def bernoulli(Tensor probabilities, *, generator=None):
-    """1 with the probability that each element names, else 0."""
-    cdef Tensor p = probabilities
-    draws = uniform(p.shape, dtype=p.dtype, device=p.device)
-    return (draws < p.detach()).to(p.dtype)
-
-
 def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
     """start, start + step, ... below `end`."""
     cdef Runtime where = runtime_of(device)

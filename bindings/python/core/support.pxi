@@ -82,22 +82,9 @@ cdef object compare(Tensor a, object b, int op):
     return binary(a, number_tensor(b, a), comparisons[op], False)
 
 
-cdef object refuse_bits(str sign, object a, object b):
-    kind = a.dtype if isinstance(a, Tensor) else b.dtype
-    raise DtypeError(f"{sign} of {kind}: cebus has bitwise operators of bool tensors only")
-
-
-cdef object bits(str sign, object a, object b):
-    """Logical and, or, exclusive or of bool tensors."""
-    cdef Tensor x = a if isinstance(a, Tensor) else b
-    other = b if isinstance(a, Tensor) else a
-    if isinstance(other, bool):
-        other = number_tensor(other, x)
-    if not isinstance(other, Tensor) or x.code() != CEBUS_BOOL \
-            or (<Tensor>other).code() != CEBUS_BOOL:
-        refuse_bits(sign, a, b)
-    return binary(x, other, cebus_mul if sign == "&" else cebus_add if sign == "|" else cebus_ne,
-                  False)
+cdef object bits(object a, object b, binary_fn function):
+    """Of whole numbers and bool; the library refuses floats."""
+    return mixed(a, b, function, NULL, False)
 
 
 cdef Tensor without_slope(Tensor value, Tensor x):
@@ -144,34 +131,13 @@ cdef object divide(object a, object b, object rounding):
 
 
 cdef object divide_integers(object a, object b, str rounding):
-    """By doubles, which hold every integer below 2^53."""
-    code = code_of(result_type(a, b))
+    cdef binary_fn function = cebus_div_floor if rounding == "floor" else cebus_div_trunc
+    cdef int code = code_of(result_type(a, b))
     if not isinstance(b, Tensor) and b == 0:
-        raise Error("ZeroDivisionError")
-    if code == CEBUS_I64:
-        return divide_long(a, b, rounding)
-    x = cast(a, CEBUS_F64) if isinstance(a, Tensor) else float(a)
-    y = cast(b, CEBUS_F64) if isinstance(b, Tensor) else float(b)
-    quotient = x / y
-    return cast(floor(quotient) if rounding == "floor" else trunc(quotient), code)
-
-
-cdef Tensor divide_long(object a, object b, str rounding):
-    # What a first division of doubles leaves is divided once more: that is off by one at most, as
-    # its own remainder tells. A quotient by zero stays the largest number there is.
-    x = cast(a, CEBUS_I64) if isinstance(a, Tensor) else number_tensor(a, cast(b, CEBUS_I64))
-    y = cast(b, CEBUS_I64) if isinstance(b, Tensor) else number_tensor(b, cast(a, CEBUS_I64))
-    divisor = cast(y, CEBUS_F64)
-    first = cast(floor(cast(x, CEBUS_F64) / divisor), CEBUS_I64)
-    quotient = first + cast(floor(cast(x - first * y, CEBUS_F64) / divisor), CEBUS_I64)
-    rest = x - quotient * y
-    above = (rest != 0) & ((rest < 0) != (y < 0))
-    below = where(y < 0, rest <= y, rest >= y)
-    quotient = quotient - cast(above, CEBUS_I64) + cast(below, CEBUS_I64)
-    if rounding == "trunc":
-        inexact = (x != quotient * y) & ((x < 0) != (y < 0))
-        quotient = quotient + cast(inexact, CEBUS_I64)
-    return where(y == 0, first, quotient)
+        raise InvalidArgumentError("ZeroDivisionError: integer division by zero")
+    if code == CEBUS_BOOL:
+        a, b = [cast(each, CEBUS_U8) if isinstance(each, Tensor) else int(each) for each in (a, b)]
+    return cast(mixed(a, b, function, NULL, False), code)
 
 
 cdef object remainder(object a, object b):

@@ -52,19 +52,26 @@
         return unary(self, cebus_abs)
 
     def __invert__(self):
-        if self.code() != CEBUS_BOOL:
-            return with_number(self, -1.0, cebus_rsub_scalar) if category(self.code()) == 1 \
-                else refuse_bits("~", self, self)
-        return unary(self, logical_not_of)
+        if self.code() == CEBUS_BOOL:
+            return unary(self, logical_not_of)
+        if category(self.code()) != 1:
+            raise DtypeError(f"~ of {self.dtype}: whole numbers and bool have bits")
+        return with_number(self, -1.0, cebus_rsub_scalar)
 
     def __and__(a, b):
-        return bits("&", a, b)
+        return bits(a, b, cebus_bitwise_and)
 
     def __or__(a, b):
-        return bits("|", a, b)
+        return bits(a, b, cebus_bitwise_or)
 
     def __xor__(a, b):
-        return bits("^", a, b)
+        return bits(a, b, cebus_bitwise_xor)
+
+    def __lshift__(a, b):
+        return bits(a, b, cebus_shift_left)
+
+    def __rshift__(a, b):
+        return bits(a, b, cebus_shift_right)
 
     def __richcmp__(a, b, int op):
         return compare(a, b, op)
@@ -100,6 +107,12 @@
 
     def __ixor__(self, other):
         return write(self, self ^ other, cebus_copy_)
+
+    def __ilshift__(self, other):
+        return write(self, self << other, cebus_copy_)
+
+    def __irshift__(self, other):
+        return write(self, self >> other, cebus_copy_)
 
     def add_(self, other, *, alpha=1):
         """Adds alpha times `other` in place."""

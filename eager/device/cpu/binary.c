@@ -1,6 +1,8 @@
 /* Functions of two operands (formulas: eager/device/elementwise.h). */
 #include "eager/device/cpu/binary.h"
 
+#include <stdatomic.h>
+
 #include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/sweep.h"
@@ -35,6 +37,28 @@
 CEBUS_BINARY_LIST(PAIR_LOOP, float, f32)
 CEBUS_BINARY_LIST(PAIR_LOOP, double, f64)
 CEBUS_BINARY_I64_LIST(PAIR_LOOP)
+CEBUS_INTEGER_LIST(PAIR_LOOP)
+
+/** Where a loop leaves word that it met a divisor of 0; other threads may be at other elements. */
+typedef struct division {
+    atomic_bool *by_zero;
+} division;
+
+#define DIVISION_LOOP(T, S, name, formula)                                                         \
+    static void name##_##S(int64_t n, void *out, const void *const *in, const void *attrs)         \
+    {                                                                                              \
+        PAIR(T);                                                                                   \
+        T *to = out;                                                                               \
+        bool by_zero = false;                                                                      \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            TWO(T);                                                                                \
+            by_zero |= y == 0;                                                                     \
+            to[i] = formula;                                                                       \
+        }                                                                                          \
+        if (by_zero)                                                                               \
+            *((const division *)attrs)->by_zero = true;                                            \
+    }
+CEBUS_DIVISION_LIST(DIVISION_LOOP)
 
 #define SCALAR_LOOP(T, S, name, formula) LOOP(name##_##S, T, NUMBER(T), ONE(T), formula)
 CEBUS_SCALAR_LIST(SCALAR_LOOP, float, f32)
@@ -115,11 +139,39 @@ RUN(static, run_pow_exponent_backward, FLOATS(pow_exponent_backward))
 RUN(static, run_larger_share, FLOATS(larger_share))
 RUN(static, run_pow_scalar_backward, FLOATS(pow_scalar_backward))
 
+#define INTEGER_RUNS(T, S, name, formula) RUN(static, run_##name, .fn[CEBUS_LANE_I64] = name##_##S)
+CEBUS_INTEGER_LIST(INTEGER_RUNS)
+
+/* Writes what it can all the same: nobody sees it. */
+static cebus_status run_division(const cebus_launch *launch, const char *op,
+                                 const cebus_sweep *sweep)
+{
+    atomic_bool by_zero = false;
+    const division attrs = {&by_zero};
+    cebus_launch watched = *launch;
+    watched.attrs = &attrs;
+    cebus_status status = cebus_sweep_run(&watched, sweep);
+    if (status == CEBUS_OK && by_zero)
+        status = cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                            "integer division by zero: compare the divisor with 0, or "
+                            "cebus_cast() to a floating-point type");
+    return status;
+}
+
+#define DIVISION_RUNS(T, S, name, formula)                                                         \
+    static cebus_status run_##name(const cebus_launch *launch)                                     \
+    {                                                                                              \
+        static const cebus_sweep sweep = {.fn[CEBUS_LANE_I64] = name##_##S};                       \
+        return run_division(launch, #name, &sweep);                                                \
+    }
+CEBUS_DIVISION_LIST(DIVISION_RUNS)
+
 #define COMPARISON_RUNS(name, operator)                                                            \
     RUN(static, run_##name, NUMBERS(name), .out_lane = CEBUS_LANE_U8)                              \
     RUN(static, run_##name##_scalar, NUMBERS(name##_scalar), .out_lane = CEBUS_LANE_U8)
 CEBUS_COMPARISON_LIST(COMPARISON_RUNS)
 
+#define INTEGER_ENTRIES(T, S, name, formula) {.op = #name, .run = run_##name},
 #define COMPARISON_ENTRIES(name, operator)                                                         \
     {.op = #name, .run = run_##name}, {.op = #name "_scalar", .run = run_##name##_scalar},
 const cebus_kernel cebus_cpu_binary[] = {
@@ -141,6 +193,7 @@ const cebus_kernel cebus_cpu_binary[] = {
     {.op = "pow_exponent_backward", .run = run_pow_exponent_backward},
     {.op = "larger_share", .run = run_larger_share},
     {.op = "pow_scalar_backward", .run = run_pow_scalar_backward},
-    CEBUS_COMPARISON_LIST(COMPARISON_ENTRIES) /* */
+    CEBUS_INTEGER_LIST(INTEGER_ENTRIES) CEBUS_DIVISION_LIST(INTEGER_ENTRIES) /* */
+    CEBUS_COMPARISON_LIST(COMPARISON_ENTRIES)                                /* */
     {0},
 };

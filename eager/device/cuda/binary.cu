@@ -35,6 +35,8 @@ CEBUS_END_DECLS
 CEBUS_BINARY_LIST(PAIR_FORMULA, float, f32)
 CEBUS_BINARY_LIST(PAIR_FORMULA, double, f64)
 CEBUS_BINARY_I64_LIST(PAIR_FORMULA)
+CEBUS_INTEGER_LIST(PAIR_FORMULA)
+CEBUS_DIVISION_LIST(PAIR_FORMULA)
 
 #define SCALAR_FORMULA(T, S, name, formula) FORMULA(name##_##S, T, T, 1, 0, NUMBER(T), formula)
 CEBUS_SCALAR_LIST(SCALAR_FORMULA, float, f32)
@@ -136,6 +138,11 @@ RUN(pow_scalar_backward, NAMED, 0, FLOATS_ONLY(pow_scalar_backward))
 RUN(add_, NAMED, 0, NUMBERS(add_inplace))
 RUN(lerp_, NAMED, 0, FLOATS_ONLY(lerp_inplace))
 
+#define INTEGER_RUNS(T, S, name, formula)                                                          \
+    RUN(name, NOTHING, 0, NULL, NULL, cebus_sweep_run<name##_##S>)
+CEBUS_INTEGER_LIST(INTEGER_RUNS)
+CEBUS_DIVISION_LIST(INTEGER_RUNS)
+
 #define COMPARISON_RUNS(name, operator)                                                            \
     RUN(name, NOTHING, 0, NUMBERS(name)) RUN(name##_scalar, NAMED, 0, NUMBERS(name##_scalar))
 CEBUS_COMPARISON_LIST(COMPARISON_RUNS)
@@ -144,6 +151,7 @@ CEBUS_COMPARISON_LIST(COMPARISON_RUNS)
     {                                                                                              \
 #name, run_##name, NULL, NULL                                                              \
     }
+#define INTEGER_ENTRIES(T, S, name, formula) ENTRY(name),
 #define COMPARISON_ENTRIES(name, operator) ENTRY(name), ENTRY(name##_scalar),
 const cebus_kernel cebus_cuda_binary_kernels[] = {
     ENTRY(add),
@@ -170,6 +178,8 @@ const cebus_kernel cebus_cuda_binary_kernels[] = {
     {"div_", run_div, NULL, NULL},
     {"add_scalar_", run_add_scalar, NULL, NULL},
     {"mul_scalar_", run_mul_scalar, NULL, NULL},
+    CEBUS_INTEGER_LIST(INTEGER_ENTRIES) /* */
+    CEBUS_DIVISION_LIST(INTEGER_ENTRIES) /* */
     CEBUS_COMPARISON_LIST(COMPARISON_ENTRIES) /* */
     {},
 };

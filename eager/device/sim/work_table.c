@@ -7,6 +7,7 @@
 #define ELEMENTWISE(name) {name, CEBUS_WORK_ELEMENTWISE, NULL},
 #define COMPARISON(name, operator)                                                                 \
     {#name, CEBUS_WORK_ELEMENTWISE, NULL}, {#name "_scalar", CEBUS_WORK_ELEMENTWISE, NULL},
+#define INTEGER(T, S, name, formula) {#name, CEBUS_WORK_ELEMENTWISE, NULL},
 
 const cebus_work_entry cebus_work_table[] = {
     {"conv2d", CEBUS_WORK_CONV, cebus_work_conv},
@@ -61,6 +62,7 @@ const cebus_work_entry cebus_work_table[] = {
     ELEMENTWISE("pow_base_backward") ELEMENTWISE("pow_exponent_backward")
     ELEMENTWISE("larger_share") ELEMENTWISE("pow_scalar_backward")
     CEBUS_COMPARISON_LIST(COMPARISON)
+    CEBUS_INTEGER_LIST(INTEGER) CEBUS_DIVISION_LIST(INTEGER)
     ELEMENTWISE("add_") ELEMENTWISE("mul_") ELEMENTWISE("div_") ELEMENTWISE("lerp_")
     ELEMENTWISE("add_scalar_") ELEMENTWISE("mul_scalar_")
     ELEMENTWISE("extremum_backward") ELEMENTWISE("var_backward")

@@ -60,9 +60,39 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_div_scalar(cebus_runtime *rt, cebu
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_rsub_scalar(cebus_runtime *rt, cebus_tensor *x,
                                                           double value, cebus_tensor **out);
 /** x to the power value; 2, 1/2, -1/2 and -1 are square, sqrt, rsqrt and reciprocal. Keeps x (or
- * what those keep). */
+ * what those keep). Integers to a negative power are #CEBUS_INVALID_ARGUMENT. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_pow_scalar(cebus_runtime *rt, cebus_tensor *x,
                                                          double value, cebus_tensor **out);
+/** @} */
+
+/**
+ * @name Integers: i64, i32 and u8; no gradients
+ * A zero among divisors is #CEBUS_INVALID_ARGUMENT on the CPU. On a GPU, where finding it would
+ * take a wait, the quotient is 0.
+ */
+/** @{ */
+/** The bits that both have; also of bool. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_bitwise_and(cebus_runtime *rt, cebus_tensor *a,
+                                                          cebus_tensor *b, cebus_tensor **out);
+/** The bits that either has; also of bool. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_bitwise_or(cebus_runtime *rt, cebus_tensor *a,
+                                                         cebus_tensor *b, cebus_tensor **out);
+/** The bits that just one has; also of bool. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_bitwise_xor(cebus_runtime *rt, cebus_tensor *a,
+                                                          cebus_tensor *b, cebus_tensor **out);
+/** a 2^b, without the bits that the type does not have. 0 for b below 0 or above its bits. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_shift_left(cebus_runtime *rt, cebus_tensor *a,
+                                                         cebus_tensor *b, cebus_tensor **out);
+/** a / 2^b rounded down. For b below 0 or above its bits what is left of that: 0, or -1 for a < 0.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_shift_right(cebus_runtime *rt, cebus_tensor *a,
+                                                          cebus_tensor *b, cebus_tensor **out);
+/** a / b rounded down. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_div_floor(cebus_runtime *rt, cebus_tensor *a,
+                                                        cebus_tensor *b, cebus_tensor **out);
+/** a / b rounded towards zero. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_div_trunc(cebus_runtime *rt, cebus_tensor *a,
+                                                        cebus_tensor *b, cebus_tensor **out);
 /** @} */
 
 /** @name Comparisons: bool results, no gradients. A NaN is unequal to everything. */

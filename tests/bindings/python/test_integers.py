@@ -1,0 +1,138 @@
+"""Bits, shifts, divisions and powers of whole numbers: against Python's own; what is refused."""
+import itertools
+import operator
+
+import pytest
+
+import cebus
+
+WHOLE = [0, 1, -1, 7, -7, 12, 255, -256, (1 << 53) + 1, -(1 << 62) - 1, (1 << 63) - 1, -(1 << 63)]
+
+
+def wrapped(value):
+    """As 64 bits hold it."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def truncated(a, b):
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def pairs(divide=False):
+    return [(a, b) for a, b in itertools.product(WHOLE, WHOLE) if b or not divide]
+
+
+@pytest.mark.parametrize("function", [operator.and_, operator.or_, operator.xor])
+def test_bits_are_those_of_python(function):
+    a, b = (cebus.tensor(list(each)) for each in zip(*pairs()))
+    assert function(a, b).tolist() == [function(*pair) for pair in pairs()]
+    assert function(a, 12).tolist() == [function(x, 12) for x, _ in pairs()]
+    assert function(-2, b).tolist() == [function(-2, y) for _, y in pairs()]
+    flags = cebus.tensor([True, False])
+    assert function(flags, True).tolist() == [function(x, True) for x in (True, False)]
+    assert function(flags, cebus.tensor([3, 3])).tolist() == [function(1, 3), function(0, 3)]
+
+
+def test_shifts_are_those_of_python_within_the_type():
+    x = cebus.tensor(WHOLE)
+    for by in (0, 1, 5, 31, 62, 63):
+        assert (x << by).tolist() == [wrapped(a << by) for a in WHOLE]
+        assert (x >> by).tolist() == [a >> by for a in WHOLE]
+        assert (1 << cebus.tensor([by])).tolist() == [wrapped(1 << by)]
+    for by in (64, 1000, -1):
+        assert (x << by).tolist() == [0] * len(WHOLE)
+        assert (x >> by).tolist() == [-1 if a < 0 else 0 for a in WHOLE]
+    small = cebus.tensor([3, 200], dtype=cebus.uint8)
+    assert (small << 7).tolist() == [128, 0] and (small >> 7).tolist() == [0, 1]
+    assert (cebus.tensor([3, -3], dtype=cebus.int32) << 31).tolist() == [-(1 << 31)] * 2
+
+
+def test_operators_that_write():
+    x = cebus.tensor([1, 2])
+    x <<= 3
+    x |= 1
+    x ^= cebus.tensor([0, 3])
+    x >>= 1
+    x &= 6
+    x.bitwise_left_shift_(2)
+    assert x.tolist() == [(((a << 3 | 1) ^ b) >> 1 & 6) << 2 for a, b in ((1, 0), (2, 3))]
+
+
+def test_divisions_are_exact_and_rounded_as_asked():
+    some = [(a, b) for a, b in pairs(divide=True) if (a, b) != (-(1 << 63), -1)]
+    a, b = (cebus.tensor(list(each)) for each in zip(*some))
+    assert (a // b).tolist() == [x // y for x, y in some]
+    assert (a % b).tolist() == [x % y for x, y in some]
+    assert a.div(b, rounding_mode="trunc").tolist() == [truncated(x, y) for x, y in some]
+    assert a.fmod(b).tolist() == [x - truncated(x, y) * y for x, y in some]
+    assert (a // -3).tolist() == [x // -3 for x, _ in some]
+    assert (1000 // b).tolist() == [1000 // y for _, y in some]
+    assert (cebus.tensor([True]) // cebus.tensor([True])).tolist() == [True]
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda x: x // 0, lambda x: x % 0, lambda x: x.fmod(0), lambda x: x.fmod(cebus.zeros_like(x)),
+    lambda x: x.div(0, rounding_mode="trunc"), lambda x: x // cebus.tensor([1, 0]),
+    lambda x: 5 % cebus.tensor([1, 0]), lambda x: x.floor_divide_(0)])
+def test_whole_numbers_are_not_divided_by_zero(wrong):
+    x = cebus.tensor([4, 5])
+    with pytest.raises(RuntimeError, match="division by zero"):
+        wrong(x)
+    assert x.tolist() == [4, 5]
+    assert (x.float() // 0).tolist() == [float("inf")] * 2
+
+
+def test_negative_powers_of_whole_numbers_are_refused_where_they_can_be_told():
+    x = cebus.tensor([2, -1])
+    for wrong in (lambda: x ** -1, lambda: cebus.pow(x, -2), lambda: x.pow_(-1)):
+        with pytest.raises(ValueError, match="power -"):
+            wrong()
+    assert x.tolist() == [2, -1]
+    assert (x ** cebus.tensor([-1, -3])).tolist() == [0, -1]
+    assert (x.float() ** -1).tolist() == [0.5, -1.0]
+
+
+@pytest.mark.parametrize("function", [operator.and_, operator.or_, operator.xor,
+                                      operator.lshift, operator.rshift])
+def test_floats_have_no_bits(function):
+    x = cebus.ones(3)
+    with pytest.raises(TypeError, match="takes integers"):
+        function(x, x)
+    with pytest.raises(TypeError, match="takes integers"):
+        function(cebus.tensor([1]), 1.5)
+    with pytest.raises(TypeError):
+        function(x, "a")
+    with pytest.raises(TypeError, match="bits"):
+        ~x
+
+
+def test_results_come_back_bit_for_bit():
+    """Each is made of the one before; the budget holds three of eight."""
+    x = cebus.arange(1 << 14) * 977 + (1 << 40)
+
+    def chain(x):
+        out = [x]
+        for by in (1, 2, 3, 4, 5, 6, 7):
+            out.append(((out[-1] >> 1) ^ (out[-1] << by)) // by)
+        return [each.sum().item() for each in out]
+
+    ample = chain(x)
+    with cebus.budget(cebus.memory_allocated() + 5 * x.nbytes):
+        before = cebus.memory_stats()["recomputes"]
+        assert chain(x) == ample
+        assert cebus.memory_stats()["recomputes"] > before
+
+
+def test_bernoulli_takes_probabilities_or_one():
+    cebus.manual_seed(4)
+    x = cebus.full((1000,), 0.25)
+    assert 180 < x.bernoulli().sum().item() < 320
+    assert 680 < x.bernoulli(0.75).sum().item() < 820
+    assert cebus.bernoulli(cebus.tensor([0.0, 1.0, -2.0, 3.0, float("nan")])).tolist() == \
+        [0, 1, 0, 1, 0]
+    generator = cebus.Generator().manual_seed(5)
+    first = cebus.bernoulli(x, generator=generator).tolist()
+    assert cebus.bernoulli(x, generator=generator.manual_seed(5)).tolist() == first
+    for wrong in (1.5, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="in \\[0, 1\\]"):
+            x.bernoulli(wrong)
