@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "evict/rank.h"
 #include "layout/window_index.h"
 
 /** So many blocks ahead a sweep asks for what it is going to read. */
@@ -136,21 +137,6 @@ static uint64_t hole_at(const cebus_chunks *chunks, uint32_t id, uint32_t place)
     return chunks->at[id].bytes[place];
 }
 
-/** Bytes of the holes beside each of a chunk's blocks; `low` before it, `high` after it. */
-static void find_beside(const cebus_chunk *chunk, uint64_t low, uint64_t high, uint64_t *out)
-{
-    memset(out, 0, CEBUS_CHUNK_MAX * sizeof *out);
-    out[0] = low;
-    out[chunk->count - 1] += high;
-    for (uint32_t bits = chunk->holes; bits != 0; bits &= bits - 1) {
-        uint32_t i = (uint32_t)__builtin_ctz(bits);
-        if (i > 0)
-            out[i - 1] += chunk->bytes[i];
-        if (i + 1 < chunk->count)
-            out[i + 1] += chunk->bytes[i];
-    }
-}
-
 /** The score of what has this tick is not less than that. */
 static double bound_age(const cebus_chooser *chooser, double tick, double haste)
 {
@@ -158,24 +144,11 @@ static double bound_age(const cebus_chooser *chooser, double tick, double haste)
     return -(age > 1 ? age : 1) * haste - 1;
 }
 
-/** Scores are not less than these, by what a chunk keeps. */
-static void bound_scores(const cebus_chooser *chooser, const cebus_chunk *chunk,
-                         const uint64_t *beside, double *out)
-{
-    const double scale = (1 - 1e-12) / (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
-    double now = cebus_time_after(chooser->now);
-    for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++) {
-        double age = now - chunk->tick[i];
-        double bytes = (double)(int64_t)(chunk->bytes[i] + beside[i]);
-        out[i] = chunk->weight[i] * scale / (bytes * (age > 1 ? age : 1));
-    }
-}
-
 /** A bit for each block that may be a candidate. What has no price may have an age. */
 static uint32_t candidates_of(const cebus_chooser *chooser, const cebus_chunk *chunk)
 {
-    uint32_t used = (uint32_t)((UINT64_C(1) << chunk->count) - 1) & ~chunk->holes;
-    return goes_by_age(chooser) ? used : used & ~chunk->walls;
+    return goes_by_age(chooser) ? (uint32_t)((UINT64_C(1) << chunk->count) - 1) & ~chunk->holes
+                                : cebus_rank_candidates(chunk);
 }
 
 /** What has more changes nothing in the list. */
@@ -184,44 +157,28 @@ static double most_of(const cebus_shortlist *list)
     return list->lost.block != NULL ? list->lost.score : HUGE_VAL;
 }
 
-/** A chunk, and the bytes of the hole that ends where it begins. */
 typedef struct place {
-    uint32_t chunk;
-    uint64_t low;
+    cebus_rank_place at;
     double least; /**< of its blocks' scores, at least */
 } place;
 
-static void bound_blocks(const cebus_chooser *chooser, const place *at, uint64_t *beside,
+/** Scores are not less than these, by what a chunk keeps. */
+static void bound_blocks(const cebus_chooser *chooser, const place *where, uint64_t *beside,
                          double *out)
 {
-    const cebus_chunks *chunks = &chooser->arena->index->chunks;
-    const cebus_chunk *chunk = &chunks->at[at->chunk];
-    if (goes_by_age(chooser)) {
-        for (uint32_t i = 0; i < chunk->count; i++)
-            out[i] = bound_age(chooser, chunk->tick[i], chunk->haste[i]);
+    const cebus_chunk *chunk = &chooser->arena->index->chunks.at[where->at.chunk];
+    if (!goes_by_age(chooser)) {
+        cebus_rank_scores(chooser, &where->at, beside, out);
         return;
     }
-    find_beside(chunk, at->low, hole_at(chunks, at->chunk, chunk->count), beside);
-    bound_scores(chooser, chunk, beside, out);
+    for (uint32_t i = 0; i < chunk->count; i++)
+        out[i] = bound_age(chooser, chunk->tick[i], chunk->haste[i]);
 }
 
 static double least_age(const cebus_chooser *chooser, cebus_chunk *chunk)
 {
     cebus_chunk_date(chunk);
     return chunk->hastiest > 0 ? bound_age(chooser, chunk->oldest, chunk->hastiest) : HUGE_VAL;
-}
-
-static double least_of(const cebus_chooser *chooser, const place *at)
-{
-    uint64_t beside[CEBUS_CHUNK_MAX];
-    double score[CEBUS_CHUNK_MAX], least = HUGE_VAL;
-    uint32_t bits = candidates_of(chooser, &chooser->arena->index->chunks.at[at->chunk]);
-    bound_blocks(chooser, at, beside, score);
-    for (; bits != 0; bits &= bits - 1) {
-        uint32_t i = (uint32_t)__builtin_ctz(bits);
-        least = score[i] < least ? score[i] : least;
-    }
-    return least;
 }
 
 /** Whether the block is to be read: by what is kept, which is not more than it says itself, it
@@ -236,12 +193,13 @@ static bool is_promising(const cebus_chooser *chooser, const cebus_chunk *chunk,
     return cebus_pricing_score(chooser, chunk->blocks[i], &quote) <= most;
 }
 
-static void list_chunk(const cebus_chooser *chooser, const place *at, cebus_shortlist *list)
+static void list_chunk(const cebus_chooser *chooser, const place *where, cebus_shortlist *list)
 {
-    cebus_chunk *chunk = &chooser->arena->index->chunks.at[at->chunk];
+    cebus_chunk *chunk = &chooser->arena->index->chunks.at[where->at.chunk];
     uint64_t beside[CEBUS_CHUNK_MAX];
     double score[CEBUS_CHUNK_MAX];
-    bound_blocks(chooser, at, beside, score);
+    bound_blocks(chooser, where, beside, score);
+    chunk->rank.known = false; /* it was not worth much */
     for (uint32_t bits = candidates_of(chooser, chunk); bits != 0; bits &= bits - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(bits);
         double most = most_of(list);
@@ -259,14 +217,30 @@ static size_t find_places(const cebus_chooser *chooser, place *out)
     uint64_t low = 0;
     size_t count = 0;
     for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next) {
-        out[count] = (place){.chunk = id, .low = low};
-        out[count].least = goes_by_age(chooser) ? least_age(chooser, &chunks->at[id])
-                                                : least_of(chooser, &out[count]);
-        low = hole_at(chunks, id, chunks->at[id].count - 1);
-        count++;
+        cebus_chunk *chunk = &chunks->at[id];
+        place *where = &out[count++];
+        where->at = (cebus_rank_place){id, low, hole_at(chunks, id, chunk->count)};
+        where->least = goes_by_age(chooser) ? least_age(chooser, chunk)
+                                            : cebus_rank_least(chooser, &where->at);
+        low = hole_at(chunks, id, chunk->count - 1);
     }
     return count;
 }
+
+#if CEBUS_CHECKS >= 2
+/** No block's score is less than that of its place. */
+static void check_places(const cebus_chooser *chooser, const place *places, size_t count)
+{
+    uint64_t beside[CEBUS_CHUNK_MAX];
+    double score[CEBUS_CHUNK_MAX];
+    for (size_t k = 0; k < count; k++) {
+        const cebus_chunk *chunk = &chooser->arena->index->chunks.at[places[k].at.chunk];
+        bound_blocks(chooser, &places[k], beside, score);
+        for (uint32_t bits = candidates_of(chooser, chunk); bits != 0; bits &= bits - 1)
+            assert(places[k].least <= score[__builtin_ctz(bits)]);
+    }
+}
+#endif
 
 /** Heap order, the least on top, where only what is at `at` may be out of it. */
 static void sink(place *heap, size_t count, size_t at)
@@ -307,7 +281,11 @@ static bool list_kept(const cebus_chooser *chooser, cebus_shortlist *list)
     place *places = cebus_pool_alloc(arena->pool, bytes);
     if (places == NULL)
         return false;
-    list_places(chooser, places, find_places(chooser, places), list);
+    size_t count = find_places(chooser, places);
+#if CEBUS_CHECKS >= 2
+    check_places(chooser, places, count);
+#endif
+    list_places(chooser, places, count, list);
     cebus_pool_free_object(arena->pool, places, bytes);
     return true;
 }

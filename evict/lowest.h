@@ -7,7 +7,8 @@
  * read is kept beside its neighbours' (layout/window_chunk.h) and makes it no dearer than it is by
  * then, but for what became cheaper unseen; a block that would win by that is priced before it
  * does. So what goes was priced at that moment, and it is the lowest but for values that became
- * cheaper since the sweep: their absent neighbours came back, or nobody wants them any more.
+ * cheaper since the sweep: their absent neighbours came back, or nobody wants them any more. Only
+ * blocks of chunks are looked at that may have such a one (rank.h).
  *
  * Who goes by age alone needs no sweep: ticks and wishes are kept beside each other, too, whatever
  * makes a value go sooner by them is said, and those that may be the oldest are asked. It is what a
@@ -53,9 +54,8 @@ void cebus_lowest_sweep(const cebus_chooser *chooser, cebus_shortlist *list);
 bool cebus_lowest_stands(const cebus_chooser *chooser);
 
 /**
- * The same by prices that stand if they do (O(blocks), reading few of them), and by age (O(chunks),
- * asking those older than what is found, and few more); else after pricing all, with `keep_prices`
- * as the last choice left them.
+ * The same by prices that stand if they do, and by age: O(chunks), reading those lower than what
+ * is found and few more; else after pricing all, with `keep_prices` as the last choice left them.
  */
 void cebus_lowest_list(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list);
 

@@ -20,6 +20,12 @@ void cebus_chunks_deinit(cebus_chunks *chunks)
     cebus_chunks_init(chunks, chunks->pool);
 }
 
+/** What was worked out from what is kept holds no longer. */
+static void forget_dates(cebus_chunk *chunk)
+{
+    chunk->dated = chunk->rank.known = false;
+}
+
 /** A chunk without blocks, after chunk `prev` (NONE: the first); NONE without host memory. */
 static uint32_t add_chunk(cebus_chunks *chunks, uint32_t prev)
 {
@@ -40,7 +46,7 @@ static uint32_t add_chunk(cebus_chunks *chunks, uint32_t prev)
     chunk->next = next;
     chunk->prev = prev;
     chunk->count = chunk->noted = chunk->walls = chunk->holes = 0;
-    chunk->dated = false;
+    forget_dates(chunk);
     memset(chunk->bytes, 0, sizeof chunk->bytes); /* all of it is read, whatever the count */
     memset(chunk->tick, 0, sizeof chunk->tick);
     memset(chunk->weight, 0, sizeof chunk->weight);
@@ -115,7 +121,8 @@ static void move_blocks(cebus_chunks *chunks, uint32_t from, uint32_t start, uin
     target->holes |= moved_bits(&source->holes, start, target->count);
     source->count = start;
     target->count += moved;
-    target->dated = false;
+    forget_dates(source);
+    forget_dates(target);
     add_bits(chunks, to, bits);
 }
 
@@ -145,7 +152,7 @@ static void put(cebus_chunk *chunk, uint32_t place, cebus_block *block)
     chunk->bytes[place] = 0;
     chunk->tick[place] = chunk->weight[place] = chunk->haste[place] = 0;
     chunk->count++;
-    chunk->dated = false;
+    forget_dates(chunk);
     chunk->noted = widened(chunk->noted, place);
     chunk->walls = widened(chunk->walls, place);
     chunk->holes = widened(chunk->holes, place);
@@ -170,7 +177,7 @@ bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place)
     chunk->tick[place] = tick;
     chunk->weight[place] = weight;
     chunk->haste[place] = hole ? 0 : power_of_two(block->haste);
-    chunk->dated = false;
+    forget_dates(chunk);
     chunk->walls = wall ? chunk->walls | bit : chunk->walls & ~bit;
     chunk->holes = hole ? chunk->holes | bit : chunk->holes & ~bit;
     return dearer;
@@ -244,7 +251,7 @@ void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_ch
     *out = no_change();
     out->at = (cebus_seat){id, place};
     chunk->count--;
-    chunk->dated = false;
+    forget_dates(chunk);
     move_kept(chunk, place, chunk, place + 1, chunk->count - place);
     chunk->noted = narrowed(chunk->noted, place);
     chunk->walls = narrowed(chunk->walls, place);

@@ -16,6 +16,7 @@
 #include "layout/block.h"
 #include "layout/pool.h"
 #include "layout/window.h"
+#include "layout/window_bound.h"
 
 #define CEBUS_CHUNK_MAX 32
 #define CEBUS_CHUNK_NONE UINT32_MAX
@@ -24,6 +25,14 @@
 typedef struct cebus_seat {
     uint32_t chunk, place;
 } cebus_seat;
+
+/** Of single blocks, for who asks for those (evict/rank.h); it is lost when a block changes. */
+typedef struct cebus_rank {
+    cebus_bound bound;
+    uint64_t low, high;    /**< holes beside the chunk, for which it holds */
+    uint64_t epoch, since; /**< of its time; when it was worked out */
+    bool known;
+} cebus_rank;
 
 typedef struct cebus_chunk {
     uint32_t next, prev; /**< in address order; `next` of a dead one: the next dead one */
@@ -36,6 +45,7 @@ typedef struct cebus_chunk {
     bool dated;          /**< the following two are known */
     double oldest;       /**< tick of a used block, at least */
     double hastiest;     /**< haste of one, at most; 0: all are free */
+    cebus_rank rank;
     uint64_t bytes[CEBUS_CHUNK_MAX];
     double tick[CEBUS_CHUNK_MAX];   /**< not after the block's */
     double weight[CEBUS_CHUNK_MAX]; /**< in prices at an age of 1; 0: free */
