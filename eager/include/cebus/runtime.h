@@ -29,7 +29,8 @@ typedef enum cebus_swap {
                                  tensors only before a call would fail for want of memory */
     CEBUS_SWAP_OFF = 1,     /**< never: what cannot be rebuilt stays */
     CEBUS_SWAP_ON = 2,      /**< by any policy, wherever it costs less than rebuilding; persistent
-                                 tensors and optimizer state, too, but on sim:* by `odswap` alone */
+                                 tensors and optimizer state, too: on sim:* by plans and `odswap`
+                                 alone, and before a call would fail */
 } cebus_swap;
 
 /** Debugging aids; combine with |. */
@@ -53,9 +54,9 @@ typedef struct cebus_runtime_options {
     cebus_cost_model cost_model;      /**< what evictions are decided by */
     uint32_t debug;                   /**< CEBUS_DEBUG_* */
     const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
-    const char *layout;    /**< where values lie: of cebus_layout_name(); default: what
-                                suits the policy, "planned" for "cebus", "zones" for others */
-    cebus_swap swap;       /**< may values leave for the host? */
+    const char *layout;               /**< where values lie: of cebus_layout_name(); default: what
+                                           suits the policy, "planned" for "cebus", "zones" for others */
+    cebus_swap swap;                  /**< may values leave for the host? */
     uint64_t host_budget;  /**< host bytes for them; default half of what the process may use, none
                                 on the CPU with a spill file: it would be the same memory */
     const char *profile;   /**< sim:*: file of measured costs that replace the machine's model */

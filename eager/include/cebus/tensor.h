@@ -113,8 +113,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensors_restore(cebus_tensor *cons
                                                               size_t n);
 
 /**
- * Declares a storage persistent (a parameter, optimizer state, a buffer): it stays at one address
- * in the persistent zone, is never given up, and in-place writes go to it directly.
+ * Declares a storage persistent (a parameter, optimizer state, a buffer): it lies in the persistent
+ * zone, and in-place writes go to it directly. Nothing makes it again, so it is never dropped;
+ * where values may be swapped it may leave for the host (cebus_swap), and come back elsewhere.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor);
 /** Whether it was. */
