@@ -112,9 +112,9 @@ static cebus_status construct(packing *p, uint64_t target)
         uint64_t *offset = p->offset + part->block_begin;
         p->heights[i] = cebus_pack_portfolio_run(&portfolio, part, target, &p->stop, offset);
         if (p->heights[i] > target)
-            p->heights[i] = cebus_pack_wheel_run(&portfolio, part, target, p->heights[i],
-                                                 p->options.rounds, p->options.seed, &p->stop,
-                                                 offset);
+            p->heights[i] =
+                cebus_pack_wheel_run(&portfolio, part, target, p->heights[i], p->options.rounds,
+                                     p->options.seed, &p->stop, offset);
     }
     cebus_pack_memory_release(&p->memory, mark);
     return CEBUS_OK;

@@ -56,9 +56,8 @@ bool cebus_segmenter_repeats(const cebus_segmenter *segmenter, const cebus_segme
                              const cebus_segment_scene *scene)
 {
     return is_due(segmenter) && segmenter->period >= CEBUS_SEGMENT_LEAST &&
-           segmenter->matched / 2 >= segmenter->period &&
-           segmenter->n > segmenter->start && call->reach == 0 &&
-           id_before(segmenter, segmenter->n) == call->id &&
+           segmenter->matched / 2 >= segmenter->period && segmenter->n > segmenter->start &&
+           call->reach == 0 && id_before(segmenter, segmenter->n) == call->id &&
            cebus_segmenter_is_quiet(segmenter, scene);
 }
 

@@ -42,7 +42,7 @@ typedef struct cebus_unfold {
     cebus_step *steps;
     cebus_use *uses;
     size_t n_steps, n_uses;
-    size_t n_again; /**< uses of further runs: bounded */
+    size_t n_again;  /**< uses of further runs: bounded */
     uint64_t run_ns; /**< all steps */
     /* of buffers */
     uint32_t *first, *drop, *version, *stack, *back;

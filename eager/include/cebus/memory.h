@@ -84,8 +84,8 @@ typedef struct cebus_memory_stats {
     uint64_t guided_actions;       /**< of its plan */
     uint64_t guided_missed;        /**< of these: found nothing to do, or no room */
     uint64_t guided_unforeseen;    /**< evictions, replays, copies back that no plan asked for */
-    uint64_t moved_triggers; /**< copies back that start earlier, since they came late */
-    uint64_t replans; /**< plans made anew because prediction and measurement parted */
+    uint64_t moved_triggers;       /**< copies back that start earlier, since they came late */
+    uint64_t replans;              /**< plans made anew because prediction and measurement parted */
     /** @} */
     /** @name Plans from files (<cebus/plan.h>). */
     /** @{ */

@@ -54,9 +54,9 @@ typedef struct cebus_runtime_options {
     cebus_cost_model cost_model;      /**< what evictions are decided by */
     uint32_t debug;                   /**< CEBUS_DEBUG_* */
     const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
-    const char *layout;               /**< where values lie: of cebus_layout_name(); default: what
-                                           suits the policy, "planned" for "cebus", "zones" for others */
-    cebus_swap swap;                  /**< may values leave for the host? */
+    const char *layout;    /**< where values lie: of cebus_layout_name(); default: what suits the
+                                policy, "planned" for "cebus", "zones" for others */
+    cebus_swap swap;       /**< may values leave for the host? */
     uint64_t host_budget;  /**< host bytes for them; default half of what the process may use, none
                                 on the CPU with a spill file: it would be the same memory */
     const char *profile;   /**< sim:*: file of measured costs that replace the machine's model */

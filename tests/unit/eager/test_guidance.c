@@ -15,9 +15,8 @@ enum {
 };
 #define MAP (UINT64_C(4) * ROWS * SIDE * SIDE)
 
-static const char *const planners[] = {"sublinear",    "vdnn",  "vdnn-all",
-                                       "superneurons", "tflms", "odswap",
-                                       "capuchin"};
+static const char *const planners[] = {"sublinear", "vdnn",   "vdnn-all", "superneurons",
+                                       "tflms",     "odswap", "capuchin"};
 enum {
     PLANNERS = sizeof planners / sizeof *planners
 };
