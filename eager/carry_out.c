@@ -201,7 +201,7 @@ void cebus_carry_out_due(cebus_runtime *rt)
 void cebus_carry_out_left(cebus_runtime *rt)
 {
     rt->guidance->left = false;
-    cebus_candidate_settle_all(rt, false);
+    cebus_candidate_settle_all(rt);
 }
 
 bool cebus_guidance_yield(cebus_runtime *rt)

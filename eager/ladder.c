@@ -113,6 +113,7 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .lineage = &rt->lineage,
                            .swap = swap_terms(rt, how),
                            .replaying = rt->replay.busy,
+                           .strained = rt->stats.recompute_ns > rt->stats.compute_ns,
                            .moves = (how & CHOOSE_IN_PLACE) != 0 ? (cebus_move_terms){0}
                                                                  : cebus_compaction_terms(rt),
                            .now = rt->clock_ns,

@@ -242,7 +242,7 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
         status = rebuild_by_stack(rt, target, patience * (list.count + 8), op);
     cebus_replay_unnumber(&list);
     if (deep)
-        cebus_candidate_settle_all(rt, true); /* what the rebuild left behind */
+        cebus_candidate_settle_all(rt); /* what the rebuild left behind */
     return status;
 }
 

@@ -158,13 +158,13 @@ void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate)
     cebus_candidate_drop(rt, candidate);
 }
 
-void cebus_candidate_settle_all(cebus_runtime *rt, bool wanted)
+void cebus_candidate_settle_all(cebus_runtime *rt)
 {
     for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
         cebus_candidate *candidate = block->owner;
         if (candidate != NULL && candidate->value.holders == 0 &&
             cebus_candidate_is_evictable(candidate) && !cebus_guidance_keeps(rt, candidate) &&
-            (wanted || !cebus_value_is_wanted(&candidate->value)))
+            !cebus_version_is_missed(&rt->lineage, &candidate->value))
             block = cebus_candidate_drop(rt, candidate);
     }
 }

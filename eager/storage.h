@@ -53,9 +53,9 @@ void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate);
 cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate);
 /** Drops an unheld, unpinned, rebuildable version at once. */
 void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate);
-/** Drops all that nobody holds and no plan keeps; `wanted`: also what an absent value somebody
- * holds is made of. O(blocks). */
-void cebus_candidate_settle_all(cebus_runtime *rt, bool wanted);
+/** Drops all that nobody holds and no plan keeps, where nothing absent that somebody holds is made
+ * of it. O(blocks). */
+void cebus_candidate_settle_all(cebus_runtime *rt);
 /**
  * Frees a leaf that only records keep, with all that read it: nobody holds or parks it, and nothing
  * can make it again. False, and nothing happened: it is none (nor is NULL), or an absent value that

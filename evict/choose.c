@@ -232,20 +232,21 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
                                next != NULL ? cebus_choose_exact_price(chooser, next) : 0};
 }
 
-/** The lowest scores, lowest first; the first few exact. */
+/** The lowest scores, lowest first; the first few exact, or all, once little room made rebuilds
+ * long: many small ones together may hide one that most of them hang on. */
 static size_t list_offers(const cebus_chooser *chooser, cebus_offer out[CEBUS_SHORTLIST_MAX])
 {
     cebus_shortlist list;
     cebus_shortlist_init(&list, UINT64_MAX, CEBUS_SHORTLIST_MAX);
     cebus_lowest_sweep(chooser, &list);
-    size_t count = list.count;
+    size_t count = list.count, exact = chooser->strained ? CEBUS_SHORTLIST_MAX : REFINED;
     for (size_t i = count; i-- > 0;) {
         cebus_scored one = cebus_shortlist_pop(&list);
-        if (i < REFINED)
+        if (i < exact)
             one.score = exact_score(chooser, one.block);
         out[i] = (cebus_offer){one.score, one.block->bytes, one.block->tick, one.block};
     }
-    for (size_t i = 1; i < count && i < REFINED; i++) {
+    for (size_t i = 1; i < count && i < exact; i++) {
         cebus_offer one = out[i];
         size_t at = i;
         for (; at > 0 && out[at - 1].score > one.score; at--)
