@@ -45,23 +45,12 @@ static cebus_runtime *open_sim(const char *policy, cebus_swap swap, uint64_t map
     return open_on("sim:p100-16g,issue=0ns", policy, swap, maps, f);
 }
 
-/** A chain of layers, and its way back. */
 static void step(cebus_runtime *rt, figures *f)
 {
-    cebus_tensor *x[LAYERS + 1];
     const int64_t n = ELEMENTS;
-    OK(cebus_full(rt, 1, CEBUS_F32, 1, &n, &x[0]));
-    for (int i = 0; i < LAYERS; i++)
-        x[i + 1] = call_layer(rt, x[i], NULL);
-    cebus_tensor *gradient = call_layer(rt, x[LAYERS], NULL);
-    for (int i = LAYERS; i >= 0; i--) {
-        cebus_tensor *next = call_layer(rt, gradient, x[i]);
-        cebus_tensor_release(gradient);
-        cebus_tensor_release(x[i]);
-        gradient = next;
-    }
-    cebus_tensor_release(gradient);
-    OK(cebus_iteration_mark(rt));
+    cebus_tensor *x;
+    OK(cebus_full(rt, 1, CEBUS_F32, 1, &n, &x));
+    run_layers(rt, x, LAYERS);
     f->stats = stats_of(rt);
 }
 

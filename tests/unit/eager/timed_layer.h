@@ -7,6 +7,10 @@
 
 #include "program.h"
 
+enum {
+    MOST_LAYERS = 64
+};
+
 /** Of every call from here on. */
 static uint64_t layer_ns = 20000;
 
@@ -43,6 +47,24 @@ static inline cebus_tensor *call_layer(cebus_runtime *rt, cebus_tensor *a, cebus
     cebus_tensor *out, *in[2] = {a, b};
     OK(cebus_call_custom(rt, &layer, NULL, 0, in, b != NULL ? 2 : 1, &out));
     return out;
+}
+
+/** An iteration: a chain of layers on `x`, which it releases, and the way back. */
+static inline void run_layers(cebus_runtime *rt, cebus_tensor *x, int layers)
+{
+    cebus_tensor *map[MOST_LAYERS + 1] = {x};
+    cr_assert_leq(layers, MOST_LAYERS);
+    for (int i = 0; i < layers; i++)
+        map[i + 1] = call_layer(rt, map[i], NULL);
+    cebus_tensor *gradient = call_layer(rt, map[layers], NULL);
+    for (int i = layers; i >= 0; i--) {
+        cebus_tensor *next = call_layer(rt, gradient, map[i]);
+        cebus_tensor_release(gradient);
+        cebus_tensor_release(map[i]);
+        gradient = next;
+    }
+    cebus_tensor_release(gradient);
+    OK(cebus_iteration_mark(rt));
 }
 
 #endif
