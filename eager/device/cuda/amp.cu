@@ -79,21 +79,8 @@ template <class T> CEBUS_KERNEL factor_kernel(const factor_job p)
         cebus_lane<T>::set(p.out, 0, (T)cebus_unscale_of(*p.scale));
 }
 
-#define PRODUCT(S, T)                                                                              \
-    struct product_##S {                                                                           \
-        typedef T lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 2,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers)                                         \
-        {                                                                                          \
-            return v[0] * v[1];                                                                    \
-        }                                                                                          \
-    };
-PRODUCT(f32, float)
-PRODUCT(f64, double)
+CEBUS_SWEEP_FORMULA(product_f32, float, float, 2, 0, (void)0, v[0] * v[1])
+CEBUS_SWEEP_FORMULA(product_f64, double, double, 2, 0, (void)0, v[0] * v[1])
 
 static uint64_t unscale_workspace(const cebus_launch *launch)
 {

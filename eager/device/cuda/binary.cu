@@ -10,22 +10,7 @@ CEBUS_END_DECLS
 
 /* --- formulas ------------------------------------------------------------------------------ */
 
-/* A formula `name` of COUNT inputs of type T, after `names` gave them names. */
-#define FORMULA(name, T, R, COUNT, MASKS, names, formula)                                          \
-    struct name {                                                                                  \
-        typedef T lane;                                                                            \
-        typedef R result;                                                                          \
-        enum {                                                                                     \
-            inputs = COUNT,                                                                        \
-            bytes = MASKS                                                                          \
-        };                                                                                         \
-        CEBUS_DEVICE R of(const T *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            names;                                                                                 \
-            (void)numbers;                                                                         \
-            return formula;                                                                        \
-        }                                                                                          \
-    };
+#define FORMULA CEBUS_SWEEP_FORMULA
 
 #define PAIR(T) T x = v[0], y = v[1]
 #define NUMBER(T)                                                                                  \

@@ -12,20 +12,7 @@ CEBUS_END_DECLS
 /* --- from lane to lane ---------------------------------------------------------------------- */
 
 #define CAST(from, F, to, T, formula)                                                              \
-    struct from##_to_##to {                                                                        \
-        typedef F lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 1,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const F *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            F x = v[0];                                                                            \
-            (void)numbers;                                                                         \
-            return formula;                                                                        \
-        }                                                                                          \
-    };
+    CEBUS_SWEEP_FORMULA(from##_to_##to, F, T, 1, 0, F x = v[0], formula)
 #define CASTS(from, F, whole)                                                                      \
     CAST(from, F, f32, float, (float)x)                                                            \
     CAST(from, F, f64, double, (double)x)                                                          \

@@ -343,31 +343,9 @@ static uint64_t nll_loss_backward_workspace(const cebus_launch *launch)
 CEBUS_FOLD_SUM_OF(squared_error, 2, 0, (x[i] - y[i]) * (x[i] - y[i]))
 
 #define MSE(S, T)                                                                                  \
-    struct mse_##S {                                                                               \
-        typedef T lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 2,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            (void)numbers;                                                                         \
-            return (v[0] - v[1]) * (v[0] - v[1]);                                                  \
-        }                                                                                          \
-    };                                                                                             \
-    struct mse_backward_##S {                                                                      \
-        typedef T lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 3,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            return (T)numbers.a * v[0] * (v[1] - v[2]);                                            \
-        }                                                                                          \
-    };
+    CEBUS_SWEEP_FORMULA(mse_##S, T, T, 2, 0, T error = v[0] - v[1], error * error)                 \
+    CEBUS_SWEEP_FORMULA(mse_backward_##S, T, T, 3, 0, (void)0,                                     \
+                        (T)numbers.a * v[0] * (v[1] - v[2]))
 MSE(f32, float)
 MSE(f64, double)
 

@@ -212,21 +212,8 @@ static cebus_status run_scaled_adam(const cebus_launch *launch)
 
 /* --- clipping ------------------------------------------------------------------------------ */
 
-#define SCALED(S, T)                                                                               \
-    struct scaled_##S {                                                                            \
-        typedef T lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 1,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            return v[0] * (T)numbers.a;                                                            \
-        }                                                                                          \
-    };
-SCALED(f32, float)
-SCALED(f64, double)
+CEBUS_SWEEP_FORMULA(scaled_f32, float, float, 1, 0, (void)0, v[0] * (float)numbers.a)
+CEBUS_SWEEP_FORMULA(scaled_f64, double, double, 1, 0, (void)0, v[0] * numbers.a)
 
 static cebus_status run_scale(const cebus_launch *launch)
 {

@@ -256,21 +256,8 @@ static cebus_status run_logsumexp(const cebus_launch *launch)
 
 /* --- backward: one element from its gradient g, itself (x) and the statistic s --------------- */
 
-#define BACKWARD(name, T, formula)                                                                 \
-    struct name {                                                                                  \
-        typedef T lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 3,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            T g = v[0], x = v[1], s = v[2];                                                        \
-            (void)numbers;                                                                         \
-            return formula;                                                                        \
-        }                                                                                          \
-    };
+#define STATISTIC(T) T g = v[0], x = v[1], s = v[2]
+#define BACKWARD(name, T, formula) CEBUS_SWEEP_FORMULA(name, T, T, 3, 0, STATISTIC(T), formula)
 BACKWARD(var_f32, float, g *(x - s) * (float)numbers.a)
 BACKWARD(var_f64, double, g *(x - s) * numbers.a)
 BACKWARD(logsumexp_f32, float, g *cebus_exp_f32(x - s))
@@ -303,22 +290,8 @@ static uint64_t extremum_backward_workspace(const cebus_launch *launch)
     return cebus_fold_workspace(&job) + 2 * wide_bytes(&job);
 }
 
-#define DIVIDE(S, T)                                                                               \
-    struct divide_##S {                                                                            \
-        typedef T lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 2,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            (void)numbers;                                                                         \
-            return v[0] / v[1];                                                                    \
-        }                                                                                          \
-    };
-DIVIDE(f32, float)
-DIVIDE(f64, double)
+CEBUS_SWEEP_FORMULA(divide_f32, float, float, 2, 0, (void)0, v[0] / v[1])
+CEBUS_SWEEP_FORMULA(divide_f64, double, double, 2, 0, (void)0, v[0] / v[1])
 
 /** Equal elements share the gradient. */
 static cebus_status run_extremum_backward(const cebus_launch *launch)

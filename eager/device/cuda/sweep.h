@@ -26,6 +26,24 @@ typedef struct cebus_sweep_numbers {
     double a, b;
 } cebus_sweep_numbers;
 
+/** A formula `name` of COUNT inputs of type T, after `names` gave v's elements names; R: what it
+ * gives. */
+#define CEBUS_SWEEP_FORMULA(name, T, R, COUNT, MASKS, names, formula)                              \
+    struct name {                                                                                  \
+        typedef T lane;                                                                            \
+        typedef R result;                                                                          \
+        enum {                                                                                     \
+            inputs = COUNT,                                                                        \
+            bytes = MASKS                                                                          \
+        };                                                                                         \
+        CEBUS_DEVICE R of(const T *v, cebus_sweep_numbers numbers)                                 \
+        {                                                                                          \
+            names;                                                                                 \
+            (void)numbers;                                                                         \
+            return formula;                                                                        \
+        }                                                                                          \
+    };
+
 typedef struct cebus_sweep {
     cebus_walk walk; /**< of the output, then the inputs */
     cebus_cells out, in[CEBUS_SWEEP_INPUTS];

@@ -10,38 +10,12 @@ CEBUS_END_DECLS
 /* --- formulas ------------------------------------------------------------------------------ */
 
 /* A formula in x. */
-#define FORWARD(name, T, formula)                                                                  \
-    struct name {                                                                                  \
-        typedef T lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 1,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            T x = v[0];                                                                            \
-            (void)numbers;                                                                         \
-            return formula;                                                                        \
-        }                                                                                          \
-    };
+#define FORWARD(name, T, formula) CEBUS_SWEEP_FORMULA(name, T, T, 1, 0, T x = v[0], formula)
 /* A formula in a gradient g and what was saved: x or y, whichever it reads. */
-#define BACKWARD(name, T, formula)                                                                 \
-    struct name {                                                                                  \
-        typedef T lane;                                                                            \
-        typedef T result;                                                                          \
-        enum {                                                                                     \
-            inputs = 2,                                                                            \
-            bytes = 0                                                                              \
-        };                                                                                         \
-        CEBUS_DEVICE T of(const T *v, cebus_sweep_numbers numbers)                                 \
-        {                                                                                          \
-            T g = v[0];                                                                            \
-            [[maybe_unused]] T x = v[1], y = v[1];                                                 \
-            (void)numbers;                                                                         \
-            return formula;                                                                        \
-        }                                                                                          \
-    };
+#define SAVED(T)                                                                                   \
+    T g = v[0];                                                                                    \
+    [[maybe_unused]] T x = v[1], y = v[1]
+#define BACKWARD(name, T, formula) CEBUS_SWEEP_FORMULA(name, T, T, 2, 0, SAVED(T), formula)
 
 #define FORMULAS(T, S, kind, saved, name, forward, backward)                                       \
     FORWARD(name##_##S, T, forward)                                                                \
