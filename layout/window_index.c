@@ -120,14 +120,6 @@ static void learn(cebus_window_search *search)
             table->level > 0 ? LEVEL_KEPT * table->level + (1 - LEVEL_KEPT) * level : level;
 }
 
-/** Without a table. */
-static void search_all(cebus_window_search *search)
-{
-    const cebus_chunks *chunks = &search->index->chunks;
-    for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next)
-        cebus_window_look(search, id);
-}
-
 /** Best first. */
 static void search_table(cebus_window_search *search)
 {
@@ -153,7 +145,7 @@ static void search_once(cebus_window_search *search)
     if (search->table != NULL)
         search_table(search);
     else
-        search_all(search);
+        cebus_window_look_all(search);
 }
 
 /** All in one go. False if that may have missed something. */

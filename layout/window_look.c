@@ -1,5 +1,6 @@
 #include "layout/window_look.h"
 
+#include <math.h>
 #include <string.h>
 
 /** Sums are differences of sums that may be so many times larger; or else they are added up. */
@@ -220,6 +221,59 @@ void cebus_window_look(cebus_window_search *search, uint32_t id)
     do
         find_runs(search, id, &all);
     while (offer_runs(search, id, &all));
+}
+
+/* All chunks, without a table. */
+
+/** Blocks that follow each other, none of which alone costs what a window may. */
+typedef struct sieve {
+    uint32_t
+        first; /**< chunk that they begin in, or one before it; none before it is of interest */
+    uint64_t bytes; /**< up to where the search is */
+} sieve;
+
+/** What each block costs more than `most`, times its age: above 0, no window has it that does not
+ * cost more. By what is kept, and an age of up to 1 more: such loops know vectors. */
+static void find_excess(const cebus_chunk *chunk, double now, double most, double *restrict out)
+{
+    for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++)
+        out[i] = chunk->weight[i] * SURE_PRICE - most * (fabs(now - chunk->tick[i]) + 1);
+    for (uint32_t bits = chunk->walls; bits != 0; bits &= bits - 1)
+        out[__builtin_ctz(bits)] = 1;
+}
+
+/** Goes on through a chunk. True if some of its blocks are the last of a run of so many bytes. */
+static bool pass(const cebus_window_search *search, uint32_t id, double most, sieve *run)
+{
+    const cebus_chunk *chunk = &search->index->chunks.at[id];
+    double excess[CEBUS_CHUNK_MAX];
+    uint64_t bytes = run->bytes, longest = 0, least = UINT64_MAX;
+    find_excess(chunk, cebus_time_after(search->now), most, excess);
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        bytes = excess[i] <= 0 ? bytes + chunk->bytes[i] : 0;
+        longest = bytes > longest ? bytes : longest;
+        least = bytes < least ? bytes : least;
+    }
+    run->bytes = bytes;
+    if (longest >= search->bytes)
+        return true;
+    run->first = least > 0 ? run->first : id;
+    return false;
+}
+
+/** A window's blocks cost no more than it does, each: only where such lie side by side for long
+ * enough may it be. */
+void cebus_window_look_all(cebus_window_search *search)
+{
+    const cebus_chunks *chunks = &search->index->chunks;
+    sieve run = {chunks->first, 0};
+    for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next) {
+        uint64_t most = cebus_window_search_most(search);
+        if (!pass(search, id, most < CEBUS_PRICE_MAX ? (double)most : HUGE_VAL, &run))
+            continue;
+        for (; run.first != chunks->at[id].next; run.first = chunks->at[run.first].next)
+            cebus_window_look(search, run.first);
+    }
 }
 
 void cebus_window_learn(cebus_window_search *search, uint32_t id)

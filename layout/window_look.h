@@ -50,6 +50,9 @@ static inline cebus_line cebus_window_line(double t, double price, double slope)
  * table. O(blocks of the chunk + of one window). */
 void cebus_window_look(cebus_window_search *search, uint32_t chunk);
 
+/** The same with all chunks. O(blocks), pricing few of them. */
+void cebus_window_look_all(cebus_window_search *search);
+
 /** Makes the lines of a loose chunk those of its runs. O(blocks of the chunk + of one window). */
 void cebus_window_learn(cebus_window_search *search, uint32_t chunk);
 
