@@ -29,21 +29,65 @@ static uint32_t index_of(const cebus_track *track, uint32_t item)
     return track->places[item] % CEBUS_TRACK_BLOCK;
 }
 
-/** Most, least and weight, from the items. */
+/** Two numbers at once. Sums are made in two pairs of lanes: the same wherever it runs. */
+typedef double pair __attribute__((vector_size(16), aligned(8)));
+typedef int64_t pair_bits __attribute__((vector_size(16)));
+
+static inline pair pair_at(const double *numbers)
+{
+    return *(const pair *)numbers;
+}
+static inline pair pair_of(double number)
+{
+    return (pair){number, number};
+}
+static inline pair greater(pair a, pair b)
+{
+    pair_bits mask = a > b;
+    return (pair)((mask & (pair_bits)a) | (~mask & (pair_bits)b));
+}
+static inline double greater_of(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/** Most and least, from the items: the least is the most of what is turned over. */
+static void find_extremes(cebus_track *track, const cebus_track_block *block)
+{
+    double first = block->count > 0 ? block->level[0] : 0;
+    pair most[2] = {pair_of(first), pair_of(first)}, least[2] = {pair_of(-first), pair_of(-first)};
+    uint32_t i = 0;
+    for (; i + 4 <= block->count; i += 4) {
+        pair low = pair_at(&block->level[i]), high = pair_at(&block->level[i + 2]);
+        most[0] = greater(low, most[0]);
+        most[1] = greater(high, most[1]);
+        least[0] = greater(-low, least[0]);
+        least[1] = greater(-high, least[1]);
+    }
+    for (; i < block->count; i++) {
+        most[0] = greater(pair_of(block->level[i]), most[0]);
+        least[0] = greater(pair_of(-block->level[i]), least[0]);
+    }
+    most[0] = greater(most[0], most[1]);
+    least[0] = greater(least[0], least[1]);
+    track->sums[block->rank].most = greater_of(most[0][0], most[0][1]);
+    track->sums[block->rank].least = -greater_of(least[0][0], least[0][1]);
+}
+
+/** And the weight. */
 static void sum_up(cebus_track *track, const cebus_track_block *block)
 {
-    cebus_track_sum *sum = &track->sums[block->rank];
-    double most = 0, least = 0, weight = 0;
-    if (block->count > 0)
-        most = least = block->level[0];
-    for (uint32_t i = 0; i < block->count; i++) {
-        most = block->level[i] > most ? block->level[i] : most;
-        least = block->level[i] < least ? block->level[i] : least;
-        weight += block->weights[i];
+    pair low = pair_of(0), high = pair_of(0);
+    uint32_t i = 0;
+    find_extremes(track, block);
+    for (; i + 4 <= block->count; i += 4) {
+        low += pair_at(&block->weights[i]);
+        high += pair_at(&block->weights[i + 2]);
     }
-    sum->most = most;
-    sum->least = least;
-    sum->weight = weight;
+    for (; i < block->count; i++)
+        low[0] += block->weights[i];
+    low += high;
+    track->sums[block->rank].weight = low[0] + low[1];
 }
 
 static void settle(cebus_track *track, cebus_track_block *block, uint32_t from)
@@ -235,34 +279,39 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
         }
         for (uint32_t i = first; i < last; i++)
             block->level[i] += bytes;
-        sum_up(track, block);
+        find_extremes(track, block);
     }
 }
 
-/** Twice the area of one item, with these bytes added: without branches, which nobody could
- * foretell. */
-static inline double twice_area(const cebus_track_block *block, uint32_t i, double before,
-                                double after)
+/** What of two is above 0: without branches, which nobody could foretell. */
+static inline pair above(pair bytes)
 {
-    double low = block->level[i] + before, high = block->level[i] + after;
-    return block->weights[i] * (high + fabs(high) - low - fabs(low));
+    return (pair)((bytes > pair_of(0)) & (pair_bits)bytes);
 }
 
-/** The area of some items. Four sums, so that none waits for another. */
+/** The area of two items, with these bytes added. */
+static inline pair areas(const cebus_track_block *block, uint32_t i, pair before, pair after)
+{
+    pair level = pair_at(&block->level[i]);
+    return pair_at(&block->weights[i]) * (above(level + after) - above(level + before));
+}
+
+/** The area of some items. */
 static double area_in(const cebus_track_block *block, uint32_t first, uint32_t last, double before,
                       double after)
 {
-    double a = 0, b = 0, c = 0, d = 0;
+    pair a = pair_of(0), b = a, lows = pair_of(before), highs = pair_of(after);
     uint32_t i = first;
     for (; i + 4 <= last; i += 4) {
-        a += twice_area(block, i, before, after);
-        b += twice_area(block, i + 1, before, after);
-        c += twice_area(block, i + 2, before, after);
-        d += twice_area(block, i + 3, before, after);
+        a += areas(block, i, lows, highs);
+        b += areas(block, i + 2, lows, highs);
     }
-    for (; i < last; i++)
-        a += twice_area(block, i, before, after);
-    return (a + b + (c + d)) / 2;
+    for (; i < last; i++) {
+        double high = greater_of(block->level[i] + after, 0);
+        a[0] += block->weights[i] * (high - greater_of(block->level[i] + before, 0));
+    }
+    a += b;
+    return a[0] + a[1];
 }
 
 double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
