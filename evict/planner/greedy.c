@@ -11,6 +11,11 @@
 #define PRUNED (1 + 1.0 / 64)
 /** Of a value that many calls read, the first so many are looked at again. */
 #define READERS 48
+/** How much of what a guess was found too low by is believed the next time; and how many times more
+ * where there was nothing to be had, up to so many times. */
+#define BELIEF 0.95
+#define VAIN 4
+#define MOST_DEAR 1000
 /** Replays for each call of the program, beyond which it goes astray. */
 #define MOST_REPLAYS 3
 
@@ -25,7 +30,8 @@ bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_poo
     size_t bytes = sequence->iteration->n_values * sizeof *greedy->marks;
     greedy->marks = cebus_pool_alloc(pool, bytes);
     greedy->barred = cebus_pool_alloc(pool, bytes);
-    if (greedy->marks != NULL && greedy->barred != NULL) {
+    greedy->factors = cebus_pool_alloc(pool, sequence->iteration->n_values * sizeof(double));
+    if (greedy->marks != NULL && greedy->barred != NULL && greedy->factors != NULL) {
         memset(greedy->marks, 0, bytes);
         memset(greedy->barred, 0, bytes);
         return true;
@@ -41,9 +47,21 @@ void cebus_greedy_deinit(cebus_greedy *greedy)
                            greedy->sequence->iteration->n_values * sizeof *greedy->marks);
     cebus_pool_free_object(greedy->pool, greedy->barred,
                            greedy->sequence->iteration->n_values * sizeof *greedy->barred);
+    cebus_pool_free_object(greedy->pool, greedy->factors,
+                           greedy->sequence->iteration->n_values * sizeof *greedy->factors);
     cebus_picks_deinit(&greedy->picks, greedy->pool);
     cebus_pool_free_object(greedy->pool, greedy->touched,
                            greedy->touched_capacity * sizeof *greedy->touched);
+}
+
+void cebus_greedy_hurry(cebus_greedy *greedy, bool on, bool learns)
+{
+    size_t n = greedy->sequence->iteration->n_values;
+    greedy->brisk = on;
+    greedy->learns = learns;
+    memset(greedy->barred, 0, n * sizeof *greedy->barred);
+    for (size_t v = 0; v < n; v++)
+        greedy->factors[v] = 1;
 }
 
 /* ---- picks -------------------------------------------------------------------------------- */
@@ -116,24 +134,42 @@ static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
     return weigh_exactly(g, v, user) * noise_of(g, v);
 }
 
-/** Looks like this one count as a visit of the closure. */
+/** Looks like this one count as a visit of the closure; if it learns there are many. */
 #define LOOKS 8
+#define LEARNING_LOOKS 3
 
 /** The least that weigh() may say: the own call for the own bytes. A chain that evicts more than
  * that costs no less for an area than the cheapest of what it evicts. So most stretches are never
  * weighed. INFINITY: it gains nothing. */
-static double guess(cebus_greedy *g, uint32_t v, uint32_t i)
+static double least_of(cebus_greedy *g, uint32_t v, uint32_t i)
 {
     const cebus_life *life = &g->sequence->lives[v];
     if (!is_use(g, v, i))
         return INFINITY;
     uint64_t from = begin_of(g, life, i), to = end_of(g, life, i);
-    g->closure.spent += ++g->looks % LOOKS == 0;
+    g->closure.spent += ++g->looks % (g->learns ? LEARNING_LOOKS : LOOKS) == 0;
     double area = from < to ? cebus_track_area(&g->sequence->track, from, to, g->closure.limit,
                                                -life->bytes, 0)
                             : 0;
     double cost = (double)g->sequence->iteration->calls[life->call].cost_ns;
     return area > 0 ? cost / area * noise_of(g, v) : INFINITY;
+}
+
+/** What weigh() is going to say: if it learns, the least times what it was too low by last, which
+ * is less and less believed. */
+static double guess(cebus_greedy *g, uint32_t v, uint32_t i)
+{
+    g->factors[v] = g->learns ? 1 + BELIEF * (g->factors[v] - 1) : 1;
+    return g->factors[v] * least_of(g, v, i);
+}
+
+/** What it said, for the next time. */
+static void learn(cebus_greedy *g, uint32_t v, double least, double score)
+{
+    if (!g->learns)
+        return;
+    double factor = score < INFINITY ? score / least : VAIN * g->factors[v];
+    g->factors[v] = fmin(fmax(factor, 1), MOST_DEAR);
 }
 
 /** Notes all stretches of a value that may gain something. */
@@ -250,8 +286,19 @@ static bool is_hopeless(const cebus_greedy *g, double score, uint64_t most_ns)
     return g->brisk && (double)g->sequence->cost + HOPE * score * excess(g) > (double)most_ns;
 }
 
+/** Whether a pick still gains something. If it learns it is guessed again: what was taken since may
+ * have left it less to gain. *least: as least_of() says. */
+static bool look_again(cebus_greedy *g, cebus_pick *pick, uint32_t i, double *out_least)
+{
+    if (!g->learns)
+        return is_worth_it(g, pick->value, i);
+    *out_least = least_of(g, pick->value, i);
+    pick->score = fmax(pick->score, g->factors[pick->value] * *out_least);
+    return *out_least < INFINITY;
+}
+
 /** The best pick whose stretch is still there. False: there is none. */
-static bool next_pick(cebus_greedy *g, cebus_pick *out)
+static bool next_pick(cebus_greedy *g, cebus_pick *out, double *out_least)
 {
     while (g->picks.count > 0) {
         *out = cebus_picks_pop(&g->picks);
@@ -259,10 +306,16 @@ static bool next_pick(cebus_greedy *g, cebus_pick *out)
             cebus_sequence_find(g->sequence, out->value, cebus_sequence_key(g->sequence, out->to));
         const cebus_life *life = &g->sequence->lives[out->value];
         if (i < life->count && cebus_event_instance(life->events[i]) == out->to &&
-            is_worth_it(g, out->value, i))
+            look_again(g, out, i, out_least))
             return true;
     }
     return false;
+}
+
+/** Whether a score is as good as any that is left. */
+static bool is_best(const cebus_greedy *g, double score)
+{
+    return g->picks.count == 0 || score <= SLACK * g->picks.items[0].score;
 }
 
 static void note_price(cebus_greedy *g, double score)
@@ -273,25 +326,38 @@ static void note_price(cebus_greedy *g, double score)
         g->closure.theta = g->dearest;
 }
 
+/** Weighs a pick if it seems to be the best. *is_it: it is, its chain is in the closure; else it
+ * was put back, or gains nothing. False without host memory. */
+static bool try_pick(cebus_greedy *g, cebus_pick *pick, double least, uint64_t most_ns, bool *is_it)
+{
+    *is_it = false;
+    if (is_best(g, pick->score)) {
+        g->closure.most_time = PRUNED * (double)most_ns - (double)g->sequence->cost;
+        pick->score = weigh(g, pick->value, pick->to);
+        learn(g, pick->value, least, pick->score);
+        if (pick->score == INFINITY)
+            return true;
+        *is_it = is_best(g, pick->score);
+    }
+    return *is_it || cebus_picks_push(&g->picks, g->pool, *pick);
+}
+
 /** Takes picks, so many at most, until it fits or none is left. */
 static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t most, size_t *out_taken)
 {
     cebus_pick pick;
+    double least = 0;
     *out_taken = 0;
     g->changed = true;
     while (!g->changed || !fits(g)) {
         g->changed = false;
-        if (*out_taken == most || is_astray(g, most_ns) || !next_pick(g, &pick))
+        if (*out_taken == most || is_astray(g, most_ns) || !next_pick(g, &pick, &least))
             return CEBUS_GREEDY_STUCK;
-        g->closure.most_time = PRUNED * (double)most_ns - (double)g->sequence->cost;
-        pick.score = weigh(g, pick.value, pick.to);
-        if (pick.score == INFINITY)
+        bool is_it;
+        if (!try_pick(g, &pick, least, most_ns, &is_it))
+            return CEBUS_GREEDY_NO_HOST_MEMORY;
+        if (!is_it)
             continue;
-        if (g->picks.count > 0 && pick.score > SLACK * g->picks.items[0].score) {
-            if (!cebus_picks_push(&g->picks, g->pool, pick))
-                return CEBUS_GREEDY_NO_HOST_MEMORY;
-            continue;
-        }
         if (most == SIZE_MAX && is_hopeless(g, pick.score, most_ns))
             return CEBUS_GREEDY_HOPELESS;
         note_price(g, pick.score);

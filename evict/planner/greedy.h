@@ -28,7 +28,9 @@ typedef struct cebus_greedy {
     const cebus_plan_terms *terms; /**< borrowed: asked whether to go on; NULL: nobody is */
     uint32_t noise;   /**< above 0: scores are off by a part, each value's by its own */
     bool brisk;       /**< repairs are brief: there are others to come */
+    bool learns;      /**< and guess by what was found before */
     uint32_t *barred; /**< of values: the noise under which they stay where they are */
+    double *factors;  /**< of values: what the guess of a score was too low by; 1: not known */
 } cebus_greedy;
 
 typedef enum cebus_greedy_end {
@@ -48,6 +50,11 @@ static inline bool cebus_greedy_is_stopped(const cebus_greedy *greedy)
 /** False without host memory: then there is nothing to free. */
 bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_pool *pool);
 void cebus_greedy_deinit(cebus_greedy *greedy);
+
+/** Makes repairs brisk, or thorough again; nothing is barred then. One that learns guesses what a
+ * score is by what it was found to be before, not by what it cannot be less than: it weighs a third
+ * as many chains for each that it takes, but not as various ones. */
+void cebus_greedy_hurry(cebus_greedy *greedy, bool on, bool learns);
 
 /** Shares the keeping of inputs among the values that idle over the limit and are made of them; or,
  * off, does not. */

@@ -399,18 +399,17 @@ static bool take_steps(ruin *r, double limit, double theta, uint64_t spent)
     return ok && (!is_kept || cebus_snapshot_restore(&r->best, r->sequence));
 }
 
-/** From what stands, to the best of it: at best_ns. */
-static bool run(ruin *r, double limit, double theta, uint64_t spent)
+/** From what stands, to the best of it: at best_ns. learns: its steps are few. */
+static bool run(ruin *r, double limit, double theta, uint64_t spent, bool learns)
 {
     cebus_greedy *greedy = r->greedy;
     r->stands = 0;
     bool ok = !r->swaps || cebus_links_run(&r->runs[0]);
-    memset(greedy->barred, 0, r->sequence->iteration->n_values * sizeof *greedy->barred);
     cebus_snapshot_init(&r->best, r->sequence->pool);
     greedy->noise = 0;
-    greedy->brisk = true;
+    cebus_greedy_hurry(greedy, true, learns);
     ok = ok && take_steps(r, limit, theta, spent);
-    greedy->brisk = false;
+    cebus_greedy_hurry(greedy, false, false);
     greedy->noise = 0;
     cebus_snapshot_deinit(&r->best);
     return ok;
@@ -428,7 +427,7 @@ typedef struct runner {
 /** Goes on with one. */
 static bool run_on(ruin *r, runner *one, double limit, double theta, uint64_t spent)
 {
-    if (!cebus_snapshot_restore(&one->at, r->sequence) || !run(r, limit, theta, spent))
+    if (!cebus_snapshot_restore(&one->at, r->sequence) || !run(r, limit, theta, spent, false))
         return false;
     one->ns = r->best_ns;
     return cebus_snapshot_take(&one->at, r->sequence);
@@ -465,7 +464,7 @@ static bool run_all(ruin *r, double limit, double theta, uint64_t spent)
     uint64_t calls = r->sequence->iteration->n_calls, begun = r->greedy->closure.spent;
     runner runners[RUNNERS] = {0};
     if (spent <= begun || (spent - begun) / RACE_VISITS < calls)
-        return run(r, limit, theta, spent);
+        return run(r, limit, theta, spent, !r->swaps);
     for (size_t i = 0; i < RUNNERS; i++) {
         cebus_snapshot_init(&runners[i].at, r->sequence->pool);
         runners[i].number = i;
