@@ -12,13 +12,21 @@ const char *cebus_fault_name(cebus_fault fault)
 
 void cebus_trial_begin(cebus_trial *trial, cebus_fault fault, uint64_t n)
 {
-    *trial = (cebus_trial){.fault = fault, .n = n};
+    *trial = (cebus_trial){.fault = fault};
     cebus_test_host_init(&trial->host);
-    trial->host.fail_at = fault == CEBUS_FAULT_HOST ? n : 0;
+    cebus_test_faults.fired = false;
+    cebus_trial_arm(trial, n);
+}
+
+void cebus_trial_arm(cebus_trial *trial, uint64_t n)
+{
+    trial->n = n > 0 ? n : trial->n;
+    trial->host.fail_at = trial->fault == CEBUS_FAULT_HOST ? n : 0;
     cebus_test_faults = (cebus_test_device_faults){
-        .launch_at = fault == CEBUS_FAULT_LAUNCH ? n : 0,
-        .copy_at = fault == CEBUS_FAULT_COPY ? n : 0,
-        .reserve_at = fault == CEBUS_FAULT_RESERVE ? n : 0,
+        .launch_at = trial->fault == CEBUS_FAULT_LAUNCH ? n : 0,
+        .copy_at = trial->fault == CEBUS_FAULT_COPY ? n : 0,
+        .reserve_at = trial->fault == CEBUS_FAULT_RESERVE ? n : 0,
+        .fired = cebus_test_faults.fired,
     };
 }
 

@@ -34,6 +34,9 @@ typedef struct cebus_trial {
 /** Makes the n-th of a kind fail from here on, as far as the host and device "test" are asked. */
 void cebus_trial_begin(cebus_trial *trial, cebus_fault fault, uint64_t n);
 
+/** The n-th from now on, of the kind that it began with; 0: none any more. */
+void cebus_trial_arm(cebus_trial *trial, uint64_t n);
+
 /** Whether the fault was delivered. */
 bool cebus_trial_fired(const cebus_trial *trial);
 
