@@ -13,6 +13,7 @@
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/widen.h"
+#include "eager/device/span.h"
 #include "eager/view.h"
 
 /** Channels whose maxima are kept on the stack at once. */
@@ -40,11 +41,6 @@ struct pool_kernels {
     void (*avg)(const pool_job *job, int64_t begin, int64_t end);
     void (*avg_backward)(const pool_job *job, int64_t begin, int64_t end);
 };
-
-/** Indices [begin, end), and how many values the mean is over. */
-typedef struct pool_range {
-    int64_t begin, end, count;
-} pool_range;
 
 /** A pixel of what is written. */
 typedef struct pool_at {
@@ -88,45 +84,18 @@ static inline int32_t tap_between(const pool_job *job, pool_at at, int64_t h, in
     return (int32_t)(i / a->dilation[0] * a->kernel[1] + j / a->dilation[1]);
 }
 
-static inline int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /** The pixels of an averaging window along dimension d, inside the image. */
-static inline pool_range window_range(const pool_job *job, int d, int64_t window)
+static inline cebus_span window_span(const pool_job *job, int d, int64_t window)
 {
-    const cebus_pool_attrs *a = job->attrs;
     int64_t image = job->backward ? job->to[d] : job->from[d];
     int64_t windows = job->backward ? job->from[d] : job->to[d];
-    if (a->adaptive) {
-        int64_t begin = window * image / windows;
-        int64_t end = ((window + 1) * image + windows - 1) / windows;
-        return (pool_range){begin, end, end - begin};
-    }
-    int64_t begin = window * a->stride[d] - a->padding[d];
-    int64_t end = least(begin + a->kernel[d], image + a->padding[d]);
-    pool_range range = {begin < 0 ? 0 : begin, least(end, image), end - begin};
-    if (a->exclude_padding)
-        range.count = range.end - range.begin;
-    return range;
+    return cebus_span_of_window(job->attrs, (cebus_span_axis){d, windows, image}, window);
 }
 
 /** The windows along dimension d whose span covers a pixel. */
-static inline pool_range windows_over(const pool_job *job, int d, int64_t pixel)
+static inline cebus_span windows_over(const pool_job *job, int d, int64_t pixel)
 {
-    const cebus_pool_attrs *a = job->attrs;
-    int64_t windows = job->from[d], image = job->to[d];
-    if (a->adaptive)
-        return (pool_range){
-            .begin = pixel * windows / image,
-            .end = ((pixel + 1) * windows + image - 1) / image,
-        };
-    int64_t first = pixel + a->padding[d] - a->dilation[d] * (a->kernel[d] - 1);
-    return (pool_range){
-        .begin = first <= 0 ? 0 : (first + a->stride[d] - 1) / a->stride[d],
-        .end = least((pixel + a->padding[d]) / a->stride[d] + 1, windows),
-    };
+    return cebus_span_over_pixel(job->attrs, (cebus_span_axis){d, job->from[d], job->to[d]}, pixel);
 }
 
 static inline void places_store(const pool_job *job, int64_t at, int64_t n, const int32_t *place)

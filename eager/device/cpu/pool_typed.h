@@ -40,7 +40,7 @@ CEBUS_CLONES static void NAME(max_rows)(const pool_job *job, int64_t begin, int6
 {
     for (int64_t p = begin * job->to[1]; p < end * job->to[1]; p++)
         for (int64_t c = 0; c < job->channels; c += CHUNK)
-            NAME(max_window)(job, place_of(job, p), c, least(CHUNK, job->channels - c));
+            NAME(max_window)(job, place_of(job, p), c, cebus_span_least(CHUNK, job->channels - c));
 }
 
 /** Adds what one tap of the windows takes from the pixel dx. */
@@ -63,7 +63,7 @@ CEBUS_CLONES static void NAME(max_backward_rows)(const pool_job *job, int64_t be
 {
     for (int64_t p = begin * job->to[1]; p < end * job->to[1]; p++) {
         pool_at at = place_of(job, p);
-        pool_range rows = windows_over(job, 0, at.h), columns = windows_over(job, 1, at.w);
+        cebus_span rows = windows_over(job, 0, at.h), columns = windows_over(job, 1, at.w);
         REAL *dx = (REAL *)job->out + p * job->channels;
         memset(dx, 0, (size_t)job->channels * sizeof *dx);
         for (int64_t h = rows.begin; h < rows.end; h++)
@@ -93,7 +93,7 @@ CEBUS_CLONES static void NAME(avg_rows)(const pool_job *job, int64_t begin, int6
     int64_t channels = job->channels;
     for (int64_t p = begin * job->to[1]; p < end * job->to[1]; p++) {
         pool_at at = place_of(job, p);
-        pool_range rows = window_range(job, 0, at.h), columns = window_range(job, 1, at.w);
+        cebus_span rows = window_span(job, 0, at.h), columns = window_span(job, 1, at.w);
         REAL *y = (REAL *)job->out + p * channels, count = (REAL)(rows.count * columns.count);
         memset(y, 0, (size_t)channels * sizeof *y);
         for (int64_t h = rows.begin; h < rows.end; h++)
@@ -111,14 +111,14 @@ CEBUS_CLONES static void NAME(avg_backward_rows)(const pool_job *job, int64_t be
     int64_t channels = job->channels;
     for (int64_t p = begin * job->to[1]; p < end * job->to[1]; p++) {
         pool_at at = place_of(job, p);
-        pool_range rows = windows_over(job, 0, at.h), columns = windows_over(job, 1, at.w);
+        cebus_span rows = windows_over(job, 0, at.h), columns = windows_over(job, 1, at.w);
         REAL *dx = (REAL *)job->out + p * channels;
         memset(dx, 0, (size_t)channels * sizeof *dx);
         for (int64_t h = rows.begin; h < rows.end; h++)
             for (int64_t w = columns.begin; w < columns.end; w++)
                 NAME(add_share)
         (channels, (const REAL *)job->x + index_of(job, at.n, h, w) * channels,
-         (REAL)(window_range(job, 0, h).count * window_range(job, 1, w).count), dx);
+         (REAL)(window_span(job, 0, h).count * window_span(job, 1, w).count), dx);
     }
 }
 

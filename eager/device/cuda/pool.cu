@@ -8,6 +8,8 @@ CEBUS_BEGIN_DECLS
 #include "eager/ops/pool.h"
 CEBUS_END_DECLS
 
+#include "eager/device/span.h"
+
 /** A 4-D array [n, c, h, w]. */
 typedef struct pool_array {
     cebus_cells cells;
@@ -22,11 +24,6 @@ typedef struct pool_job {
     pool_array place;  /* of the largest pixel in its window; data NULL: not wanted */
     int64_t channels, from[2], to[2], numel;
 } pool_job;
-
-/** Indices [begin, end), and how many values the mean is over. */
-typedef struct pool_range {
-    int64_t begin, end, count;
-} pool_range;
 
 /** A number of what is written. */
 typedef struct pool_at {
@@ -48,11 +45,6 @@ CEBUS_DEVICE pool_at place_of(const pool_job *p, int64_t i)
 CEBUS_DEVICE int64_t offset_of(const pool_array *a, pool_at at)
 {
     return at.n * a->stride[0] + at.c * a->stride[1] + at.h * a->stride[2] + at.w * a->stride[3];
-}
-
-CEBUS_DEVICE int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 CEBUS_DEVICE int32_t tap_get(cebus_cells place, int64_t at)
@@ -82,33 +74,16 @@ CEBUS_DEVICE int32_t tap_between(const pool_job *p, pool_at at, int64_t h, int64
 }
 
 /** The pixels of an averaging window along dimension d, inside the image. */
-CEBUS_DEVICE pool_range window_range(const pool_job *p, int d, int64_t window, bool backward)
+CEBUS_DEVICE cebus_span window_span(const pool_job *p, int d, int64_t window, bool backward)
 {
-    const cebus_pool_attrs *a = &p->how;
     int64_t image = backward ? p->to[d] : p->from[d], windows = backward ? p->from[d] : p->to[d];
-    if (a->adaptive) {
-        int64_t begin = window * image / windows;
-        int64_t end = ((window + 1) * image + windows - 1) / windows;
-        return {begin, end, end - begin};
-    }
-    int64_t begin = window * a->stride[d] - a->padding[d];
-    int64_t end = least(begin + a->kernel[d], image + a->padding[d]);
-    pool_range range = {begin < 0 ? 0 : begin, least(end, image), end - begin};
-    if (a->exclude_padding)
-        range.count = range.end - range.begin;
-    return range;
+    return cebus_span_of_window(&p->how, {d, windows, image}, window);
 }
 
 /** The windows along dimension d whose span covers a pixel. */
-CEBUS_DEVICE pool_range windows_over(const pool_job *p, int d, int64_t pixel)
+CEBUS_DEVICE cebus_span windows_over(const pool_job *p, int d, int64_t pixel)
 {
-    const cebus_pool_attrs *a = &p->how;
-    int64_t windows = p->from[d], image = p->to[d];
-    if (a->adaptive)
-        return {pixel * windows / image, ((pixel + 1) * windows + image - 1) / image, 0};
-    int64_t first = pixel + a->padding[d] - a->dilation[d] * (a->kernel[d] - 1);
-    return {first <= 0 ? 0 : (first + a->stride[d] - 1) / a->stride[d],
-            least((pixel + a->padding[d]) / a->stride[d] + 1, windows), 0};
+    return cebus_span_over_pixel(&p->how, {d, p->from[d], p->to[d]}, pixel);
 }
 
 /* --- kernels ------------------------------------------------------------------------------- */
@@ -149,7 +124,7 @@ template <class T> CEBUS_KERNEL max_backward_kernel(const pool_job p)
 {
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
         pool_at at = place_of(&p, i);
-        pool_range rows = windows_over(&p, 0, at.h), columns = windows_over(&p, 1, at.w);
+        cebus_span rows = windows_over(&p, 0, at.h), columns = windows_over(&p, 1, at.w);
         T sum = 0;
         for (int64_t h = rows.begin; h < rows.end; h++) {
             for (int64_t w = columns.begin; w < columns.end; w++) {
@@ -168,8 +143,8 @@ template <class T> CEBUS_KERNEL avg_kernel(const pool_job p)
 {
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
         pool_at at = place_of(&p, i);
-        pool_range rows = window_range(&p, 0, at.h, false);
-        pool_range columns = window_range(&p, 1, at.w, false);
+        cebus_span rows = window_span(&p, 0, at.h, false);
+        cebus_span columns = window_span(&p, 1, at.w, false);
         T sum = 0;
         for (int64_t h = rows.begin; h < rows.end; h++)
             for (int64_t w = columns.begin; w < columns.end; w++)
@@ -184,12 +159,12 @@ template <class T> CEBUS_KERNEL avg_backward_kernel(const pool_job p)
 {
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
         pool_at at = place_of(&p, i);
-        pool_range rows = windows_over(&p, 0, at.h), columns = windows_over(&p, 1, at.w);
+        cebus_span rows = windows_over(&p, 0, at.h), columns = windows_over(&p, 1, at.w);
         T sum = 0;
         for (int64_t h = rows.begin; h < rows.end; h++) {
-            int64_t across = window_range(&p, 0, h, true).count;
+            int64_t across = window_span(&p, 0, h, true).count;
             for (int64_t w = columns.begin; w < columns.end; w++) {
-                T count = (T)(across * window_range(&p, 1, w, true).count);
+                T count = (T)(across * window_span(&p, 1, w, true).count);
                 sum += cebus_lane<T>::get(p.x.cells, offset_of(&p.x, {at.n, at.c, h, w})) / count;
             }
         }
