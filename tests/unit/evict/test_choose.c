@@ -301,6 +301,32 @@ Test(choose, coop_takes_what_is_cheap_wherever_it_lies)
     cr_expect_eq(victims.last, large->block);
 }
 
+/** The ninth cheapest took long to get to when it was last made: that counts where rebuilds do. */
+Test(choose, coop_looks_at_all_that_goes_where_rebuilds_are_long)
+{
+    for (int i = 0; i < 8; i++) {
+        place(1, 100, 0);
+        place(1, 1, 0)->value.pins = 1;
+    }
+    cebus_candidate *waited = place(1, 101, 0);
+    place(1, 1, 0)->value.pins = 1;
+    cebus_candidate *large = place(2, 700, 0);
+    fill_the_rest();
+    waited->value.producer->wait_ns = 1000000;
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = 1, .ns = 1}};
+    for (int strained = 0; strained < 2; strained++) {
+        chooser.strained = strained != 0;
+        cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
+        cr_expect_eq(victims.way, CEBUS_WAY_SCATTERED);
+        cr_expect_eq(victims.last, large->block);
+        cr_expect_eq(waited->block->state == CEBUS_BLOCK_EVICTABLE, !strained);
+    }
+}
+
 /** Dear values lie at both sides of a hole: one of them moves to another hole. */
 Test(choose, coop_vacates_where_nothing_has_to_go)
 {
