@@ -19,11 +19,18 @@ static bool note(cebus_runtime *rt, cebus_value *value)
     return true;
 }
 
+/** The version lies where what persists does, and is the same until it dies. What a launch bound to
+ * a tensor that persists does not: it comes and goes with every launch. */
+static bool may_shuttle(const cebus_value *value)
+{
+    return value != NULL && ((const cebus_candidate *)value)->zone == CEBUS_ZONE_PERSISTENT;
+}
+
 void cebus_shuttles_note(cebus_runtime *rt, const cebus_access *access)
 {
     bool ok = true;
     for (uint32_t i = 0; i < access->n_in && ok; i++) {
-        if (access->in[i] != NULL && access->persistent[i])
+        if (access->persistent[i] && may_shuttle(access->in[i]))
             ok = note(rt, access->in[i]);
     }
 }

@@ -1,0 +1,77 @@
+/** Who bears the ordinals of persistent values, and who does no more. */
+#include <criterion/criterion.h>
+
+#include "program.h"
+
+TestSuite(shuttles);
+
+enum {
+    N = 1 << 12,
+    PARAMETERS = 6,
+    STEPS = 8
+};
+#define BLOCK (N * sizeof(float))
+
+static cebus_runtime *open_swapping(void)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.memory_budget = 64 * BLOCK;
+    options.policy = "cebus";
+    options.threads = 1;
+    options.cost_model = CEBUS_COST_ESTIMATED;
+    options.swap = CEBUS_SWAP_ON;
+    options.debug = CEBUS_DEBUG_HOST | CEBUS_DEBUG_WALK;
+    OK(cebus_runtime_create(&options, &rt));
+    return rt;
+}
+
+/** x times all parameters twice, plus x. */
+static float step(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *const *w)
+{
+    cebus_tensor *h = cebus_tensor_retain(x), *next;
+    for (int k = 0; k < 2 * PARAMETERS; k++) {
+        OK(cebus_mul(rt, h, w[k % PARAMETERS], &next));
+        cebus_tensor_release(h);
+        h = next;
+    }
+    OK(cebus_add(rt, h, x, &next));
+    cebus_tensor_release(h);
+    float result = at(next, 0);
+    cebus_tensor_release(next);
+    OK(cebus_iteration_mark(rt));
+    return result;
+}
+
+/** A launch gives the tensor another version each time: nobody may bear its ordinal that is gone.
+ */
+Test(shuttles, an_output_of_a_launch_that_persists_is_no_bearer)
+{
+    cebus_runtime *rt = open_swapping();
+    cebus_tensor *x = leaf(rt, N, 2), *y, *w[PARAMETERS];
+    cebus_capture *capture;
+    for (int i = 0; i < PARAMETERS; i++) {
+        w[i] = leaf(rt, N, 0.5F);
+        OK(cebus_tensor_set_persistent(w[i]));
+    }
+    OK(cebus_capture_begin(rt));
+    OK(cebus_add_scalar(rt, x, 1, &y));
+    OK(cebus_capture_end(rt, &capture));
+    OK(cebus_tensor_set_persistent(y));
+    OK(cebus_capture_launch(capture));
+    OK(cebus_runtime_set_budget(rt, 5 * BLOCK));
+    for (int i = 0; i < STEPS; i++) {
+        cr_expect_eq(step(rt, y, w), 3 + 3.0F / (1 << 2 * PARAMETERS));
+        if (i >= STEPS / 2)
+            OK(cebus_capture_launch(capture));
+    }
+    cr_expect_gt(stats_of(rt).prefetches, PARAMETERS, "what persists shuttles");
+    OK(cebus_runtime_check(rt));
+    cebus_capture_destroy(capture);
+    for (int i = 0; i < PARAMETERS; i++)
+        cebus_tensor_release(w[i]);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    cebus_runtime_destroy(rt);
+}
