@@ -182,6 +182,17 @@ bool cebus_view_broadcast(const cebus_view *a, const cebus_view *b, int *out_ndi
     return true;
 }
 
+void cebus_view_insert_dim(cebus_view *view, int dim)
+{
+    for (int d = view->ndim; d > dim; d--) {
+        view->shape[d] = view->shape[d - 1];
+        view->strides[d] = view->strides[d - 1];
+    }
+    view->shape[dim] = 1;
+    view->strides[dim] = 0;
+    view->ndim++;
+}
+
 void cebus_view_expand(const cebus_view *view, int ndim, const int64_t *shape, cebus_view *out)
 {
     int lead = ndim - view->ndim;

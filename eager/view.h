@@ -45,6 +45,8 @@ bool cebus_view_bytes(const cebus_view *view, uint64_t *out_bytes);
 /** The common shape by PyTorch's broadcasting rules; false when they do not go together. */
 bool cebus_view_broadcast(const cebus_view *a, const cebus_view *b, int *out_ndim,
                           int64_t *out_shape);
+/** Puts a dimension of length 1 in front of `dim`, below CEBUS_MAX_DIMS of them; stride 0. */
+void cebus_view_insert_dim(cebus_view *view, int dim);
 /** `view` read as `shape`: stride 0 where it is repeated. The shapes must broadcast. */
 void cebus_view_expand(const cebus_view *view, int ndim, const int64_t *shape, cebus_view *out);
 

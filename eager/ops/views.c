@@ -374,13 +374,8 @@ cebus_status cebus_unsqueeze(cebus_runtime *rt, cebus_tensor *x, int dim, cebus_
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "a tensor has at most %d dimensions",
                           CEBUS_MAX_DIMS);
     cebus_view view = x->view;
-    for (int k = view.ndim; k > at; k--) {
-        view.shape[k] = view.shape[k - 1];
-        view.strides[k] = view.strides[k - 1];
-    }
-    view.shape[at] = 1;
-    view.strides[at] = at < view.ndim ? view.shape[at + 1] * view.strides[at + 1] : 1;
-    view.ndim++;
+    cebus_view_insert_dim(&view, at);
+    view.strides[at] = at + 1 < view.ndim ? view.shape[at + 1] * view.strides[at + 1] : 1;
     return make_view(rt, x, &view, &cebus_op_reshape, NULL, out);
 }
 

@@ -390,25 +390,13 @@ static cebus_status check_bounds(const char *op, const cebus_array *index, int d
     return CEBUS_OK;
 }
 
-/* `view` with a dimension of length 1 put in front of `dim`, whose stride is never used. */
-static void insert_dim(cebus_view *view, int dim)
-{
-    for (int d = view->ndim; d > dim; d--) {
-        view->shape[d] = view->shape[d - 1];
-        view->strides[d] = view->strides[d - 1];
-    }
-    view->shape[dim] = 1;
-    view->strides[dim] = 0;
-    view->ndim++;
-}
-
 /* A 0-D view is walked as one of one element. */
 static const cebus_view *at_least_1d(const cebus_view *view, cebus_view *room)
 {
     if (view->ndim > 0)
         return view;
     *room = *view;
-    insert_dim(room, 0);
+    cebus_view_insert_dim(room, 0);
     return room;
 }
 
@@ -515,12 +503,12 @@ static void widen_embedding(const cebus_view *table, const cebus_view *index,
     out[1] = *index;
     out[2] = *rows;
     if (index->ndim == 0) {
-        insert_dim(&out[1], 0);
-        insert_dim(&out[2], 0);
+        cebus_view_insert_dim(&out[1], 0);
+        cebus_view_insert_dim(&out[2], 0);
     }
     while (out[0].ndim < out[2].ndim)
-        insert_dim(&out[0], 0);
-    insert_dim(&out[1], out[1].ndim);
+        cebus_view_insert_dim(&out[0], 0);
+    cebus_view_insert_dim(&out[1], out[1].ndim);
     out[1].shape[out[1].ndim - 1] = table->shape[1];
 }
 

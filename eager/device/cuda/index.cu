@@ -160,18 +160,6 @@ static uint64_t add_bytes(const cebus_launch *launch, const index_views *v, cons
 
 /* --- views --------------------------------------------------------------------------------- */
 
-/** `view` with a dimension of length 1 put in front of `dim`, whose stride is never used. */
-static void insert_dim(cebus_view *view, int dim)
-{
-    for (int d = view->ndim; d > dim; d--) {
-        view->shape[d] = view->shape[d - 1];
-        view->strides[d] = view->strides[d - 1];
-    }
-    view->shape[dim] = 1;
-    view->strides[dim] = 0;
-    view->ndim++;
-}
-
 /** Completes `v`, whose views are of one number of dimensions. */
 static void finish_views(index_views *v)
 {
@@ -192,7 +180,7 @@ static index_views along(const cebus_launch *launch, const cebus_view *table,
     cebus_view *all[] = {&v.table, &v.index, &v.rows};
     for (cebus_view *view : all)
         if (view->ndim == 0)
-            insert_dim(view, 0);
+            cebus_view_insert_dim(view, 0);
     v.dim = (int)((const cebus_index_attrs *)launch->attrs)->dim;
     finish_views(&v);
     return v;
@@ -220,12 +208,12 @@ static index_views embedded(const cebus_launch *launch, const cebus_view *table,
 {
     index_views v = {*table, *launch->in[1].view, *rows, 0, 0, 0, adds};
     if (v.index.ndim == 0) {
-        insert_dim(&v.index, 0);
-        insert_dim(&v.rows, 0);
+        cebus_view_insert_dim(&v.index, 0);
+        cebus_view_insert_dim(&v.rows, 0);
     }
     while (v.table.ndim < v.rows.ndim)
-        insert_dim(&v.table, 0);
-    insert_dim(&v.index, v.index.ndim);
+        cebus_view_insert_dim(&v.table, 0);
+    cebus_view_insert_dim(&v.index, v.index.ndim);
     v.index.shape[v.index.ndim - 1] = table->shape[1];
     v.dim = v.rows.ndim - 2;
     finish_views(&v);
