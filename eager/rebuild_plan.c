@@ -159,8 +159,8 @@ static bool plan_within_room(rebuild *r)
     cebus_plan_terms terms = {
         .budget = r->room, .holes = r->room / HOLES, .out_rate = 1, .in_rate = 1};
     return cebus_planner_plan(&r->iteration, &terms, &r->plan) &&
-           cebus_check_run(&r->iteration, &r->plan, &r->rt->pool, &check) &&
-           check.wrong == NULL && check.peak <= r->room;
+           cebus_check_run(&r->iteration, &r->plan, &r->rt->pool, &check) && check.wrong == NULL &&
+           check.peak <= r->room;
 }
 
 static bool add_step(rebuild *r, cebus_call *call, rebuild_step added)

@@ -70,8 +70,8 @@ static bool descend(ladder *l)
     const cebus_greedy *greedy = l->greedy;
     uint64_t most = greedy->closure.spent + EFFORTS * l->terms->effort;
     bool ok = cebus_snapshot_take(&l->rung, greedy->sequence);
-    while (ok && l->rung.peak > l->limit && l->step > LEAST_STEP &&
-           greedy->closure.spent < most && !cebus_greedy_is_stopped(greedy)) {
+    while (ok && l->rung.peak > l->limit && l->step > LEAST_STEP && greedy->closure.spent < most &&
+           !cebus_greedy_is_stopped(greedy)) {
         double target = fmax(l->rung.peak * (1 - l->step), l->limit);
         bool fits;
         ok = run(l, target, &fits);

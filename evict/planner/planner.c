@@ -242,8 +242,8 @@ static bool tighten(search *s, const cebus_plan_terms *terms, bool *out_fits)
 {
     cebus_greedy *greedy = &s->greedy;
     greedy->most_spent = greedy->closure.spent + terms->effort / 4;
-    cebus_greedy_end end = cebus_greedy_run(greedy, s->limit, s->best_theta,
-                                            (uint64_t)(MOST_OVERHEAD * s->base_ns));
+    cebus_greedy_end end =
+        cebus_greedy_run(greedy, s->limit, s->best_theta, (uint64_t)(MOST_OVERHEAD * s->base_ns));
     *out_fits = end == CEBUS_GREEDY_FITS;
     if (end != CEBUS_GREEDY_FITS)
         return end != CEBUS_GREEDY_NO_HOST_MEMORY;
