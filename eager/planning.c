@@ -22,8 +22,13 @@
 /** So many new iterations in a row that did not come again, and new ones are not planned before
  * they do: a program that never repeats itself shall not pay for plans. */
 #define MOST_UNPROVEN 4
-/** Steps of a planner that searches: a second or so. */
-#define EFFORT 1000000
+/** Steps of a planner that searches: a second or so at most, and enough for its ways of planning
+ * to be tried at all. */
+#define MOST_EFFORT 1000000
+#define LEAST_EFFORT 100000
+/** The ns of the iteration for each of them: a step takes about a microsecond, so that searching
+ * takes as long as some thirty iterations. */
+#define NS_A_STEP 32
 
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
 {
@@ -233,9 +238,16 @@ static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
            is_other_rate(a->out_rate, b->out_rate) || is_other_rate(a->in_rate, b->in_rate);
 }
 
-static uint64_t effort_now(cebus_runtime *rt)
+static uint64_t effort_for(const cebus_iteration *iteration)
 {
-    return rt->policy->searches && cebus_appraisal_repeats(rt) ? EFFORT : 0;
+    uint64_t effort = cebus_iteration_cost(iteration) / NS_A_STEP;
+    effort = cebus_max_u64(effort, LEAST_EFFORT);
+    return effort < MOST_EFFORT ? effort : MOST_EFFORT;
+}
+
+static uint64_t effort_now(cebus_runtime *rt, const cebus_iteration *iteration)
+{
+    return rt->policy->searches && cebus_appraisal_repeats(rt) ? effort_for(iteration) : 0;
 }
 
 /** False when there is no plan: the policy has none, or host memory is short. */
@@ -244,7 +256,7 @@ static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     clear_placement(rt, scheme); /* of another plan */
     cebus_plan_clear(&scheme->plan);
-    terms.effort = effort_now(rt);
+    terms.effort = effort_now(rt, iteration);
     if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
         cebus_plan_make_ready(&scheme->plan, iteration))
         return true;
@@ -306,7 +318,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
                      .terms = terms,
                      .plan = &scheme->plan,
                      .placement = &scheme->placement};
-    fit.terms.effort = effort_now(rt);
+    fit.terms.effort = effort_now(rt, iteration);
     if (fit.terms.effort == 0)
         fit.site.rounds = 0; /* the program waits */
     bool made = cebus_fit_make(&fit);
@@ -338,7 +350,7 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
     if (!scheme->waits)
         return;
     scheme->better = terms;
-    scheme->better.effort = EFFORT;
+    scheme->better.effort = effort_for(iteration_of(guidance, scheme));
     if (guidance->drafted != NULL)
         return;
     scheme->waits = false;
