@@ -31,7 +31,10 @@ bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_poo
     greedy->marks = cebus_pool_alloc(pool, bytes);
     greedy->barred = cebus_pool_alloc(pool, bytes);
     greedy->factors = cebus_pool_alloc(pool, sequence->iteration->n_values * sizeof(double));
-    if (greedy->marks != NULL && greedy->barred != NULL && greedy->factors != NULL) {
+    greedy->worth = cebus_pool_alloc(pool, bytes);
+    greedy->worth_least = INFINITY;
+    if (greedy->marks != NULL && greedy->barred != NULL && greedy->factors != NULL &&
+        greedy->worth != NULL) {
         memset(greedy->marks, 0, bytes);
         memset(greedy->barred, 0, bytes);
         return true;
@@ -47,6 +50,8 @@ void cebus_greedy_deinit(cebus_greedy *greedy)
                            greedy->sequence->iteration->n_values * sizeof *greedy->marks);
     cebus_pool_free_object(greedy->pool, greedy->barred,
                            greedy->sequence->iteration->n_values * sizeof *greedy->barred);
+    cebus_pool_free_object(greedy->pool, greedy->worth,
+                           greedy->sequence->iteration->n_values * sizeof *greedy->worth);
     cebus_pool_free_object(greedy->pool, greedy->factors,
                            greedy->sequence->iteration->n_values * sizeof *greedy->factors);
     cebus_picks_deinit(&greedy->picks, greedy->pool);
@@ -429,19 +434,42 @@ cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double the
     return run(greedy, limit, theta, most_ns, NULL);
 }
 
+/** Lists the values worth a look: of many programs most are not. */
+static void list_worth(cebus_greedy *g)
+{
+    if (g->worth_least == g->least)
+        return;
+    g->worth_least = g->least;
+    g->n_worth = 0;
+    for (uint32_t v = 0; v < g->sequence->iteration->n_values; v++) {
+        if (g->sequence->lives[v].call != NONE && g->sequence->lives[v].bytes >= g->least)
+            g->worth[g->n_worth++] = v;
+    }
+}
+
+/** Whether a value has an event at a key or behind it. */
+static bool lasts_until(const cebus_greedy *g, const cebus_life *life, uint64_t key)
+{
+    uint32_t n = life->count;
+    return n > 0 &&
+           cebus_sequence_key(g->sequence, cebus_event_instance(life->events[n - 1])) >= key;
+}
+
 /** Notes the stretches that cross an instance; with noise every other one: as good a start for a
  * repair, in half the time. */
 static bool note_at(cebus_greedy *g, uint32_t instance)
 {
     uint64_t key = cebus_sequence_key(g->sequence, instance);
     bool ok = true;
-    for (uint32_t v = 0; v < g->sequence->iteration->n_values && ok; v++) {
+    list_worth(g);
+    for (size_t k = 0; k < g->n_worth && ok; k++) {
+        uint32_t v = g->worth[k];
         const cebus_life *life = &g->sequence->lives[v];
-        bool is_left_out = g->noise > 0 && (g->barred[v] == g->noise || noise_of(g, v) > MIDDLE);
-        if (life->call == NONE || life->bytes < g->least || is_left_out)
+        if (!lasts_until(g, life, key) ||
+            (g->noise > 0 && (g->barred[v] == g->noise || noise_of(g, v) > MIDDLE)))
             continue;
         uint32_t i = cebus_sequence_find(g->sequence, v, key);
-        if (i >= life->count || cebus_event_instance(life->events[i]) == instance)
+        if (cebus_event_instance(life->events[i]) == instance)
             continue;
         cebus_pick pick = {.value = v, .to = cebus_event_instance(life->events[i])};
         pick.order = g->noted++;

@@ -30,6 +30,9 @@ typedef struct cebus_greedy {
     bool brisk;       /**< repairs are brief: there are others to come */
     bool learns;      /**< and guess by what was found before */
     uint32_t *barred; /**< of values: the noise under which they stay where they are */
+    uint32_t *worth;  /**< values of at least so many bytes that can be made again: */
+    double worth_least;
+    size_t n_worth;
     double *factors;  /**< of values: what the guess of a score was too low by; 1: not known */
 } cebus_greedy;
 
