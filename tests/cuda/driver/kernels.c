@@ -1,7 +1,7 @@
 /**
  * kernels.c: the CPU's kernels as those of the CUDA device: launches are copied and put on the
  * stream. What a kernel finds wrong with the data goes the way it goes on a GPU, by
- * cebus_cuda_fault.
+ * cebus_cuda_fault; what a GPU does not look for, a divisor of 0, is no fault here either.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,6 +42,7 @@ static void plain_free(void *context, void *pointer)
     free(pointer);
 }
 
+/** Of the launch that runs; no op: nothing. */
 static cebus_cuda_fault found;
 
 /** The linker puts this before the plug-in's own: what a kernel says in words becomes the numbers
@@ -60,7 +61,7 @@ cebus_status __wrap_cebus_fail(cebus_status status, const char *op, const char *
     const char *range = strchr(message, '[');
     if (sscanf(message, "%15s %lld at position %lld", word, &index, &position) == 3 &&
         range != NULL && sscanf(range, "[0, %lld)", &length) == 1)
-        found = (cebus_cuda_fault){.index = index, .position = position, .length = length};
+        found = (cebus_cuda_fault){(uint64_t)(uintptr_t)op, index, position, length};
     return __real_cebus_fail(status, op, "%s", message);
 }
 
@@ -75,11 +76,10 @@ static bool run_late(void *argument)
 {
     pending *p = argument;
     uint64_t ns;
+    found.op = 0;
     cebus_status status = cebus_device_cpu.launch(cpu, p->cpu, &p->launch, &ns);
-    if (status == CEBUS_INVALID_ARGUMENT) {
+    if (found.op != 0)
         *p->fault = found;
-        p->fault->op = (uint64_t)(uintptr_t)p->cpu->op;
-    }
     free(p);
     return status == CEBUS_OK || status == CEBUS_INVALID_ARGUMENT;
 }
