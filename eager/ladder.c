@@ -387,10 +387,8 @@ static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, co
 void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stream)
 {
     for (cebus_stream on = CEBUS_STREAM_COMPUTE; on < CEBUS_STREAM_COUNT; on++) {
-        if (on == stream || block->fence[on] == 0)
-            continue;
-        rt->device_ops->stream_wait(rt->device, stream, on, block->fence[on]);
-        block->fence[on] = 0;
+        if (on != stream && block->fence[on] > 0)
+            rt->device_ops->stream_wait(rt->device, stream, on, block->fence[on]);
     }
 }
 
@@ -484,10 +482,11 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
 }
 
 /** A stream that still works on the block. */
-static cebus_stream last_stream(const cebus_block *block)
+static cebus_stream last_stream(cebus_runtime *rt, const cebus_block *block)
 {
     const cebus_candidate *owner = block->owner;
-    if (block->fence[CEBUS_STREAM_OUT] > 0)
+    uint64_t out = block->fence[CEBUS_STREAM_OUT];
+    if (!rt->device_ops->stream_reached(rt->device, CEBUS_STREAM_OUT, out))
         return CEBUS_STREAM_OUT;
     return owner != NULL && owner->arriving ? CEBUS_STREAM_IN : CEBUS_STREAM_COMPUTE;
 }
@@ -495,7 +494,7 @@ static cebus_stream last_stream(const cebus_block *block)
 /** Once no stream works on the block any more. */
 static void poison(cebus_runtime *rt, cebus_block *block)
 {
-    cebus_stream stream = last_stream(block);
+    cebus_stream stream = last_stream(rt, block);
     for (cebus_stream on = CEBUS_STREAM_COMPUTE; on < CEBUS_STREAM_COUNT; on++) {
         if (on != stream && block->fence[on] > 0)
             rt->device_ops->stream_wait(rt->device, stream, on, block->fence[on]);

@@ -29,7 +29,8 @@ typedef struct cebus_request {
 cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *request,
                                   cebus_block **out);
 
-/** `stream` waits for what other streams still do with the bytes of a block it takes. */
+/** `stream` waits for what other streams still do with the bytes of a block it takes. The block
+ * keeps their marks: if nothing comes of it (a copy or a launch fails), who takes it next waits. */
 void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stream);
 
 /** Returns a block to the arena; answers the free block it became part of. */

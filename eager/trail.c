@@ -77,6 +77,6 @@ bool cebus_trail_claim(cebus_runtime *rt, cebus_block *block, cebus_stream strea
         if (on != stream && fence[on] > 0)
             rt->device_ops->stream_wait(rt->device, stream, on, fence[on]);
     }
-    memset(block->fence, 0, sizeof block->fence);
+    memcpy(block->fence, fence, sizeof fence); /* as cebus_ladder_claim() says */
     return true;
 }
