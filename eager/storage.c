@@ -120,11 +120,13 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
 
 /** Something absent that somebody holds is made of it: it stays at the price of making it again,
  * which may be most of what ran so far (a gradient whose way to another leads through it). Under a
- * plan it goes: its room is another's. */
+ * plan it goes: its room is another's. And where memory was never short: what is absent there left
+ * by a hint, to save memory. */
 static bool outlives_its_holders(cebus_runtime *rt, cebus_value *value)
 {
     bool planned = rt->spots != NULL || cebus_guidance_follows(rt);
-    return !planned && cebus_version_is_missed(&rt->lineage, value);
+    return !planned && rt->stats.forced_evictions > 0 &&
+           cebus_version_is_missed(&rt->lineage, value);
 }
 
 void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
