@@ -1,6 +1,8 @@
 #include <criterion/criterion.h>
 
+#include "eager/ladder.h"
 #include "eager/runtime.h"
+#include "eager/tensor.h"
 #include "program.h"
 #include "tests/support/test_device.h"
 
@@ -274,6 +276,31 @@ Test(swap, the_host_waits_for_nothing_but_its_own_reads)
     cr_expect_eq(host_waits(rt), 8);
     release_all(x, 8);
     release_all(y, 8);
+    cebus_runtime_destroy(rt);
+}
+
+/** Streams run in any order but where they wait: over and over, so that what goes out is late. */
+Test(swap, room_that_a_copy_in_did_not_use_is_still_on_its_way_out)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cr_assert(cebus_test_device_register());
+    options.device = "test";
+    options.memory_budget = BLOCK;
+    options.policy = "lru";
+    options.swap = CEBUS_SWAP_ON;
+    OK(cebus_runtime_create(&options, &rt));
+    for (int i = 0; i < 64; i++) {
+        float data[N];
+        cebus_tensor *x = leaf(rt, N, (float)i);
+        x->storage->now->method = CEBUS_GO_SWAP;
+        cebus_ladder_give_up(rt, x->storage->now);
+        cebus_test_faults = (cebus_test_device_faults){.copy_at = 1};
+        FAILS(CEBUS_DEVICE_ERROR, "ordered to fail", cebus_tensor_to_host(x, data, sizeof data));
+        cebus_test_faults = (cebus_test_device_faults){0};
+        cr_expect_eq(at(x, 5), i);
+        cebus_tensor_release(x);
+    }
     cebus_runtime_destroy(rt);
 }
 
