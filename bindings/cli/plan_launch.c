@@ -113,9 +113,41 @@ static void map_blocks(struct launch *launch, cebus_advice *plan)
     plan->n_blocks = kept;
 }
 
-static void *copy(const void *items, size_t n, size_t bytes)
+/** How many values the calls of the capture make that those of the trace do not: a call of the
+ * trace that only makes views makes nothing, but has one result of no bytes when it is captured. */
+static size_t count_more(const struct launch *launch)
 {
-    void *copied = take(NULL, n + 1, bytes);
+    const cebus_advise_program *from = &launch->program->program;
+    const cebus_advise_program *to = cebus_capture_program(launch->capture);
+    size_t more = 0;
+    for (size_t k = 0; k < from->n_calls; k++)
+        more += to->calls[k].n_out - from->calls[k].n_out;
+    return more;
+}
+
+/** Blocks for those, while their calls run. */
+static void add_blocks(const struct launch *launch, cebus_advice *plan)
+{
+    const cebus_advise_program *from = &launch->program->program;
+    const cebus_advise_program *to = cebus_capture_program(launch->capture);
+    for (uint32_t k = 0; k < plan->n_steps; k++) {
+        const cebus_advise_call *taken = &to->calls[plan->steps[k].call];
+        const uint32_t known = from->calls[plan->steps[k].call].n_out;
+        for (uint32_t j = known; j < taken->n_out && !plan->steps[k].again; j++) {
+            plan->blocks[plan->n_blocks++] =
+                (cebus_advice_block){.value = to->refs[taken->refs + taken->n_in + j],
+                                     .born = CEBUS_ADVICE_STEP,
+                                     .born_at = k,
+                                     .dies = CEBUS_ADVICE_STEP,
+                                     .dies_at = k};
+        }
+    }
+}
+
+/** A copy of `items`, with room for `more` of them. */
+static void *copy(const void *items, size_t n, size_t more, size_t bytes)
+{
+    void *copied = take(NULL, n + more + 1, bytes);
     if (n > 0)
         memcpy(copied, items, n * bytes);
     return copied;
@@ -125,9 +157,10 @@ static bool translate(struct launch *launch)
 {
     cebus_advice *plan = &launch->plan;
     *plan = launch->file->plan;
-    plan->steps = copy(plan->steps, plan->n_steps, sizeof *plan->steps);
-    plan->copies = copy(plan->copies, plan->n_copies, sizeof *plan->copies);
-    plan->blocks = copy(plan->blocks, plan->n_blocks, sizeof *plan->blocks);
+    plan->steps = copy(plan->steps, plan->n_steps, 0, sizeof *plan->steps);
+    plan->copies = copy(plan->copies, plan->n_copies, 0, sizeof *plan->copies);
+    plan->blocks =
+        copy(plan->blocks, plan->n_blocks, count_more(launch), sizeof *plan->blocks);
     plan->print = cebus_advise_print(cebus_capture_program(launch->capture));
     for (size_t i = 0; i < plan->n_copies; i++) {
         const uint32_t from = plan->copies[i].value;
@@ -141,6 +174,7 @@ static bool translate(struct launch *launch)
         }
     }
     map_blocks(launch, plan);
+    add_blocks(launch, plan);
     drop_unread(launch);
     return true;
 }

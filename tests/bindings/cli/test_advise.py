@@ -3,7 +3,9 @@
 
 usage: test_advise.py PROGRAM
 """
+import glob
 import json
+import os
 
 from cli import main
 
@@ -69,6 +71,19 @@ def case_what_no_call_reads_is_in_nobodys_way(cli):
     cli.run("advise", trace, *MACHINE, "--memory", "26MiB", "--steps", "3", "-o", plan)
     run = cli.one("replay", trace, "--plan", plan)
     assert abs(run["time_ns"] / run["paper_ns"] - 1) < 0.02 and run["missed_placements"] == 0, run
+
+
+def case_logs_by_hand(cli):
+    """Calls that only make views, constants of no bytes, what is written over: all of it runs."""
+    logs = glob.glob(os.path.join(os.path.dirname(__file__), "..", "..", "support", "dtr", "*.log"))
+    assert len(logs) >= 7, logs
+    plan = cli.path("log.json")
+    for log in sorted(logs):
+        for option in (), ("--fix-schedule",), ("--published",):
+            found = cli.one("advise", log, *MACHINE, "--steps", "1", *option, "-o", plan)
+            run = cli.one("replay", log, "--plan", plan)
+            assert abs(run["time_ns"] / found["time_ns"] - 1) < 0.02, (log, run, found)
+            assert run["missed_placements"] == 0, (log, run)
 
 
 def case_all_memory_is_ideal(cli):
