@@ -201,7 +201,7 @@ static bool go_on(void *context, uint64_t generation, uint64_t best_ns)
 static bool print_json(const struct advise *advise, const cebus_advice *plan)
 {
     json_t *json = json_object();
-    json_put(json, "trace", json_string(advise->input));
+    json_put_text(json, "trace", advise->input);
     json_put(json, "memory", json_integer((json_int_t)advise->how.memory));
     json_put(json, "time_ns", json_integer((json_int_t)plan->time_ns));
     json_put(json, "ideal_ns", json_integer((json_int_t)plan->ideal_ns));

@@ -20,6 +20,9 @@ enum column {
 
 static const char *const names[COLUMNS] = {"id", "lower", "upper", "size", "alignment", "offset"};
 
+/** What some programs begin a file in UTF-8 with; it is no part of the text. */
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
 enum {
     NEEDED = 4,        /**< the columns that no file may leave out */
     LINE_BYTES = 4096, /**< of the longest line */
@@ -70,6 +73,10 @@ static bool read_line(struct reader *reader, bool *out_good)
     if (length > 0 && reader->text[length - 1] == '\r')
         length--;
     reader->text[length] = '\0';
+    if (reader->line == 1 &&
+        strncmp(reader->text, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1) == 0)
+        memmove(reader->text, reader->text + sizeof BYTE_ORDER_MARK - 1,
+                length + 2 - sizeof BYTE_ORDER_MARK);
     return c != EOF || length > 0;
 }
 
@@ -83,7 +90,7 @@ static char *trim(char *text)
     return text;
 }
 
-/** Cuts the line at its commas. */
+/** Cuts the line at its commas. Quotation marks around a field could hold one. */
 static bool split(struct reader *reader)
 {
     char *rest = reader->text;
@@ -93,6 +100,8 @@ static bool split(struct reader *reader)
         if (reader->n_fields == COLUMNS)
             return wrong(reader, "more than 6 fields");
         reader->fields[reader->n_fields++] = trim(field);
+        if (reader->fields[reader->n_fields - 1][0] == '"')
+            return wrong(reader, "a field in quotation marks: fields are written without");
     } while (rest != NULL);
     return true;
 }
@@ -186,6 +195,9 @@ static bool read_block(struct reader *reader)
         !read_number(reader, values, COLUMN_ALIGNMENT, 1, &block.alignment) ||
         !read_number(reader, values, COLUMN_OFFSET, CEBUS_PACK_ANYWHERE, &preset))
         return false;
+    if (preset == CEBUS_PACK_ANYWHERE && values[COLUMN_OFFSET] != NULL &&
+        *values[COLUMN_OFFSET] != '\0')
+        return wrong_number(reader, COLUMN_OFFSET, "is more than 2^60 bytes");
     if (block.alignment == 0)
         return wrong(reader, "alignment is not a power of two");
     if (blocks->n == MOST_BLOCKS)

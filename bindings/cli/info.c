@@ -138,8 +138,7 @@ static json_t *settings_json(const struct settings *settings)
     json_t *list = json_object();
     for (int k = 0; k < SETTING_COUNT; k++) {
         const struct setting *setting = &settings->of[k];
-        put_setting(list, setting_name((enum setting_key)k),
-                    setting->text != NULL ? json_string(setting->text) : json_null(),
+        put_setting(list, setting_name((enum setting_key)k), json_text(setting->text),
                     setting_origin_name(setting->origin));
     }
     return list;

@@ -159,8 +159,7 @@ static bool translate(struct launch *launch)
     *plan = launch->file->plan;
     plan->steps = copy(plan->steps, plan->n_steps, 0, sizeof *plan->steps);
     plan->copies = copy(plan->copies, plan->n_copies, 0, sizeof *plan->copies);
-    plan->blocks =
-        copy(plan->blocks, plan->n_blocks, count_more(launch), sizeof *plan->blocks);
+    plan->blocks = copy(plan->blocks, plan->n_blocks, count_more(launch), sizeof *plan->blocks);
     plan->print = cebus_advise_print(cebus_capture_program(launch->capture));
     for (size_t i = 0; i < plan->n_copies; i++) {
         const uint32_t from = plan->copies[i].value;

@@ -32,7 +32,7 @@ static bool print_json(const struct plan_run *run)
     const cebus_advice *plan = &run->file.plan;
     const struct plan_measure *measure = &run->measure;
     json_t *json = json_object();
-    json_put(json, "trace", json_string(run->trace->path));
+    json_put_text(json, "trace", run->trace->path);
     json_put(json, "machine", json_string(run->file.machine));
     json_put(json, "memory", json_integer((json_int_t)plan->memory));
     json_put(json, "time_ns", json_integer((json_int_t)time_of(run)));

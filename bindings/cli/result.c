@@ -65,12 +65,15 @@ void json_put_number(json_t *object, const char *key, uint64_t number)
              json_integer(number < INT64_MAX ? (json_int_t)number : (json_int_t)INT64_MAX));
 }
 
-static void put_text(json_t *object, const char *key, const char *text)
+json_t *json_text(const char *text)
 {
     json_t *value = text != NULL ? json_string(text) : json_null();
-    if (value == NULL) /* a file's name need not be UTF-8 */
-        value = json_string("(not UTF-8)");
-    json_put(object, key, value);
+    return value != NULL ? value : json_string("(not UTF-8)");
+}
+
+void json_put_text(json_t *object, const char *key, const char *text)
+{
+    json_put(object, key, json_text(text));
 }
 
 static void put_real(json_t *object, const char *key, double number)
@@ -99,17 +102,17 @@ static void put_settings(json_t *json, const struct program *program,
                          const struct run_result *result)
 {
     const struct settings *settings = result->options.settings;
-    put_text(json, "trace", program->path);
-    put_text(json, "machine", settings->of[SETTING_MACHINE].text);
-    put_text(json, "policy", result->options.policy);
-    put_text(json, "layout", layout_of(result));
+    json_put_text(json, "trace", program->path);
+    json_put_text(json, "machine", settings->of[SETTING_MACHINE].text);
+    json_put_text(json, "policy", result->options.policy);
+    json_put_text(json, "layout", layout_of(result));
     const char *swap = settings->of[SETTING_SWAP].text;
-    put_text(json, "swap", swap != NULL ? swap : "default");
-    put_text(json, "budget", result->options.budget);
+    json_put_text(json, "swap", swap != NULL ? swap : "default");
+    json_put_text(json, "budget", result->options.budget);
     json_put_number(json, "budget_bytes", result->budget_bytes);
     json_put_number(json, "iterations", (uint64_t)settings_iterations(settings));
-    put_text(json, "marks", settings->of[SETTING_MARKS].text);
-    put_text(json, "learn", settings->of[SETTING_LEARN].text);
+    json_put_text(json, "marks", settings->of[SETTING_MARKS].text);
+    json_put_text(json, "learn", settings->of[SETTING_LEARN].text);
 }
 
 static void put_times(json_t *json, const struct run_result *result)
@@ -160,7 +163,7 @@ static void put_memory(json_t *json, const struct program *program, const struct
     json_put_number(json, "planned_placements", last->planned_placements);
     json_put_number(json, "missed_placements", last->missed_placements);
     put_plan(json, last);
-    put_text(json, "plan", result->summary[0] != '\0' ? result->summary : NULL);
+    json_put_text(json, "plan", result->summary[0] != '\0' ? result->summary : NULL);
     json_put_number(json, "plans_used", last->plans_used);
     json_put_number(json, "plans_refused", last->plans_refused);
     json_put_number(json, "swapped_bytes", last->swapped_out_bytes + last->swapped_in_bytes);
@@ -175,8 +178,8 @@ json_t *result_json(const struct program *program, const struct run_result *resu
     json_t *json = checked(json_object());
     put_settings(json, program, result);
     json_put(json, "feasible", json_boolean(result->feasible));
-    put_text(json, "reason", result->reason);
-    put_text(json, "oom", result->oom[0] != '\0' ? result->oom : NULL);
+    json_put_text(json, "reason", result->reason);
+    json_put_text(json, "oom", result->oom[0] != '\0' ? result->oom : NULL);
     put_times(json, result);
     put_memory(json, program, result);
     json_put_number(json, "search_ns_mean", search_ns_mean(result));

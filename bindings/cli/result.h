@@ -20,6 +20,9 @@ bool json_print_line(json_t *json);
 void json_put(json_t *object, const char *key, json_t *value);
 /** A number; beyond what JSON can tell, the largest that it can. */
 void json_put_number(json_t *object, const char *key, uint64_t number);
+/** A string as its user gave it, a file's name say: "(not UTF-8)" where it is not. NULL is null. */
+json_t *json_text(const char *text);
+void json_put_text(json_t *object, const char *key, const char *text);
 
 /** One run, a figure a line. */
 void result_print(const struct program *program, const struct run_result *result);

@@ -120,12 +120,11 @@ bool run_file_begin(struct run_file *file, const char *path, const struct progra
     uint64_t budget =
         settings_bytes(settings->of[SETTING_BUDGET].text, program->figures.peak_bytes);
     json_t *json = json_object();
-    json_t *trace = json_string(program->path);
     json_put(json, "cebus_run", json_integer(1));
-    json_put(json, "trace", trace != NULL ? trace : json_string("(not UTF-8)"));
-    json_put(json, "policy", json_string(settings->of[SETTING_POLICY].text));
+    json_put_text(json, "trace", program->path);
+    json_put_text(json, "policy", settings->of[SETTING_POLICY].text);
     json_put(json, "budget_bytes", json_integer((json_int_t)budget));
-    json_put(json, "machine", json_string(settings->of[SETTING_MACHINE].text));
+    json_put_text(json, "machine", settings->of[SETTING_MACHINE].text);
     json_put(json, "base_time_ns", json_integer((json_int_t)base_ns));
     json_put(json, "pass_marks", json_integer((json_int_t)count_marks(program)));
     put_line(file, json);

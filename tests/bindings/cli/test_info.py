@@ -3,6 +3,8 @@
 
 usage: test_info.py PROGRAM
 """
+import os
+
 from cli import example, main
 
 COMMANDS = ("replay", "sweep", "explain", "profile", "pack", "info")
@@ -67,6 +69,19 @@ def case_the_environment_rules_runs(cli):
         for command in (("replay", trace), ("sweep", trace), ("explain", trace), ("info",)):
             cli.refuses(*command, status=64, variables={f"CEBUS_{name}": value},
                         says=[f"CEBUS_{name}"])
+
+
+def case_what_is_not_utf8(cli):
+    """Names of files may be anything; JSON is UTF-8."""
+    name = os.fsdecode(b"\xff\xfe")
+    values = cli.one("info", variables={"CEBUS_PROFILE": name})["settings"]
+    assert values["profile"] == {"value": "(not UTF-8)", "from": "environment"}, values
+    trace, plan = cli.path(name + ".trace"), cli.path("plan.json")
+    os.rename(example(cli), trace)
+    for command in (("replay", trace), ("sweep", trace, "--budgets", "75%"), ("explain", trace),
+                    ("advise", trace, "-m", "v100-16g", "--steps", "0", "-o", plan),
+                    ("replay", trace, "--plan", plan)):
+        assert cli.one(*command)["trace"] == "(not UTF-8)"
 
 
 def case_help(cli):

@@ -88,7 +88,9 @@ def case_columns(cli):
     for text in (text_of(rows, ("size", "upper", "id", "lower")), text_of(rows, head=False),
                  text_of(rows).replace("\n", "\r\n"), text_of(rows).replace(",", " , "),
                  text_of(rows, ("id", "lower", "upper", "size", "offset")),
-                 "\n" + text_of(rows) + "\n\n", text_of(rows)[:-1]):
+                 "\n" + text_of(rows) + "\n\n", text_of(rows)[:-1],
+                 "\ufeff" + text_of(rows), "\ufeff" + text_of(rows, head=False),
+                 "\ufeff\n" + text_of(rows)):
         done = cli.run("pack", "-c", "1000", cli.write("b.csv", text), "-o", "-")
         assert done.stdout == expected, text[:200]
     done = cli.run("pack", "-c", "1000", "-", "-o", "-", stdin=text_of(rows))
@@ -217,6 +219,9 @@ def case_lines_that_make_no_sense(cli):
             ("a,0,10,5,0\n", 1, "power of two"),
             ("a,0,10,5,8,12\n", 1, "multiple"),
             (f"a,0,10,5,,{(1 << 64) - 2}\n", 1, "2^60"),
+            (f"a,0,10,5,,{(1 << 64) - 1}\n", 1, "2^60"),
+            ('"id","lower","upper","size"\n', 1, "quotation marks"),
+            (HEAD + '"a,b",0,10,5\n', 2, "quotation marks"),
             ("a,0,10,5,,2\nb,5,9,2,,6\n", 1, 'overlaps that of another block: "b" of line 2'),
             (HEAD + "a,0,10,5\nb,0,1,5\na,20,30,5\n", 4, "line 2"),
             ("id,lower,upper\na,0,10\n", 1, "are needed"),
