@@ -33,7 +33,7 @@ typedef struct cebus_greedy {
     uint32_t *worth;  /**< values of at least so many bytes that can be made again: */
     double worth_least;
     size_t n_worth;
-    double *factors;  /**< of values: what the guess of a score was too low by; 1: not known */
+    double *factors; /**< of values: what the guess of a score was too low by; 1: not known */
 } cebus_greedy;
 
 typedef enum cebus_greedy_end {

@@ -27,9 +27,10 @@ CEBUS_BEGIN_DECLS
 
 /** A block: so many bytes from `lower` on, until just before `upper`. */
 typedef struct cebus_pack_block {
-    uint64_t lower, upper; /**< any clock; upper is exclusive and above lower */
-    uint64_t bytes;        /**< 0: takes no room, and gets an offset all the same */
-    uint64_t alignment;    /**< of its offset: a power of two; 0 means 1 */
+    uint64_t lower;     /**< when it begins to live, on any clock */
+    uint64_t upper;     /**< when it ends: exclusive, and above lower */
+    uint64_t bytes;     /**< 0: takes no room, and gets an offset all the same */
+    uint64_t alignment; /**< of its offset: a power of two; 0 means 1 */
 } cebus_pack_block;
 
 /** What a call came to. */
@@ -85,7 +86,8 @@ typedef struct cebus_pack_result {
     size_t struct_size;         /**< sizeof this struct, as the caller was compiled */
     cebus_pack_verdict verdict; /**< meaningful when the call returned CEBUS_OK */
     cebus_pack_reason reason;   /**< of a refusal or a proof */
-    size_t first, second;       /**< blocks the reason is about, by index */
+    size_t first;               /**< the block that the reason is about, by index */
+    size_t second;              /**< the other one, where it is about two */
     uint64_t height;            /**< of the offsets found: the highest end. 0: none found */
     uint64_t bound;             /**< proved: no packing is lower */
     uint64_t max_load;          /**< the most bytes that live at once */
