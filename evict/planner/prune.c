@@ -16,37 +16,149 @@ static int dearest_first(const void *a, const void *b)
     return left->key < right->key ? -1 : left->key > right->key;
 }
 
-/** Bytes that a replay reads and nobody behind it does: they may be gone without it. */
-static double spare_of(const cebus_sequence *sequence, uint32_t call, uint64_t key)
+/* ---- what becomes of the levels ------------------------------------------------------------- */
+
+enum {
+    MOST_GONE = 64, /* beyond that it is tried */
+    MOST_STEPS = 256,
+};
+
+/** Bytes more from a key on, until others come; what runs at it is gone, or no longer is. */
+typedef struct step {
+    uint64_t key;
+    double bytes;
+    int gone;
+} step;
+
+/** What the sequence would be without a replay and those that make something for it alone. */
+typedef struct preview {
+    const cebus_sequence *sequence;
+    uint32_t gone[MOST_GONE];
+    uint32_t n_gone, n_steps;
+    step steps[MOST_STEPS];
+    bool full;
+} preview;
+
+static bool is_gone(const preview *p, uint32_t event)
 {
-    uint32_t count;
-    double spare = 0;
-    const uint32_t *values = cebus_sequence_reads(sequence, call, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        const cebus_life *life = &sequence->lives[values[i]];
-        uint32_t next = cebus_sequence_find(sequence, values[i], key) + 1;
-        bool stays =
-            next < life->count && cebus_event_kind_of(life->events[next]) != CEBUS_EVENT_PRODUCE;
-        spare += stays ? 0 : life->bytes;
-    }
-    return spare;
+    uint32_t instance = cebus_event_instance(event);
+    bool found = false;
+    for (uint32_t i = 0; i < p->n_gone && !found; i++)
+        found = p->gone[i] == instance;
+    return found;
 }
 
-/** Bytes that a replay keeps from being there anyway, too many at once for the rest? A first look.
- */
-static bool may_go(const cebus_sequence *sequence, uint32_t instance, double limit)
+/** Whether a value is used after event i before it is made again. */
+static bool is_used_after(const preview *p, const cebus_life *life, uint32_t i)
 {
+    for (i++; i < life->count && is_gone(p, life->events[i]);)
+        i++;
+    return i < life->count && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE;
+}
+
+static bool is_useless(const preview *p, uint32_t instance)
+{
+    const cebus_sequence *sequence = p->sequence;
     uint32_t count, call = sequence->instances[instance].call;
     uint64_t key = cebus_sequence_key(sequence, instance);
-    double spare = spare_of(sequence, call, key);
     const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
+    bool used = false;
+    for (uint32_t j = 0; j < count && !used; j++) {
+        if (cebus_sequence_remakes(sequence, call, values[j]))
+            used = is_used_after(p, &sequence->lives[values[j]],
+                                 cebus_sequence_find(sequence, values[j], key));
+    }
+    return !used;
+}
+
+static void add_step(preview *p, uint64_t key, double bytes, int gone)
+{
+    p->full = p->full || p->n_steps == MOST_STEPS;
+    if (p->full)
+        return;
+    uint32_t i = p->n_steps++;
+    for (; i > 0 && p->steps[i - 1].key > key; i--)
+        p->steps[i] = p->steps[i - 1];
+    p->steps[i] = (step){key, bytes, gone};
+}
+
+/** A value has so many bytes more from event i, which it was not placed at if that is a replay, to
+ * a key. */
+static void add_stretch(preview *p, const cebus_life *life, uint32_t i, uint64_t to, double bytes)
+{
+    uint32_t instance = cebus_event_instance(life->events[i]);
+    bool is_placed = cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE ||
+                     !cebus_sequence_is_replay(p->sequence, instance);
+    add_step(p, cebus_sequence_key(p->sequence, instance) + is_placed, bytes, 0);
+    add_step(p, to, -bytes, 0);
+}
+
+/** What a replay reads need not be there for it; who made it for it alone goes, too. */
+static void lose_read(preview *p, uint32_t value, uint64_t key)
+{
+    const cebus_life *life = &p->sequence->lives[value];
+    uint32_t i = cebus_sequence_find(p->sequence, value, key);
+    if (is_used_after(p, life, i))
+        return;
+    do
+        i--;
+    while (cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE &&
+           is_gone(p, life->events[i]));
+    add_stretch(p, life, i, key, -life->bytes);
+    uint32_t maker = cebus_event_instance(life->events[i]);
+    if (cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE ||
+        !cebus_sequence_is_replay(p->sequence, maker) || is_gone(p, life->events[i]) ||
+        !is_useless(p, maker))
+        return;
+    p->full = p->full || p->n_gone == MOST_GONE;
+    if (!p->full)
+        p->gone[p->n_gone++] = maker;
+}
+
+/** What a replay makes and others use stays until there. */
+static void keep_made(preview *p, uint32_t call, uint64_t key)
+{
+    uint32_t count;
+    const uint32_t *values = cebus_sequence_makes(p->sequence, call, &count);
     for (uint32_t j = 0; j < count; j++) {
-        const cebus_life *life = &sequence->lives[values[j]];
-        uint32_t i = cebus_sequence_find(sequence, values[j], key);
-        if (life->call != call || !cebus_sequence_is_placed(sequence, values[j], i))
-            continue;
-        uint64_t from = cebus_sequence_key(sequence, cebus_event_instance(life->events[i - 1])) + 1;
-        if (cebus_track_exceeds(&sequence->track, from, key, limit - life->bytes + spare))
+        const cebus_life *life = &p->sequence->lives[values[j]];
+        uint32_t i = cebus_sequence_find(p->sequence, values[j], key);
+        if (cebus_sequence_remakes(p->sequence, call, values[j]) && is_used_after(p, life, i))
+            add_stretch(p, life, i - 1, key, life->bytes);
+    }
+}
+
+static void look_without(preview *p, uint32_t instance)
+{
+    p->gone[p->n_gone++] = instance;
+    keep_made(p, p->sequence->instances[instance].call, cebus_sequence_key(p->sequence, instance));
+    for (uint32_t i = 0; i < p->n_gone; i++) {
+        uint32_t count, call = p->sequence->instances[p->gone[i]].call;
+        uint64_t key = cebus_sequence_key(p->sequence, p->gone[i]);
+        add_step(p, key, 0, 1);
+        add_step(p, key + 1, 0, -1);
+        const uint32_t *values = cebus_sequence_reads(p->sequence, call, &count);
+        for (uint32_t j = 0; j < count; j++)
+            lose_read(p, values[j], key);
+    }
+}
+
+/** Whether what fits a limit does without a replay. True where it takes a try to know. */
+static bool fits_without(const cebus_sequence *sequence, uint32_t instance, double limit)
+{
+    preview p;
+    double bytes = 0;
+    int gone = 0;
+    p.sequence = sequence;
+    p.n_gone = p.n_steps = 0;
+    p.full = false;
+    look_without(&p, instance);
+    for (uint32_t i = 0; i + 1 < p.n_steps && !p.full; i++) {
+        bytes += p.steps[i].bytes;
+        gone += p.steps[i].gone;
+        if (bytes > 0 && gone == 0 && p.steps[i].key < p.steps[i + 1].key &&
+            cebus_track_exceeds(&sequence->track, p.steps[i].key, p.steps[i + 1].key,
+                                limit - bytes))
             return false;
     }
     return true;
@@ -55,7 +167,7 @@ static bool may_go(const cebus_sequence *sequence, uint32_t instance, double lim
 static bool try_one(cebus_sequence *sequence, uint32_t instance, double limit)
 {
     size_t mark = cebus_sequence_mark(sequence);
-    if (!cebus_sequence_can_remove(sequence, instance) || !may_go(sequence, instance, limit))
+    if (!cebus_sequence_can_remove(sequence, instance) || !fits_without(sequence, instance, limit))
         return true;
     if (!cebus_sequence_remove_all(sequence, instance))
         return false;

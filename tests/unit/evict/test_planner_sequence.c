@@ -2,6 +2,7 @@
 
 #include "evict/planner/check.h"
 #include "evict/planner/emit.h"
+#include "evict/planner/greedy.h"
 #include "evict/planner/prune.h"
 #include "evict/planner/sequence.h"
 #include "evict/planner/snapshot.h"
@@ -194,4 +195,91 @@ Test(planner_sequence, pruning_keeps_the_limit_and_makes_it_cheaper)
         expect_checked(seed);
         cebus_sequence_deinit(&sequence);
     }
+}
+
+/** The dearest replay of those still to be tried, by cost, then where it runs. NONE: all were. */
+static uint32_t dearest(const bool *tried)
+{
+    uint32_t best = NONE;
+    for (uint32_t i = (uint32_t)r.iteration.n_calls + 2; i < sequence.n_instances; i++) {
+        uint32_t call = sequence.instances[i].call;
+        if (tried[i] || call == NONE)
+            continue;
+        uint64_t ns = cebus_sequence_cost(&sequence, call);
+        uint64_t most =
+            best == NONE ? 0 : cebus_sequence_cost(&sequence, sequence.instances[best].call);
+        if (best == NONE || ns > most ||
+            (ns == most && cebus_sequence_key(&sequence, i) < cebus_sequence_key(&sequence, best)))
+            best = i;
+    }
+    return best;
+}
+
+/** Takes out what can go by trying all, one after another. */
+static void prune_by_trying(double limit)
+{
+    bool tried[1024] = {false};
+    for (uint32_t i = dearest(tried); i != NONE; i = dearest(tried)) {
+        size_t mark = cebus_sequence_mark(&sequence);
+        tried[i] = true;
+        if (!cebus_sequence_can_remove(&sequence, i))
+            continue;
+        cr_assert(cebus_sequence_remove_all(&sequence, i));
+        if (cebus_track_peak(&sequence.track, NULL) > limit)
+            cr_assert(cebus_sequence_undo(&sequence, mark));
+    }
+}
+
+/** Replays enough for a limit. */
+static void bring_down(double limit)
+{
+    cebus_greedy greedy;
+    cr_assert(cebus_greedy_init(&greedy, &sequence, &r.pool));
+    cr_assert_neq(cebus_greedy_run(&greedy, limit, 0, 100000), CEBUS_GREEDY_NO_HOST_MEMORY);
+    cebus_greedy_deinit(&greedy);
+    cebus_sequence_keep(&sequence);
+}
+
+/** What would become of the levels is worked out, with all that goes along. */
+Test(planner_sequence, prunes_what_trying_all_would)
+{
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        make(seed, 100);
+        double most = cebus_track_peak(&sequence.track, NULL);
+        bring_down(0.8 * most);
+        double limit = (0.8 + 0.001 * (double)seed) * most;
+        if (cebus_track_peak(&sequence.track, NULL) <= limit) {
+            prune_by_trying(limit);
+            uint64_t cost = sequence.cost;
+            size_t n = sequence.n_replays;
+            cr_assert(cebus_sequence_undo(&sequence, 0));
+            cr_assert(cebus_prune_all(&sequence, limit, &r.pool));
+            cr_expect_eq(sequence.cost, cost, "seed %lu: %lu, not %lu", seed, sequence.cost, cost);
+            cr_expect_eq(sequence.n_replays, n, "seed %lu", seed);
+        }
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
+/** y stays instead of p, which is kept for what y is made of alone. */
+Test(planner_sequence, prunes_what_goes_along_with_what_it_reads)
+{
+    size_t p = recorded_call(&r, "p", 10, SIZE_MAX, SIZE_MAX, 100);
+    size_t x = recorded_call(&r, "f", 10, p, SIZE_MAX, 10);
+    size_t y = recorded_call(&r, "g", 20, x, SIZE_MAX, 50);
+    recorded_free(&r, p);
+    recorded_free(&r, x);
+    size_t h = recorded_call(&r, "h", 1, SIZE_MAX, SIZE_MAX, 500);
+    recorded_free(&r, h);
+    recorded_call(&r, "u", 1, y, SIZE_MAX, 1);
+    recorded_free(&r, y);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_sequence_insert(&sequence, 1, 4, NULL));
+    cr_assert(cebus_sequence_insert(&sequence, 2, 4, NULL));
+    cr_assert_eq(cebus_track_peak(&sequence.track, NULL), 600);
+    cr_assert(cebus_prune_all(&sequence, 600, &r.pool));
+    cr_expect_eq(sequence.n_replays, 0);
+    cr_expect_eq(cebus_track_peak(&sequence.track, NULL), 550);
+    cebus_sequence_deinit(&sequence);
 }
