@@ -117,6 +117,8 @@ int main(int argc, char **argv)
             filter = argv[i + 1];
     }
     printf("TAP version 13\n");
+    if (first == NULL)
+        printf("Bail out! this program has no tests\n");
     for (const cebus_unit_test *test = first; test != NULL; test = test->next) {
         if (test->name != NULL && matches(test, filter)) {
             int status = run_apart(test);
@@ -124,5 +126,5 @@ int main(int argc, char **argv)
         }
     }
     printf("1..%d\n", number);
-    return wrong > 0;
+    return wrong > 0 || first == NULL;
 }

@@ -31,13 +31,15 @@ void cebus_unit_check(bool good, bool fatal, const char *file, int line, const c
                       const char *format, ...);
 void cebus_unit_skip(const char *format, ...);
 
+/* Clang heeds the attribute in front of the definition alone; the last line takes a semicolon. */
 #define CEBUS_UNIT_REGISTER(id, ...)                                                               \
+    __attribute__((constructor)) static void id##_register(void);                                  \
     static cebus_unit_test id##_unit = {__VA_ARGS__};                                              \
     static void id##_register(void)                                                                \
     {                                                                                              \
         cebus_unit_register(&id##_unit);                                                           \
     }                                                                                              \
-    __attribute__((constructor)) static void id##_register(void)
+    static void id##_register(void)
 
 #define TestSuite(s, ...) CEBUS_UNIT_REGISTER(s##_suite, .suite = #s, __VA_ARGS__)
 /* A trailing comma is no argument too few: there is always one, which says nothing new. */
