@@ -82,6 +82,7 @@ typedef struct cebus_captured_call {
     uint64_t in_graph;          /**< bit i: input i is a parameter, or a view of one */
     cebus_optimizer *optimizer; /**< whose step it is, counted; NULL: nobody's */
     size_t slot;                /**< of the optimizer */
+    uint32_t turns;             /**< of a step: how many like it an iteration has */
 } cebus_captured_call;
 
 /** A leaf whose gradient the iteration touched. */
@@ -136,7 +137,7 @@ struct cebus_capture {
     cebus_tensor **in;   /**< they, or NULL */
     uint32_t most_in;
     struct cebus_capture_plan *plan; /**< capture_plan.h; NULL: none */
-    uint64_t launches;               /**< complete ones */
+    uint64_t launches;               /**< complete ones, and what the program did in their place */
     size_t step;                     /**< of the launch that is under way */
     bool under_way;
     uint64_t launch_seed, launch_offset;

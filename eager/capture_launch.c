@@ -184,7 +184,7 @@ static cebus_status run_update(const cebus_capture *capture, const cebus_capture
         cebus_optimizer_attrs(taken->optimizer, taken->slot, &attrs);
     } else {
         memcpy(&attrs, spec->attrs, spec->attr_bytes);
-        cebus_update_advance(spec->op, &attrs, capture->launches + 1);
+        cebus_update_advance(spec->op, &attrs, (capture->launches + 1) * taken->turns);
     }
     spec->attrs = &attrs;
     cebus_status status = cebus_call_run(capture->rt, spec, out);
@@ -365,6 +365,23 @@ static cebus_status launch(cebus_capture *capture)
     capture->under_way = false;
     capture->launches++;
     return cebus_iteration_mark(rt);
+}
+
+cebus_status cebus_capture_count_on(cebus_capture *capture, uint64_t iterations)
+{
+    static const char *const self = "capture_count_on";
+    if (capture == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, self, "the capture is NULL");
+    cebus_status status = cebus_runtime_lock(capture->rt, self);
+    if (status != CEBUS_OK)
+        return status;
+    if (capture->under_way)
+        status = cebus_fail(CEBUS_CAPTURE_ERROR, self,
+                            "a launch stands half done; cebus_capture_launch() goes on with it");
+    else
+        capture->launches += iterations;
+    cebus_runtime_unlock(capture->rt);
+    return status;
 }
 
 cebus_status cebus_capture_launch(cebus_capture *capture)

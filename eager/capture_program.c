@@ -78,6 +78,28 @@ static void count_reads(cebus_capture *capture)
     }
 }
 
+/** In how many calls of an iteration the state of each step is written by steps: the last that it
+ * writes tells them from those of other optimizers. Counts in `left` of a buffer's first value. */
+static void count_turns(cebus_capture *capture)
+{
+    for (size_t i = 0; i < capture->n_values; i++)
+        capture->values[i].left = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t k = 0; k < capture->n_calls; k++) {
+            cebus_captured_call *taken = &capture->calls[k];
+            const cebus_call *call = taken->call;
+            if ((((const cebus_op *)call->op)->flags & CEBUS_OP_UPDATE) == 0)
+                continue;
+            uint32_t first = capture->refs[taken->refs + call->n_in + call->n_out - 1];
+            while (capture->values[first].over != CEBUS_CAPTURE_NONE)
+                first = capture->values[first].over;
+            if (pass == 0)
+                capture->values[first].left++;
+            taken->turns = capture->values[first].left;
+        }
+    }
+}
+
 static bool has(const uint32_t *values, uint32_t n, uint32_t value)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -143,6 +165,7 @@ bool cebus_capture_describe(cebus_capture *capture)
         cebus_capture_strip(capture);
         return false;
     }
+    count_turns(capture);
     count_reads(capture);
     for (size_t k = 0; k < capture->n_calls; k++) {
         describe_call(capture, k, &at);

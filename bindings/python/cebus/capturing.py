@@ -1,6 +1,8 @@
 """Iterations that are recorded once and launched again, without Python in between."""
 from . import _core
 from ._core import CaptureError, Tensor
+from .optim import Adam
+from .optim.optimizer import Optimizer
 from .planning import Plan, link_of
 
 __all__ = ["capture", "CaptureError"]
@@ -51,7 +53,9 @@ class capture:
     raises CaptureError; numbers are as they were, but for random ones. What is made on first use,
     such as an optimizer's state, is to be there before: run the iteration once. `optimizers` are
     those whose steps lie in the block: their counts go on with launches, and a launch is refused
-    when their options, such as the learning rate, are no longer those that were recorded.
+    when their options, such as the learning rate, are no longer those that were recorded. Steps
+    that depend on their number are refused, but for those of SGD, Adam and AdamW. Between launches
+    the program may run the block itself, on a smaller batch say.
 
     A function's tensors are copied into those of the call that was captured; all else must be
     equal. It answers that call's result, whose tensors have new values. A call that failed for want
@@ -77,6 +81,7 @@ class capture:
         if self._watching is None:
             self._watching = _core.Capture(self._device)
         self._watching.watch(on)
+        self._numbered = Optimizer.numbered
         for optimizer in self.optimizers:
             optimizer.stepped = self._note_step if on else None
 
@@ -86,6 +91,9 @@ class capture:
         it could not come again: the message names the call. Gives the capture itself."""
         if self._watching is None:
             raise CaptureError("last: nobody watches; watch() first")
+        if Optimizer.numbered != self._numbered:
+            raise CaptureError("last: an optimizer stepped whose steps depend on their number; "
+                               "SGD, Adam (without amsgrad) and AdamW count on")
         self._watching.last()
         self._count_steps(self._watching.names())
         self.watch(False)
@@ -104,6 +112,7 @@ class capture:
             raise CaptureError(f"last: {updates} parameters were updated, but the optimizers given "
                                f"have {known}; give those whose steps lie in the iteration")
         self._counts = [dict.fromkeys(counts, updates // max(known, 1)) for counts in steps]
+        self._reached = steps
         self._options = [self._stepped.get(id(optimizer), options_of(optimizer))
                          for optimizer in self.optimizers]
 
@@ -119,20 +128,42 @@ class capture:
         self._before = [steps_of(optimizer) for optimizer in self.optimizers]
         running = _core.Capture(self._device)
         running.begin()
+        Optimizer.recording += 1
         self._capture = running
         return self
 
     def __exit__(self, kind, error, trace):
         running, self._capture = self._capture, None
+        Optimizer.recording -= 1
         if kind is not None:
             running.abandon()
             return
         running.end()
         self._capture = running
         self._options = [options_of(optimizer) for optimizer in self.optimizers]
+        self._reached = [steps_of(optimizer) for optimizer in self.optimizers]
         self._counts = [
             {name: count - before.get(name, 0) for name, count in steps_of(optimizer).items()}
             for optimizer, before in zip(self.optimizers, self._before)]
+
+    def _count_on(self):
+        """Steps that the program took itself since the last launch: those of Adam count on by as
+        many iterations; of others no number matters."""
+        iterations = set()
+        for optimizer, counts, reached in zip(self.optimizers, self._counts, self._reached):
+            if isinstance(optimizer, Adam):
+                now = steps_of(optimizer)
+                iterations |= {divmod(int(now.get(name, 0)) - int(reached[name]), count)
+                               for name, count in counts.items() if count > 0}
+        if not iterations:
+            return
+        (passed, rest), *others = iterations
+        if others or rest or passed < 0:
+            raise CaptureError("launch: the optimizers' counts of steps are not those that a "
+                               "number of these iterations leaves; capture again")
+        if passed > 0:
+            self._capture.count_on(passed)
+            self._reached = [steps_of(optimizer) for optimizer in self.optimizers]
 
     def __len__(self):
         return len(self.names)
@@ -150,12 +181,14 @@ class capture:
             if options_of(optimizer) != options:
                 raise CaptureError("launch: an optimizer's options are not those that were "
                                    "captured; capture again")
+        self._count_on()
         self._capture.launch()
         self._fed = None
         for optimizer, counts in zip(self.optimizers, self._counts):
             for p, state in optimizer.state.items():
                 if "step" in state:
                     state["step"] += counts.get(id(p), 0)
+        self._reached = [steps_of(optimizer) for optimizer in self.optimizers]
         return self._result
 
     def set_order(self, order):

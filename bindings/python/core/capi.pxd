@@ -280,6 +280,7 @@ cdef extern from "<cebus/cebus.h>" nogil:
     size_t cebus_capture_input_count(const cebus_capture *capture)
     cebus_status cebus_capture_input(cebus_capture *capture, size_t i, cebus_tensor **out)
     cebus_status cebus_capture_launch(cebus_capture *capture)
+    cebus_status cebus_capture_count_on(cebus_capture *capture, uint64_t iterations)
     void cebus_capture_destroy(cebus_capture *capture)
     const cebus_advise_program *cebus_capture_program(const cebus_capture *capture)
     const char *cebus_capture_call_name(const cebus_capture *capture, size_t i)

@@ -91,6 +91,15 @@ cdef class Capture:
         if status:
             fail(status)
 
+    def count_on(self, iterations):
+        """The program ran so many of them by itself."""
+        cdef cebus_status status
+        cdef uint64_t count = iterations
+        with nogil:
+            status = cebus_capture_count_on(self.handle, count)
+        if status:
+            fail(status)
+
     def names(self):
         """Of the ops, call by call."""
         cdef const cebus_advise_program *program = cebus_capture_program(self.handle)

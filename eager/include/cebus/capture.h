@@ -26,7 +26,7 @@
  * Numbers that calls were given are recorded as they were, but for these: random numbers go on from
  * where the generator stands, as they would in the program; a cebus_optimizer_step() takes the
  * optimizer's learning rate and count of steps, and counts; cebus_adam_step() and cebus_sgd_step()
- * count their step on.
+ * count their step on, by as many as the iteration has for the same state.
  *
  * What a launch could not repeat is refused where it happens, with CEBUS_CAPTURE_ERROR, and nothing
  * has changed: reading bytes on the host (to_host, item, map, cebus_clip_grad_norm()) and making
@@ -116,6 +116,16 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_input(cebus_capture *captu
  * was. Cost: that of the calls, without the checks before and the graph behind them.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_launch(cebus_capture *capture);
+
+/**
+ * The program ran `iterations` by itself since the last launch, on a batch of another size say: the
+ * steps of cebus_adam_step() and cebus_sgd_step() count on as if those had been launches. All else
+ * that goes on (random numbers, steps of a cebus_optimizer) needs no such word.
+ * CEBUS_CAPTURE_ERROR, and nothing has changed: a launch stands half done. CEBUS_INVALID_ARGUMENT:
+ * NULL.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_count_on(cebus_capture *capture,
+                                                               uint64_t iterations);
 
 /** NULL is allowed. Outputs keep what they hold. */
 CEBUS_API void cebus_capture_destroy(cebus_capture *capture);

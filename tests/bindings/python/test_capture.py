@@ -47,6 +47,80 @@ def test_launches_leave_the_bits_of_the_program(kind):
     assert len(step) > 15 and "linear" in " ".join(step.names)
 
 
+@pytest.mark.parametrize("turns", [1, 3])
+def test_launches_count_steps_as_the_program_does(turns):
+    """So many in an iteration, and some between launches that the program takes itself."""
+    def run(captured):
+        model, optimizer = network("adam")
+
+        def step(x, y):
+            for _ in range(turns):
+                optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                optimizer.step()
+            return loss
+
+        launched = cebus.capture(step, optimizers=[optimizer]) if captured else step
+        losses = []
+        for i in range(9):
+            x, y = batch(i)
+            losses.append(step(x[:4], y[:4]).item() if i in (4, 5, 7) else launched(x, y).item())
+        return losses, [p.tolist() for p in model.parameters()], launched, optimizer
+
+    losses, parameters, *_ = run(False)
+    again, moved, launched, optimizer = run(True)
+    assert again == losses and moved == parameters
+    assert {state["step"] for state in optimizer.state.values()} == {9 * turns}
+    optimizer.state[optimizer.param_groups[0]["params"][0]]["step"] += turns
+    with pytest.raises(cebus.CaptureError, match="counts of steps"):
+        launched(*batch(9))
+
+
+@pytest.mark.parametrize("make", [
+    optim.Adamax, optim.NAdam, optim.RAdam, optim.ASGD, lambda p: optim.Adam(p, amsgrad=True),
+    lambda p: optim.Adagrad(p, lr_decay=0.1)])
+def test_steps_that_depend_on_their_number_are_refused(make):
+    w = nn.Parameter(cebus.ones(3))
+    optimizer = make([w])
+    w.grad = cebus.ones(3)
+    optimizer.step()
+    before = w.tolist()
+    graph = cebus.capture(optimizers=[optimizer])
+    with pytest.raises(cebus.CaptureError, match="step: cannot be captured"):
+        with graph:
+            optimizer.step()
+    assert w.tolist() == before and {s["step"] for s in optimizer.state.values()} == {1}
+    graph.watch()
+    for _ in range(4):
+        optimizer.step()
+        cebus.mark()
+    with pytest.raises(cebus.CaptureError, match="depend on their number"):
+        graph.last()
+    graph.watch(False)
+
+
+@pytest.mark.parametrize("make", [
+    optim.Adadelta, optim.Adagrad, lambda p: optim.RMSprop(p, momentum=0.9, centered=True)])
+def test_composed_steps_are_captured(make):
+    def run(captured):
+        w = nn.Parameter(cebus.linspace(-1, 1, 5))
+        optimizer = make([w])
+
+        def step(x):
+            optimizer.zero_grad()
+            ((w - x) ** 2).sum().backward()
+            optimizer.step()
+
+        if captured:
+            step = cebus.capture(step, optimizers=[optimizer])
+        for i in range(6):
+            step(cebus.tensor([float(i)] * 5))
+        return w.tolist()
+
+    assert run(True) == run(False)
+
+
 def test_a_block_reads_its_inputs_anew():
     x = cebus.ones(4)
     graph = cebus.capture()

@@ -134,24 +134,32 @@ Test(capture, launches_train_as_the_program_does)
     }
 }
 
-/** An update without an optimizer: the number of the step goes on, too. */
-static float update(bool captured)
+/**
+ * Updates without an optimizer, `turns` an iteration: the number of the step goes on, too, also
+ * past iterations that the program runs itself.
+ */
+static float update(bool captured, int turns)
 {
     cebus_tensor *w = parameter(rt, N, 1), *g = leaf(rt, N, 0.5F), *m = leaf(rt, N, 0),
                  *v = leaf(rt, N, 0);
     cebus_capture *capture = NULL;
     const cebus_adam_tensors tensors = {w, g, m, v};
-    for (int step = 1; step <= 4; step++) {
-        if (capture != NULL) {
+    for (int i = 0; i < 6; i++) {
+        const bool itself = i == 0 || i == 3;
+        if (capture != NULL && !itself) {
             OK(cebus_capture_launch(capture));
             continue;
         }
-        if (captured)
+        if (captured && i == 0)
             OK(cebus_capture_begin(rt));
-        OK(cebus_adam_step(rt, &tensors, step, NULL));
-        if (captured)
+        for (int turn = 1; turn <= turns; turn++)
+            OK(cebus_adam_step(rt, &tensors, i * turns + turn, NULL));
+        if (captured && i == 0)
             OK(cebus_capture_end(rt, &capture));
+        else if (captured)
+            OK(cebus_capture_count_on(capture, 1));
     }
+    cr_expect_eq(cebus_capture_count_on(NULL, 1), CEBUS_INVALID_ARGUMENT);
     float result = at(w, 0);
     cebus_capture_destroy(capture);
     cebus_tensor_release(v);
@@ -163,8 +171,10 @@ static float update(bool captured)
 
 Test(capture, steps_of_adam_count_on)
 {
-    float wanted = update(false);
-    cr_expect_eq(update(true), wanted);
+    for (int turns = 1; turns <= 3; turns++) {
+        float wanted = update(false, turns);
+        cr_expect_eq(update(true, turns), wanted, "%d", turns);
+    }
 }
 
 Test(capture, random_numbers_go_on)

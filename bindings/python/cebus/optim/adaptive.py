@@ -8,6 +8,9 @@ from .optimizer import Optimizer
 class _Composed(Optimizer):
     """Prepares the gradient as all of these do: maximize, then weight decay."""
 
+    def needs_number(self, group):
+        return True
+
     def prepared(self, p, grad, group):
         grad = -grad if group.get("maximize") else grad
         return grad + p * group["weight_decay"] if group.get("weight_decay") else grad
@@ -29,6 +32,9 @@ class Adadelta(_Composed):
             raise ValueError(f"Invalid rho value: {rho}")
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay,
                                   "maximize": maximize})
+
+    def needs_number(self, group):
+        return False
 
     def update(self, p, grad, state, group):
         self.counted(state, p, "square_avg", "acc_delta")
@@ -137,6 +143,9 @@ class Rprop(_Composed):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, {"lr": lr, "etas": etas, "step_sizes": step_sizes,
                                   "maximize": maximize})
+
+    def needs_number(self, group):
+        return False
 
     def update(self, p, grad, state, group):
         if self.counted(state, p, "prev", "step_size") == 1:

@@ -37,6 +37,9 @@ class Adam(Optimizer):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
             "amsgrad": amsgrad, "maximize": maximize})
 
+    def needs_number(self, group):
+        return bool(group["amsgrad"])
+
     def update(self, p, grad, state, group):
         grad = -grad if group["maximize"] else grad
         if group["amsgrad"]:
@@ -49,7 +52,6 @@ class Adam(Optimizer):
         _core.adam_step(p, grad, state["exp_avg"], state["exp_avg_sq"], state["step"],
                         number(group["lr"]), number(beta1), number(beta2), number(group["eps"]),
                         group["weight_decay"], self.decoupled)
-
 
     def update_by_largest(self, p, grad, state, group):
         """AMSGrad: by the largest second moment there was (Reddi et al. 2018)."""
@@ -115,6 +117,9 @@ class Adagrad(Optimizer):
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps,
             "initial_accumulator_value": initial_accumulator_value, "maximize": maximize})
+
+    def needs_number(self, group):
+        return bool(group["lr_decay"])
 
     def update(self, p, grad, state, group):
         if not state:

@@ -20,6 +20,8 @@ class Optimizer:
     """Updates parameters by their gradients; options may differ between groups."""
 
     stepped = None  # called after each step, while a capture watches
+    recording = 0   # captures that record a block
+    numbered = 0    # steps of all optimizers so far that no launch could repeat
 
     def __init__(self, params, defaults):
         self.defaults, self.param_groups = defaults, []
@@ -69,10 +71,26 @@ class Optimizer:
             for p in group["params"]:
                 p.grad = None
 
+    def needs_number(self, group):
+        """Whether an update depends on how many there were by numbers that are made here: a launch
+        of a capture would have them as they were."""
+        return False
+
+    def _refuse_capture(self):
+        if not any(map(self.needs_number, self.param_groups)):
+            return
+        if Optimizer.recording:
+            raise _core.CaptureError(
+                f"{type(self).__name__}.step: cannot be captured: it depends on how many steps "
+                "there were, and each launch would be the same one; SGD, Adam (without amsgrad) "
+                "and AdamW count on")
+        Optimizer.numbered += 1
+
     def step(self, closure=None):
         """Updates every parameter that has a gradient. All that will be read is made resident
         before the first write: an out-of-memory error changes nothing."""
         loss = None
+        self._refuse_capture()
         if closure is not None:
             with enable_grad():
                 loss = closure()
