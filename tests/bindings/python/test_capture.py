@@ -77,6 +77,34 @@ def test_launches_count_steps_as_the_program_does(turns):
         launched(*batch(9))
 
 
+def test_launches_go_on_from_a_state_that_was_loaded():
+    def run(captured):
+        model, optimizer = network("adam")
+
+        def step(x, y):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        if captured:
+            step = cebus.capture(step, optimizers=[optimizer])
+        losses = []
+        for i in range(8):
+            if i == 5:  # numbers of the third step, counted on
+                saved = {at: dict(each, step=5) for at, each in saved.items()}
+                optimizer.load_state_dict(dict(optimizer.state_dict(), state=saved))
+            losses.append(step(*batch(i)).item())
+            if i == 2:
+                saved = {at: {key: value.clone() if isinstance(value, cebus.Tensor) else value
+                              for key, value in each.items()}
+                         for at, each in optimizer.state_dict()["state"].items()}
+        return losses
+
+    assert run(True) == run(False)
+
+
 @pytest.mark.parametrize("make", [
     optim.Adamax, optim.NAdam, optim.RAdam, optim.ASGD, lambda p: optim.Adam(p, amsgrad=True),
     lambda p: optim.Adagrad(p, lr_decay=0.1)])

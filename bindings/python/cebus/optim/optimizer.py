@@ -125,7 +125,8 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict):
-        """Goes on from a saved state."""
+        """Goes on from a saved state. Tensors of the state there is take its numbers, so that what
+        holds them, a capture say, goes on from there, too."""
         groups = state_dict["param_groups"]
         if [len(each["params"]) for each in groups] != \
                 [len(each["params"]) for each in self.param_groups]:
@@ -135,13 +136,21 @@ class Optimizer:
         numbers = [number_ for group in groups for number_ in group["params"]]
         for mine, saved in zip(self.param_groups, groups):
             mine.update({key: value for key, value in saved.items() if key != "params"})
+        loaded = {p: {key: self._loaded(p, key, value)
+                      for key, value in state_dict["state"][at].items()}
+                  for p, at in zip(params, numbers) if at in state_dict["state"]}
         self.state.clear()
-        for p, at in zip(params, numbers):
-            if at in state_dict["state"]:
-                self.state[p] = {
-                    key: value.to(p.device).clone().persist_()
-                    if isinstance(value, _core.Tensor) and value.ndim else value
-                    for key, value in state_dict["state"][at].items()}
+        self.state.update(loaded)
+
+    def _loaded(self, p, key, value):
+        if not isinstance(value, _core.Tensor) or not value.ndim:
+            return value
+        mine = self.state[p].get(key) if p in self.state else None
+        if not isinstance(mine, _core.Tensor) or mine.shape != value.shape \
+                or mine.dtype != value.dtype:
+            return value.to(p.device).clone().persist_()
+        with no_grad():
+            return mine.copy_(value.to(p.device))
 
     def __repr__(self):
         text = type(self).__name__ + " ("
