@@ -126,6 +126,7 @@ class capture:
         if self._capture is not None:
             raise CaptureError("capture: it was used before; make another")
         self._before = [steps_of(optimizer) for optimizer in self.optimizers]
+        self._options = [options_of(optimizer) for optimizer in self.optimizers]
         running = _core.Capture(self._device)
         running.begin()
         Optimizer.recording += 1
@@ -138,9 +139,13 @@ class capture:
         if kind is not None:
             running.abandon()
             return
+        if [options_of(optimizer) for optimizer in self.optimizers] != self._options:
+            running.abandon()
+            raise CaptureError("capture: an optimizer's options changed in the block, and a launch "
+                               "would have them as they were: step schedules between launches, and "
+                               "capture again")
         running.end()
         self._capture = running
-        self._options = [options_of(optimizer) for optimizer in self.optimizers]
         self._reached = [steps_of(optimizer) for optimizer in self.optimizers]
         self._counts = [
             {name: count - before.get(name, 0) for name, count in steps_of(optimizer).items()}

@@ -77,6 +77,29 @@ def test_launches_count_steps_as_the_program_does(turns):
         launched(*batch(9))
 
 
+def test_a_schedule_within_the_block_is_refused():
+    model, optimizer = network("sgd")
+    schedule = optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+    graph = cebus.capture(optimizers=[optimizer])
+    x, y = batch(0)
+
+    def step():
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+
+    step()
+    with pytest.raises(cebus.CaptureError, match="options changed"):
+        with graph:
+            step()
+            schedule.step()
+    with graph:  # of what was recorded nothing is left
+        step()
+    schedule.step()
+    with pytest.raises(cebus.CaptureError, match="capture again"):
+        graph.launch()
+
+
 def test_launches_go_on_from_a_state_that_was_loaded():
     def run(captured):
         model, optimizer = network("adam")
