@@ -108,7 +108,8 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_value *held;
     bool planned = rt->guidance != NULL || rt->spots != NULL;
-    uint32_t most = planned ? CEBUS_GHOST_DEPTH_PLANNED : CEBUS_GHOST_DEPTH_MAX;
+    bool whole = planned || rt->stats.forced_evictions > 0;
+    uint32_t most = whole ? CEBUS_GHOST_DEPTH_WHOLE : CEBUS_GHOST_DEPTH_MAX;
     bool deep = cebus_version_became_ghost(&candidate->value, most);
     if ((!deep && !is_stranded(rt, &candidate->value)) || rt->replay.busy)
         return;

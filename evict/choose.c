@@ -172,7 +172,7 @@ static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *bl
     cebus_effort ahead = cebus_replay_ahead(chooser->lineage, &candidate->value, LOOK);
     double fill = CROWDING * (double)behind.bytes / (double)chooser->arena->limit;
     uint64_t weight = (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
-    return cebus_wish_price(weight, cebus_wish_shift(candidate));
+    return cebus_wish_price(weight, cebus_pricing_shift(candidate));
 }
 
 static double exact_score(const cebus_chooser *chooser, cebus_block *block)

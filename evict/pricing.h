@@ -16,6 +16,11 @@ typedef struct cebus_quote {
 /** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
 bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate);
 
+/** Binary digits by which a price moves: what the program wishes, and up for a digest
+ * (lineage/call.h). It is cheap only while what it is made of is there, and that may have to stay,
+ * or be made again, for it: for bytes that are hardly worth it. */
+int cebus_pricing_shift(const cebus_candidate *candidate);
+
 /** Brings a used block's state and weight up to date: prices depend on who is absent now. */
 void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block);
 

@@ -63,9 +63,22 @@ void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value)
         forget_prices(call);
 }
 
+/** Of what was made, too: a leaf is there anyway. */
+static bool is_digest(const cebus_call *call, const cebus_value *value)
+{
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        const cebus_value *input = call->in[i].value;
+        if (input != NULL && input->producer != NULL &&
+            input->bytes / CEBUS_DIGEST_PART >= value->bytes)
+            return true;
+    }
+    return false;
+}
+
 void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
 {
     value->producer = call;
+    value->digest = is_digest(call, value);
     value->made = true;
     value->output = (uint16_t)i;
     call->out[i] = value;

@@ -69,7 +69,11 @@ cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n
 
 /** Sets edge i to read `value` (counts it). */
 void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value);
-/** Makes the record the producer of `value`, a leaf until now, as output i. */
+/** An output so many times smaller than an input that was made, too, is a digest of it. */
+#define CEBUS_DIGEST_PART 16
+
+/** Makes the record the producer of `value`, a leaf until now, as output i. Whether that is a
+ * digest is told by the inputs that are set already. */
 void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value);
 
 /** True if the bytes of all it reads exist: it can run again as it is. */

@@ -38,6 +38,7 @@ typedef struct cebus_value {
     bool resident;
     bool swapped;    /**< a copy elsewhere brings the bytes back: to a replay as good as resident */
     bool made;       /**< it had a producer once, whether or not that record was cut since */
+    bool digest;     /**< much smaller than something that it is made of (call.h) */
     uint16_t output; /**< its index among the producer's outputs */
 
     struct cebus_edge *consumers; /**< records that read this version (weak, both ways) */

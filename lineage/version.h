@@ -28,10 +28,11 @@ bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value);
 /** Cuts everything that reads `leaf`. Only after cebus_version_dependant answered NULL. */
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf);
 
-/** Chains of unheld versions longer than this are cut where they end. Plans count on records of
- * whole iterations: a runtime that follows some keeps longer ones. */
+/** Chains of unheld versions longer than this are cut where they end. What is made of the end can
+ * go no more then: where memory was short, and under plans, which count on records of whole
+ * iterations, chains may be as long as those are. */
 #define CEBUS_GHOST_DEPTH_MAX 256
-#define CEBUS_GHOST_DEPTH_PLANNED 16384
+#define CEBUS_GHOST_DEPTH_WHOLE 16384
 
 /**
  * The last handle to `value` went, but records still read it. Measures the chain of such ghosts

@@ -14,6 +14,12 @@ static void make_held(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **y, int 
         OK(cebus_add_scalar(rt, x, i, &y[i]));
 }
 
+static void release_held(cebus_tensor **y, int n)
+{
+    for (int i = 0; i < n; i++)
+        cebus_tensor_release(y[i]);
+}
+
 Test(budget, evicts_and_rebuilds_what_is_read)
 {
     cebus_runtime *rt = open_runtime(4 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
@@ -26,8 +32,7 @@ Test(budget, evicts_and_rebuilds_what_is_read)
     cr_expect_leq(stats.allocated_bytes_peak, 4 * BLOCK);
     cr_expect_gt(stats.evictions, 4);
     cr_expect_gt(stats.recomputes, 4);
-    for (int i = 0; i < 8; i++)
-        cebus_tensor_release(y[i]);
+    release_held(y, 8);
     cebus_tensor_release(x);
     cr_expect_eq(cebus_memory_allocated(rt), 0);
     cebus_runtime_destroy(rt);
@@ -111,8 +116,7 @@ Test(budget, restores_all_at_once)
     OK(cebus_tensors_restore(y + 8, 1));
     OK(cebus_tensors_restore(NULL, 0));
     FAILS(CEBUS_INVALID_ARGUMENT, "NULL", cebus_tensors_restore(NULL, 1));
-    for (int i = 0; i < 8; i++)
-        cebus_tensor_release(y[i]);
+    release_held(y, 8);
     cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
 }
@@ -239,6 +243,32 @@ Test(budget, a_long_loop_of_sums_keeps_flat)
     cr_expect_eq(stats_of(rt).host_bytes, bytes);
     cebus_tensor_release(sum);
     cebus_tensor_release(one);
+    cebus_runtime_destroy(rt);
+}
+
+/** A cut would leave a leaf, which cannot go. */
+Test(budget, long_chains_can_be_made_again_where_memory_was_short)
+{
+    cebus_runtime *rt = open_runtime(4 * BLOCK, "dtr", CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 1), *y[8], *sum, *product;
+    make_held(rt, x, y, 8);
+    OK(cebus_add(rt, x, y[0], &sum));
+    release_held(y, 8);
+    for (int i = 0; i < 400; i++) {
+        cebus_tensor *next;
+        OK(cebus_add(rt, x, sum, &next));
+        cebus_tensor_release(sum);
+        sum = next;
+    }
+    make_held(rt, x, y, 8);
+    OK(cebus_mul(rt, y[1], y[2], &product)); /* all that is there but the leaf */
+    cr_expect_not(cebus_tensor_is_resident(sum));
+    cr_expect_eq(stats_of(rt).lineage_cuts, 0);
+    cr_expect_eq(at(sum, N - 1), 402);
+    cebus_tensor_release(product);
+    release_held(y, 8);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
 }
 

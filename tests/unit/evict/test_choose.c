@@ -133,6 +133,22 @@ static void give_up(cebus_candidate *candidate)
     cebus_cost_leave(&lineage, &candidate->value);
 }
 
+/** It is cheap only while what it is made of is there. */
+Test(choose, keeps_digests_of_what_is_large)
+{
+    cebus_candidate *large = place(CEBUS_DIGEST_PART, 1, 0), *digest = place_child(large, 1, 0);
+    cebus_candidate *dear = place(1, 100, 0);
+    large->value.pins = 1;
+    fill_the_rest();
+    cr_expect(digest->value.digest && !dear->value.digest);
+    cr_expect_eq(choose(&cebus_policy_dtr, 1).first, dear->block);
+    cr_expect_eq(choose(&cebus_policy_dte, 1).first, dear->block);
+    cr_expect_eq(choose(&cebus_policy_coop, 1).first, dear->block);
+    dear->value.pins = 1;
+    cr_expect_eq(choose(&cebus_policy_dtr, 1).first, digest->block);
+    cr_expect_eq(choose(&cebus_policy_coop, 1).first, digest->block);
+}
+
 /** One class ties the two chains together through what was made of both and is dead by now; only
  * what lies behind a value must be made again for it. */
 Test(choose, tells_chains_apart_that_one_class_ties_together)
