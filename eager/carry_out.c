@@ -36,11 +36,13 @@ static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go meth
     cebus_ladder_give_up(rt, candidate);
 }
 
-/** The program wishes it kept, or copied off the device; or it may not be made again in time. */
-static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate)
+/** The program wishes it kept, or copied off the device; or it may not be made again in time, which
+ * the plan sees to where it has it made again in a place of its own. */
+static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate, uint8_t then)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    return cebus_wish_saves(candidate) || !cebus_regen_may_drop(&terms, candidate) ||
+    bool in_time = then == CEBUS_ACTION_REPLAY && rt->guidance->scheme->spots != NULL;
+    return cebus_wish_saves(candidate) || (!in_time && !cebus_regen_may_drop(&terms, candidate)) ||
            (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
 }
 
@@ -51,7 +53,7 @@ static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
     bool there = candidate->value.resident;
     if (candidate->value.holders == 0) {
         cebus_candidate_settle(rt, candidate);
-    } else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate)) {
+    } else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate, then)) {
         if (then == CEBUS_ACTION_REPLAY && there && !candidate->arriving &&
             cebus_value_is_replayable(&candidate->value))
             cebus_swap_forget(rt, candidate);
@@ -120,7 +122,7 @@ static void set_spot(cebus_guidance *guidance, const cebus_action *action)
             guidance->scheme->placement.actions[index_of(guidance, action)];
 }
 
-/** A persistent value that never left, or lay elsewhere before there was a plan, goes on to the
+/** What never left, or is persistent and lay elsewhere before there was a plan, goes on to the
  * place it is to have from now on: the one it has is somebody else's. */
 static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_action *action)
 {
@@ -128,10 +130,11 @@ static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_
     uint64_t spot = guidance->scheme->spots != NULL
                         ? guidance->scheme->placement.actions[index_of(guidance, action)]
                         : CEBUS_ANYWHERE;
-    if (candidate->zone != CEBUS_ZONE_PERSISTENT || spot == CEBUS_ANYWHERE ||
-        !candidate->value.resident || candidate->arriving || candidate->block->offset == spot)
+    if (spot == CEBUS_ANYWHERE || !candidate->value.resident || candidate->arriving ||
+        candidate->block->offset == spot)
         return;
-    copy_out(rt, candidate);
+    if (candidate->zone == CEBUS_ZONE_PERSISTENT)
+        copy_out(rt, candidate);
     if (candidate->host != NULL && cebus_candidate_is_idle(candidate))
         give_up(rt, candidate, CEBUS_GO_SWAP);
 }

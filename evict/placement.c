@@ -198,6 +198,46 @@ static cebus_site_verdict answer(const cebus_pool *pool, const question *q,
     return *out_missing == 0 ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
 }
 
+/** Whether nothing but two stays of a value lies at the place of the first, from when that ends
+ * until the second does. Stays are by when they begin. */
+static bool is_free_between(const cebus_sojourns *sojourns, const question *q, size_t first,
+                            size_t second)
+{
+    const cebus_sojourn *stays = sojourns->items;
+    uint64_t from = q->offsets[first], to = from + q->blocks[first].bytes;
+    bool found = false;
+    for (size_t i = 0; i < sojourns->count && stays[i].from < stays[second].to && !found; i++)
+        found = i != first && i != second && stays[i].to > stays[first].to && q->offsets[i] < to &&
+                q->offsets[i] + q->blocks[i].bytes > from;
+    return !found;
+}
+
+/** What may leave, but would find its place free again, comes back to that: then it need not leave.
+ * False without host memory. */
+static bool stay_put(const cebus_sojourns *sojourns, const cebus_iteration *iteration,
+                     const cebus_plan *plan, question *q)
+{
+    cebus_pool *pool = sojourns->pool;
+    size_t bytes = iteration->n_values * sizeof(uint32_t);
+    uint32_t *last = cebus_pool_alloc(pool, bytes); /* by ordinal: its stay so far, plus 1 */
+    if (last == NULL)
+        return false;
+    memset(last, 0, bytes);
+    for (size_t i = 0; i < sojourns->count; i++) {
+        const cebus_sojourn *stay = &sojourns->items[i];
+        bool acts = stay->kind == CEBUS_SOJOURN_ACTION;
+        if (!acts && stay->kind != CEBUS_SOJOURN_VALUE)
+            continue;
+        uint32_t value = acts ? plan->actions[stay->index].value : stay->index;
+        if (acts && plan->actions[stay->index].kind == CEBUS_ACTION_SWAP_IN && last[value] > 0 &&
+            is_free_between(sojourns, q, last[value] - 1, i))
+            q->offsets[i] = q->offsets[last[value] - 1];
+        last[value] = (uint32_t)i + 1;
+    }
+    cebus_pool_free_object(pool, last, bytes);
+    return true;
+}
+
 static void write_down(const cebus_sojourns *sojourns, const question *q, const cebus_site *site,
                        cebus_placement *out)
 {
@@ -226,7 +266,8 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
         return verdict;
     if (find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q))
         verdict = answer(out->pool, &q, &sojourns, site, out_missing);
-    if (verdict == CEBUS_SITE_PLACED && !reserve(out, iteration, plan)) {
+    if (verdict == CEBUS_SITE_PLACED &&
+        !(stay_put(&sojourns, iteration, plan, &q) && reserve(out, iteration, plan))) {
         cebus_placement_clear(out);
         verdict = CEBUS_SITE_NO_HOST_MEMORY;
     }

@@ -60,6 +60,7 @@ static bool find_span(const cebus_iteration *iteration, uint32_t v, span *out)
 
 static uint64_t planned;
 static bool copies; /**< to the host, before they go */
+static bool places; /**< as the plan says, on a simulated machine */
 
 /** Every other output of tanh goes for that time. It comes back by way of its product, whose inputs
  * are there: the other outputs stay. */
@@ -106,7 +107,8 @@ static cebus_runtime *open_with(uint64_t budget, const cebus_policy *policy)
 {
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    options.device = copies ? "cpu:link=2GB" : "cpu";
+    options.device = places ? "sim:titanv-12g" : copies ? "cpu:link=2GB" : "cpu";
+    options.layout = places ? "planned" : NULL;
     options.memory_budget = budget;
     options.threads = 1;
     options.swap = CEBUS_SWAP_ON;
@@ -226,4 +228,96 @@ Test(carry_out, makes_again_what_lies_on_the_host_if_told_to)
     cr_expect_eq(stats.swap_outs, planned * guided);
     cr_expect_eq(stats.swap_ins, 0, "the plan has other uses for the link");
     cr_expect_eq(stats.planned_replays, 2 * planned * guided);
+}
+
+/* ---- with places -------------------------------------------------------------------------- */
+
+/** All outputs of tanh may leave when they were read, and are to come back some time after. */
+static bool leave_and_come(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                           cebus_plan *out)
+{
+    span idle;
+    bool ok = true;
+    (void)terms;
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (value->born == CEBUS_ITERATION_NONE ||
+            strcmp(iteration->calls[value->born].op, "tanh") != 0 ||
+            !find_span(iteration, v, &idle))
+            continue;
+        ok = cebus_plan_add(out, CEBUS_ACTION_COPY_OUT, idle.from + 1, v) &&
+             cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, idle.from + 2, v) &&
+             cebus_plan_add(out, CEBUS_ACTION_SWAP_IN,
+                            idle.from + 3 + (uint32_t)((state * 7 + v) % 5), v);
+    }
+    return ok && cebus_plan_sort(out, iteration);
+}
+
+/** Nobody needs the room of some, so they do not leave; but the place that each has next is
+ * another.
+ */
+Test(carry_out, what_never_left_goes_on_to_the_place_it_is_to_have)
+{
+    cebus_policy policy = policy_with(leave_and_come);
+    uint64_t placed = 0, missed = 0;
+    places = true;
+    for (state = 1; state <= 12; state++) {
+        cebus_memory_stats stats = train(64 << 20, &policy, false, got);
+        placed += stats.planned_placements;
+        missed += stats.missed_placements;
+    }
+    cr_expect_gt(placed, 1000);
+    cr_expect_eq(missed, 0, "%lu of %lu", missed, placed);
+}
+
+enum {
+    LARGE = 1 << 14 /* numbers */
+};
+
+/** The output of exp goes where it is not read, and is made again. */
+static bool drop_large(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                       cebus_plan *out)
+{
+    span idle;
+    bool ok = true;
+    (void)terms;
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (value->born != CEBUS_ITERATION_NONE &&
+            strcmp(iteration->calls[value->born].op, "exp") == 0 && find_span(iteration, v, &idle))
+            ok = cebus_plan_add(out, CEBUS_ACTION_DROP, idle.from + 1, v) &&
+                 cebus_plan_add(out, CEBUS_ACTION_REPLAY, idle.to, v);
+    }
+    return ok && cebus_plan_sort(out, iteration);
+}
+
+/** exp reads and makes more than half of the memory. */
+static void step_large(cebus_runtime *rt, cebus_tensor *x)
+{
+    cebus_tensor *h, *sums[8];
+    OK(cebus_exp(rt, x, &h));
+    for (int i = 0; i < 8; i++)
+        OK(cebus_sum(rt, i % 7 == 0 ? h : x, 0, NULL, false, &sums[i]));
+    cebus_tensor_release(h);
+    for (int i = 0; i < 8; i++)
+        cebus_tensor_release(sums[i]);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** Which nobody would choose to drop who could copy it; the plan knows that there is a place. */
+Test(carry_out, drops_what_takes_half_of_memory_to_make_where_the_plan_makes_it_again)
+{
+    cebus_policy policy = policy_with(drop_large);
+    places = true;
+    cebus_runtime *rt = open_with(5 * LARGE * sizeof(float) / 2, &policy);
+    cebus_tensor *x;
+    OK(cebus_full(rt, 1, CEBUS_F32, 1, (int64_t[]){LARGE}, &x));
+    OK(cebus_tensor_set_persistent(x));
+    for (int i = 0; i < STEPS; i++)
+        step_large(rt, x);
+    cebus_memory_stats stats = stats_of(rt);
+    cr_expect_gt(stats.planned_replays, 0);
+    cr_expect_eq(stats.swap_ins, 0);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
 }

@@ -121,6 +121,25 @@ Test(placement, of_a_plan_with_replays_too)
     cr_expect_lt(placement.height, without, "maps that go make room");
 }
 
+/** x lies beside the larger t first, and comes back when that is gone and there is room below. */
+Test(placement, what_finds_its_place_free_comes_back_to_it)
+{
+    recorded_deinit(&r);
+    recorded_init(&r);
+    size_t t = recorded_call(&r, "t", 1, SIZE_MAX, SIZE_MAX, 512);
+    size_t x = recorded_call(&r, "x", 1, t, SIZE_MAX, 128);
+    recorded_call(&r, "u", 1, t, x, 64);
+    recorded_free(&r, t);
+    recorded_call(&r, "v", 1, SIZE_MAX, SIZE_MAX, 64);
+    recorded_call(&r, "w", 1, x, SIZE_MAX, 64);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 3, ordinal(x)));
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 4, ordinal(x)));
+    cebus_site site = {.capacity = 1 << 11, .alignment = 64};
+    cr_assert_eq(place(&site), CEBUS_SITE_PLACED);
+    cr_expect_eq(placement.actions[1], placement.values[ordinal(x)]);
+}
+
 Test(placement, says_how_much_more_it_would_take)
 {
     cebus_site site = site_of(4096);
