@@ -335,3 +335,32 @@ Test(planner, a_repair_keeps_to_what_it_may_cost)
     cr_expect_leq(sequence.cost, 80);
     end();
 }
+
+/** Chains weighed in repairs of the same again and again. */
+static uint64_t weigh_often(uint64_t seed, bool learns)
+{
+    make_random(seed, 150);
+    begin();
+    double limit = 0.7 * cebus_track_peak(&sequence.track, NULL);
+    cebus_greedy_hurry(&greedy, true, learns);
+    for (uint32_t i = 0; i < 10; i++) {
+        cr_assert_neq(cebus_greedy_repair(&greedy, limit, 0.01, UINT64_MAX / 2),
+                      CEBUS_GREEDY_NO_HOST_MEMORY);
+        cr_assert(cebus_sequence_undo(&sequence, 0));
+    }
+    uint64_t weighed = greedy.closure.epoch;
+    end();
+    return weighed;
+}
+
+/** A guess that was too low is not believed the next time, so fewer chains are put back. */
+Test(planner, guesses_that_learn_weigh_fewer_chains)
+{
+    uint64_t weighed[2] = {0};
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        weighed[false] += weigh_often(seed, false);
+        weighed[true] += weigh_often(seed, true);
+    }
+    cr_expect_lt(100 * weighed[true], 92 * weighed[false], "%lu, not %lu", weighed[true],
+                 weighed[false]);
+}
