@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** "Anything is possible": above 1/P of any price. */
+/** 1/price of what costs nothing: above that of any price. */
 #define CEBUS_BOUND_OPEN 1e20
 /** A bound times a price below this: no window of the set has that price. The rest of 1 covers
  * what sums and lines lose. */
@@ -86,12 +86,6 @@ static inline cebus_line cebus_line_through(double t, double value, double rise)
                         cebus_bound_time_before(t - value / rise)};
 }
 
-static inline cebus_bound cebus_bound_open(void)
-{
-    cebus_line line = cebus_line_through(0, CEBUS_BOUND_OPEN, 0);
-    return (cebus_bound){line, line, 0};
-}
-
 /** Of a set whose lines reach at most `now` at t and `later` at t + horizon and rise by at most
  * `rise`. */
 static inline cebus_bound cebus_bound_of(double t, double now, double horizon, double later,
@@ -104,35 +98,10 @@ static inline cebus_bound cebus_bound_of(double t, double now, double horizon, d
                          cebus_line_through(t + horizon, later, rise), (float)(t + horizon)};
 }
 
-/** What 1/price of windows must be, at most, for one of them to cost `price` or less. One that
- * costs nothing has an open bound. */
+/** What 1/price of windows must be, at most, for one of them to cost `price` or less. */
 static inline double cebus_bound_least(uint64_t price)
 {
     return CEBUS_BOUND_SURE / ((double)price + 1e-12);
-}
-
-/** Is the bound not below a line through (t, value), from `t` on? */
-static inline bool cebus_bound_covers(const cebus_bound *bound, double t, double value, double rise)
-{
-    double end = (double)bound->until, rest = end - t;
-    if ((double)bound->far.rise < rise)
-        return false;
-    if (rest <= 0)
-        return cebus_line_at(&bound->far, t) >= value;
-    double reached = value + rise * rest;
-    return cebus_line_at(&bound->near, t) >= value && cebus_line_at(&bound->near, end) >= reached &&
-           cebus_line_at(&bound->far, end) >= reached;
-}
-
-/** Makes the bound hold for such a line, too. Near and far meet where they did. */
-static inline void cebus_bound_raise(cebus_bound *bound, double t, double value, double rise)
-{
-    double now = cebus_bound_at(bound, t);
-    double end = t + 1 > (double)bound->until ? t + 1 : (double)bound->until;
-    double later = cebus_bound_at(bound, end), reached = value + rise * (end - t);
-    double steepest = (double)bound->far.rise > rise ? (double)bound->far.rise : rise;
-    *bound = cebus_bound_of(t, now > value ? now : value, end - t,
-                            later > reached ? later : reached, steepest);
 }
 
 #endif

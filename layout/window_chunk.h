@@ -116,6 +116,13 @@ static inline void cebus_chunk_price(const cebus_chunk *chunk, uint32_t place, d
     *slope = p * rate;
 }
 
+/** When 1/price of a block by what is kept gets to a level; walls apart. */
+static inline double cebus_chunk_time(const cebus_chunk *chunk, uint32_t place, double level)
+{
+    double ages = chunk->weight[place] * level;
+    return ages > 1 ? chunk->tick[place] + ages : 0;
+}
+
 /** The weight that is kept. */
 static inline uint64_t cebus_chunk_weight(const cebus_chunk *chunk, uint32_t place)
 {

@@ -1,9 +1,8 @@
 /**
  * window_event.h: what blocks that may have become cheaper mean to the tables of window_index.h.
  *
- * The runs that hold such a block are the same few for all sizes: so many blocks below it, so many
- * above. What one of them costs is worked out once, for all tables that want it, and replaces what
- * they knew of its start.
+ * No window that holds such a block is at a table's level before all of its blocks are, each. When
+ * that may be shows among the few blocks around it, mostly by one look at either neighbour.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_EVENT_H
 #define CEBUS_LAYOUT_WINDOW_EVENT_H

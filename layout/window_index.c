@@ -2,10 +2,11 @@
 
 #include "layout/window_event.h"
 #include "layout/window_look.h"
-#include "layout/window_queue.h"
 
-/** Part of its level that a table keeps when an answer suggests another. */
-#define LEVEL_KEPT 0.75
+/** A level is set so much below what is known to be an answer, or was. */
+#define LEVEL_BELOW 0.5
+/** Numbers that are compared at once. */
+#define LANES 8
 /** Every so many searches it is asked whether tables pay; if not, there are none for so many. */
 #define REVIEW 128
 #define REST 2048
@@ -21,7 +22,7 @@ static void follow_moves(cebus_window_index *index, const cebus_chunk_change *ch
 {
     cebus_tables *tables = &index->tables;
     if (change->from.chunk != CEBUS_CHUNK_NONE)
-        cebus_tables_move(tables, change, index->now);
+        cebus_tables_move(tables, change->from.chunk, change->to.chunk);
     if (change->dead != CEBUS_CHUNK_NONE)
         cebus_tables_empty(tables, change->dead);
 }
@@ -31,7 +32,8 @@ static void lose(cebus_window_index *index)
 {
     index->lost = true;
     cebus_chunks_deinit(&index->chunks);
-    cebus_tables_deinit(&index->tables);
+    cebus_tables_clear(&index->tables);
+    cebus_tables_init(&index->tables, index->tables.pool);
 }
 
 void cebus_window_index_insert(cebus_window_index *index, cebus_block *block)
@@ -45,7 +47,6 @@ void cebus_window_index_insert(cebus_window_index *index, cebus_block *block)
     }
     cebus_tables_reserve(&index->tables, index->chunks.used);
     follow_moves(index, &change);
-    cebus_tables_insert(&index->tables, change.at.chunk, change.at.place);
 }
 
 void cebus_window_index_erase(cebus_window_index *index, cebus_block *block)
@@ -54,7 +55,6 @@ void cebus_window_index_erase(cebus_window_index *index, cebus_block *block)
     if (index->lost)
         return;
     cebus_chunks_erase(&index->chunks, block, &change);
-    cebus_tables_erase(&index->tables, change.at.chunk, change.at.place);
     follow_moves(index, &change);
 }
 
@@ -111,41 +111,124 @@ static double least_of(const cebus_window_search *search)
     return most != UINT64_MAX ? cebus_bound_least(most) : 0;
 }
 
-static void learn(cebus_window_search *search)
+/** What is due; false if some of it is still, for want of room. */
+static bool learn_due(cebus_window_search *search)
 {
-    cebus_table *table = search->table;
-    double level = 1 / ((double)search->best.price + 1);
-    if (search->best.first != NULL)
-        table->level =
-            table->level > 0 ? LEVEL_KEPT * table->level + (1 - LEVEL_KEPT) * level : level;
+    const cebus_tables *tables = &search->index->tables;
+    float t = cebus_bound_time(cebus_tables_time(tables, search->now));
+    bool all_known = true;
+    for (uint32_t first = 0; first < tables->chunks; first += CEBUS_GROUP) {
+        if (!cebus_table_any_due(search->table, first / CEBUS_GROUP, t))
+            continue;
+        for (uint32_t id = first; id < first + CEBUS_GROUP; id++) {
+            if (search->table->due[id] <= t)
+                all_known &= cebus_window_learn(search, id);
+        }
+    }
+    return all_known;
+}
+
+/** What hot windows are worth, with 0 up to a multiple of LANES. */
+static void value_hot(const cebus_hot *hot, float t, float *restrict value)
+{
+    for (uint32_t i = 0; i < hot->count; i++)
+        value[i] = hot->rise[i] * (t - hot->zero[i]);
+    for (uint32_t i = hot->count; i % LANES != 0; i++)
+        value[i] = 0;
+}
+
+/** The greatest of `count` numbers, or 0. */
+static float most_of(const float *value, uint32_t count)
+{
+    float lanes[LANES] = {0}, most = 0;
+    for (uint32_t i = 0; i < count; i += LANES) {
+        for (uint32_t k = 0; k < LANES; k++)
+            lanes[k] = value[i + k] > lanes[k] ? value[i + k] : lanes[k];
+    }
+    for (uint32_t k = 0; k < LANES; k++)
+        most = lanes[k] > most ? lanes[k] : most;
+    return most;
 }
 
 /** Best first. */
+static void try_hot(cebus_window_search *search)
+{
+    const cebus_hot *hot = search->table->hot;
+    float value[CEBUS_HOT_MAX];
+    float t = cebus_bound_time(cebus_tables_time(&search->index->tables, search->now));
+    value_hot(hot, t, value);
+    for (;;) {
+        float most = most_of(value, hot->count);
+        uint32_t best = 0;
+        if (most <= 0 || (double)most < least_of(search))
+            return;
+        while (value[best] < most)
+            best++;
+        value[best] = 0;
+        if (!cebus_window_try(search, best)) {
+            cebus_table_remove_hot(search->table, best);
+            value[best] = value[hot->count];
+            value[hot->count] = 0;
+        }
+    }
+}
+
+/** What was not found by now costs more than what was, or there is nothing else. */
+static bool is_enough(const cebus_window_search *search)
+{
+    uint64_t most = cebus_window_search_most(search);
+    return search->table->level <= CEBUS_LEVEL_ANY ||
+           (most != UINT64_MAX && cebus_bound_least(most) >= search->table->level);
+}
+
+static bool search_at_level(cebus_window_search *search)
+{
+    bool all_known = learn_due(search);
+    try_hot(search);
+    if (!all_known) { /* many are worth the same */
+        cebus_window_look_all(search);
+        return true;
+    }
+    return is_enough(search);
+}
+
+/** For answers of a price. */
+static double level_below(uint64_t price)
+{
+    return LEVEL_BELOW / ((double)price + 1);
+}
+
 static void search_table(cebus_window_search *search)
 {
-    cebus_queue queue;
-    cebus_seat at;
-    cebus_queue_begin(&queue, &search->index->tables, search->table, search->now);
-    while ((at = cebus_queue_next(&queue, least_of(search))).chunk != CEBUS_CHUNK_NONE) {
-        if (at.place == CEBUS_QUEUE_LOOSE)
-            cebus_window_learn(search, at.chunk);
-        else
-            cebus_window_try(search, at);
+    const cebus_tables *tables = &search->index->tables;
+    cebus_table *table = search->table;
+    bool found = search_at_level(search);
+    if (!found) {
+        cebus_table_set_level(tables, table, LEVEL_BELOW * table->level);
+        found = search_at_level(search);
+    }
+    if (!found) {
+        cebus_window_look_all(search);
+        cebus_table_set_level(tables, table, level_below(cebus_window_search_most(search)));
     }
     if (search->pool != NULL && search->pool->count > 0)
         search->best = search->pool->windows[0];
-    if (search->table->level <= 0)
-        learn(search);
-    cebus_queue_end(&queue);
+}
+
+static cebus_window_asked *asked_of(cebus_window_index *index, uint64_t bytes)
+{
+    return &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
 }
 
 static void search_once(cebus_window_search *search)
 {
     search->best = (cebus_window){0};
-    if (search->table != NULL)
+    if (search->table != NULL) {
         search_table(search);
-    else
-        cebus_window_look_all(search);
+        return;
+    }
+    cebus_window_look_all(search);
+    asked_of(search->index, search->bytes)->price = cebus_window_search_most(search);
 }
 
 /** All in one go. False if that may have missed something. */
@@ -157,8 +240,6 @@ static bool search_several(cebus_window_search *search, cebus_window *out, size_
     search->pool = &pool;
     search_once(search);
     search->pool = NULL;
-    if (search->table != NULL)
-        learn(search);
     for (size_t i = 0; i < pool.n_picks; i++)
         out[i] = pool.windows[pool.picks[i]];
     *out_count = pool.n_picks;
@@ -176,8 +257,6 @@ static size_t search_best(cebus_window_search *search, cebus_window *out, size_t
         search_once(search);
         if (search->best.first == NULL)
             break;
-        if (count == 0 && search->table != NULL)
-            learn(search);
         out[count] = search->best;
     }
     return count;
@@ -220,16 +299,25 @@ static void review(cebus_window_index *index)
     index->reviewed = index->count;
 }
 
+/** A table that begins with what its size cost when it had none. */
+static cebus_table *add_table(cebus_tables *tables, const cebus_window_asked *asked)
+{
+    cebus_table *table = cebus_tables_add(tables, asked->bytes);
+    if (table != NULL)
+        cebus_table_set_level(tables, table, level_below(asked->price));
+    return table;
+}
+
 /** The table of a size that was asked for before, not too long ago. */
 static cebus_table *table_of(cebus_window_index *index, uint64_t bytes)
 {
     cebus_tables *tables = &index->tables;
     cebus_table *table = cebus_tables_find(tables, bytes);
-    cebus_window_asked *asked = &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+    cebus_window_asked *asked = asked_of(index, bytes);
     bool again = asked->bytes == bytes && tables->queries - asked->query <= CEBUS_WINDOW_ASKED;
     if (table == NULL && again && index->resting == 0)
-        table = cebus_tables_add(tables, bytes);
-    *asked = (cebus_window_asked){bytes, tables->queries};
+        table = add_table(tables, asked);
+    *asked = (cebus_window_asked){bytes, tables->queries, asked->price};
     if (table != NULL)
         table->used = tables->queries;
     return table;

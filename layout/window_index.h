@@ -1,18 +1,18 @@
 /**
- * window_index.h: cebus_window_find() without looking at every block: the same answer, found best
- * first among bounds of the windows that start at each block, and in each chunk of some dozen.
+ * window_index.h: cebus_window_find() without looking at every block: the same answer, found among
+ * the few windows known to be cheap, and where time or a change may have made more of them.
  *
  * What holds between searches (numbers as in the tests):
- * I1. The bound of a chunk, and the line of a block unless its chunk is loose, are at least 1/price
- * of the windows that start there, now and at any later time, so that they are skipped only if none
- * of them can win or tie: the answer is exact. I2. Bounds
- * price a BARRIER as if it were EVICTABLE, so that the owner may flip the two freely. I3. An event
- * carries the line of its price over time, of no one's horizon. I4. An event bounds the runs around
- * it of every size asked for. A hole that serves a size alone is no window of that size: while
- * there is one, the plain sweep answers, and a new table takes over nothing of another's. I5. A
- * chunk number without blocks bounds nothing, in every table. I6. A window is tried once in a
- * search, whatever the time. I7. One clock. If it is set back, all bounds are forgotten. I8. What
- * a chunk keeps of a block makes it no dearer than it is, unless it is noted.
+ * I1. Of a size with a table, each window whose 1/price is at the level is hot, with a line that is
+ * not below it now and at any later time, unless its chunk is due; what else starts in a chunk is
+ * not at the level before the chunk is due. So an answer at the level is exact. I2. Lines and times
+ * price a BARRIER as if it were EVICTABLE, so that the owner may flip the two freely. I3. When a
+ * single block gets to a level is known exactly, of no one's horizon. I4. An event concerns the
+ * runs around it of every size asked for. A hole that serves a size alone is no window of that
+ * size: while there is one, the plain sweep answers, and a new table takes over nothing of
+ * another's. I5. A chunk number without blocks is not due and has nothing hot, in any table. I6. A
+ * window is tried once in a search, whatever the time. I7. One clock. If it is set back, all tables
+ * go. I8. What a chunk keeps of a block makes it no dearer than it is, unless it is noted.
  *
  * What the owner of a block must say: cebus_window_index_cheaper() whenever a block's weight falls,
  * its tick goes back or its haste grows, before the next search. A weight that rises, a tick that
@@ -44,6 +44,7 @@
 
 typedef struct cebus_window_asked {
     uint64_t bytes, query;
+    uint64_t price; /**< of the answer that had no table, or the last of several */
 } cebus_window_asked;
 
 /**
@@ -87,8 +88,8 @@ void cebus_window_index_erase(cebus_window_index *index, cebus_block *block);
 void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block);
 
 /**
- * As cebus_window_find_best(): the same windows, bit for bit. Typically O(chunks / CEBUS_GROUP +
- * windows tried x blocks in them); at worst twice the sweep.
+ * As cebus_window_find_best(): the same windows, bit for bit. Typically O(chunks /
+ * CEBUS_GROUP + chunks due x their blocks); at worst twice the sweep.
  */
 size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
                                const cebus_weigher *weigher, cebus_window *out, size_t limit);

@@ -68,28 +68,32 @@ static uint64_t price_from(const cebus_block *first, uint64_t bytes, uint64_t no
     return UINT64_MAX;
 }
 
-static const char *fault_in_bound(const cebus_window_index *index, const cebus_table *table,
-                                  uint32_t id)
+/** Is a window in the list, with a line that is not below 1/price? */
+static bool is_hot(const cebus_table *table, uint32_t chunk, const cebus_block *first, double t,
+                   uint64_t price)
+{
+    const cebus_hot *hot = table->hot;
+    for (uint32_t i = 0; i < hot->count; i++) {
+        cebus_line line = {hot->rise[i], hot->zero[i]};
+        if (hot->chunk[i] == chunk && hot->first[i] == first &&
+            cebus_line_at(&line, t) >= cebus_bound_least(price))
+            return true;
+    }
+    return false;
+}
+
+static const char *fault_in_chunk_of(const cebus_window_index *index, const cebus_table *table,
+                                     uint32_t id)
 {
     const cebus_chunk *chunk = &index->chunks.at[id];
     double t = cebus_tables_time(&index->tables, index->now);
-    const cebus_lines *lines = &table->lines[id];
-    cebus_bound own = cebus_bounds_get(table->chunks, id);
-    cebus_bound group = cebus_bounds_get(table->groups, id / CEBUS_GROUP);
-    double own_value = cebus_bound_at(&own, t), group_value = cebus_bound_at(&group, t);
-    if (chunk->count == 0 && own_value > 0 && own_value < CEBUS_BOUND_OPEN)
-        return "I5: a chunk without blocks has windows";
+    if (table->due[id] <= cebus_bound_time(t))
+        return NULL;
     for (uint32_t i = 0; i < chunk->count; i++) {
         uint64_t price = price_from(chunk->blocks[i], table->bytes, index->now);
-        if (price == UINT64_MAX)
-            continue;
-        if (!cebus_table_is_loose(table, id) &&
-            cebus_line_at(&lines->at[i], t) < cebus_bound_least(price))
-            return "I1: a window is cheaper than its line";
-        if (own_value < cebus_bound_least(price))
-            return "I1: a window is cheaper than its chunk's bound";
-        if (group_value < cebus_bound_least(price))
-            return "I1: a window is cheaper than its group's bound";
+        if (price != UINT64_MAX && cebus_bound_least(price) > table->level &&
+            !is_hot(table, id, chunk->blocks[i], t, price))
+            return "I1: a window at the level is not hot, nor is its chunk due";
     }
     return NULL;
 }
@@ -105,7 +109,7 @@ static const char *fault_in_tables(const cebus_window_index *index)
         if (cebus_window_index_hole(index) >= table->bytes)
             continue; /* I4: nobody asks */
         for (uint32_t id = 0; id < index->chunks.used && fault == NULL; id++)
-            fault = fault_in_bound(index, table, id);
+            fault = fault_in_chunk_of(index, table, id);
     }
     return fault;
 }

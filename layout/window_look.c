@@ -1,10 +1,11 @@
 #include "layout/window_look.h"
 
 #include <math.h>
-#include <string.h>
 
 /** Sums are differences of sums that may be so many times larger; or else they are added up. */
 #define LARGER 1048576.0
+/** Windows of more blocks than this are worked out together. */
+#define FEW 6
 /** What sums may lose of a price. */
 #define SURE_PRICE (1 - 1e-6)
 
@@ -276,22 +277,7 @@ void cebus_window_look_all(cebus_window_search *search)
     }
 }
 
-void cebus_window_learn(cebus_window_search *search, uint32_t id)
-{
-    double t = cebus_tables_time(&search->index->tables, search->now);
-    cebus_lines *lines = &search->table->lines[id];
-    runs all;
-    search->index->count.looks++;
-    find_runs(search, id, &all);
-    memset(lines, 0, sizeof *lines);
-    for (uint32_t i = 0; i < all.count; i++) {
-        cebus_line line = cebus_window_line(t, all.price[i], all.slope[i]);
-        cebus_table_set_line(search->table, (cebus_seat){id, all.first[i]}, line);
-    }
-    cebus_table_set_loose(search->table, id, false);
-}
-
-/* One window. */
+/* With a table. */
 
 /** The run that starts at a spot, by what is kept; no blocks: none. */
 static tail run_from(const cebus_window_search *search, cebus_seat at)
@@ -307,15 +293,162 @@ static tail run_from(const cebus_window_search *search, cebus_seat at)
     return minimal ? run : (tail){0};
 }
 
-void cebus_window_try(cebus_window_search *search, cebus_seat at)
+/** Blocks that follow each other, from one of a chunk on. */
+typedef struct early {
+    uint32_t blocks, end; /**< how many; the end of those in the chunk */
+    uint64_t bytes;       /**< up to those that are enough */
+    uint32_t last; /**< of those in the chunk, the last to get to the level; later: one beyond */
+    double time;   /**< of that one */
+} early;
+
+/** Goes on in the chunks after that, up to a block that is no sooner than `least`. */
+static void go_outside(const cebus_window_search *search, cebus_seat at, double least, early *run)
+{
+    const cebus_chunks *chunks = &search->index->chunks;
+    while (run->bytes < search->bytes && at.chunk != CEBUS_CHUNK_NONE) {
+        const cebus_chunk *chunk = &chunks->at[at.chunk];
+        double time = cebus_chunk_time(chunk, at.place, search->table->level);
+        if ((chunk->walls >> at.place & 1) != 0 || time >= least)
+            return;
+        if (time > run->time) {
+            run->time = time;
+            run->last = CEBUS_CHUNK_MAX;
+        }
+        run->bytes += chunk->bytes[at.place];
+        run->blocks++;
+        if (++at.place == chunk->count)
+            at = (cebus_seat){chunk->next, 0};
+    }
+}
+
+static void find_times(const cebus_chunk *chunk, double level, double *restrict out)
+{
+    for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++)
+        out[i] = cebus_chunk_time(chunk, i, level);
+    for (uint32_t bits = chunk->walls; bits != 0; bits &= bits - 1)
+        out[__builtin_ctz(bits)] = HUGE_VAL;
+}
+
+/** The shortest run of so many bytes from a block on, or what of it is sooner than `least`. */
+static early run_before(const cebus_chunk *chunk, const double *times, uint32_t first,
+                        uint64_t bytes, double least)
+{
+    early run = {0, first, 0, first, 0};
+    for (; run.end < chunk->count && run.bytes < bytes && times[run.end] < least; run.end++) {
+        run.bytes += chunk->bytes[run.end];
+        if (times[run.end] >= run.time) {
+            run.time = times[run.end];
+            run.last = run.end;
+        }
+    }
+    run.blocks = run.end - first;
+    return run;
+}
+
+/** The window that starts at a spot may be at the level. False: there is no room for it. */
+static bool add_window(cebus_window_search *search, cebus_seat at)
 {
     double t = cebus_tables_time(&search->index->tables, search->now);
-    cebus_line line = {0, 0};
+    tail run = run_from(search, at);
+    if (run.blocks == 0)
+        return true;
+    return cebus_table_add(search->table, t, at.chunk,
+                           search->index->chunks.at[at.chunk].blocks[at.place],
+                           cebus_window_line(t, run.price, run.slope));
+}
+
+/** All windows that start in a chunk, at once. False: there was no room for all. */
+static bool add_all_windows(cebus_window_search *search, uint32_t id)
+{
+    const cebus_chunk *chunk = &search->index->chunks.at[id];
+    double t = cebus_tables_time(&search->index->tables, search->now);
+    bool added = true;
+    runs all;
+    cebus_table_forget(search->table, id);
+    find_runs(search, id, &all);
+    for (uint32_t i = 0; i < all.count; i++)
+        added &= cebus_table_add(search->table, t, id, chunk->blocks[all.first[i]],
+                                 cebus_window_line(t, all.price[i], all.slope[i]));
+    return added;
+}
+
+/** No window is at the level before each of its blocks is. Adds those of a chunk that may be, and
+ * says when the next may. False: there was no room for all. */
+static bool add_windows(cebus_window_search *search, uint32_t id, double *out_next)
+{
+    const cebus_chunk *chunk = &search->index->chunks.at[id];
+    double times[CEBUS_CHUNK_MAX], now = cebus_time_after(search->now);
+    *out_next = HUGE_VAL;
+    find_times(chunk, search->table->level, times);
+    for (uint32_t first = 0; first < chunk->count;) {
+        if (times[first] >= *out_next) {
+            first++;
+            continue;
+        }
+        early run = run_before(chunk, times, first, search->bytes, *out_next);
+        if (run.bytes < search->bytes && run.end < chunk->count) {
+            first = run.end + 1; /* what starts up to there holds that block */
+            continue;
+        }
+        if (run.bytes < search->bytes)
+            go_outside(search, (cebus_seat){chunk->next, 0}, *out_next, &run);
+        if (run.bytes < search->bytes)
+            return true;
+        if (run.time > now) {
+            *out_next = run.time;
+            first = run.last + 1;
+            continue;
+        }
+        if (run.blocks > FEW)
+            return add_all_windows(search, id);
+        if (!add_window(search, (cebus_seat){id, first++}))
+            return false;
+    }
+    return true;
+}
+
+bool cebus_window_learn(cebus_window_search *search, uint32_t id)
+{
+    cebus_table *table = search->table;
+    double next;
+    search->index->count.looks++;
+    cebus_table_forget(table, id);
+    table->due[id] = CEBUS_DUE_NEVER;
+    bool added = add_windows(search, id, &next);
+    cebus_table_expect(table, id, next - cebus_time_after(search->index->tables.epoch));
+    if (!added)
+        table->due[id] = CEBUS_DUE_NOW;
+    return added;
+}
+
+/** Where a hot window starts; the place is `count` of the chunk if it is gone. */
+static cebus_seat seat_of(const cebus_window_search *search, uint32_t hot)
+{
+    cebus_seat at = {search->table->hot->chunk[hot], 0};
+    const cebus_chunk *chunk = &search->index->chunks.at[at.chunk];
+    while (at.place < chunk->count && chunk->blocks[at.place] != search->table->hot->first[hot])
+        at.place++;
+    return at;
+}
+
+bool cebus_window_try(cebus_window_search *search, uint32_t i)
+{
+    cebus_hot *hot = search->table->hot;
+    double t = cebus_tables_time(&search->index->tables, search->now);
+    cebus_seat at = seat_of(search, i);
     search->index->count.tries++;
+    if (at.place == search->index->chunks.at[at.chunk].count)
+        return false;
     tail run = run_from(search, at);
     if (run.blocks > 0 && may_win(search, run.price) && offer(search, at, run.blocks))
         run = run_from(search, at);
-    if (run.blocks > 0)
-        line = cebus_window_line(t, run.price, run.slope);
-    cebus_table_set_line(search->table, at, line);
+    if (run.blocks == 0)
+        return false;
+    cebus_line line = cebus_window_line(t, run.price, run.slope);
+    hot->rise[i] = line.rise;
+    hot->zero[i] = line.zero;
+    if (cebus_line_at(&line, t) >= search->table->level)
+        return true;
+    cebus_table_expect_line(search->table, at.chunk, line);
+    return false;
 }

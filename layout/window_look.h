@@ -1,6 +1,6 @@
 /**
- * window_look.h: looks at the blocks themselves, for window_index.h: at one window, or at all that
- * start in one chunk.
+ * window_look.h: looks at the blocks themselves, for window_index.h: at one window, at all that
+ * start in one chunk, at all.
  *
  * Both read what the chunks keep of the blocks, which makes no run dearer than it is. A window
  * that may win by that is read anew, block by block; if it was kept too cheap, the look begins
@@ -53,11 +53,12 @@ void cebus_window_look(cebus_window_search *search, uint32_t chunk);
 /** The same with all chunks. O(blocks), pricing few of them. */
 void cebus_window_look_all(cebus_window_search *search);
 
-/** Makes the lines of a loose chunk those of its runs. O(blocks of the chunk + of one window). */
-void cebus_window_learn(cebus_window_search *search, uint32_t chunk);
+/** Finds what is hot in a chunk of search->table, and when more may be; false if there was no room
+ * for all: it is due still. O(blocks of the chunk + of one window). */
+bool cebus_window_learn(cebus_window_search *search, uint32_t chunk);
 
-/** Betters search->best by the window that starts at a spot, makes its line exact. O(its blocks).
- */
-void cebus_window_try(cebus_window_search *search, cebus_seat at);
+/** Betters search->best by a hot window, makes its line exact. False: it is not hot, or gone; it is
+ * to be removed. O(its blocks). */
+bool cebus_window_try(cebus_window_search *search, uint32_t hot);
 
 #endif

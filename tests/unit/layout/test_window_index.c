@@ -397,18 +397,13 @@ Test(window_index, the_walker_names_what_is_damaged)
 
     cebus_chunk *chunk = &index->chunks.at[index->chunks.first];
     cebus_table *table = &index->tables.table[0];
-    const cebus_bound none = {0}, kept = cebus_bounds_get(table->chunks, index->chunks.first);
-    cebus_bounds_set(table->chunks, index->chunks.first, &none);
-    expect_fault(&s, "I1: a window is cheaper than its chunk's bound");
-    cebus_bounds_set(table->chunks, index->chunks.first, &kept);
-    const cebus_bound group = cebus_bounds_get(table->groups, 0);
-    cebus_bounds_set(table->groups, 0, &none);
-    expect_fault(&s, "its group's bound");
-    cebus_bounds_set(table->groups, 0, &group);
-    const cebus_line line = table->lines[index->chunks.first].at[0];
-    table->lines[index->chunks.first].at[0].rise /= 2;
-    expect_fault(&s, "I1: a window is cheaper than its line");
-    table->lines[index->chunks.first].at[0] = line;
+    const float due = table->due[index->chunks.first];
+    table->hot->rise[0] /= 2;
+    expect_fault(&s, "I1: a window at the level is not hot, nor is its chunk due");
+    table->due[index->chunks.first] = CEBUS_DUE_NOW;
+    cr_expect(cebus_window_index_check(index, NULL, 0), "it would be looked at");
+    table->due[index->chunks.first] = due;
+    table->hot->rise[0] *= 2;
     s.arena.first->weight /= 4; /* without a word */
     expect_fault(&s, "higher price");
     chunk->weight[0] /= 4;
