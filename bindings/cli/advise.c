@@ -59,7 +59,7 @@ static const struct argp_option options[] = {
     {"published", KEY_PUBLISHED, NULL, 0,
      "as SwapAdvisor was published: pools of equal objects, nothing is made again", 2},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "of the trace: cebus or dtr (default: told by its first line)", 2},
+     "of the trace: cebus or dtr (default: told by its first line; of a pipe, cebus)", 2},
     {"svg", KEY_SVG, "FILE", 0, "a plot: the best plan's time against seconds", 3},
     {"json", KEY_JSON, NULL, 0, "print the result as an object", 3},
     {0},

@@ -181,7 +181,7 @@ static const struct argp_option machine_options[] = {
     {"limit", KEY_FIRST + SETTING_LIMIT, "X", 0,
      "a pass that takes more than X times its time without a budget is given up (default 10)", 0},
     {"format", KEY_FIRST + SETTING_FORMAT, "NAME", 0,
-     "of the trace: cebus, or dtr (default: told by its first line)", 0},
+     "of the trace: cebus, or dtr (default: told by its first line; of a pipe, cebus)", 0},
     {NULL, 0, NULL, 0, "Output:", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object a line, not a table", 0},
     {NULL, 0, NULL, 0, "Help:", -1},

@@ -39,6 +39,7 @@ def case_files(cli):
     for command in ("replay", "sweep", "explain"):
         cli.refuses(command, cli.path("absent"), says=["absent", "No such file"])
         cli.refuses(command, cli.folder, says=[cli.folder, "directory"])
+    cli.refuses("report", "-", "-o", cli.path("a.html"), says=["read twice"])
     cli.refuses("replay", example(cli), "--record", cli.path("absent/a.run"),
                 says=["absent/a.run", "No such file"])
     cli.refuses("replay", example(cli), "--record", "/dev/full", says=["/dev/full", "written"])
