@@ -60,11 +60,11 @@ typedef struct cebus_victims {
     cebus_block *first, *last; /**< NULL: nothing can be given up (that would help) */
     uint64_t price;            /**< what was paid, in window prices (layout/window.h) */
     uint64_t next_price;       /**< of the cheapest that lost; 0: nothing else could go */
+    uint64_t from, to;         /**< offsets, where it vacates */
+    cebus_way way;
     bool moves;   /**< what stays between them is moved together then, for the hole to be one */
     bool vacates; /**< what stays in [from, to) moves elsewhere, for those bytes to be the hole */
-    uint64_t from, to; /**< offsets */
     bool weighs_moves; /**< moving was among what was chosen from */
-    cebus_way way;
 } cebus_victims;
 
 /**
