@@ -102,8 +102,9 @@ static const struct argp argp = {
 /** It is read twice, and must not be written over. */
 static bool check_files(const struct report *report)
 {
-    struct stat run, other;
-    if (stat(report->run, &run) != 0) {
+    struct stat run = {0}, other;
+    bool piped = strcmp(report->run, "-") == 0;
+    if (!piped && stat(report->run, &run) != 0) {
         complain_file(report->run, "cannot be opened: %s", strerror(errno));
         return false;
     }

@@ -317,10 +317,7 @@ bool run_file_read(const char *path, struct run_head *out_head, event_hook event
     *out_head = (struct run_head){0};
     struct run_reader reader = {.path = path, .file = fopen(path, "re")};
     if (reader.file == NULL) {
-        const char *why = strerror(errno);
-        bool piped = strcmp(path, "-") == 0;
-        complain_file(path, "cannot be opened: %s",
-                      piped ? "a run is read twice, so from a file, not from a pipe" : why);
+        complain_file(path, "cannot be opened: %s", strerror(errno));
         return false;
     }
     reader.line = take(NULL, LINE_BYTES, 1);
