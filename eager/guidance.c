@@ -53,6 +53,12 @@ void cebus_guidance_read(cebus_runtime *rt, const cebus_candidate *candidate)
         cebus_access_read(&rt->guidance->log, &candidate->value);
 }
 
+void cebus_guidance_detach(cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    if (rt->guidance != NULL)
+        cebus_access_detach(&rt->guidance->log, &candidate->value);
+}
+
 void cebus_guidance_persist(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     if (rt->guidance != NULL)

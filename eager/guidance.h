@@ -66,6 +66,8 @@ bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candid
 void cebus_guidance_release(cebus_runtime *rt, const cebus_candidate *candidate);
 /** The host reads the bytes of a version; also where rt->guidance is NULL. */
 void cebus_guidance_read(cebus_runtime *rt, const cebus_candidate *candidate);
+/** A version lost its record while somebody holds it; also where rt->guidance is NULL. */
+void cebus_guidance_detach(cebus_runtime *rt, const cebus_candidate *candidate);
 /** A version is to persist; also where rt->guidance is NULL. */
 void cebus_guidance_persist(cebus_runtime *rt, const cebus_candidate *candidate);
 /** A version dies. */

@@ -399,6 +399,13 @@ void cebus_access_read(cebus_access_log *log, const cebus_value *value)
         log->learning.values[ordinal].read = log->at;
 }
 
+void cebus_access_detach(cebus_access_log *log, const cebus_value *value)
+{
+    uint32_t ordinal = cebus_access_ordinal(log, value);
+    if (log->recording && ordinal < log->learning.n_values)
+        log->learning.values[ordinal].replayable = false;
+}
+
 void cebus_access_forget(cebus_access_log *log, const cebus_value *value)
 {
     drop_bearer(log, value);

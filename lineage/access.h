@@ -90,6 +90,8 @@ void cebus_access_call(cebus_access_log *log, const cebus_access *access);
 void cebus_access_release(cebus_access_log *log, const cebus_value *value);
 /** The host reads its bytes. */
 void cebus_access_read(cebus_access_log *log, const cebus_value *value);
+/** It lost its record: no call makes it again. */
+void cebus_access_detach(cebus_access_log *log, const cebus_value *value);
 /** The value dies. */
 void cebus_access_forget(cebus_access_log *log, const cebus_value *value);
 

@@ -3,6 +3,7 @@
 #include <cebus/ops.h>
 
 #include "eager/capture.h"
+#include "eager/guidance.h"
 #include "eager/view.h"
 
 /** sum += grad (takes the reference). */
@@ -41,6 +42,7 @@ static void settle_gradient(cebus_runtime *rt, cebus_candidate *gradient)
     if (!gradient->value.resident)
         return;
     cebus_value_detach(&rt->lineage, &gradient->value);
+    cebus_guidance_detach(rt, gradient);
     cebus_storage_reap(rt);
     if (rt->stats.num_alloc_retries > 0)
         cebus_candidate_move_low(rt, gradient);

@@ -230,6 +230,32 @@ Test(carry_out, makes_again_what_lies_on_the_host_if_told_to)
     cr_expect_eq(stats.planned_replays, 2 * planned * guided);
 }
 
+static uint32_t gradients;
+
+/** What updates add to weights are gradients. */
+static bool look_at_gradients(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                              cebus_plan *out)
+{
+    (void)terms;
+    (void)out;
+    for (uint32_t k = 0; k < iteration->n_calls; k++) {
+        const cebus_iteration_call *call = &iteration->calls[k];
+        const uint32_t *in = &iteration->refs[call->refs];
+        if (call->n_in < 2 || !iteration->values[in[0]].persistent || strcmp(call->op, "add_") != 0)
+            continue;
+        gradients++;
+        cr_expect_not(iteration->values[in[1]].replayable, "its record is gone by then");
+    }
+    return true;
+}
+
+Test(carry_out, plans_know_that_gradients_are_not_made_again)
+{
+    cebus_policy policy = policy_with(look_at_gradients);
+    (void)train(64 << 20, &policy, false, got);
+    cr_expect_gt(gradients, 0);
+}
+
 /* ---- with places -------------------------------------------------------------------------- */
 
 /** All outputs of tanh may leave when they were read, and are to come back some time after. */

@@ -106,6 +106,16 @@ Test(access, records_what_calls_do)
     cr_expect(reference->values[2].replayable);
 }
 
+/** A gradient of a leaf: its call could run again, but has no record that would say so. */
+Test(access, what_lost_its_record_is_not_made_again)
+{
+    cebus_value *c = step(value(64), "h");
+    cebus_access_detach(&log_, c);
+    cr_assert(cebus_access_end(&log_, CEBUS_ENDING_WRITES));
+    cr_expect(log_.reference->values[2].replayable);
+    cr_expect_not(log_.reference->values[4].replayable);
+}
+
 /** What is made to persist before the first iteration is no part of it: the second is alike. */
 Test(access, forgets_what_was_set_up)
 {
