@@ -189,10 +189,11 @@ void cebus_chunk_date(cebus_chunk *chunk)
         return;
     chunk->dated = true;
     chunk->oldest = HUGE_VAL;
-    chunk->hastiest = 0;
+    chunk->newest = chunk->hastiest = 0;
     for (uint32_t i = 0; i < chunk->count; i++) {
         bool older = chunk->haste[i] > 0 && chunk->tick[i] < chunk->oldest;
         chunk->oldest = older ? chunk->tick[i] : chunk->oldest;
+        chunk->newest = chunk->tick[i] > chunk->newest ? chunk->tick[i] : chunk->newest;
         chunk->hastiest = chunk->haste[i] > chunk->hastiest ? chunk->haste[i] : chunk->hastiest;
     }
 }

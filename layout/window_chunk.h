@@ -42,8 +42,9 @@ typedef struct cebus_chunk {
     uint32_t walls;      /**< bit i: blocks[i] was in no run, whatever its owner does unsaid */
     uint32_t holes;      /**< bit i: blocks[i] was free */
     bool waiting;        /**< is in that list */
-    bool dated;          /**< the following two are known */
+    bool dated;          /**< the following three are known */
     double oldest;       /**< tick of a used block, at least */
+    double newest;       /**< the same, at most */
     double hastiest;     /**< haste of one, at most; 0: all are free */
     cebus_rank rank;
     uint64_t bytes[CEBUS_CHUNK_MAX];
@@ -91,7 +92,8 @@ uint32_t cebus_chunks_next_noted(cebus_chunks *chunks);
 /** Keeps what the block at `place` says by now; true if it had been kept cheaper than that. */
 bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place);
 
-/** Finds the oldest and the hastiest of its blocks by what is kept, where they are not known. */
+/** Finds the oldest, the newest and the hastiest of its blocks by what is kept, where they are not
+ * known. */
 void cebus_chunk_date(cebus_chunk *chunk);
 
 /** A time as a double that is not after it, and one that is not before it. */

@@ -3,8 +3,10 @@
 #include "layout/window_event.h"
 #include "layout/window_look.h"
 
-/** A level is set so much below what is known to be an answer, or was. */
+/** A level is set so much below what is known to be an answer. */
 #define LEVEL_BELOW 0.5
+/** A level that nothing is at any more is lowered to this part of it. */
+#define LEVEL_LOWERED 0.6
 /** Numbers that are compared at once. */
 #define LANES 8
 /** Every so many searches it is asked whether tables pay; if not, there are none for so many. */
@@ -198,13 +200,57 @@ static double level_below(uint64_t price)
     return LEVEL_BELOW / ((double)price + 1);
 }
 
+/** The oldest tick in the windows of a size that start in a chunk; -HUGE_VAL: maybe one of them is
+ * in the future. */
+static double oldest_from(const cebus_window_search *search, uint32_t id)
+{
+    cebus_chunk *at = search->index->chunks.at;
+    uint64_t end = at[id].blocks[at[id].count - 1]->offset + search->bytes;
+    double oldest = HUGE_VAL, now = cebus_time_before(search->now);
+    for (; id != CEBUS_CHUNK_NONE && at[id].blocks[0]->offset < end; id = at[id].next) {
+        cebus_chunk_date(&at[id]);
+        if (at[id].newest > now)
+            return -HUGE_VAL;
+        oldest = at[id].oldest < oldest ? at[id].oldest : oldest;
+    }
+    return oldest;
+}
+
+/** When windows may be at a part of the level none of which has a tick before `zero`, or is at the
+ * level before `due`: up to then their blocks' ages grow by no less a factor than the time since
+ * `zero`, so their prices fall by no less. An age counts as 1 at least: hence 1 sooner. */
+static float sooner(double zero, double due)
+{
+    if (zero <= -HUGE_VAL || zero >= due)
+        return CEBUS_DUE_NOW;
+    return cebus_bound_time_before(zero + LEVEL_LOWERED * (due - zero) - 1);
+}
+
+static void lower_level(const cebus_window_search *search)
+{
+    const cebus_chunks *chunks = &search->index->chunks;
+    const cebus_tables *tables = &search->index->tables;
+    cebus_table *table = search->table;
+    double level = LEVEL_LOWERED * table->level, epoch = cebus_time_after(tables->epoch);
+    if (level < CEBUS_LEVEL_MIN) {
+        cebus_table_set_level(tables, table, level);
+        return;
+    }
+    table->level = level;
+    for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next) {
+        float *due = &table->due[id];
+        if (*due < CEBUS_DUE_NEVER)
+            *due = sooner(oldest_from(search, id) - epoch, (double)*due);
+    }
+}
+
 static void search_table(cebus_window_search *search)
 {
     const cebus_tables *tables = &search->index->tables;
     cebus_table *table = search->table;
     bool found = search_at_level(search);
     if (!found) {
-        cebus_table_set_level(tables, table, LEVEL_BELOW * table->level);
+        lower_level(search);
         found = search_at_level(search);
     }
     if (!found) {

@@ -9,7 +9,8 @@
  * them gets there; a chunk whose time has come is due, and has to be looked at. So a search that
  * finds something at the level has seen all that might be better.
  *
- * A level that rises leaves what is known true. After it fell, all chunks are due.
+ * A level that rises leaves what is known true. Where it falls by a factor, what is hot still is,
+ * and chunks are due sooner (window_index.c); where it is set anew, all are due.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_TABLE_H
 #define CEBUS_LAYOUT_WINDOW_TABLE_H
