@@ -119,14 +119,20 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
         rt->stats.lineage_cuts++;
 }
 
+/** Where rebuilds took less than this part of the calls' time, what nobody holds goes at once: most
+ * of it would be in the way of what is read next (tests/bench/fragmentation.md). */
+#define REBUILDS_PART 4
+
 /** Something absent that somebody holds is made of it: it stays at the price of making it again,
  * which may be most of what ran so far (a gradient whose way to another leads through it). Under a
  * plan it goes: its room is another's. And where memory was never short: what is absent there left
  * by a hint, to save memory. */
 static bool outlives_its_holders(cebus_runtime *rt, cebus_value *value)
 {
+    const cebus_memory_stats *stats = &rt->stats;
     bool planned = rt->spots != NULL || cebus_guidance_follows(rt);
-    return !planned && rt->stats.forced_evictions > 0 &&
+    bool dear = stats->recompute_ns > stats->compute_ns / REBUILDS_PART;
+    return !planned && stats->forced_evictions > 0 && dear &&
            cebus_version_is_missed(&rt->lineage, value);
 }
 
