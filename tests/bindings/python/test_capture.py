@@ -20,9 +20,7 @@ def batch(step):
             cebus.tensor(numbers.integers(0, 4, 6)))
 
 
-def train(kind, captured, steps=6):
-    model, optimizer = network(kind)
-
+def step_of(model, optimizer):
     def step(x, y):
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(x), y)
@@ -30,6 +28,12 @@ def train(kind, captured, steps=6):
         optimizer.step()
         return loss
 
+    return step
+
+
+def train(kind, captured, steps=6):
+    model, optimizer = network(kind)
+    step = step_of(model, optimizer)
     if captured:
         step = cebus.capture(step, optimizers=[optimizer])
     losses = [step(*batch(i)).item() for i in range(steps)]
@@ -103,14 +107,7 @@ def test_a_schedule_within_the_block_is_refused():
 def test_launches_go_on_from_a_state_that_was_loaded():
     def run(captured):
         model, optimizer = network("adam")
-
-        def step(x, y):
-            optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(model(x), y)
-            loss.backward()
-            optimizer.step()
-            return loss
-
+        step = step_of(model, optimizer)
         if captured:
             step = cebus.capture(step, optimizers=[optimizer])
         losses = []
