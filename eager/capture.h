@@ -83,6 +83,7 @@ typedef struct cebus_captured_call {
     cebus_optimizer *optimizer; /**< whose step it is, counted; NULL: nobody's */
     size_t slot;                /**< of the optimizer */
     uint32_t turns;             /**< of a step: how many like it an iteration has */
+    uint64_t costs[2];          /**< of its last two runs, in ns */
 } cebus_captured_call;
 
 /** A leaf whose gradient the iteration touched. */
@@ -221,6 +222,9 @@ cebus_status cebus_capture_finish(cebus_runtime *rt, const char *op, cebus_captu
 bool cebus_capture_describe(cebus_capture *capture);
 /** Frees all that. */
 void cebus_capture_strip(cebus_capture *capture);
+/** Call `k` ran again and took that long: the program has the median of its last three runs, so
+ * neither what the first run had to set up nor one that was interrupted counts for long. */
+void cebus_capture_learn(cebus_capture *capture, uint32_t k, uint64_t ns);
 /** Says of the program's values where they come from and what becomes of them. */
 void cebus_capture_label(cebus_capture *capture);
 

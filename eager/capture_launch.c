@@ -284,17 +284,21 @@ static void take_outputs(cebus_capture *capture, uint32_t k, cebus_tensor *const
 static cebus_status run_step(cebus_capture *capture, uint32_t k)
 {
     overwritten kept;
+    const uint64_t before = capture->rt->stats.compute_ns;
     cebus_tensor *out[CEBUS_MAX_OUTPUTS];
     const cebus_captured_call *taken = &capture->calls[k];
     cebus_status status = keep_old(capture, taken, &kept);
     if (status != CEBUS_OK)
         return status;
     status = run_call(capture, taken, out);
-    if (status == CEBUS_OK)
-        take_outputs(capture, k, out, &kept);
-    else
+    if (status != CEBUS_OK) {
         release_kept(capture->rt, &kept, taken->call->n_out);
-    return status;
+        return status;
+    }
+    if (!capture->rt->info.late_costs) /* what is known now is an estimate else */
+        cebus_capture_learn(capture, k, capture->rt->stats.compute_ns - before);
+    take_outputs(capture, k, out, &kept);
+    return CEBUS_OK;
 }
 
 /* --- a launch -------------------------------------------------------------------------------- */

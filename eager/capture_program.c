@@ -155,6 +155,7 @@ static void describe_call(cebus_capture *capture, size_t k, size_t *at)
         .n_out = n_out,
         .n_written = n_written,
         .replayable = op->mutates == 0 && !(op->flags & CEBUS_OP_NONREPLAYABLE)};
+    capture->calls[k].costs[0] = capture->calls[k].costs[1] = call->cost_ns;
     *at += n_in + n_out;
 }
 
@@ -178,6 +179,20 @@ bool cebus_capture_describe(cebus_capture *capture)
                                               .n_calls = capture->n_calls,
                                               .n_refs = at};
     return true;
+}
+
+static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+void cebus_capture_learn(cebus_capture *capture, uint32_t k, uint64_t ns)
+{
+    uint64_t *costs = capture->calls[k].costs;
+    capture->program_calls[k].cost_ns = median(costs[0], costs[1], ns);
+    costs[0] = costs[1];
+    costs[1] = ns;
 }
 
 const cebus_advise_program *cebus_capture_program(const cebus_capture *capture)

@@ -27,7 +27,6 @@ uint64_t cebus_advise_print(const cebus_advise_program *program)
     }
     for (size_t i = 0; i < program->n_calls; i++) {
         const cebus_advise_call *c = &program->calls[i];
-        mix(&print, c->cost_ns);
         mix(&print, c->workspace);
         mix(&print, c->refs);
         mix(&print, (uint64_t)c->n_in << 32 | c->n_out);

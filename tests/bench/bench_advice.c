@@ -5,11 +5,10 @@
  *     bench_advice [--link GBPS] [--rounds N] [--generations N] [--only resnet18|gpt|mlp]
  *
  * A plan is searched for a part of the peak and a link of that rate (played by the device,
- * "cpu:link=1GB"), from the cheapest of some captures. Then rounds: a step is captured anew, which
- * says what its calls cost just now, and with that what the plan foretells; a launch without a
- * plan; a launch by it. What is compared is of one round; medians over the rounds, and half the
- * distance of the quartiles. `rest` is what launches without a plan take beyond their calls: the
- * host's own work.
+ * "cpu:link=1GB"). Then rounds: launches without a plan, which say what calls cost just now, and
+ * with that what the plan foretells; launches by it. What is compared is of one round; medians over
+ * the rounds, and half the distance of the quartiles. `rest` is what launches without a plan take
+ * beyond their calls: the host's own work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 
 #include "tests/support/models.h"
 
-#define CAPTURES 12
+#define LAUNCHES 6 /**< before a plan is made */
 
 static struct {
     double link; /**< 10^9 bytes a second */
@@ -52,16 +51,16 @@ static double milliseconds(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-static cebus_capture *capture_step(subject *s)
+static void capture_step(subject *s)
 {
-    cebus_capture *capture;
     bool more;
     cebus_model_begin_part(s->model);
     expect(cebus_capture_begin(s->rt), "begin");
     expect(cebus_model_run_part(s->model, NULL, &more), "step");
-    expect(cebus_capture_end(s->rt, &capture), "end");
+    expect(cebus_capture_end(s->rt, &s->capture), "end");
     cebus_model_end_part(s->model, more);
-    return capture;
+    for (int i = 0; i < LAUNCHES; i++)
+        expect(cebus_capture_launch(s->capture), "launch");
 }
 
 static uint64_t sum_of(const cebus_capture *capture)
@@ -71,18 +70,6 @@ static uint64_t sum_of(const cebus_capture *capture)
     for (size_t k = 0; k < program->n_calls; k++)
         ns += program->calls[k].cost_ns;
     return ns;
-}
-
-/** Captures the step some times; the one whose calls took least is launched. */
-static void calibrate(subject *s)
-{
-    s->capture = capture_step(s);
-    for (int i = 1; i < CAPTURES; i++) {
-        cebus_capture *again = capture_step(s);
-        const bool better = sum_of(again) < sum_of(s->capture);
-        cebus_capture_destroy(better ? s->capture : again);
-        s->capture = better ? again : s->capture;
-    }
 }
 
 static void create(subject *s, const char *name, const cebus_model_config *config)
@@ -106,7 +93,7 @@ static void create(subject *s, const char *name, const cebus_model_config *confi
     expect(cebus_runtime_memory_stats(s->rt, &stats), "stats");
     s->peak = stats.allocated_bytes_peak;
     s->link = (cebus_advise_link){.out = rate, .in = rate, .both = 2 * rate, .latency_ns = 60000};
-    calibrate(s);
+    capture_step(s);
 }
 
 static double launch(subject *s)
@@ -136,24 +123,23 @@ typedef struct round {
 } round_of_launches;
 
 /** Whether the plan holds at what calls cost now: if not, the round does not count. */
-static bool foretell(subject *s, cebus_advice *plan, round_of_launches *out)
+static bool foretell(const subject *s, cebus_advice *plan, round_of_launches *out)
 {
-    cebus_capture *now = capture_step(s);
-    const bool holds =
-        cebus_advice_time(cebus_capture_program(now), &s->link, plan, NULL, 0) == CEBUS_OK;
-    out->calls = (double)sum_of(now) * 1e-6;
+    const cebus_advise_program *now = cebus_capture_program(s->capture);
+    out->calls = (double)sum_of(s->capture) * 1e-6;
+    if (cebus_advice_time(now, &s->link, plan, NULL, 0) != CEBUS_OK)
+        return false;
     out->foretold = (double)plan->time_ns * 1e-6;
-    cebus_capture_destroy(now);
-    return holds;
+    return true;
 }
 
 static bool take_round(subject *s, cebus_advice *plan, uint64_t memory, round_of_launches *out)
 {
     expect(cebus_capture_set_plan(s->capture, NULL, NULL), "no plan");
     expect(cebus_runtime_set_budget(s->rt, UINT64_C(4) << 30), "budget");
-    const bool holds = foretell(s, plan, out);
-    for (int k = 0; k < 2; k++) /* the first one finds values elsewhere */
+    for (int k = 0; k < 3; k++) /* the first one finds values elsewhere */
         out->unplanned = launch(s);
+    const bool holds = foretell(s, plan, out);
     expect(cebus_runtime_set_budget(s->rt, memory), "budget");
     expect(cebus_capture_set_plan(s->capture, plan, &s->link), "plan");
     for (int k = 0; k < 3; k++)

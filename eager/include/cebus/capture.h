@@ -132,7 +132,11 @@ CEBUS_API void cebus_capture_destroy(cebus_capture *capture);
 
 /**
  * The recorded calls as a program that cebus_advise() takes, in the order they were made: values
- * are versions of buffers, costs are those known at the end. Valid as long as the capture.
+ * are versions of buffers. Valid as long as the capture. Costs are those known at the end; launches
+ * bring them up to date (the median of a call's last three runs), except where a device tells costs
+ * late: the first run has caches to fill and kernels to set up, so make plans after two launches.
+ * A plan stays one for this program whatever calls cost by then (cebus_advice_time()). Not to be
+ * read while another thread launches.
  */
 CEBUS_API const cebus_advise_program *cebus_capture_program(const cebus_capture *capture);
 

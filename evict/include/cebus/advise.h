@@ -154,7 +154,7 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_advise(const cebus_advise_program 
                                                      cebus_advise_result *out_result,
                                                      cebus_advice **out);
 
-/** A number that tells programs apart, 0 never. */
+/** A number that tells programs apart, 0 never. What calls cost makes no difference. */
 CEBUS_API uint64_t cebus_advise_print(const cebus_advise_program *program);
 
 /**

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "eager/capture.h"
 #include "program.h"
 
 #define N 256
@@ -424,6 +425,30 @@ Test(capture, plans_are_checked)
     cebus_advice_destroy(plan);
     cebus_capture_destroy(capture);
     cebus_tensor_release(z);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(capture, launches_say_what_calls_cost)
+{
+    const uint64_t far = UINT64_C(3600) * 1000000000; /* an hour */
+    cebus_tensor *x = leaf(rt, N, 1), *y;
+    cebus_capture *capture;
+    OK(cebus_capture_begin(rt));
+    OK(cebus_add(rt, x, x, &y));
+    OK(cebus_capture_end(rt, &capture));
+    const cebus_advise_call *call = cebus_capture_program(capture)->calls;
+    const uint64_t print = cebus_advise_print(cebus_capture_program(capture));
+    const uint64_t recorded = call->cost_ns;
+    cebus_capture_learn(capture, 0, far);
+    cr_expect_eq(call->cost_ns, recorded, "one run that was interrupted does not count");
+    cebus_capture_learn(capture, 0, far);
+    cr_expect_eq(call->cost_ns, far, "two in a row do");
+    OK(cebus_capture_launch(capture));
+    OK(cebus_capture_launch(capture));
+    cr_expect_lt(call->cost_ns, far, "what launches took counts");
+    cr_expect_eq(cebus_advise_print(cebus_capture_program(capture)), print);
+    cebus_capture_destroy(capture);
     cebus_tensor_release(y);
     cebus_tensor_release(x);
 }
