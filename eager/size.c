@@ -27,6 +27,13 @@ static double suffix_factor(const char *suffix)
     return 0;
 }
 
+/** Whole bytes, rounded down, but for what the product of two rounded numbers is off by. */
+static uint64_t whole_bytes(double bytes)
+{
+    double nearest = round(bytes);
+    return (uint64_t)(fabs(bytes - nearest) <= bytes * 0x1p-50 ? nearest : bytes);
+}
+
 cebus_status cebus_size_parse(const char *text, uint64_t whole, uint64_t *out_bytes)
 {
     static const char op[] = "size";
@@ -43,14 +50,16 @@ cebus_status cebus_size_parse(const char *text, uint64_t whole, uint64_t *out_by
                           text);
     while (*end == ' ')
         end++;
-    double factor = strcmp(end, "%") == 0 ? (double)whole / 100 : suffix_factor(end);
-    if (factor == 0 && strcmp(end, "%") != 0)
+    bool is_share = strcmp(end, "%") == 0;
+    double factor = is_share ? (double)whole : suffix_factor(end);
+    if (factor == 0 && !is_share)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
                           "unknown suffix \"%s\" in \"%s\": B, KB, MB, GB, TB (1000), KiB, MiB, "
                           "GiB, TiB (1024) or %%",
                           end, text);
-    if (number * factor >= 0x1p63)
+    double bytes = is_share ? number * factor / 100 : number * factor;
+    if (!(bytes < 0x1p63))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "\"%s\" is too large", text);
-    *out_bytes = (uint64_t)(number * factor);
+    *out_bytes = whole_bytes(bytes);
     return CEBUS_OK;
 }

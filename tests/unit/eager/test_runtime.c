@@ -40,13 +40,27 @@ Test(runtime, reads_sizes)
     static const struct {
         const char *text;
         uint64_t bytes;
-    } good[] = {
-        {"0", 0},         {"1048576", 1048576}, {"300MiB", 300ULL << 20}, {"6GB", 6000000000},
-        {"1.5KiB", 1536}, {"40%", 400},         {"12.5%", 125},           {"2 GiB", 2ULL << 30},
-        {"7B", 7}};
+    } good[] = {{"0", 0},
+                {"1048576", 1048576},
+                {"300MiB", 300ULL << 20},
+                {"6GB", 6000000000},
+                {"1.5KiB", 1536},
+                {"40%", 400},
+                {"12.5%", 125},
+                {"2 GiB", 2ULL << 30},
+                {"7B", 7},
+                {"1.001KB", 1001},
+                {"0.29%", 2},
+                {"4.35 KiB", 4454}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         OK(cebus_size_parse(good[i].text, 1000, &bytes));
         cr_expect_eq(bytes, good[i].bytes, "%s", good[i].text);
+    }
+    for (uint64_t whole = 33147860; whole < 33148860; whole++) {
+        OK(cebus_size_parse("100%", whole, &bytes));
+        cr_expect_eq(bytes, whole);
+        OK(cebus_size_parse("7%", whole, &bytes));
+        cr_expect_eq(bytes, whole * 7 / 100);
     }
     static const char *const bad[] = {"",     "GiB", "-1",   "6gb",   "nan",  "inf",
                                       "1e30", "1 2", "40%%", "0x10z", "6GiBs"};
