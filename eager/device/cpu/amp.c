@@ -2,12 +2,12 @@
  * amp.c: what loss scaling needs beside the steps (optim.c): whether gradients are finite, and the
  * next scale.
  */
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/rows.h"
 #include "eager/device/step.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 typedef struct search {
     cebus_rows rows;

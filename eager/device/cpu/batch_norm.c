@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/widen.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /** Elements of a block: 16 KiB of f32. */
 #define BLOCK 4096

@@ -3,12 +3,12 @@
 
 #include <stdatomic.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/sweep.h"
 #include "eager/device/elementwise.h"
 #include "eager/ops/binary.h"
 #include "eager/ops/entry.h"
+#include "layout/clones.h"
 
 /* --- loops --------------------------------------------------------------------------------- */
 

@@ -1,4 +1,3 @@
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/convert.h"
 #include "eager/device/cpu/copy.h"
 #include "eager/device/cpu/families.h"
@@ -6,6 +5,7 @@
 #include "eager/device/cpu/transpose.h"
 #include "eager/device/elementwise.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /* From lane to lane; the sweep converts between lanes and the types in memory. */
 #define LOOP(from, F, to, T, formula)                                                              \

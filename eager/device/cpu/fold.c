@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/half.h"
 #include "eager/device/scalar.h"
+#include "layout/clones.h"
 
 /* A short run is at most RUN elements deep in each of LANES lanes (rows) or columns. */
 #define LANES 32

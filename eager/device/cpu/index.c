@@ -12,13 +12,13 @@
  */
 #include <string.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/copy.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/half.h"
 #include "eager/ops/index.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /* One line of the loop, in elements: what a typed function does in one go. */
 typedef struct line {

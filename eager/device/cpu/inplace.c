@@ -1,12 +1,12 @@
 /* Writes over the first input. Where only that differs, the kernels are those of the binary family.
  */
 #include "eager/device/cpu/binary.h"
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/convert.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/sweep.h"
 #include "eager/device/elementwise.h"
 #include "eager/ops/entry.h"
+#include "layout/clones.h"
 
 #define LOOP(T, S, name, formula)                                                                  \
     CEBUS_CLONES static void name##_##S(int64_t n, void *out, const void *const *in,               \

@@ -1,7 +1,7 @@
 /* Elements between memory and lanes (sweep.h): gathered or scattered, and converted. */
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/sweep.h"
 #include "eager/device/half.h"
+#include "layout/clones.h"
 
 /* X(dtype, stored type, lane, lane type, loaded, stored): the value converted is v. */
 #define CONVERSIONS(X)                                                                             \

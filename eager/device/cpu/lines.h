@@ -6,9 +6,9 @@
 #ifndef CEBUS_EAGER_DEVICE_CPU_LINES_H
 #define CEBUS_EAGER_DEVICE_CPU_LINES_H
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/fold.h"
 #include "eager/device/cpu/parallel.h"
+#include "layout/clones.h"
 
 typedef struct cebus_lines {
     int64_t outer, n, inner;

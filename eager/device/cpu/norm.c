@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/dense.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/fold.h"
@@ -11,6 +10,7 @@
 #include "eager/device/cpu/widen.h"
 #include "eager/ops/norm.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /* Rows are summed in lanes, and weight gradients over rows, in runs of this length before they are
  * added in double (fold.h says why). */

@@ -5,13 +5,13 @@
  * order: neither depends on the number of threads.
  */
 #include "eager/ops/optim.h"
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/rows.h"
 #include "eager/device/half.h"
 #include "eager/device/step.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /* Inlined so that constant steps reach the loop. */
 #define CEBUS_ALWAYS_INLINE inline __attribute__((always_inline))

@@ -8,13 +8,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/widen.h"
 #include "eager/device/span.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /** Channels whose maxima are kept on the stack at once. */
 #define CHUNK 64

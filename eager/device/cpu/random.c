@@ -1,11 +1,11 @@
 #include "eager/ops/random.h"
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/sweep.h"
 #include "eager/device/draw.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /* Philox blocks drawn at a time. */
 #define CHUNK 64

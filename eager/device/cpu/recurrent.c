@@ -5,13 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/widen.h"
 #include "eager/device/scalar.h"
 #include "eager/ops/recurrent.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 #define MAX_IN 5
 #define MAX_OUT 3

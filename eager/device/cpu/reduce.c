@@ -1,6 +1,5 @@
 #include <math.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/copy.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
@@ -10,6 +9,7 @@
 #include "eager/device/scalar.h"
 #include "eager/ops/reduce.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /* ---- forward ----------------------------------------------------------------------------- */
 

@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/widen.h"
 #include "eager/device/tap.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 /** The rows of the result that a row of the image goes into. */
 typedef struct resize_users {

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/scalar.h"
+#include "layout/clones.h"
 
 /* Partial sums of a row: as many as the widest vector holds. */
 #define LANES 16

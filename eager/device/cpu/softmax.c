@@ -1,6 +1,5 @@
 #include <math.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/dense.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/lines.h"
@@ -8,6 +7,7 @@
 #include "eager/device/scalar.h"
 #include "eager/ops/softmax.h"
 #include "eager/view.h"
+#include "layout/clones.h"
 
 #define EXP_F32(y, a, b, p, q, r, c) cebus_exp_f32((a) - (p))
 #define EXP_F64(y, a, b, p, q, r, c) exp((a) - (p))

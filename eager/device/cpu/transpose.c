@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/rows.h"
+#include "layout/clones.h"
 
 /* Elements of a tile's side: at least a cache line of bytes, and all of a tile in half of L1. */
 #define TILE 32

@@ -1,10 +1,10 @@
 /* Functions of one number and their gradients (formulas: eager/device/elementwise.h). */
 #include "eager/ops/unary.h"
 
-#include "eager/device/cpu/clones.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/sweep.h"
 #include "eager/device/elementwise.h"
+#include "layout/clones.h"
 
 /* A loop `name` over one input: out = formula in x and attributes `p`. */
 #define LOOP(name, T, attributes, formula)                                                         \

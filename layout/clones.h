@@ -1,6 +1,5 @@
 /**
- * clones.h: how the inner loops of the CPU kernels reach wide vectors in a library that is
- * compiled for any x86-64.
+ * clones.h: how inner loops reach wide vectors in a library that is compiled for any x86-64.
  *
  * CEBUS_CLONES before a function compiles it for AVX-512, AVX2 and the baseline; the loader
  * picks one. The clones give the same bits: nothing is contracted or reassociated
@@ -12,8 +11,8 @@
  * either the very same or apart), so that in-place loops vectorize too. clang has no pragma that
  * says so without demanding that the loop be vectorized.
  */
-#ifndef CEBUS_EAGER_DEVICE_CPU_CLONES_H
-#define CEBUS_EAGER_DEVICE_CPU_CLONES_H
+#ifndef CEBUS_LAYOUT_CLONES_H
+#define CEBUS_LAYOUT_CLONES_H
 
 #include <stdint.h> /* says whether this is glibc: only its loader picks clones */
 
