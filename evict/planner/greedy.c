@@ -459,13 +459,14 @@ static bool lasts_until(const cebus_greedy *g, const cebus_life *life, uint64_t 
  * repair, in half the time. */
 static bool note_at(cebus_greedy *g, uint32_t instance)
 {
-    uint64_t key = cebus_sequence_key(g->sequence, instance);
+    const uint64_t key = cebus_sequence_key(g->sequence, instance);
+    const uint32_t gap = g->sequence->instances[instance].gap;
     bool ok = true;
     list_worth(g);
     for (size_t k = 0; k < g->n_worth && ok; k++) {
         uint32_t v = g->worth[k];
         const cebus_life *life = &g->sequence->lives[v];
-        if (!lasts_until(g, life, key) ||
+        if (life->call > gap || !lasts_until(g, life, key) ||
             (g->noise > 0 && (g->barred[v] == g->noise || noise_of(g, v) > MIDDLE)))
             continue;
         uint32_t i = cebus_sequence_find(g->sequence, v, key);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "layout/clones.h"
+
 void cebus_track_init(cebus_track *track, cebus_pool *pool)
 {
     *track = (cebus_track){.pool = pool};
@@ -29,65 +31,74 @@ static uint32_t index_of(const cebus_track *track, uint32_t item)
     return track->places[item] % CEBUS_TRACK_BLOCK;
 }
 
-/** Two numbers at once. Sums are made in two pairs of lanes: the same wherever it runs. */
-typedef double pair __attribute__((vector_size(16), aligned(8)));
-typedef int64_t pair_bits __attribute__((vector_size(16)));
+/** Four numbers at once. Sums are made in four lanes: the same wherever it runs. */
+typedef double quad __attribute__((vector_size(32), aligned(8)));
+typedef int64_t quad_bits __attribute__((vector_size(32)));
+/* Inlined where vectors are wide: a call would have to hand them over in memory. */
+#define INLINE static inline __attribute__((always_inline))
 
-static inline pair pair_at(const double *numbers)
+INLINE void load(quad *out, const double *numbers)
 {
-    return *(const pair *)numbers;
+    *out = *(const quad *)numbers;
 }
-static inline pair pair_of(double number)
+INLINE void spread(quad *out, double number)
 {
-    return (pair){number, number};
+    *out = (quad){number, number, number, number};
 }
-static inline pair greater(pair a, pair b)
+INLINE void raise_to(quad *most, const quad *numbers)
 {
-    pair_bits mask = a > b;
-    return (pair)((mask & (pair_bits)a) | (~mask & (pair_bits)b));
+    quad_bits mask = *numbers > *most;
+    *most = (quad)((mask & (quad_bits)*numbers) | (~mask & (quad_bits)*most));
 }
 static inline double greater_of(double a, double b)
 {
     return a > b ? a : b;
 }
+INLINE double sum_of(const quad *lanes)
+{
+    return ((*lanes)[0] + (*lanes)[2]) + ((*lanes)[1] + (*lanes)[3]);
+}
+INLINE double greatest_of(const quad *lanes)
+{
+    return greater_of(greater_of((*lanes)[0], (*lanes)[1]), greater_of((*lanes)[2], (*lanes)[3]));
+}
 
 /** Most and least, from the items: the least is the most of what is turned over. */
-static void find_extremes(cebus_track *track, const cebus_track_block *block)
+CEBUS_CLONES static void find_extremes(cebus_track_sum *sum, const cebus_track_block *block)
 {
     double first = block->count > 0 ? block->level[0] : 0;
-    pair most[2] = {pair_of(first), pair_of(first)}, least[2] = {pair_of(-first), pair_of(-first)};
+    quad most, least, level, turned;
     uint32_t i = 0;
+    spread(&most, first);
+    spread(&least, -first);
     for (; i + 4 <= block->count; i += 4) {
-        pair low = pair_at(&block->level[i]), high = pair_at(&block->level[i + 2]);
-        most[0] = greater(low, most[0]);
-        most[1] = greater(high, most[1]);
-        least[0] = greater(-low, least[0]);
-        least[1] = greater(-high, least[1]);
+        load(&level, &block->level[i]);
+        turned = -level;
+        raise_to(&most, &level);
+        raise_to(&least, &turned);
     }
+    sum->most = greatest_of(&most);
+    sum->least = -greatest_of(&least);
     for (; i < block->count; i++) {
-        most[0] = greater(pair_of(block->level[i]), most[0]);
-        least[0] = greater(pair_of(-block->level[i]), least[0]);
+        sum->most = greater_of(block->level[i], sum->most);
+        sum->least = -greater_of(-block->level[i], -sum->least);
     }
-    most[0] = greater(most[0], most[1]);
-    least[0] = greater(least[0], least[1]);
-    track->sums[block->rank].most = greater_of(most[0][0], most[0][1]);
-    track->sums[block->rank].least = -greater_of(least[0][0], least[0][1]);
 }
 
 /** And the weight. */
-static void sum_up(cebus_track *track, const cebus_track_block *block)
+CEBUS_CLONES static void sum_up(cebus_track_sum *sum, const cebus_track_block *block)
 {
-    pair low = pair_of(0), high = pair_of(0);
+    quad lanes, weights;
     uint32_t i = 0;
-    find_extremes(track, block);
+    find_extremes(sum, block);
+    spread(&lanes, 0);
     for (; i + 4 <= block->count; i += 4) {
-        low += pair_at(&block->weights[i]);
-        high += pair_at(&block->weights[i + 2]);
+        load(&weights, &block->weights[i]);
+        lanes += weights;
     }
     for (; i < block->count; i++)
-        low[0] += block->weights[i];
-    low += high;
-    track->sums[block->rank].weight = low[0] + low[1];
+        lanes[0] += block->weights[i];
+    sum->weight = sum_of(&lanes);
 }
 
 static void settle(cebus_track *track, cebus_track_block *block, uint32_t from)
@@ -170,7 +181,7 @@ bool cebus_track_append(cebus_track *track, uint32_t item, double level, double 
     put(track, last, index, item);
     last->level[index] = level - track->sums[last->rank].lift;
     last->weights[index] = weight;
-    sum_up(track, last);
+    sum_up(&track->sums[last->rank], last);
     return true;
 }
 
@@ -188,8 +199,8 @@ static bool split(cebus_track *track, cebus_track_block *block)
     track->sums[upper->rank].lift = track->sums[block->rank].lift;
     block->count = half;
     settle(track, upper, 0);
-    sum_up(track, upper);
-    sum_up(track, block);
+    sum_up(&track->sums[upper->rank], upper);
+    sum_up(&track->sums[block->rank], block);
     return true;
 }
 
@@ -206,7 +217,7 @@ bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, doub
     put(track, block, index, item);
     block->level[index] = level - track->sums[block->rank].lift;
     block->weights[index] = weight;
-    sum_up(track, block);
+    sum_up(&track->sums[block->rank], block);
     return true;
 }
 
@@ -219,7 +230,7 @@ void cebus_track_remove(cebus_track *track, uint32_t item)
     memmove(&block->weights[index], &block->weights[index + 1], behind * sizeof *block->weights);
     block->count--;
     settle(track, block, index);
-    sum_up(track, block);
+    sum_up(&track->sums[block->rank], block);
     if (block->count > 0)
         return;
     size_t rank = block->rank;
@@ -245,7 +256,7 @@ void cebus_track_weigh(cebus_track *track, uint32_t item, double weight)
 {
     cebus_track_block *block = block_of(track, item);
     block->weights[index_of(track, item)] = weight;
-    sum_up(track, block);
+    sum_up(&track->sums[block->rank], block);
 }
 
 /** The part of a block whose keys are in [from, to). */
@@ -279,43 +290,42 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
         }
         for (uint32_t i = first; i < last; i++)
             block->level[i] += bytes;
-        find_extremes(track, block);
+        find_extremes(&track->sums[b], block);
     }
 }
 
-/** What of two is above 0: without branches, which nobody could foretell. */
-static inline pair above(pair bytes)
+/** What is above 0: without branches, which nobody could foretell. */
+INLINE void cut(quad *bytes)
 {
-    return (pair)((bytes > pair_of(0)) & (pair_bits)bytes);
+    quad_bits mask = *bytes > 0;
+    *bytes = (quad)(mask & (quad_bits)*bytes);
 }
 
-/** The area of two items, with these bytes added. */
-static inline pair areas(const cebus_track_block *block, uint32_t i, pair before, pair after)
-{
-    pair level = pair_at(&block->level[i]);
-    return pair_at(&block->weights[i]) * (above(level + after) - above(level + before));
-}
-
-/** The area of some items. */
-static double area_in(const cebus_track_block *block, uint32_t first, uint32_t last, double before,
+/** The area of some items, with so many bytes added. */
+INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t last, double before,
                       double after)
 {
-    pair a = pair_of(0), b = a, lows = pair_of(before), highs = pair_of(after);
+    quad lanes, level, high, weights;
     uint32_t i = first;
+    spread(&lanes, 0);
     for (; i + 4 <= last; i += 4) {
-        a += areas(block, i, lows, highs);
-        b += areas(block, i + 2, lows, highs);
+        load(&level, &block->level[i]);
+        load(&weights, &block->weights[i]);
+        high = level + after;
+        level += before;
+        cut(&high);
+        cut(&level);
+        lanes += weights * (high - level);
     }
     for (; i < last; i++) {
-        double high = greater_of(block->level[i] + after, 0);
-        a[0] += block->weights[i] * (high - greater_of(block->level[i] + before, 0));
+        double most = greater_of(block->level[i] + after, 0);
+        lanes[0] += block->weights[i] * (most - greater_of(block->level[i] + before, 0));
     }
-    a += b;
-    return a[0] + a[1];
+    return sum_of(&lanes);
 }
 
-double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
-                        double before, double after)
+CEBUS_CLONES double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to,
+                                     double limit, double before, double after)
 {
     double area = 0, low = before < after ? before : after, high = before < after ? after : before;
     size_t end = end_block(track, to);
