@@ -38,6 +38,12 @@ static cebus_status select_window(cebus_runtime *rt, cebus_tensor *x, const cebu
     return cebus_select(rt, x, attrs->dims[0], attrs->start, out);
 }
 
+static cebus_status diagonal_window(cebus_runtime *rt, cebus_tensor *x,
+                                    const cebus_view_attrs *attrs, cebus_tensor **out)
+{
+    return cebus_diagonal(rt, x, attrs->start, attrs->dims[0], attrs->dims[1], out);
+}
+
 typedef cebus_status (*window_fn)(cebus_runtime *rt, cebus_tensor *x, const cebus_view_attrs *attrs,
                                   cebus_tensor **out);
 
@@ -90,6 +96,16 @@ static cebus_status select_add_gradient(const cebus_gradient *io, cebus_tensor *
     return add_to_window(io, sum, select_window);
 }
 
+static cebus_status diagonal_gradient(const cebus_gradient *io)
+{
+    return place(io, diagonal_window);
+}
+
+static cebus_status diagonal_add_gradient(const cebus_gradient *io, cebus_tensor *sum)
+{
+    return add_to_window(io, sum, diagonal_window);
+}
+
 const cebus_op cebus_op_reshape = {.name = "reshape", .gradient = reshape_gradient};
 const cebus_op cebus_op_permute = {.name = "permute", .gradient = permute_gradient};
 const cebus_op cebus_op_slice = {
@@ -101,5 +117,10 @@ const cebus_op cebus_op_select = {
     .name = "select",
     .gradient = select_gradient,
     .add_gradient = select_add_gradient,
+};
+const cebus_op cebus_op_diagonal = {
+    .name = "diagonal",
+    .gradient = diagonal_gradient,
+    .add_gradient = diagonal_add_gradient,
 };
 const cebus_op cebus_op_expand = {.name = "expand", .gradient = expand_gradient};

@@ -8,7 +8,8 @@
 
 /** What a view's gradient must know beside the two shapes. */
 typedef struct cebus_view_attrs {
-    int dims[CEBUS_MAX_DIMS]; /**< permute: the permutation; slice, select: dims[0] */
+    int dims[CEBUS_MAX_DIMS]; /**< permute: the permutation; slice, select: dims[0];
+                                 diagonal: both of its dimensions */
     int64_t start, stop, step;
 } cebus_view_attrs;
 
@@ -17,6 +18,7 @@ extern const cebus_op
 extern const cebus_op cebus_op_permute;
 extern const cebus_op cebus_op_slice;
 extern const cebus_op cebus_op_select;
+extern const cebus_op cebus_op_diagonal;
 extern const cebus_op cebus_op_expand;
 
 #endif

@@ -289,6 +289,15 @@ cebus_status cebus_slice(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t st
     return make_view(rt, x, &view, &cebus_op_slice, &attrs, out);
 }
 
+static void remove_dim(cebus_view *view, int dim)
+{
+    view->ndim--;
+    for (int d = dim; d < view->ndim; d++) {
+        view->shape[d] = view->shape[d + 1];
+        view->strides[d] = view->strides[d + 1];
+    }
+}
+
 cebus_status cebus_select(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t index,
                           cebus_tensor **out)
 {
@@ -308,12 +317,37 @@ cebus_status cebus_select(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t i
     cebus_view view = x->view;
     cebus_view_attrs attrs = {.dims = {d}, .start = index};
     view.offset += index * view.strides[d];
-    view.ndim--;
-    for (int k = d; k < view.ndim; k++) {
-        view.shape[k] = view.shape[k + 1];
-        view.strides[k] = view.strides[k + 1];
-    }
+    remove_dim(&view, d);
     return make_view(rt, x, &view, &cebus_op_select, &attrs, out);
+}
+
+cebus_status cebus_diagonal(cebus_runtime *rt, cebus_tensor *x, int64_t offset, int dim1, int dim2,
+                            cebus_tensor **out)
+{
+    static const char op[] = "diagonal";
+    int a, b;
+    cebus_status status = begin(rt, x, op, out);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim1, 0, op, &a);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim2, 0, op, &b);
+    if (status != CEBUS_OK)
+        return status;
+    if (a == b)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "of dimension %d and itself: of two", a);
+    int64_t rows = x->view.shape[a], columns = x->view.shape[b], length;
+    int64_t stride = x->view.strides[a] + x->view.strides[b];
+    bool empty = offset >= columns || offset <= -rows;
+    int64_t down = !empty && offset < 0 ? -offset : 0, right = !empty && offset > 0 ? offset : 0;
+    length = rows - down < columns - right ? rows - down : columns - right;
+    cebus_view view = x->view;
+    cebus_view_attrs attrs = {.dims = {a, b}, .start = offset};
+    view.offset += down * x->view.strides[a] + right * x->view.strides[b];
+    remove_dim(&view, a > b ? a : b);
+    remove_dim(&view, a > b ? b : a);
+    view.shape[view.ndim] = empty ? 0 : length;
+    view.strides[view.ndim++] = stride;
+    return make_view(rt, x, &view, &cebus_op_diagonal, &attrs, out);
 }
 
 cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim, const int64_t *shape,
@@ -354,10 +388,8 @@ cebus_status cebus_squeeze(cebus_runtime *rt, cebus_tensor *x, int dim, cebus_te
         status = check_dim(x, dim, 0, "squeeze", &d);
     if (status != CEBUS_OK)
         return status;
-    if (x->view.shape[d] != 1) {
-        *out = cebus_tensor_retain(x);
-        return CEBUS_OK;
-    }
+    if (x->view.shape[d] != 1)
+        return make_view(rt, x, &x->view, &cebus_op_reshape, NULL, out);
     return cebus_select(rt, x, d, 0, out);
 }
 

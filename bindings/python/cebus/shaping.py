@@ -4,7 +4,7 @@ from ._core import Size, cat, where
 
 METHODS = ("chunk repeat repeat_interleave tile flip fliplr flipud movedim moveaxis swapaxes "
            "swapdims expand_as view_as reshape_as type_as unflatten ravel adjoint tril triu diag "
-           "diagonal trace broadcast_to tensor_split unfold diag_embed sum_to_size").split()
+           "trace broadcast_to tensor_split unfold diag_embed sum_to_size").split()
 
 
 def sum_to_size(x, *shape):
@@ -62,7 +62,7 @@ def repeat(x, *sizes):
             out = out.narrow(dim, 0, 0)
         elif times > 1:
             out = cat([out] * times, dim)
-    return out.clone() if out is x else out
+    return out.clone() if all(times == 1 for times in sizes) else out
 
 
 def tile(x, *sizes):
@@ -193,17 +193,6 @@ def triu(x, diagonal=0):
     return _triangle(x, diagonal, False)
 
 
-def diagonal(x, offset=0, dim1=0, dim2=1):
-    """The diagonal of two dimensions as a last dimension."""
-    x = movedim(x, (dim1, dim2), (-2, -1))
-    rows, columns = x.size(-2), x.size(-1)
-    first = -offset * columns if offset < 0 else offset
-    length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    flat = x.reshape(tuple(x.shape[:-2]) + (rows * columns,))
-    index = _core.arange(length, device=x.device) * (columns + 1) + first
-    return flat.index_select(-1, index)
-
-
 def diag_embed(x, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension on a diagonal of the dimensions dim1 and dim2."""
     n, wide = x.size(-1), abs(offset)
@@ -225,11 +214,11 @@ def eye_like(x):
 
 def diag(x, diagonal=0):
     """Of a vector the matrix with it on a diagonal; of a matrix that diagonal."""
-    return x.diagonal(diagonal) if x.ndim == 2 else diag_embed(x, diagonal)
+    return x.diagonal(diagonal).clone() if x.ndim == 2 else diag_embed(x, diagonal)
 
 
 def trace(x):
-    return diagonal(x).sum()
+    return x.diagonal().sum()
 
 
 # --- functions of several tensors -------------------------------------------------------------

@@ -75,6 +75,16 @@
             fail(status)
         return wrap(out, self.rt)
 
+    def diagonal(self, int64_t offset=0, int dim1=0, int dim2=1):
+        """The diagonal of two dimensions as a last dimension."""
+        cdef cebus_tensor *out = NULL
+        cdef cebus_status status
+        with nogil:
+            status = cebus_diagonal(self.rt, self.handle, offset, dim1, dim2, &out)
+        if status:
+            fail(status)
+        return wrap(out, self.rt)
+
     def squeeze(self, dim=None):
         """Without dimensions of length 1, or without `dim` if its length is 1."""
         if dim is not None and not isinstance(dim, (tuple, list)):

@@ -38,7 +38,7 @@ cdef Tensor squeezed(Tensor x, object dims):
     for dim in sorted(wanted, reverse=True):
         if cebus_tensor_size(x.handle, dim) == 1:
             x = along(x, dim, cebus_squeeze)
-    return x
+    return x if cebus_tensor_ndim(x.handle) < n else x.reshape(x.shape)
 
 
 cdef Tensor flattened(Tensor x, int start, int end):
@@ -74,11 +74,18 @@ cdef tuple split_into(Tensor x, object size, int dim):
 cdef bint stays_in_place(const cebus_view *x, const cebus_view *out):
     """Whether `out` may be a view of x: each run of dimensions that lie without gaps is cut up
     anew by whole dimensions of `out`."""
-    cdef int64_t run = 1, covered = 1, base = x.strides[x.ndim - 1] if x.ndim else 1
-    cdef int at = out.ndim - 1
-    for i in reversed(range(x.ndim)):
-        run *= x.shape[i]
-        if i > 0 and (x.shape[i - 1] == 1 or x.strides[i - 1] == run * base):
+    cdef int64_t lengths[8]
+    cdef int64_t strides[8]
+    cdef int64_t run = 1, covered = 1, base
+    cdef int at = out.ndim - 1, n = 0
+    for i in range(x.ndim):
+        if x.shape[i] != 1:  # others may have any stride
+            lengths[n], strides[n] = x.shape[i], x.strides[i]
+            n += 1
+    base = strides[n - 1] if n else 1
+    for i in reversed(range(n)):
+        run *= lengths[i]
+        if i > 0 and strides[i - 1] == run * base:
             continue
         while at >= 0 and (covered < run or out.shape[at] == 1):
             covered *= out.shape[at]
@@ -86,7 +93,7 @@ cdef bint stays_in_place(const cebus_view *x, const cebus_view *out):
         if covered != run:
             return False
         if i > 0:
-            run, covered, base = 1, 1, x.strides[i - 1]
+            run, covered, base = 1, 1, strides[i - 1]
     return True
 
 
@@ -264,7 +271,7 @@ cdef object get_item(Tensor x, object key):
     view, advanced = view_by(x, key)
     if advanced:
         return take(view, advanced)
-    return wrap(cebus_tensor_retain(x.handle), x.rt) if view is x else view
+    return x.reshape(x.shape) if view is x else view
 
 
 cdef int set_item(Tensor x, object key, object value) except -1:

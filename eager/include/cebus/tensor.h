@@ -139,6 +139,11 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_slice(cebus_runtime *rt, cebus_ten
 /** Drops `dim` by taking one index of it. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_select(cebus_runtime *rt, cebus_tensor *x, int dim,
                                                      int64_t index, cebus_tensor **out);
+/** The diagonal of two dimensions, `offset` to the right of the main one (left below 0), as a last
+ * dimension in the place of both; of length 0 where it lies outside. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_diagonal(cebus_runtime *rt, cebus_tensor *x,
+                                                       int64_t offset, int dim1, int dim2,
+                                                       cebus_tensor **out);
 /** Repeats dimensions of length 1, and new leading ones, with stride 0; -1 keeps a length. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim,
                                                      const int64_t *shape, cebus_tensor **out);

@@ -185,3 +185,52 @@ def test_reshape_of_any_view(seed):
     rng.shuffle(factors)
     wanted = (-1,) if rng.randint(2) else (*factors, 1)
     assert x.reshape(wanted).tolist() == array.reshape(wanted).tolist()
+
+
+def test_diagonals_are_views():
+    array = ARRAY[0].copy()
+    x = cebus.tensor(array)
+    for offset in (0, 2, -1, 9):
+        for turned in (False, True):
+            one, other = (x.t(), array.T) if turned else (x, array)
+            one[1:].diagonal(offset).mul_(3)
+            rows = other[1:]
+            for i in range(rows.shape[0]):
+                if 0 <= i + offset < rows.shape[1]:
+                    rows[i, i + offset] *= 3
+            assert numpy.array_equal(x.numpy(), array)
+    weight = cebus.ones(3, 4, requires_grad=True)
+    y = weight * 2
+    y.diagonal(1).copy_(cebus.arange(3).float() * weight[:, 0])
+    y.square().sum().backward()
+    wanted = numpy.full((3, 4), 8.0)
+    wanted[range(3), range(1, 4)] = 0
+    wanted[:, 0] += [0, 2, 8]
+    assert numpy.array_equal(weight.grad.numpy(), wanted)
+    kept = cebus.diag(x)
+    kept.zero_()
+    assert numpy.array_equal(x.numpy(), array)
+
+
+def test_what_changes_no_shape_is_a_view_all_the_same():
+    x = cebus.ones(2, 3, requires_grad=True)
+    for y in (x.squeeze(), x.squeeze(0), x.squeeze((0, 1)), x[:], x[...]):
+        assert y is not x and not y.is_leaf
+        y.unsqueeze_(0)
+        assert x.shape == (2, 3) and y.shape == (1, 2, 3)
+    (x.squeeze() * 3).sum().backward()
+    assert numpy.array_equal(x.grad.numpy(), numpy.full((2, 3), 3.0)) and x[:].grad is None
+
+
+def test_one_copy_is_a_copy():
+    x = cebus.ones(2, 3)
+    for y in (x.repeat(1, 1), x.repeat(1, 1, 1), x.tile(1), x.repeat_interleave(1, 0)):
+        y.zero_()
+        assert x.sum() == 6
+
+
+def test_view_of_a_dimension_of_length_1_with_a_stride_of_its_own():
+    x = cebus.arange(28).reshape(7, 4)
+    for piece in (x[:, :1], x.expand(1, 7, 4)[:, ::2, :], x[::2].unsqueeze(1)):
+        y = piece.view(piece.squeeze().shape)
+        assert numpy.array_equal(y.numpy(), piece.numpy().squeeze())

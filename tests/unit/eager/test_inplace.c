@@ -73,6 +73,43 @@ Test(inplace, writes_through_views_are_writes_to_the_storage)
     cebus_tensor_release(x);
 }
 
+/** A diagonal of rows of five, made of a slice: what is written to it is written to the matrix. */
+Test(inplace, writes_through_diagonals_are_writes_to_the_matrix)
+{
+    cebus_tensor *x, *part, *turned, *line, *one, *outside, *none;
+    OK(cebus_zeros(rt, CEBUS_F32, 2, (int64_t[]){4, 5}, &x));
+    OK(cebus_slice(rt, x, 1, 1, 5, 1, &part));
+    OK(cebus_transpose(rt, part, 0, 1, &turned));
+    OK(cebus_diagonal(rt, turned, 1, 0, 1, &line));
+    cr_expect_eq(cebus_tensor_numel(line), 3);
+    OK(cebus_fill_(rt, line, 7));
+    OK(cebus_runtime_trim(rt));
+    for (int i = 0; i < 20; i++)
+        cr_expect_eq(at(x, i), i == 6 || i == 12 || i == 18 ? 7 : 0, "%d", i);
+    OK(cebus_diagonal(rt, x, -3, -2, -1, &one));
+    cr_expect_eq(cebus_tensor_numel(one), 1);
+    OK(cebus_fill_(rt, one, 3));
+    cr_expect_eq(at(x, 15), 3);
+    OK(cebus_diagonal(rt, x, INT64_MIN, 0, 1, &outside));
+    cr_expect_eq(cebus_tensor_numel(outside), 0);
+    cr_expect_eq(cebus_diagonal(rt, x, 0, 1, -1, &none), CEBUS_INVALID_ARGUMENT);
+    cebus_tensor *all[] = {x, part, turned, line, one, outside};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        cebus_tensor_release(all[i]);
+}
+
+Test(inplace, a_dimension_that_stays_is_squeezed_into_a_view)
+{
+    cebus_tensor *x = leaf(rt, N, 1), *same;
+    OK(cebus_squeeze(rt, x, 0, &same));
+    cr_expect_neq(same, x);
+    cr_expect_eq(cebus_tensor_size(same, 0), N);
+    OK(cebus_fill_(rt, same, 4));
+    cr_expect_eq(at(x, 9), 4);
+    cebus_tensor_release(same);
+    cebus_tensor_release(x);
+}
+
 Test(inplace, writing_a_leaf_brings_dropped_readers_back_first)
 {
     cebus_tensor *x = leaf(rt, N, 3), *y, *z;
