@@ -25,6 +25,8 @@
 #define SWAPS_PART 6
 /** Plans of which it is asked whether they can be placed. */
 #define MOST_PLACED 8
+/** Of the effort for each of two searches; the better one goes on with the rest. */
+#define BOTH_PARTS (3.0 / 8)
 
 typedef struct search {
     cebus_sequence sequence;
@@ -36,6 +38,8 @@ typedef struct search {
     double limit, base_ns;
     double price;      /**< ns for an area, of the weights */
     double best_theta; /**< at which the best run ended */
+    uint64_t begun;    /**< spent before the search at hand */
+    uint64_t effort;   /**< that it has */
 } search;
 
 /** A way to run the greedy. */
@@ -48,20 +52,24 @@ try {
 }
 way;
 
+/** Whether what has that peak, and takes so much longer than the program, is better than the best.
+ */
+static bool is_better(const search *s, double peak, uint64_t ns)
+{
+    return peak <= s->limit && s->best.peak <= s->limit ? ns < s->best_ns : peak < s->best.peak;
+}
+
 /** Keeps the sequence if it is better than the best. */
 static bool offer(search *s)
 {
     double peak = cebus_track_peak(&s->sequence.track, NULL);
-    bool fits = peak <= s->limit, better = peak < s->best.peak;
     uint64_t ns = s->sequence.cost;
-    if (fits && s->links.terms != NULL) {
+    if (peak <= s->limit && s->links.terms != NULL) {
         if (!cebus_links_run(&s->links))
             return false;
         ns += s->links.streams.stall_ns;
     }
-    if (fits && s->best.peak <= s->limit)
-        better = ns < s->best_ns;
-    if (!better)
+    if (!is_better(s, peak, ns))
         return true;
     s->best_theta = s->greedy.closure.theta;
     s->best_ns = ns;
@@ -121,7 +129,7 @@ static bool try_one(search *s, const way *how)
 }
 
 /** done: the first of them was tried. */
-static bool try_all(search *s, uint64_t effort, bool done)
+static bool try_all(search *s, bool done)
 {
     static const way ways[] = {
         {.factor = 1, .weighs = true},
@@ -141,46 +149,48 @@ static bool try_all(search *s, uint64_t effort, bool done)
     bool ok = true;
     uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
     for (size_t i = done; i < sizeof ways / sizeof *ways && ok; i++) {
-        bool enough = s->greedy.closure.spent >= effort / (done ? SWAPS_PART : WAYS_PART);
+        uint64_t most = s->begun + s->effort / (done ? SWAPS_PART : WAYS_PART);
+        bool enough = s->greedy.closure.spent >= most;
         if (i > 0 && enough && (s->best.peak <= s->limit || i > 2))
             break;
-        s->greedy.most_spent = s->greedy.closure.spent + first + effort / 4;
+        s->greedy.most_spent = s->greedy.closure.spent + first + s->effort / 4;
         ok = try_one(s, &ways[i]);
     }
     return ok;
 }
 
 /** Swaps whatever the link hides; all runs start from that. */
-static bool fill_base(search *s, const cebus_plan_terms *terms, double again)
+static bool fill_base(search *s, const cebus_plan_terms *terms, cebus_swap_order order,
+                      double again)
 {
     return cebus_sequence_clear(&s->sequence) &&
            cebus_weights_fit(&s->sequence, s->limit,
                              s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
                              s->sequence.pool, &s->price) &&
-           cebus_swap_slots_fill(&s->sequence, terms, s->limit, s->price, again) &&
+           cebus_swap_slots_fill(&s->sequence, terms, s->limit, order, s->price, again) &&
            cebus_snapshot_take(&s->base, &s->sequence) && offer(s);
 }
 
 /** The best of some ways to share out the link; runs start from it then. */
-static bool add_swaps(search *s, const cebus_plan_terms *terms)
+static bool add_swaps(search *s, const cebus_plan_terms *terms, cebus_swap_order order)
 {
     static const way plain = {.factor = 1, .weighs = true};
     static const double agains[] = {1, 4, 1e9};
     uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
-    s->greedy.most_spent = first;
+    s->greedy.most_spent = s->greedy.closure.spent + first;
     if (!try_one(s, &plain))
         return false;
-    size_t n = terms->effort > 0 ? sizeof agains / sizeof *agains : 1, best = 0;
+    size_t n = order == CEBUS_SWAP_BEST ? sizeof agains / sizeof *agains : 1, best = 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t ns = s->best_ns;
         double peak = s->best.peak;
         s->greedy.most_spent = s->greedy.closure.spent + first;
-        if (!fill_base(s, terms, agains[i]) || !try_one(s, &plain))
+        if (!fill_base(s, terms, order, agains[i]) || !try_one(s, &plain))
             return false;
         if (s->best_ns != ns || s->best.peak < peak)
             best = i;
     }
-    return best + 1 == n || fill_base(s, terms, agains[best]);
+    return best + 1 == n || fill_base(s, terms, order, agains[best]);
 }
 
 /** Down a ladder from there. */
@@ -202,14 +212,15 @@ static bool descend(search *s, const cebus_plan_terms *terms)
            (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
 }
 
-static bool improve(search *s, const cebus_plan_terms *terms)
+/** The best, made better until so much is spent; it is in the sequence then, too. */
+static bool improve(search *s, const cebus_plan_terms *terms, uint64_t spent)
 {
     if (!cebus_snapshot_restore(&s->best, &s->sequence))
         return false;
-    if (s->best.peak > s->limit || s->greedy.closure.spent >= terms->effort)
+    if (s->best.peak > s->limit || s->greedy.closure.spent >= spent)
         return true;
     cebus_weights_level(&s->sequence);
-    return cebus_improve_run(&s->greedy, terms, s->limit, s->best_theta, terms->effort);
+    return cebus_improve_run(&s->greedy, terms, s->limit, s->best_theta, spent) && offer(s);
 }
 
 static bool emit(search *s, const cebus_plan_terms *terms, cebus_plan *out)
@@ -284,12 +295,47 @@ static bool hand_out(search *s, const cebus_plan_terms *terms, cebus_plan *out)
     return ok;
 }
 
+/** From the bare program, within the effort. The best there was is in `best` and the sequence. */
+static bool search_one(search *s, const cebus_plan_terms *terms, cebus_swap_order order,
+                       uint64_t effort)
+{
+    const bool swaps = terms->host > 0;
+    s->begun = s->greedy.closure.spent;
+    s->effort = effort;
+    return cebus_sequence_clear(&s->sequence) && cebus_snapshot_take(&s->base, &s->sequence) &&
+           cebus_snapshot_take(&s->best, &s->sequence) && (!swaps || add_swaps(s, terms, order)) &&
+           try_all(s, swaps) && improve(s, terms, s->begun + effort);
+}
+
+/** Both ways to share out the link; what was found by the better one stands. */
+static bool search_both(search *s, const cebus_plan_terms *terms)
+{
+    const uint64_t effort = (uint64_t)(BOTH_PARTS * (double)terms->effort);
+    if (!search_one(s, terms, CEBUS_SWAP_IN_TURN, effort))
+        return false;
+    if (terms->effort == 0 || (s->best.peak <= s->limit && s->best_ns == 0))
+        return true;
+    cebus_snapshot first = s->best;
+    const uint64_t first_ns = s->best_ns;
+    const double first_theta = s->best_theta;
+    cebus_snapshot_init(&s->best, s->sequence.pool);
+    bool ok = search_one(s, terms, CEBUS_SWAP_BEST, effort);
+    if (ok && is_better(s, first.peak, first_ns)) {
+        cebus_snapshot second = s->best;
+        s->best = first;
+        s->best_ns = first_ns;
+        s->best_theta = first_theta;
+        first = second;
+    }
+    cebus_snapshot_deinit(&first);
+    return ok;
+}
+
 static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out)
 {
-    bool ok = cebus_snapshot_take(&s->best, &s->sequence) &&
-              (terms->host == 0 || add_swaps(s, terms)) &&
-              try_all(s, terms->effort, terms->host > 0) && descend(s, terms) && improve(s, terms);
-    return ok && hand_out(s, terms, out);
+    bool ok = terms->host > 0 ? search_both(s, terms)
+                              : search_one(s, terms, CEBUS_SWAP_BEST, terms->effort);
+    return ok && descend(s, terms) && improve(s, terms, terms->effort) && hand_out(s, terms, out);
 }
 
 static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_terms *terms,

@@ -1,5 +1,6 @@
 #include "evict/planner/swap_slots.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "evict/planner/copies.h"
@@ -14,12 +15,12 @@ typedef struct filler {
     cebus_pool *pool;
     cebus_sequence *sequence;
     const cebus_plan_terms *terms;
-    double limit, price, again;
-    uint64_t *times;      /**< when call k starts */
-    bool *away;           /**< of values: swapped */
-    uint64_t host;        /**< bytes there */
-    cebus_copies out, in; /**< busy times of the link */
-    cebus_picks offers;   /**< scores: -ns saved for a ns of link; from, to: calls */
+    double limit, price, again; /**< again 0: makes no difference */
+    uint64_t *times;            /**< when call k starts */
+    bool *away;                 /**< of values: swapped */
+    uint64_t host;              /**< bytes there */
+    cebus_copies out, in;       /**< busy times of the link */
+    cebus_picks offers;         /**< scores: -ns saved for a ns of link; from, to: calls */
 } filler;
 
 /** Where a swap would lie. */
@@ -74,7 +75,7 @@ static void weigh(const filler *f, cebus_pick *o, fit *out)
                                      cebus_sequence_key(f->sequence, instance_of(f, out->away)),
                                      cebus_sequence_key(f->sequence, instance_of(f, out->back)),
                                      f->limit, 0, -life->bytes);
-    if (life->call != NONE) {
+    if (life->call != NONE && f->again > 0) {
         double again = f->again * (double)f->sequence->iteration->calls[life->call].cost_ns;
         saved = saved < again ? saved : again;
     }
@@ -131,18 +132,16 @@ static bool next(filler *f, cebus_pick *out, fit *out_fit)
     return true;
 }
 
-static bool fill(filler *f)
+static bool is_over(const filler *f)
+{
+    return cebus_track_exceeds(&f->sequence->track, 0, UINT64_MAX, f->limit);
+}
+
+static bool fill_best(filler *f)
 {
     cebus_pick o;
     fit where;
-    uint64_t now = 0;
-    for (size_t k = 0; k <= f->sequence->iteration->n_calls; k++) {
-        f->times[k] = now;
-        now += k < f->sequence->iteration->n_calls ? f->sequence->iteration->calls[k].cost_ns : 0;
-    }
-    if (!find_offers(f))
-        return false;
-    while (cebus_track_exceeds(&f->sequence->track, 0, UINT64_MAX, f->limit)) {
+    while (is_over(f)) {
         if (!next(f, &o, &where))
             return false;
         if (o.value == NONE)
@@ -153,16 +152,81 @@ static bool fill(filler *f)
     return true;
 }
 
+/** When it idles, its call out of the way. */
+static uint64_t idle_from(const filler *f, const cebus_pick *o)
+{
+    return f->times[o->from + 1];
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const cebus_pick *x = a, *y = b;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/** Moves offers that idle by then to `idle`, where the last used comes first. */
+static bool add_idle(filler *f, cebus_picks *idle, size_t *at, uint64_t now)
+{
+    bool ok = true;
+    for (; *at < f->offers.count && idle_from(f, &f->offers.items[*at]) <= now && ok; ++*at) {
+        cebus_pick o = f->offers.items[*at];
+        o.score = -(double)o.to;
+        ok = cebus_picks_push(idle, f->pool, o);
+    }
+    return ok;
+}
+
+static bool fill_in_turn(filler *f, cebus_picks *idle)
+{
+    fit where;
+    bool ok = true;
+    uint64_t now = 0;
+    cebus_picks *offers = &f->offers;
+    qsort(offers->items, offers->count, sizeof *offers->items, compare_starts);
+    for (size_t at = 0; ok && (at < offers->count || idle->count > 0) && is_over(f);) {
+        if (idle->count == 0 && idle_from(f, &offers->items[at]) > now)
+            now = idle_from(f, &offers->items[at]);
+        if (!add_idle(f, idle, &at, now))
+            return false;
+        cebus_pick o = cebus_picks_pop(idle);
+        if (f->away[o.value])
+            continue;
+        weigh(f, &o, &where);
+        if (o.score >= 0)
+            continue;
+        ok = take(f, &o, &where);
+        if (where.out.to > now)
+            now = where.out.to;
+    }
+    return ok;
+}
+
+static bool fill(filler *f, cebus_swap_order order)
+{
+    cebus_picks idle = {0};
+    uint64_t now = 0;
+    for (size_t k = 0; k <= f->sequence->iteration->n_calls; k++) {
+        f->times[k] = now;
+        now += k < f->sequence->iteration->n_calls ? f->sequence->iteration->calls[k].cost_ns : 0;
+    }
+    bool ok =
+        find_offers(f) && (order == CEBUS_SWAP_IN_TURN ? fill_in_turn(f, &idle) : fill_best(f));
+    cebus_picks_deinit(&idle, f->pool);
+    return ok;
+}
+
 bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *terms, double limit,
-                           double price, double again)
+                           cebus_swap_order order, double price, double again)
 {
     cebus_pool *pool = sequence->pool;
     filler f = {.pool = pool,
                 .sequence = sequence,
                 .terms = terms,
                 .limit = limit,
-                .price = price,
-                .again = again};
+                .price = order == CEBUS_SWAP_BEST ? price : 1,
+                .again = order == CEBUS_SWAP_BEST ? again : 0};
     size_t bytes = (sequence->iteration->n_calls + 1) * sizeof *f.times;
     size_t n_values = sequence->iteration->n_values;
     f.times = cebus_pool_alloc(pool, bytes);
@@ -170,7 +234,7 @@ bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *ter
     bool ok = f.times != NULL && f.away != NULL;
     if (ok) {
         memset(f.away, 0, n_values);
-        ok = fill(&f);
+        ok = fill(&f, order);
     }
     cebus_picks_deinit(&f.offers, pool);
     cebus_copies_deinit(&f.out, pool);

@@ -9,8 +9,11 @@
  *     in                          |zz|   |yyyy|xxxx|
  *
  * Link time goes to what saves most for it: the time to make the value again, or what its bytes are
- * worth over the calls it is away (weights.h), whichever is less. Each value once an iteration,
- * none too small to matter. Beyond Capuchin (Peng et al., ASPLOS'20), section 4.4.
+ * worth over the calls it is away (weights.h), whichever is less. Or copies out follow one another:
+ * of all that idles when the link is free, what is used last goes next (Belady, 1966), as long as
+ * it takes anything off what is over the limit. The first is better where replays do most of it,
+ * the second where the link does. Each value once an iteration, none too small to matter. Beyond
+ * Capuchin (Peng et al., ASPLOS'20), section 4.4.
  */
 #ifndef CEBUS_EVICT_PLANNER_SWAP_SLOTS_H
 #define CEBUS_EVICT_PLANNER_SWAP_SLOTS_H
@@ -18,10 +21,16 @@
 #include "evict/plan.h"
 #include "evict/planner/sequence.h"
 
+/** Who has the link first. */
+typedef enum cebus_swap_order {
+    CEBUS_SWAP_IN_TURN, /**< of those that idle, who is used last */
+    CEBUS_SWAP_BEST,    /**< who saves most */
+} cebus_swap_order;
+
 /** Puts swaps into a sequence without replays until it fits, or the link or the host has no more
- * room. price: ns for an area of 1 at the sequence's weights. again: times its own cost that it
- * takes to make a value again, chains and all. False without host memory. */
+ * room. For the best: price: ns for an area of 1 at the sequence's weights. again: times its own
+ * cost that it takes to make a value again, chains and all. False without host memory. */
 bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *terms, double limit,
-                           double price, double again);
+                           cebus_swap_order order, double price, double again);
 
 #endif
