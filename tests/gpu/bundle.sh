@@ -1,19 +1,22 @@
 #!/bin/sh
 # bundle.sh: what a machine with a GPU and no packages needs to run the checks of run.sh.
 #
-# usage: bundle.sh BUILD OUT        BUILD: a build folder with the CUDA plug-in; OUT: to be made
+# usage: bundle.sh BUILD OUT [--light]    BUILD: a build folder with the CUDA plug-in
 #
 # OUT/bin: programs; OUT/lib: the plug-in, and every shared library they load but those of the C
-# library and the driver; cuDNN's parts, which it loads itself. Links, where the files are large.
+# library and the driver; cuDNN's parts, which it loads itself. A light bundle leaves NVIDIA's
+# libraries out, nearly all of it, for machines that have cuBLASLt and cuDNN of the same versions;
+# it is also packed as OUT.tar.gz.
 set -eu
 build=$1
 out=$2
+light=${3-}
 here=$(cd "$(dirname "$0")" && pwd)
 [ -f "$build/libcebus_cuda.so" ] || {
     printf 'bundle.sh: %s has no CUDA plug-in: it needs nvcc, cuBLASLt and cuDNN\n' "$build" >&2
     exit 1
 }
-rm -rf "$out"
+rm -rf "$out" "$out.tar.gz"
 mkdir -p "$out/bin" "$out/lib"
 cp "$here/run.sh" "$out/"
 cp "$build/libcebus_cuda.so" "$out/lib/"
@@ -23,12 +26,20 @@ needed() {
     ldd "$@" 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u
 }
 
+# missing FILE...: what they load that is nowhere.
+missing() {
+    ldd "$@" 2>/dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | sort -u
+}
+
 # keep FILE: into lib under the name it is loaded by.
 keep() {
     name=${1##*/}
     case $name in
     ld-linux* | libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libcuda.so.*)
         return 0
+        ;;
+    libcublas*.so.* | libcudnn*.so.* | libnvrtc*.so.*)
+        [ "$light" != --light ] || return 0
         ;;
     esac
     [ -e "$out/lib/$name" ] || cp -L "$1" "$out/lib/$name"
@@ -57,4 +68,12 @@ done
 for file in $(needed "$out"/lib/*); do
     keep "$file"
 done
+lacking=$(missing "$build/libcebus_cuda.so" "$out"/lib/*)
+[ -z "$lacking" ] || printf 'bundle.sh: found nowhere: %s\n' "$lacking" >&2
+# What debuggers read is most of the programs.
+strip --strip-debug "$out"/bin/* "$out"/lib/libcebus* 2>/dev/null || true
 du -sh "$out" | sed 's/^/bundle.sh: /' >&2
+if [ "$light" = --light ]; then
+    tar -C "$(dirname "$out")" -czf "$out.tar.gz" "$(basename "$out")"
+    du -h "$out.tar.gz" | sed 's/^/bundle.sh: /' >&2
+fi

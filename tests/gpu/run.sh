@@ -3,19 +3,21 @@
 #
 # usage: ./run.sh [DEVICE] [RESULT.json]        DEVICE: cuda:0
 #
-# Lies in a bundle that ./dev gpu made: bin/ and lib/ beside it. Needs an NVIDIA driver; uses
-# compute-sanitizer of a CUDA toolkit where there is one. Nothing is installed.
+# Lies in a bundle that ./dev gpu made: bin/ and lib/ beside it. Needs an NVIDIA driver, and where
+# the bundle is a light one cuBLASLt and cuDNN; uses compute-sanitizer of a CUDA toolkit where there
+# is one. Nothing is installed. What the time does not suffice for is listed as skipped.
 set -u
 cd "$(dirname "$0")" || exit 1
 device=${1-cuda:0}
 result=${2-result.json}
 log=${result%.json}.log
 here=$PWD
-export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export CEBUS_PLUGIN_PATH="${CEBUS_PLUGIN_PATH:-$here/lib}"
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-4}"
 started=$(date +%s)
-deadline=$((started + 460))
+deadline=$((started + ${CEBUS_GPU_SECONDS:-450}))
+bad=0
+left_out=0
 : >"$log"
 
 say() {
@@ -24,26 +26,55 @@ say() {
 
 # A text as a JSON string.
 quoted() {
-    printf '"%s"' "$(printf '%s' "$1" | tr '\n\t' '  ' | sed 's/\\/\\\\/g; s/"/\\"/g')"
+    printf '"%s"' "$(printf '%s' "$1" | tr '[:cntrl:]' ' ' | sed 's/\\/\\\\/g; s/"/\\"/g')"
 }
 
-# within SECONDS COMMAND...: with what is left of the 8 minutes at the most; output to out.tmp.
+# Where a light bundle finds what NVIDIA's packages brought: a toolkit's folder, or Python's.
+nvidia_folders() {
+    [ ! -f "$here/lib/libcudnn.so.9" ] || return 0
+    for folder in /usr/local/cuda/lib64 /usr/local/cuda/targets/*/lib; do
+        [ ! -d "$folder" ] || printf ':%s' "$folder"
+    done
+    python3 -c 'import glob, nvidia
+for root in nvidia.__path__:
+    print(*[":" + folder for folder in sorted(glob.glob(root + "/*/lib"))], sep="", end="")
+' 2>/dev/null
+}
+
+found=$(nvidia_folders)
+export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}$found"
+
+# within SECONDS COMMAND...: with what is left of the time at the most; output to out.tmp. What ends
+# otherwise than with 0 counts as bad, what there is no time for as left out: 125.
 within() {
     seconds=$1
     shift
     left=$((deadline - $(date +%s)))
-    [ "$left" -gt 5 ] || left=5
+    : >out.tmp
+    : >err.tmp
+    took=0
+    status=125
+    if [ "$left" -lt 1 ]; then
+        left_out=$((left_out + 1))
+        printf '== %s: no time left\n' "$*" >>"$log"
+        return "$status"
+    fi
     [ "$seconds" -lt "$left" ] || seconds=$left
     begun=$(date +%s)
-    timeout "$seconds" "$@" >out.tmp 2>err.tmp
+    timeout -k 5 "$seconds" "$@" >out.tmp 2>err.tmp
     status=$?
     took=$(($(date +%s) - begun))
     { printf '== %s (%s s, exit %s)\n' "$*" "$took" "$status"; cat out.tmp err.tmp; } >>"$log"
+    [ "$status" -eq 0 ] || bad=$((bad + 1))
     return "$status"
 }
 
 # Counts of a TAP run, from out.tmp.
 tap() {
+    if [ "$status" -eq 125 ]; then
+        printf '{"skipped": "no time left"}'
+        return
+    fi
     passed=$(grep '^ok ' out.tmp | grep -vc '# SKIP')
     skipped=$(grep '^ok ' out.tmp | grep -c '# SKIP')
     failed=$(grep -c '^not ok ' out.tmp)
@@ -54,6 +85,7 @@ tap() {
 
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
 driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+[ -n "${CUDA_VISIBLE_DEVICES-all}" ] || gpu=
 within 60 bin/cebus info
 cuda=$(sed -n 's/^ *CUDA  *//p' out.tmp | sed 's/^-  */-/')
 case $cuda in
@@ -63,10 +95,15 @@ case $cuda in
     exit 1
     ;;
 -*)
-    say "no GPU is at hand: everything is skipped (${cuda#-})"
+    why=${cuda#-}
     printf '{"date": %s, "device": null, "skipped": %s}\n' \
-        "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")" "$(quoted "${cuda#-}")" >"$result"
+        "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")" "$(quoted "$why")" >"$result"
     rm -f out.tmp err.tmp
+    if [ -n "$gpu" ]; then
+        say "there is a GPU ($gpu), and it cannot be used: $why"
+        exit 1
+    fi
+    say "no GPU is at hand: everything is skipped ($why)"
     exit 0
     ;;
 esac
@@ -74,8 +111,6 @@ esac
 say "conformance on $device"
 within 150 bin/conformance --device "$device"
 conformance=$(tap)
-bad=0
-[ "$status" -eq 0 ] || bad=1
 
 # Each model: its peak, then 8 budgets or more down to what is too little, bit for bit.
 property=
@@ -85,7 +120,6 @@ for model in mlp cnn gpt lstm; do
         within 60 bin/replay_equal --device "$device" --model "$model" --policy "$policy"
         run="{\"model\": \"$model\", \"policy\": \"$policy\", \"run\": $(tap)}"
         property="$property${property:+, }$run"
-        [ "$status" -eq 0 ] || bad=$((bad + 1))
     done
 done
 
@@ -95,7 +129,6 @@ for tool in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
     say 'compute-sanitizer on a sample'
     within 60 "$tool" --tool memcheck --error-exitcode 9 bin/conformance --device "$device" unary
     sanitizer=$(tap)
-    [ "$status" -eq 0 ] || bad=$((bad + 1))
     break
 done
 
@@ -103,8 +136,9 @@ bench=
 for preset in coop-resnet50 capuchin-bert-base gpt2-small; do
     say "steps of $preset"
     within 60 bin/gpu_step "$device" "$preset" 70 50 30
-    lines=$(grep '^{' out.tmp | tr '\n' ',' | sed 's/,$//')
-    bench="$bench${bench:+${lines:+, }}$lines"
+    lines=$(grep '^{.*}$' out.tmp | tr '\n' ',' | sed 's/,$//')
+    lines="$lines${lines:+, }{\"model\": \"$preset\", \"exit\": $status}"
+    bench="$bench${bench:+, }$lines"
 done
 
 {
@@ -113,8 +147,9 @@ done
         "$(quoted "$gpu")" "$(quoted "$driver")" "$(quoted "$cuda")"
     printf ' "conformance": %s,\n "property": [%s],\n' "$conformance" "$property"
     printf ' "sanitizer": %s,\n "bench": [%s],\n' "$sanitizer" "$bench"
-    printf ' "failed": %s,\n "seconds": %s}\n' "$bad" "$(($(date +%s) - started))"
+    printf ' "failed": %s,\n "left_out": %s,\n' "$bad" "$left_out"
+    printf ' "seconds": %s}\n' "$(($(date +%s) - started))"
 } >"$result"
 rm -f out.tmp err.tmp
-say "wrote $result ($bad failed)"
+say "wrote $result ($bad failed, $left_out left out for want of time)"
 [ "$bad" -eq 0 ]
