@@ -331,7 +331,9 @@ int command_advise(int argc, char **argv)
     if (!plan_machine(advise.machine, advise.memory, &advise.how.link, &advise.how.memory))
         return EXIT_WRONG;
     int status = EXIT_WRONG;
-    if (program_load(&trace, advise.input, advise.format))
+    if (spares(advise.output, advise.input, "the trace") &&
+        spares(advise.svg, advise.input, "the trace") &&
+        program_load(&trace, advise.input, advise.format))
         status = search(&advise, &trace);
     program_free(&trace);
     free(advise.points);

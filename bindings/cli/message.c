@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int complain(const char *format, ...)
 {
@@ -37,6 +38,17 @@ int complain_cebus(const char *what)
 {
     const cebus_error *error = cebus_last_error();
     return complain("%s: %s: %s", what, error->op, error->message);
+}
+
+bool spares(const char *output, const char *input, const char *what)
+{
+    struct stat out, in;
+    if (output == NULL || strcmp(output, "-") == 0 || strcmp(input, "-") == 0 ||
+        stat(output, &out) != 0 || stat(input, &in) != 0 || !S_ISREG(out.st_mode) ||
+        out.st_dev != in.st_dev || out.st_ino != in.st_ino)
+        return true;
+    complain_file(output, "is %s: it would be written over", what);
+    return false;
 }
 
 void *take(void *old, size_t count, size_t bytes)

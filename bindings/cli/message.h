@@ -4,6 +4,7 @@
 #ifndef MESSAGE_H
 #define MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Exit statuses beside 0, done. A run that does not fit its budget is done: that is a result. */
@@ -18,6 +19,9 @@ int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int complain_file(const char *path, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** The same of the thread's last cebus error: "cebus: WHAT: op: message". */
 int complain_cebus(const char *what);
+
+/** True unless `output` (NULL: none) is the file `input`, which is `what`: then that is said. */
+bool spares(const char *output, const char *input, const char *what);
 
 /** Room for `count` items of `bytes` each, as realloc(); without memory the program ends. */
 void *take(void *old, size_t count, size_t bytes);

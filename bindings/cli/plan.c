@@ -105,7 +105,8 @@ int command_plan(int argc, char **argv)
     if (plan.settings.of[SETTING_LEARN].origin == FROM_DEFAULT)
         plan.settings.of[SETTING_LEARN].text = "ample";
     argp_parse(&argp, argc, argv, 0, NULL, &plan);
-    bool good = program_load(&program, plan.trace, plan.settings.of[SETTING_FORMAT].text) &&
+    bool good = spares(plan.output, plan.trace, "the trace") &&
+                program_load(&program, plan.trace, plan.settings.of[SETTING_FORMAT].text) &&
                 profile_apply(&program, plan.settings.of[SETTING_PROFILE].text) &&
                 plan_program(&plan, &program);
     program_free(&program);

@@ -78,7 +78,8 @@ static int compare(const void *a, const void *b)
 static bool read_trace(struct profile *profile, size_t i)
 {
     struct program *program = &profile->programs[i];
-    if (!program_load(program, profile->traces[i], "cebus"))
+    if (!spares(profile->output, profile->traces[i], "the trace") ||
+        !program_load(program, profile->traces[i], "cebus"))
         return false;
     if (i == 0)
         profile->machine = program->machine;

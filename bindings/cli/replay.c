@@ -166,7 +166,8 @@ int command_replay(int argc, char **argv)
     bool advised = replay.plan != NULL && !plan_head_is(replay.plan);
     if (replay.plan != NULL && !advised && !plan_head_apply(&head, replay.plan, &replay.settings))
         return EXIT_WRONG;
-    bool good = program_load(&program, replay.trace, replay.settings.of[SETTING_FORMAT].text) &&
+    bool good = spares(replay.record, replay.trace, "the trace") &&
+                program_load(&program, replay.trace, replay.settings.of[SETTING_FORMAT].text) &&
                 profile_apply(&program, replay.settings.of[SETTING_PROFILE].text) &&
                 (advised ? plan_run(replay.plan, &program, replay.on_paper, replay.settings.json)
                          : replay_all(&replay, &program));

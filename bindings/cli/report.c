@@ -81,6 +81,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (report->paths[OUTPUT_PAGE] == NULL && report->paths[OUTPUT_PERFETTO] == NULL &&
             report->paths[OUTPUT_SNAPSHOT] == NULL)
             argp_error(state, "--output says where the page goes");
+        for (int i = 1; i < OUTPUTS; i++) {
+            for (int j = 0; j < i; j++) {
+                if (report->paths[i] != NULL && report->paths[j] != NULL &&
+                    strcmp(report->paths[i], report->paths[j]) == 0)
+                    argp_error(state, "%s: one file for two things", report->paths[i]);
+            }
+        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -102,7 +109,7 @@ static const struct argp argp = {
 /** It is read twice, and must not be written over. */
 static bool check_files(const struct report *report)
 {
-    struct stat run = {0}, other;
+    struct stat run = {0};
     bool piped = strcmp(report->run, "-") == 0;
     if (!piped && stat(report->run, &run) != 0) {
         complain_file(report->run, "cannot be opened: %s", strerror(errno));
@@ -113,11 +120,8 @@ static bool check_files(const struct report *report)
         return false;
     }
     for (int i = 0; i < OUTPUTS; i++) {
-        if (report->paths[i] != NULL && stat(report->paths[i], &other) == 0 &&
-            other.st_dev == run.st_dev && other.st_ino == run.st_ino) {
-            complain_file(report->paths[i], "is the recorded run: it would be written over");
+        if (!spares(report->paths[i], report->run, "the recorded run"))
             return false;
-        }
     }
     return true;
 }

@@ -332,7 +332,8 @@ static bool draw(const struct sweep *sweep)
 static bool load(struct sweep *sweep)
 {
     const struct settings *settings = &sweep->settings;
-    return program_load(&sweep->program, sweep->trace, settings->of[SETTING_FORMAT].text) &&
+    return spares(sweep->svg, sweep->trace, "the trace") &&
+           program_load(&sweep->program, sweep->trace, settings->of[SETTING_FORMAT].text) &&
            profile_apply(&sweep->program, settings->of[SETTING_PROFILE].text) &&
            (sweep->bounds_path == NULL || bounds_read(sweep->bounds_path, &sweep->bounds));
 }

@@ -220,6 +220,8 @@ def case_outputs(cli):
     cli.refuses("report", run, "--perfetto", cli.path("link"), says=["would be written over"])
     with open(run, encoding="utf-8") as file:
         assert file.read() == before
+    both = ("-o", page, "--perfetto", page)
+    cli.refuses("report", run, *both, status=64, says=["a.html", "one file"])
     cli.refuses("report", run, "-o", cli.path("absent/a.html"), says=["absent/a.html", "created"])
     for option in ("-o", "--perfetto", "--snapshot"):
         cli.refuses("report", run, option, "/dev/full", says=["/dev/full", "written"])

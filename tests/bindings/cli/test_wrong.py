@@ -160,5 +160,20 @@ def case_json_strings_are_escaped(cli):
     assert 'a"\\\n\u00e9' in names
 
 
+def case_traces_are_not_written_over(cli):
+    trace = Trace()
+    trace.free(trace.op(MS, [], MIB))
+    path = trace.save(cli, "kept.trace")
+    with open(path, encoding="utf-8") as file:
+        before = file.read()
+    os.symlink(path, cli.path("same"))
+    for words in (("replay", path, "--record", path), ("plan", path, "-o", cli.path("same")),
+                  ("sweep", path, "--svg", path), ("profile", path, "-o", path),
+                  ("advise", path, "-m", "v100-16g", "-t", "1", "-o", path)):
+        cli.refuses(*words, says=["is the trace", "written over"])
+        with open(path, encoding="utf-8") as file:
+            assert file.read() == before, words
+
+
 if __name__ == "__main__":
     main(globals())
