@@ -431,13 +431,22 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
     }
 }
 
+/** A slice is part of what its storage holds; repeated elements are read once. */
+static void read_input(frame *f, uint32_t i)
+{
+    const cebus_view *view = &cebus_call_views(f->call)[i];
+    cebus_value *value = &f->in[i]->value;
+    uint64_t bytes = (uint64_t)cebus_view_numel(view) * cebus_dtype_size(view->dtype);
+    cebus_call_read_part(f->call, i, value, bytes < value->bytes ? bytes : value->bytes);
+}
+
 static void commit(frame *f)
 {
     cebus_runtime *rt = f->rt;
     if (f->recordable) {
         for (uint32_t i = 0; i < f->spec->n_in; i++) {
             if (f->in[i] != NULL)
-                cebus_call_read(f->call, i, &f->in[i]->value);
+                read_input(f, i);
         }
     }
     for (uint32_t i = 0, j = 0; f->op->mutates != 0 && i < f->spec->n_in; i++) {

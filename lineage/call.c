@@ -50,6 +50,11 @@ static void forget_prices(cebus_call *call)
 
 void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value)
 {
+    cebus_call_read_part(call, i, value, value->bytes);
+}
+
+void cebus_call_read_part(cebus_call *call, uint32_t i, cebus_value *value, uint64_t bytes)
+{
     cebus_edge *edge = &call->in[i];
     edge->value = value;
     edge->call = call;
@@ -59,26 +64,16 @@ void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value)
         edge->next->prev = edge;
     value->consumers = edge;
     value->refs++;
+    if (value->producer != NULL && bytes > call->widest) /* a leaf is there anyway */
+        call->widest = bytes;
     if (call->live_outputs > 0)
         forget_prices(call);
-}
-
-/** Of what was made, too: a leaf is there anyway. */
-static bool is_digest(const cebus_call *call, const cebus_value *value)
-{
-    for (uint32_t i = 0; i < call->n_in; i++) {
-        const cebus_value *input = call->in[i].value;
-        if (input != NULL && input->producer != NULL &&
-            input->bytes / CEBUS_DIGEST_PART >= value->bytes)
-            return true;
-    }
-    return false;
 }
 
 void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
 {
     value->producer = call;
-    value->digest = is_digest(call, value);
+    value->digest = call->widest / CEBUS_DIGEST_PART >= value->bytes;
     value->made = true;
     value->output = (uint16_t)i;
     call->out[i] = value;

@@ -34,6 +34,7 @@ struct cebus_call {
     uint64_t cost_ns; /**< of one run; the least measured. With outputs: cebus_cost_lower() */
     uint64_t wait_ns; /**< of making inputs again for it, when it last had to wait for them */
     uint64_t seed, rng_offset;
+    uint64_t widest; /**< the most bytes that it reads of one value that was made */
     uint64_t mark;   /**< visited in this epoch */
     uint64_t listed; /**< its place, from 1, in the list that is being rebuilt; 0: not in it */
     uint64_t
@@ -67,9 +68,11 @@ void cebus_lineage_deinit(cebus_lineage *lineage);
 cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in, uint32_t n_out,
                               size_t payload_bytes);
 
-/** Sets edge i to read `value` (counts it). */
+/** Sets edge i to read `value` (counts it), all of it. */
 void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value);
-/** An output so many times smaller than an input that was made, too, is a digest of it. */
+/** The same where the call reads `bytes` of it: a slice. */
+void cebus_call_read_part(cebus_call *call, uint32_t i, cebus_value *value, uint64_t bytes);
+/** An output so many times smaller than what is read of an input that was made, too, is a digest. */
 #define CEBUS_DIGEST_PART 16
 
 /** Makes the record the producer of `value`, a leaf until now, as output i. Whether that is a

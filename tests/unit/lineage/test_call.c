@@ -84,6 +84,28 @@ Test(call, has_its_inputs_while_their_bytes_are_somewhere)
     program_release(&p, leaf);
 }
 
+/** As small beside what it is made of as the other, but not beside what was read of that. */
+Test(call, makes_no_digest_of_a_slice)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *large = program_call(&p, 1, leaf, NULL);
+    cebus_value *digest = program_leaf(&p, 64), *slice = program_leaf(&p, 64);
+    large->bytes = UINT64_C(64) * CEBUS_DIGEST_PART;
+    cebus_call *whole = cebus_call_create(&p.lineage, "op", 1, 1, 0);
+    cebus_call *part = cebus_call_create(&p.lineage, "op", 1, 1, 0);
+    cebus_call_read(whole, 0, large);
+    cebus_call_read_part(part, 0, large, large->bytes - 1);
+    cebus_call_make(whole, 0, digest);
+    cebus_call_make(part, 0, slice);
+    cr_expect(digest->digest);
+    cr_expect_not(slice->digest);
+    cebus_call_release(&p.lineage, whole);
+    cebus_call_release(&p.lineage, part);
+    program_release(&p, digest);
+    program_release(&p, slice);
+    program_release(&p, large);
+    program_release(&p, leaf);
+}
+
 Test(call, forgetting_makes_outputs_leaves)
 {
     cebus_value *leaf = program_leaf(&p, 64);
