@@ -119,21 +119,37 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
         rt->stats.lineage_cuts++;
 }
 
-/** Where rebuilds took less than this part of the calls' time, what nobody holds goes at once: most
- * of it would be in the way of what is read next (tests/bench/fragmentation.md). */
-#define REBUILDS_PART 4
+/** It is read again when its heirs are, and is as old as the youngest of them: one that was just
+ * used would outlast what is read sooner. Where they are as large as it is it counts for them. */
+static void age_by_heirs(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_heirs heirs;
+    cebus_block *block = candidate->block;
+    uint64_t tick = 0, bytes = candidate->value.bytes;
+    if (block == NULL ||
+        cebus_version_heirs(&rt->lineage, &candidate->value, bytes, &heirs) != CEBUS_OK ||
+        heirs.bytes >= bytes)
+        return;
+    for (size_t i = 0; i < heirs.count; i++)
+        tick = cebus_max_u64(tick, cebus_candidate_of(heirs.values[i])->left_tick);
+    if (tick >= block->tick)
+        return;
+    cebus_window_index_cheaper(rt->arena.index, block);
+    block->tick = tick;
+}
 
 /** Something absent that somebody holds is made of it: it stays at the price of making it again,
  * which may be most of what ran so far (a gradient whose way to another leads through it). Under a
  * plan it goes: its room is another's. And where memory was never short: what is absent there left
  * by a hint, to save memory. */
-static bool outlives_its_holders(cebus_runtime *rt, cebus_value *value)
+static bool outlives_its_holders(cebus_runtime *rt, cebus_candidate *candidate)
 {
-    const cebus_memory_stats *stats = &rt->stats;
     bool planned = rt->spots != NULL || cebus_guidance_follows(rt);
-    bool dear = stats->recompute_ns > stats->compute_ns / REBUILDS_PART;
-    return !planned && stats->forced_evictions > 0 && dear &&
-           cebus_version_is_missed(&rt->lineage, value);
+    if (planned || rt->stats.forced_evictions == 0 ||
+        !cebus_version_is_missed(&rt->lineage, &candidate->value))
+        return false;
+    age_by_heirs(rt, candidate);
+    return true;
 }
 
 void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
@@ -147,7 +163,7 @@ void cebus_candidate_unhold(cebus_runtime *rt, cebus_candidate *candidate)
         value->refs++; /* survives the cut below */
         cebus_value_unhold(&rt->lineage, value);
         bound_ghosts(rt, candidate);
-        if (!outlives_its_holders(rt, value))
+        if (!outlives_its_holders(rt, candidate))
             cebus_candidate_settle(rt, candidate);
         cebus_away_sort(rt, candidate);
         cebus_value_release(&rt->lineage, value);
@@ -253,8 +269,10 @@ void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candid
     to->arriving = from->arriving;
     from->block = NULL;
     from->arriving = false;
-    if (block != NULL)
+    if (block != NULL) {
+        from->left_tick = block->tick;
         cebus_candidate_lodge(&rt->arena, to, block);
+    }
     cebus_cost_return(&rt->lineage, &to->value);
     to->value.resident = true;
     become_absent(rt, from);
@@ -307,8 +325,10 @@ cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_block *hole = NULL;
     cebus_debug_leave(rt, candidate);
-    if (candidate->block != NULL)
+    if (candidate->block != NULL) {
+        candidate->left_tick = candidate->block->tick;
         hole = cebus_ladder_release(rt, candidate->block);
+    }
     candidate->block = NULL;
     candidate->arriving = false;
     become_absent(rt, candidate);

@@ -43,6 +43,7 @@ typedef struct cebus_candidate {
     bool arriving;       /**< the copy back may still run: block->fence says until when */
     uint8_t hint;        /**< cebus_hint: what the program wishes (wish.h) */
     bool gradient;       /**< of a leaf or on its way: goes only when nothing else can */
+    uint64_t left_tick;  /**< its block's tick when its bytes last went */
     uint64_t writes;     /**< in-place writes that kept this version (a leaf's) */
     uint64_t hash;       /**< of the bytes when they were given up (check mode), or 0 */
     uint64_t trace_id;   /**< of the recorder (eager/trace_record.c); 0: none */

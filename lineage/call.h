@@ -72,7 +72,8 @@ cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n
 void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value);
 /** The same where the call reads `bytes` of it: a slice. */
 void cebus_call_read_part(cebus_call *call, uint32_t i, cebus_value *value, uint64_t bytes);
-/** An output so many times smaller than what is read of an input that was made, too, is a digest. */
+/** An output so many times smaller than what is read of an input that was made, too, is a digest of
+ * that. */
 #define CEBUS_DIGEST_PART 16
 
 /** Makes the record the producer of `value`, a leaf until now, as output i. Whether that is a

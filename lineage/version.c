@@ -1,15 +1,26 @@
 #include "lineage/version.h"
 
-/** Pushes the absent outputs of `call`, up to one that somebody holds: that one is *out_held. */
-static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call,
-                                cebus_value **out_held)
+/** Whom a walk looks for. */
+typedef enum keeper {
+    HOLDER,      /**< who is going to read it */
+    HOLDER_NAME, /**< or who may want to */
+} keeper;
+
+static bool is_kept(const cebus_value *value, keeper by)
+{
+    return value->holders > 0 || (by == HOLDER_NAME && value->parked > 0);
+}
+
+/** Pushes the absent outputs of `call`, up to one that is kept: that one is *out_kept. */
+static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call, keeper by,
+                                cebus_value **out_kept)
 {
     for (uint32_t i = 0; i < call->n_out; i++) {
         cebus_value *made = call->out[i];
         if (made == NULL || cebus_value_is_present(made))
             continue;
-        if (made->holders > 0 || made->parked > 0) {
-            *out_held = made;
+        if (is_kept(made, by)) {
+            *out_kept = made;
             return CEBUS_OK;
         }
         if (!cebus_scratch_push(lineage, &lineage->stack, made))
@@ -19,26 +30,27 @@ static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call,
 }
 
 /**
- * Walks the records that read `leaf`, directly or through absent versions nobody holds; pushes
- * each once onto lineage->list. Stops early at an absent version somebody holds.
+ * Walks the records that read `leaf`, directly or through absent versions that are not kept; pushes
+ * each once onto lineage->list. Stops early at an absent version that is.
  */
-static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, cebus_value **out_held)
+static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, keeper by,
+                                 cebus_value **out_kept)
 {
     struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
     uint64_t epoch = ++lineage->epoch;
-    *out_held = NULL;
+    *out_kept = NULL;
     stack->count = list->count = 0;
     if (!cebus_scratch_push(lineage, stack, leaf))
         return CEBUS_OUT_OF_HOST_MEMORY;
-    while (stack->count > 0 && *out_held == NULL) {
+    while (stack->count > 0 && *out_kept == NULL) {
         cebus_value *value = stack->items[--stack->count];
-        for (cebus_edge *edge = value->consumers; edge && *out_held == NULL; edge = edge->next) {
+        for (cebus_edge *edge = value->consumers; edge && *out_kept == NULL; edge = edge->next) {
             if (edge->call->mark == epoch)
                 continue;
             edge->call->mark = epoch;
             if (!cebus_scratch_push(lineage, list, edge->call))
                 return CEBUS_OUT_OF_HOST_MEMORY;
-            cebus_status status = push_absent(lineage, edge->call, out_held);
+            cebus_status status = push_absent(lineage, edge->call, by, out_kept);
             if (status != CEBUS_OK)
                 return status;
         }
@@ -52,15 +64,53 @@ cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
     *out_value = NULL;
     if (leaf->consumers == NULL)
         return CEBUS_OK;
-    return walk_readers(lineage, leaf, out_value);
+    return walk_readers(lineage, leaf, HOLDER_NAME, out_value);
 }
 
 bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value)
 {
-    cebus_value *held;
+    cebus_value *heir;
     if (value->holders > 0)
         return true;
-    return cebus_version_dependant(lineage, value, &held) != CEBUS_OK || held != NULL;
+    return walk_readers(lineage, value, HOLDER, &heir) != CEBUS_OK || heir != NULL;
+}
+
+/** What `call` makes: heirs are listed, other absent versions are on the way. */
+static cebus_status list_heirs(cebus_lineage *lineage, const cebus_call *call, cebus_heirs *out)
+{
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        cebus_value *made = call->out[i];
+        if (made == NULL || cebus_value_is_present(made))
+            continue;
+        bool heir = is_kept(made, HOLDER);
+        out->bytes += heir ? made->bytes : 0;
+        if (!cebus_scratch_push(lineage, heir ? &lineage->list : &lineage->stack, made))
+            return CEBUS_OUT_OF_HOST_MEMORY;
+    }
+    return CEBUS_OK;
+}
+
+cebus_status cebus_version_heirs(cebus_lineage *lineage, cebus_value *value, uint64_t enough,
+                                 cebus_heirs *out)
+{
+    struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
+    uint64_t epoch = ++lineage->epoch;
+    cebus_status status = CEBUS_OK;
+    *out = (cebus_heirs){0};
+    stack->count = list->count = 0;
+    if (!cebus_scratch_push(lineage, stack, value))
+        return CEBUS_OUT_OF_HOST_MEMORY;
+    while (stack->count > 0 && out->bytes < enough && status == CEBUS_OK) {
+        const cebus_value *next = stack->items[--stack->count];
+        for (cebus_edge *edge = next->consumers; edge && status == CEBUS_OK; edge = edge->next) {
+            if (edge->call->mark != epoch)
+                status = list_heirs(lineage, edge->call, out);
+            edge->call->mark = epoch;
+        }
+    }
+    out->values = (cebus_value **)list->items;
+    out->count = list->count;
+    return status;
 }
 
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf)
@@ -68,7 +118,7 @@ cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf)
     if (leaf->consumers == NULL)
         return CEBUS_OK;
     cebus_value *held;
-    cebus_status status = walk_readers(lineage, leaf, &held);
+    cebus_status status = walk_readers(lineage, leaf, HOLDER_NAME, &held);
     if (status != CEBUS_OK)
         return status;
     if (held != NULL)

@@ -15,15 +15,27 @@
 #include "lineage/call.h"
 
 /**
- * One absent, held value whose replay needs the leaf, or NULL when the cut is free. Rebuild it
- * and ask again. CEBUS_OUT_OF_HOST_MEMORY when the walk had no room. O(absent region).
+ * One absent, held or parked value whose replay needs the leaf, or NULL when the cut is free.
+ * Rebuild it and ask again. CEBUS_OUT_OF_HOST_MEMORY when the walk had no room. O(absent region).
  */
 cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
                                      cebus_value **out_value);
 
 /** True if somebody holds it, or, by way of any number of absent versions, something absent that is
- * made of it. Without host memory for the walk: as if. O(absent region). */
+ * made of it: an heir. Who only parked a version (value.h) is not going to read it. Without host
+ * memory for the walk: as if. O(absent region). */
 bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value);
+
+typedef struct cebus_heirs {
+    cebus_value **values; /**< the lineage's scratch list: valid until the next walk */
+    size_t count;
+    uint64_t bytes; /**< of all of them */
+} cebus_heirs;
+
+/** The heirs of a value, until together they have `enough` bytes. CEBUS_OUT_OF_HOST_MEMORY when the
+ * walk had no room. O(absent region). */
+cebus_status cebus_version_heirs(cebus_lineage *lineage, cebus_value *value, uint64_t enough,
+                                 cebus_heirs *out);
 
 /** Cuts everything that reads `leaf`. Only after cebus_version_dependant answered NULL. */
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf);

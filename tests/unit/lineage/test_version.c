@@ -61,6 +61,31 @@ Test(version, parked_versions_count_as_held)
     program_release(&p, leaf);
 }
 
+/** A name may ask for it one day, but nobody is going to read it. */
+Test(version, what_parked_versions_are_made_of_is_not_missed)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *saved = program_call(&p, 1, leaf, NULL);
+    cebus_value *parked = program_call(&p, 1, saved, NULL);
+    cebus_value *later = program_call(&p, 1, parked, NULL);
+    program_evict(&p, later);
+    program_evict(&p, parked);
+    cebus_value_park(parked);
+    program_release(&p, parked);
+    program_release(&p, saved);
+    cr_expect(cebus_version_is_missed(&p.lineage, saved), "by way of what is parked");
+    cebus_heirs heirs;
+    cr_assert_eq(cebus_version_heirs(&p.lineage, saved, 1, &heirs), CEBUS_OK);
+    cr_assert_eq(heirs.count, 1);
+    cr_expect_eq(heirs.values[0], later);
+    cr_expect_eq(heirs.bytes, later->bytes);
+    program_return(&p, later);
+    cr_expect_not(cebus_version_is_missed(&p.lineage, saved));
+    cr_expect_eq(dependant(saved), parked, "and yet it must not be lost");
+    cebus_value_unpark(&p.lineage, parked);
+    program_release(&p, later);
+    program_release(&p, leaf);
+}
+
 Test(version, ghosts_are_forgotten_through_and_through)
 {
     cebus_value *leaf = program_leaf(&p, 64);
