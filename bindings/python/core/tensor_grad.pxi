@@ -130,10 +130,12 @@
     @data.setter
     def data(self, Tensor value):
         cdef cbool wanted = cebus_tensor_requires_grad(self.handle)
-        cdef Tensor fresh = unary(value, cebus_detach)
+        cdef Tensor fresh = unary(value, cebus_detach), grad = self.grad if self.is_leaf else None
         if cebus_tensor_is_persistent(self.handle):
             fresh.persist_()
         if wanted:
             fresh.requires_grad = True
         adopt(self, fresh)
+        if grad is not None and wanted and grad.shape == self.shape and grad.dtype == self.dtype:
+            self.grad = grad
         rehang_hooks(self)

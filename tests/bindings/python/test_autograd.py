@@ -112,3 +112,20 @@ def test_gradients_through_composed_functions():
     x.grad = None
     x.prod().backward()
     assert x.grad.tolist() == pytest.approx([3.75, 1.25, 0.75])
+
+
+def test_the_gradient_stays_where_data_are_replaced():
+    w = cebus.ones(3, requires_grad=True)
+    for step in range(3):
+        (w * w).sum().backward()
+        w.data -= 0.25 * w.grad.data
+        assert w.requires_grad and w.is_leaf and w.grad.tolist() == [2 * 0.5**step] * 3
+        w.grad.data.zero_()
+        assert w.grad.tolist() == [0, 0, 0]
+    assert w.tolist() == [0.125] * 3
+    w.data = cebus.ones(2)
+    assert w.grad is None and w.tolist() == [1, 1]
+    other = cebus.zeros(2)
+    w.data = other
+    other.add_(4)
+    assert w.tolist() == [4, 4]
