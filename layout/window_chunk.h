@@ -121,8 +121,8 @@ static inline void cebus_chunk_price(const cebus_chunk *chunk, uint32_t place, d
 /** When 1/price of a block by what is kept gets to a level; walls apart. */
 static inline double cebus_chunk_time(const cebus_chunk *chunk, uint32_t place, double level)
 {
-    double ages = chunk->weight[place] * level;
-    return ages > 1 ? chunk->tick[place] + ages : 0;
+    double ages = chunk->weight[place] * level, time = chunk->tick[place] + ages;
+    return ages > 1 ? time : 0;
 }
 
 /** The weight that is kept. */

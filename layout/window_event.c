@@ -54,51 +54,40 @@ typedef struct event {
 /** A run around the block, and the next blocks. */
 typedef struct around {
     part low, high;
-    double low_time, high_time; /**< when those get to the level */
-    double time;                /**< when all of the run's are there */
+    double time; /**< when all of the run's are at the level */
 } around;
-
-static void take_low(const event *e, double level, around *run)
-{
-    run->low = below(e->chunks, run->low.at);
-    run->low_time = time_of(&run->low, level);
-}
-
-static void take_high(const event *e, double level, around *run)
-{
-    run->high = above(e->chunks, run->high.at);
-    run->high_time = time_of(&run->high, level);
-}
 
 /** To the side where the next block is sooner, until it has enough bytes, or is not at the level
  * yet, or has many blocks: no window that holds the block is sooner there. */
-static around go_around(const event *e, uint64_t bytes, double level)
+static void go_around(const event *e, uint64_t bytes, double level, around *run)
 {
-    around run = {e->low, e->high, time_of(&e->low, level), time_of(&e->high, level),
-                  time_of(&e->self, level)};
     uint64_t passed = e->self.bytes;
-    for (int i = 0; i < REACH && run.time <= e->now && passed < bytes; i++) {
-        bool lower = run.low_time < run.high_time;
-        double next = lower ? run.low_time : run.high_time;
-        run.time = next > run.time ? next : run.time;
-        passed += lower ? run.low.bytes : run.high.bytes;
-        if (run.time > e->now)
-            break;
-        if (lower)
-            take_low(e, level, &run);
-        else
-            take_high(e, level, &run);
+    if (run->time > e->now || passed >= bytes)
+        return;
+    double low = time_of(&run->low, level), high = time_of(&run->high, level);
+    for (int i = 0; i < REACH && passed < bytes; i++) {
+        double next = low < high ? low : high;
+        run->time = next > run->time ? next : run->time;
+        passed += low < high ? run->low.bytes : run->high.bytes;
+        if (run->time > e->now)
+            return;
+        if (low < high) {
+            run->low = below(e->chunks, run->low.at);
+            low = time_of(&run->low, level);
+        } else {
+            run->high = above(e->chunks, run->high.at);
+            high = time_of(&run->high, level);
+        }
     }
-    return run;
 }
 
 /** When one may be that begins in an earlier chunk. */
 static double time_below(const event *e, double level, around *run)
 {
-    while (run->low_time <= e->now && run->low.at.chunk == e->self.at.chunk)
-        take_low(e, level, run);
-    bool inside = run->low.at.chunk == e->self.at.chunk;
-    return inside && run->low_time > run->time ? run->low_time : run->time;
+    double low = 0;
+    while (run->low.at.chunk == e->self.at.chunk && (low = time_of(&run->low, level)) <= e->now)
+        run->low = below(e->chunks, run->low.at);
+    return low > run->time ? low : run->time;
 }
 
 static uint64_t start_of(const cebus_chunks *chunks, uint32_t id)
@@ -106,21 +95,35 @@ static uint64_t start_of(const cebus_chunks *chunks, uint32_t id)
     return chunks->at[id].blocks[0]->offset;
 }
 
-/** What begins in an earlier chunk holds all that lies between. */
+/** May a window that holds the block begin in an earlier chunk? It holds all that lies between. */
+static bool may_begin_below(const event *e, const cebus_table *table)
+{
+    return e->self.bytes < table->bytes && e->offset - e->start < table->bytes;
+}
+
+static void tell_chunks_below(const event *e, cebus_table *table, double t)
+{
+    uint32_t id = e->chunks->at[e->self.at.chunk].prev;
+    for (uint32_t next; id != CEBUS_CHUNK_NONE; id = next) {
+        cebus_table_expect(table, id, t);
+        next = e->offset - start_of(e->chunks, id) < table->bytes ? e->chunks->at[id].prev
+                                                                  : CEBUS_CHUNK_NONE;
+    }
+}
+
+/** Mostly the chunk is due sooner anyway than the block is at the level. */
 static void tell_table(const event *e, cebus_table *table)
 {
     uint32_t id = e->self.at.chunk;
-    around run = go_around(e, table->bytes, table->level);
-    cebus_table_expect(table, id, run.time - e->epoch);
-    if (e->offset - e->start >= table->bytes)
+    bool below = may_begin_below(e, table);
+    double time = time_of(&e->self, table->level);
+    if (!below && time - e->epoch >= (double)table->due[id])
         return;
-    double before = time_below(e, table->level, &run) - e->epoch;
-    do {
-        id = e->chunks->at[id].prev;
-        if (id == CEBUS_CHUNK_NONE)
-            return;
-        cebus_table_expect(table, id, before);
-    } while (e->offset - start_of(e->chunks, id) < table->bytes);
+    around run = {e->low, e->high, time};
+    go_around(e, table->bytes, table->level, &run);
+    cebus_table_expect(table, id, run.time - e->epoch);
+    if (below)
+        tell_chunks_below(e, table, time_below(e, table->level, &run) - e->epoch);
 }
 
 /** A hole that serves a size alone is in no window of that size that is searched for (I4). */

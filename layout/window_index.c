@@ -7,8 +7,6 @@
 #define LEVEL_BELOW 0.5
 /** A level that nothing is at any more is lowered to this part of it. */
 #define LEVEL_LOWERED 0.6
-/** Numbers that are compared at once. */
-#define LANES 8
 /** Every so many searches it is asked whether tables pay; if not, there are none for so many. */
 #define REVIEW 128
 #define REST 2048
@@ -113,64 +111,66 @@ static double least_of(const cebus_window_search *search)
     return most != UINT64_MAX ? cebus_bound_least(most) : 0;
 }
 
-/** What is due; false if some of it is still, for want of room. */
+/** What is due of a group; false if some of it is still, for want of room. */
+static bool learn_group(cebus_window_search *search, uint32_t group, float t)
+{
+    const uint32_t first = group * CEBUS_GROUP;
+    const float *due = &search->table->due[first];
+    bool all_known = true;
+    for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
+        if (due[i] <= t)
+            all_known &= cebus_window_learn(search, first + i);
+    }
+    cebus_table_regroup(search->table, group);
+    return all_known;
+}
+
 static bool learn_due(cebus_window_search *search)
 {
     const cebus_tables *tables = &search->index->tables;
+    const float *soonest = search->table->soonest;
     float t = cebus_bound_time(cebus_tables_time(tables, search->now));
+    uint32_t groups = (tables->chunks + CEBUS_GROUP - 1) / CEBUS_GROUP;
     bool all_known = true;
-    for (uint32_t first = 0; first < tables->chunks; first += CEBUS_GROUP) {
-        if (!cebus_table_any_due(search->table, first / CEBUS_GROUP, t))
+    for (uint32_t first = 0; first < groups; first += CEBUS_GROUP) {
+        if (!cebus_table_any_due(&soonest[first], t))
             continue;
-        for (uint32_t id = first; id < first + CEBUS_GROUP; id++) {
-            if (search->table->due[id] <= t)
-                all_known &= cebus_window_learn(search, id);
+        for (uint32_t group = first; group < first + CEBUS_GROUP; group++) {
+            if (soonest[group] <= t)
+                all_known &= learn_group(search, group, t);
         }
     }
     return all_known;
 }
 
-/** What hot windows are worth, with 0 up to a multiple of LANES. */
-static void value_hot(const cebus_hot *hot, float t, float *restrict value)
+/** The one that is worth most; `count`: none is worth anything. */
+static uint32_t best_of(const cebus_worth *all, uint32_t count)
 {
-    for (uint32_t i = 0; i < hot->count; i++)
-        value[i] = hot->rise[i] * (t - hot->zero[i]);
-    for (uint32_t i = hot->count; i % LANES != 0; i++)
-        value[i] = 0;
-}
-
-/** The greatest of `count` numbers, or 0. */
-static float most_of(const float *value, uint32_t count)
-{
-    float lanes[LANES] = {0}, most = 0;
-    for (uint32_t i = 0; i < count; i += LANES) {
-        for (uint32_t k = 0; k < LANES; k++)
-            lanes[k] = value[i + k] > lanes[k] ? value[i + k] : lanes[k];
-    }
-    for (uint32_t k = 0; k < LANES; k++)
-        most = lanes[k] > most ? lanes[k] : most;
-    return most;
+    int32_t most = 0;
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < count; i++)
+        most = all->bits[i] > most ? all->bits[i] : most;
+    if (most == 0)
+        return count;
+    while (all->bits[best] != most)
+        best++;
+    return best;
 }
 
 /** Best first. */
 static void try_hot(cebus_window_search *search)
 {
     const cebus_hot *hot = search->table->hot;
-    float value[CEBUS_HOT_MAX];
-    float t = cebus_bound_time(cebus_tables_time(&search->index->tables, search->now));
-    value_hot(hot, t, value);
-    for (;;) {
-        float most = most_of(value, hot->count);
-        uint32_t best = 0;
-        if (most <= 0 || (double)most < least_of(search))
-            return;
-        while (value[best] < most)
-            best++;
-        value[best] = 0;
+    cebus_worth all;
+    uint32_t best;
+    cebus_hot_value(hot, cebus_bound_time(cebus_tables_time(&search->index->tables, search->now)),
+                    &all);
+    while ((best = best_of(&all, hot->count)) < hot->count &&
+           (double)all.value[best] >= least_of(search)) {
+        all.value[best] = 0;
         if (!cebus_window_try(search, best)) {
             cebus_table_remove_hot(search->table, best);
-            value[best] = value[hot->count];
-            value[hot->count] = 0;
+            all.value[best] = all.value[hot->count];
         }
     }
 }
@@ -232,6 +232,7 @@ static void lower_level(const cebus_window_search *search)
     const cebus_tables *tables = &search->index->tables;
     cebus_table *table = search->table;
     double level = LEVEL_LOWERED * table->level, epoch = cebus_time_after(tables->epoch);
+    search->index->count.falls++;
     if (level < CEBUS_LEVEL_MIN) {
         cebus_table_set_level(tables, table, level);
         return;
@@ -242,6 +243,8 @@ static void lower_level(const cebus_window_search *search)
         if (*due < CEBUS_DUE_NEVER)
             *due = sooner(oldest_from(search, id) - epoch, (double)*due);
     }
+    for (uint32_t first = 0; first < tables->chunks; first += CEBUS_GROUP)
+        cebus_table_regroup(table, first / CEBUS_GROUP);
 }
 
 static void search_table(cebus_window_search *search)
@@ -263,7 +266,7 @@ static void search_table(cebus_window_search *search)
 
 static cebus_window_asked *asked_of(cebus_window_index *index, uint64_t bytes)
 {
-    return &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+    return &index->asked[(bytes * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 
 static void search_once(cebus_window_search *search)
@@ -354,13 +357,19 @@ static cebus_table *add_table(cebus_tables *tables, const cebus_window_asked *as
     return table;
 }
 
+/** For so many searches it is as dear to keep a table as to go without for one. */
+static uint64_t lasting(const cebus_tables *tables)
+{
+    return tables->chunks > CEBUS_WINDOW_ASKED ? tables->chunks : CEBUS_WINDOW_ASKED;
+}
+
 /** The table of a size that was asked for before, not too long ago. */
 static cebus_table *table_of(cebus_window_index *index, uint64_t bytes)
 {
     cebus_tables *tables = &index->tables;
     cebus_table *table = cebus_tables_find(tables, bytes);
     cebus_window_asked *asked = asked_of(index, bytes);
-    bool again = asked->bytes == bytes && tables->queries - asked->query <= CEBUS_WINDOW_ASKED;
+    bool again = asked->bytes == bytes && tables->queries - asked->query <= lasting(tables);
     if (table == NULL && again && index->resting == 0)
         table = add_table(tables, asked);
     *asked = (cebus_window_asked){bytes, tables->queries, asked->price};

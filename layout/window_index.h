@@ -38,9 +38,11 @@
 #define CEBUS_WINDOW_INDEX_BLOCKS 3000
 #endif
 
-/** A size gets a table when it is asked for again within so many searches; the last of them, by
- * hash. Each table costs something at each change, so it must be of use soon. */
+/** A size gets a table when it is asked for again within so many searches, or as many as there are
+ * chunks: each table costs something at each change, so it must be of use soon. */
 #define CEBUS_WINDOW_ASKED 64
+/** So many sizes are remembered, by hash. */
+#define CEBUS_WINDOW_SIZES 256
 
 typedef struct cebus_window_asked {
     uint64_t bytes, query;
@@ -59,6 +61,7 @@ typedef struct cebus_weigher {
 /** What it did. */
 typedef struct cebus_window_count {
     uint64_t searches, sweeps;
+    uint64_t falls;  /**< of levels: nothing was at one any more */
     uint64_t looks;  /**< at chunks */
     uint64_t tries;  /**< at windows */
     uint64_t events; /**< changes worked out */
@@ -71,7 +74,7 @@ typedef struct cebus_window_index {
     cebus_tables tables;
     uint64_t now; /**< of the last search */
     bool lost;    /**< it could not follow a change: to be built anew */
-    cebus_window_asked asked[CEBUS_WINDOW_ASKED];
+    cebus_window_asked asked[CEBUS_WINDOW_SIZES];
     uint64_t resting; /**< searches for which no size gets a table: they did not pay */
     cebus_window_count count, reviewed; /**< since it was made; by the last review */
 } cebus_window_index;
@@ -89,7 +92,7 @@ void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block);
 
 /**
  * As cebus_window_find_best(): the same windows, bit for bit. Typically O(chunks /
- * CEBUS_GROUP + chunks due x their blocks); at worst twice the sweep.
+ * CEBUS_GROUP^2 + chunks due x their blocks); at worst twice the sweep.
  */
 size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
                                const cebus_weigher *weigher, cebus_window *out, size_t limit);

@@ -1,6 +1,7 @@
 #include "layout/window_look.h"
 
 #include <math.h>
+#include <string.h>
 
 /** Sums are differences of sums that may be so many times larger; or else they are added up. */
 #define LARGER 1048576.0
@@ -321,27 +322,49 @@ static void go_outside(const cebus_window_search *search, cebus_seat at, double 
     }
 }
 
-static void find_times(const cebus_chunk *chunk, double level, double *restrict out)
+/** When each block of a chunk gets to the level. Times are not below 0, so they are in the order of
+ * their bits. */
+typedef union times {
+    double at[CEBUS_CHUNK_MAX];
+    int64_t bits[CEBUS_CHUNK_MAX];
+} times;
+
+static void find_times(const cebus_chunk *chunk, double level, times *restrict out)
 {
     for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++)
-        out[i] = cebus_chunk_time(chunk, i, level);
+        out->at[i] = cebus_chunk_time(chunk, i, level);
     for (uint32_t bits = chunk->walls; bits != 0; bits &= bits - 1)
-        out[__builtin_ctz(bits)] = HUGE_VAL;
+        out->at[__builtin_ctz(bits)] = HUGE_VAL;
 }
 
-/** The shortest run of so many bytes from a block on, or what of it is sooner than `least`. */
-static early run_before(const cebus_chunk *chunk, const double *times, uint32_t first,
-                        uint64_t bytes, double least)
+static int64_t bits_of(double time)
 {
-    early run = {0, first, 0, first, 0};
-    for (; run.end < chunk->count && run.bytes < bytes && times[run.end] < least; run.end++) {
-        run.bytes += chunk->bytes[run.end];
-        if (times[run.end] >= run.time) {
-            run.time = times[run.end];
-            run.last = run.end;
-        }
+    int64_t bits;
+    memcpy(&bits, &time, sizeof bits);
+    return bits;
+}
+
+/** The shortest run of so many bytes from block `first` on, or from the first one on none of whose
+ * blocks is at `least` or later; or what of it is in the chunk. Without branches on what no
+ * processor foresees: those took longer than all the rest. */
+static early run_before(const cebus_chunk *chunk, const times *all, uint32_t first, uint64_t bytes,
+                        double least)
+{
+    const int64_t limit = bits_of(least);
+    uint32_t count = chunk->count, end = first, last = first;
+    uint64_t sum = 0;
+    int64_t time = 0;
+    while (end < count && sum < bytes) {
+        int64_t next = all->bits[end];
+        int64_t sooner = -(int64_t)(next < limit), latest = -(int64_t)(next >= time);
+        sum = (sum + chunk->bytes[end]) & (uint64_t)sooner;
+        last ^= (last ^ end) & (uint32_t)latest;
+        time = (time ^ ((time ^ next) & latest)) & sooner;
+        end++;
+        first ^= (first ^ end) & ~(uint32_t)sooner;
     }
-    run.blocks = run.end - first;
+    early run = {.blocks = end - first, .end = end, .bytes = sum, .last = last};
+    memcpy(&run.time, &time, sizeof run.time);
     return run;
 }
 
@@ -377,19 +400,15 @@ static bool add_all_windows(cebus_window_search *search, uint32_t id)
 static bool add_windows(cebus_window_search *search, uint32_t id, double *out_next)
 {
     const cebus_chunk *chunk = &search->index->chunks.at[id];
-    double times[CEBUS_CHUNK_MAX], now = cebus_time_after(search->now);
+    double now = cebus_time_after(search->now);
+    times all;
     *out_next = HUGE_VAL;
-    find_times(chunk, search->table->level, times);
+    find_times(chunk, search->table->level, &all);
     for (uint32_t first = 0; first < chunk->count;) {
-        if (times[first] >= *out_next) {
-            first++;
-            continue;
-        }
-        early run = run_before(chunk, times, first, search->bytes, *out_next);
-        if (run.bytes < search->bytes && run.end < chunk->count) {
-            first = run.end + 1; /* what starts up to there holds that block */
-            continue;
-        }
+        early run = run_before(chunk, &all, first, search->bytes, *out_next);
+        first = run.end - run.blocks;
+        if (run.blocks == 0)
+            return true;
         if (run.bytes < search->bytes)
             go_outside(search, (cebus_seat){chunk->next, 0}, *out_next, &run);
         if (run.bytes < search->bytes)
@@ -417,7 +436,7 @@ bool cebus_window_learn(cebus_window_search *search, uint32_t id)
     bool added = add_windows(search, id, &next);
     cebus_table_expect(table, id, next - cebus_time_after(search->index->tables.epoch));
     if (!added)
-        table->due[id] = CEBUS_DUE_NOW;
+        cebus_table_set_due(table, id, CEBUS_DUE_NOW);
     return added;
 }
 

@@ -10,20 +10,30 @@ void cebus_tables_init(cebus_tables *tables, cebus_pool *pool)
     *tables = (cebus_tables){.pool = pool};
 }
 
-/** What is hot, then the times of chunks. */
+/** What is hot, then the times of chunks and of groups. */
 static size_t bytes_of(uint32_t capacity)
 {
-    return sizeof(cebus_hot) + capacity * (sizeof(float) + sizeof(uint8_t));
+    return sizeof(cebus_hot) + capacity * (sizeof(float) + sizeof(uint8_t)) +
+           capacity / CEBUS_GROUP * sizeof(float);
+}
+
+static uint32_t room_of(uint32_t capacity)
+{
+    uint32_t room = capacity / CEBUS_HOT_PART;
+    room = room > CEBUS_HOT_MIN ? room : CEBUS_HOT_MIN;
+    return room < CEBUS_HOT_MAX ? room : CEBUS_HOT_MAX;
 }
 
 static void use_memory(cebus_table *table, void *memory, uint32_t capacity)
 {
     table->hot = memory;
     table->due = (float *)(table->hot + 1);
-    table->hot->in = (uint8_t *)(table->due + capacity);
+    table->soonest = table->due + capacity;
+    table->hot->in = (uint8_t *)(table->soonest + capacity / CEBUS_GROUP);
     table->hot->count = 0;
+    table->hot->room = room_of(capacity);
     memset(table->hot->in, 0, capacity);
-    for (uint32_t i = 0; i < capacity; i++)
+    for (uint32_t i = 0; i < capacity + capacity / CEBUS_GROUP; i++)
         table->due[i] = CEBUS_DUE_NEVER;
 }
 
@@ -46,9 +56,13 @@ static bool widen(const cebus_tables *tables, cebus_table *table, uint32_t capac
     if (wide != NULL) {
         use_memory(table, wide, capacity);
         uint8_t *in = table->hot->in;
+        uint32_t room = table->hot->room;
         *table->hot = *old.hot;
         table->hot->in = in;
+        table->hot->room = room;
         memcpy(table->due, old.due, tables->capacity * sizeof *table->due);
+        memcpy(table->soonest, old.soonest,
+               tables->capacity / CEBUS_GROUP * sizeof *table->soonest);
         memcpy(in, old.hot->in, tables->capacity);
     }
     free_table(tables, &old);
@@ -57,7 +71,7 @@ static bool widen(const cebus_tables *tables, cebus_table *table, uint32_t capac
 
 void cebus_tables_reserve(cebus_tables *tables, uint32_t chunks)
 {
-    uint32_t capacity = 16 * CEBUS_GROUP, kept = 0;
+    uint32_t capacity = CEBUS_GROUP * CEBUS_GROUP, kept = 0;
     tables->chunks = chunks;
     if (chunks <= tables->capacity)
         return;
@@ -85,7 +99,7 @@ void cebus_table_set_level(const cebus_tables *tables, cebus_table *table, doubl
     table->hot->count = 0;
     memset(table->hot->in, 0, tables->chunks);
     for (uint32_t i = 0; i < tables->chunks; i++)
-        table->due[i] = CEBUS_DUE_NOW;
+        table->due[i] = table->soonest[i / CEBUS_GROUP] = CEBUS_DUE_NOW;
 }
 
 void cebus_tables_set_time(cebus_tables *tables, uint64_t now)
@@ -149,8 +163,7 @@ void cebus_tables_move(cebus_tables *tables, uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < tables->count; i++) {
         cebus_table *table = &tables->table[i];
-        float due = table->hot->in[from] > 0 ? CEBUS_DUE_NOW : table->due[from];
-        table->due[to] = due < table->due[to] ? due : table->due[to];
+        cebus_table_set_due(table, to, table->hot->in[from] > 0 ? CEBUS_DUE_NOW : table->due[from]);
     }
 }
 
@@ -188,19 +201,27 @@ static cebus_line line_of(const cebus_hot *hot, uint32_t i)
     return (cebus_line){hot->rise[i], hot->zero[i]};
 }
 
-/** What three quarters of the lines are worth, at least. */
+static uint32_t count_at(const cebus_worth *all, uint32_t count, int32_t bits)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        n += (uint32_t)(all->bits[i] >= bits);
+    return n;
+}
+
+/** What three quarters of the lines are worth, at least: from its highest bit to its lowest. */
 static double most_are_worth(const cebus_hot *hot, double t)
 {
-    double sorted[CEBUS_HOT_MAX];
-    for (uint32_t i = 0; i < hot->count; i++) {
-        cebus_line line = line_of(hot, i);
-        double value = cebus_line_at(&line, t);
-        uint32_t at = i;
-        for (; at > 0 && sorted[at - 1] < value; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = value;
+    cebus_worth all;
+    int32_t bits = 0;
+    float most;
+    cebus_hot_value(hot, cebus_bound_time(t), &all);
+    for (int32_t bit = INT32_C(1) << 30; bit > 0; bit >>= 1) {
+        if (4 * count_at(&all, hot->count, bits | bit) >= 3 * hot->count)
+            bits |= bit;
     }
-    return sorted[hot->count * 3 / 4];
+    memcpy(&most, &bits, sizeof most);
+    return (double)most;
 }
 
 /** Leaves three quarters of the windows, or more. */
@@ -225,11 +246,11 @@ bool cebus_table_add(cebus_table *table, double t, uint32_t chunk, const cebus_b
 {
     cebus_hot *hot = table->hot;
     bool is_hot = cebus_line_at(&line, t) >= table->level;
-    if (is_hot && hot->count == CEBUS_HOT_MAX) {
+    if (is_hot && hot->count == hot->room) {
         raise_level(table, t);
         is_hot = cebus_line_at(&line, t) >= table->level;
     }
-    if (is_hot && hot->count == CEBUS_HOT_MAX)
+    if (is_hot && hot->count == hot->room)
         return false;
     if (!is_hot) {
         cebus_table_expect_line(table, chunk, line);

@@ -20,7 +20,10 @@
 #include "layout/window_chunk.h"
 
 #define CEBUS_TABLES 32
-#define CEBUS_HOT_MAX 96
+/** Hot windows: a part of the chunks, so that in a large arena, too, a level falls seldom. */
+#define CEBUS_HOT_MIN 96
+#define CEBUS_HOT_MAX 512
+#define CEBUS_HOT_PART 8
 /** Levels: prices are integers, and may saturate. Every window is at the lowest. */
 #define CEBUS_LEVEL_MAX 0.5
 #define CEBUS_LEVEL_MIN (2.0 / (double)CEBUS_PRICE_MAX)
@@ -33,24 +36,32 @@
 
 /** Windows by the block they start at. It may be gone, or somewhere else by now. */
 typedef struct cebus_hot {
-    uint32_t count;
+    uint32_t count, room;
     uint8_t *in; /**< how many, by chunk */
     float rise[CEBUS_HOT_MAX], zero[CEBUS_HOT_MAX];
     uint32_t chunk[CEBUS_HOT_MAX];
     const cebus_block *first[CEBUS_HOT_MAX];
 } cebus_hot;
 
+/** What hot windows are worth. Floats above 0 are in the order of their bits, and compilers know
+ * vectors for the greatest of integers. */
+typedef union cebus_worth {
+    float value[CEBUS_HOT_MAX];
+    int32_t bits[CEBUS_HOT_MAX];
+} cebus_worth;
+
 typedef struct cebus_table {
     uint64_t bytes; /**< R */
     uint64_t used;  /**< when last asked for, in queries */
     double level;
     cebus_hot *hot;
-    float *due; /**< by chunk */
+    float *due;     /**< by chunk */
+    float *soonest; /**< of them, by group */
 } cebus_table;
 
 typedef struct cebus_tables {
     cebus_pool *pool;  /**< borrowed */
-    uint32_t capacity; /**< chunks, a multiple of CEBUS_GROUP */
+    uint32_t capacity; /**< chunks, a multiple of CEBUS_GROUP squared */
     uint32_t chunks;   /**< numbers in use */
     uint32_t count;    /**< tables */
     uint64_t queries;
@@ -94,16 +105,33 @@ bool cebus_table_add(cebus_table *table, double t, uint32_t chunk, const cebus_b
 /** What takes the place of the i-th is the last. */
 void cebus_table_remove_hot(cebus_table *table, uint32_t i);
 
+/** By their lines. */
+static inline void cebus_hot_value(const cebus_hot *hot, float t, cebus_worth *out)
+{
+    for (uint32_t i = 0; i < hot->count; i++)
+        out->value[i] = hot->rise[i] * (t - hot->zero[i]);
+}
+
 static inline double cebus_tables_time(const cebus_tables *tables, uint64_t now)
 {
     return (double)(int64_t)(now - tables->epoch);
 }
 
+/** A chunk is due at that time, if it is not sooner. */
+static inline void cebus_table_set_due(cebus_table *table, uint32_t chunk, float due)
+{
+    float *soonest = &table->soonest[chunk / CEBUS_GROUP];
+    if (due >= table->due[chunk])
+        return;
+    table->due[chunk] = due;
+    *soonest = due < *soonest ? due : *soonest;
+}
+
 /** A window of the chunk may be at the level from time `t` on. */
 static inline void cebus_table_expect(cebus_table *table, uint32_t chunk, double t)
 {
-    float due = t < (double)CEBUS_DUE_NEVER ? cebus_bound_time_before(t) : CEBUS_DUE_NEVER;
-    table->due[chunk] = due < table->due[chunk] ? due : table->due[chunk];
+    cebus_table_set_due(table, chunk,
+                        t < (double)CEBUS_DUE_NEVER ? cebus_bound_time_before(t) : CEBUS_DUE_NEVER);
 }
 
 /** The same of a window with that line. */
@@ -113,14 +141,23 @@ static inline void cebus_table_expect_line(cebus_table *table, uint32_t chunk, c
         cebus_table_expect(table, chunk, (double)line.zero + table->level / (double)line.rise);
 }
 
-/** Are some chunks of a group due? A loop of a fixed length, for compilers that know vectors. */
-static inline bool cebus_table_any_due(const cebus_table *table, uint32_t group, float t)
+/** Is one of CEBUS_GROUP times over? A loop of a fixed length, for compilers that know vectors. */
+static inline bool cebus_table_any_due(const float *due, float t)
 {
-    const float *due = &table->due[(size_t)group * CEBUS_GROUP];
     uint32_t any = 0;
     for (uint32_t i = 0; i < CEBUS_GROUP; i++)
         any |= (uint32_t)(due[i] <= t);
     return any != 0;
+}
+
+/** After times of a group went up. */
+static inline void cebus_table_regroup(cebus_table *table, uint32_t group)
+{
+    const float *due = &table->due[(size_t)group * CEBUS_GROUP];
+    float soonest = CEBUS_DUE_NEVER;
+    for (uint32_t i = 0; i < CEBUS_GROUP; i++)
+        soonest = due[i] < soonest ? due[i] : soonest;
+    table->soonest[group] = soonest;
 }
 
 #endif

@@ -360,6 +360,37 @@ Test(window_index, looks_at_few_chunks_once_it_knows_a_size)
     close_scene(&s);
 }
 
+/** Searches for a size, evicts what is cheapest and fills the hole, so many times. */
+static void take_cheapest(scene *s, size_t times)
+{
+    for (size_t i = 0; i < times; i++) {
+        cebus_window best[1];
+        cebus_block *block;
+        s->now++;
+        cr_assert_eq(cebus_window_index_find(s->arena.index, 4 * UNIT, s->now, NULL, best, 1), 1);
+        evict(s, &best[0]);
+        cr_assert_eq(cebus_arena_place(&s->arena, 4 * UNIT, CEBUS_ZONE_CHEAP, &block),
+                     CEBUS_PLACED);
+        keep(s, block);
+        ((item *)block->owner)->weight = UINT64_C(1) << 40;
+        show(block);
+    }
+}
+
+Test(window_index, in_a_large_arena_a_level_seldom_falls)
+{
+    scene s;
+    open_scene(&s, 1, 2000);
+    fill(&s, 20000);
+    cr_assert(cebus_window_index_create(&s.arena));
+    s.now = 1000000;
+    take_cheapest(&s, 1500);
+    const cebus_window_index *index = s.arena.index;
+    cr_expect_lt(index->count.falls, 14);
+    cr_expect_lt(index->count.looks, 4 * index->chunks.used);
+    close_scene(&s);
+}
+
 Test(window_index, sizes_that_never_repeat_are_swept)
 {
     scene s;
@@ -371,6 +402,22 @@ Test(window_index, sizes_that_never_repeat_are_swept)
         cebus_window_index_find(s.arena.index, size * UNIT, size, NULL, &best, 1);
     cr_expect_eq(s.arena.index->count.sweeps, 1000);
     cr_expect_eq(s.arena.index->count.looks, 0);
+    close_scene(&s);
+}
+
+Test(window_index, a_size_is_remembered_for_as_many_searches_as_there_are_chunks)
+{
+    scene s;
+    open_scene(&s, 1, 1000);
+    fill(&s, 5000);
+    cr_assert(cebus_window_index_create(&s.arena));
+    cebus_window best;
+    cr_assert_gt(s.arena.index->chunks.used, 100);
+    for (uint64_t size = 5; size < 105; size++)
+        cebus_window_index_find(s.arena.index, size * UNIT, size, NULL, &best, 1);
+    cr_assert_eq(s.arena.index->count.sweeps, 100);
+    cebus_window_index_find(s.arena.index, 5 * UNIT, 200, NULL, &best, 1);
+    cr_expect_eq(s.arena.index->count.sweeps, 100, "it has a table now");
     close_scene(&s);
 }
 
@@ -401,6 +448,8 @@ Test(window_index, the_walker_names_what_is_damaged)
     table->hot->rise[0] /= 2;
     expect_fault(&s, "I1: a window at the level is not hot, nor is its chunk due");
     table->due[index->chunks.first] = CEBUS_DUE_NOW;
+    expect_fault(&s, "a chunk is due before its group");
+    table->soonest[index->chunks.first / CEBUS_GROUP] = CEBUS_DUE_NOW;
     cr_expect(cebus_window_index_check(index, NULL, 0), "it would be looked at");
     table->due[index->chunks.first] = due;
     table->hot->rise[0] *= 2;
