@@ -212,15 +212,19 @@ static bool descend(search *s, const cebus_plan_terms *terms)
            (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
 }
 
-/** The best, made better until so much is spent; it is in the sequence then, too. */
+/** The best, made better until so much is spent; it is in the sequence then, too. The price at
+ * which the run ended that made it stays: what a search ended at by chance says nothing. */
 static bool improve(search *s, const cebus_plan_terms *terms, uint64_t spent)
 {
+    const double theta = s->best_theta;
     if (!cebus_snapshot_restore(&s->best, &s->sequence))
         return false;
     if (s->best.peak > s->limit || s->greedy.closure.spent >= spent)
         return true;
     cebus_weights_level(&s->sequence);
-    return cebus_improve_run(&s->greedy, terms, s->limit, s->best_theta, spent) && offer(s);
+    bool ok = cebus_improve_run(&s->greedy, terms, s->limit, theta, spent) && offer(s);
+    s->best_theta = theta;
+    return ok;
 }
 
 static bool emit(search *s, const cebus_plan_terms *terms, cebus_plan *out)
