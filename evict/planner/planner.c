@@ -251,20 +251,36 @@ static bool leave_free(search *s, const uint64_t *crowd)
     return any;
 }
 
-/** Brings what fitted before down to the limit again. It may be far off where most is left free: a
- * repair, which looks at what idles there alone, came to three times the cost. */
-static bool tighten(search *s, const cebus_plan_terms *terms, bool *out_fits)
+/** Brings the sequence down to the limit at that price, and searches from there. */
+static bool tighten_at(search *s, const cebus_plan_terms *terms, double theta)
 {
     cebus_greedy *greedy = &s->greedy;
     greedy->most_spent = greedy->closure.spent + terms->effort / 4;
     cebus_greedy_end end =
-        cebus_greedy_run(greedy, s->limit, s->best_theta, (uint64_t)(MOST_OVERHEAD * s->base_ns));
-    *out_fits = end == CEBUS_GREEDY_FITS;
+        cebus_greedy_run(greedy, s->limit, theta, (uint64_t)(MOST_OVERHEAD * s->base_ns));
     if (end != CEBUS_GREEDY_FITS)
         return end != CEBUS_GREEDY_NO_HOST_MEMORY;
     return cebus_prune_all(&s->sequence, s->limit, s->sequence.pool) &&
-           cebus_improve_run(greedy, terms, s->limit, s->best_theta,
-                             greedy->closure.spent + terms->effort / 4);
+           cebus_improve_run(greedy, terms, s->limit, theta,
+                             greedy->closure.spent + terms->effort / 8) &&
+           offer(s);
+}
+
+/** Brings what fitted before down to the limit again. It may be far off where most is left free: a
+ * repair, which looks at what idles there alone, came to three times the cost; and which price is
+ * the one to begin with cannot be told, so some are tried. */
+static bool tighten(search *s, const cebus_plan_terms *terms, bool *out_fits)
+{
+    static const double parts[] = {1, 0, 0.3, 3};
+    const double theta = s->best_theta;
+    bool ok = cebus_snapshot_take(&s->base, &s->sequence);
+    s->best.peak = INFINITY;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && ok; i++)
+        ok = cebus_snapshot_restore(&s->base, &s->sequence) &&
+             tighten_at(s, terms, parts[i] * theta);
+    s->best_theta = theta;
+    *out_fits = s->best.peak < INFINITY;
+    return ok && (!*out_fits || improve(s, terms, s->greedy.closure.spent + terms->effort / 4));
 }
 
 /** The plan, and others for less room where its values do not fit side by side. What cannot be
