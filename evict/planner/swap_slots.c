@@ -184,7 +184,8 @@ static bool fill_in_turn(filler *f, cebus_picks *idle)
     bool ok = true;
     uint64_t now = 0;
     cebus_picks *offers = &f->offers;
-    qsort(offers->items, offers->count, sizeof *offers->items, compare_starts);
+    if (offers->count > 0)
+        qsort(offers->items, offers->count, sizeof *offers->items, compare_starts);
     for (size_t at = 0; ok && (at < offers->count || idle->count > 0) && is_over(f);) {
         if (idle->count == 0 && idle_from(f, &offers->items[at]) > now)
             now = idle_from(f, &offers->items[at]);
