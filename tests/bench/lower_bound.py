@@ -2,7 +2,7 @@
 """Lower bounds on the overhead that any memory policy must pay on a trace.
 
 For ops in program order under a budget no policy can pay less than a certain linear program says;
-README.md tells what the program knows and what makes the bound loose. Overhead is time over the
+bounds.md tells what the program knows and what makes the bound loose. Overhead is time over the
 time of one pass (for the variant `recompute`: compute executed over the compute of one pass).
 """
 import argparse
@@ -59,7 +59,7 @@ def arguments(argv):
     parser.add_argument("--budget", required=True, metavar="LIST",
                         help="90%%,70%%,50%% of the base peak, ranges 90%%..20%%:10%%, or bytes")
     parser.add_argument("--variant", choices=("recompute", "hybrid", "any-order"),
-                        default="recompute", help="what the policy may do; see README.md")
+                        default="recompute", help="what the policy may do; see bounds.md")
     parser.add_argument("--link-gbps", type=float, default=12.0, metavar="N",
                         help="10^9 bytes a second each way, for hybrid and any-order (12); "
                         "any-order with 0: no swapping")

@@ -2,12 +2,14 @@
 """Tests of lower_bound.py: traces whose optimum is known, and searches for it. Prints TAP."""
 import contextlib
 import io
+import itertools
 import json
 import os
 import random
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import lower_bound
 from bounds import exhaustive, witness
@@ -17,6 +19,7 @@ from bounds.read_dtr import read_dtr
 
 try:
     from bounds.anyorder import AnyOrder
+    from bounds.rounding import rounded
     from bounds.rounds import Rounds
     MISSING = None
 except ImportError as error:
@@ -224,10 +227,10 @@ class Reading(Traces):
 class Known(Traces):
     """Optima that one can see."""
 
-    def check(self, program, budget, cost, variant="recompute", rate=0.0):
+    def check(self, program, budget, cost, variant="recompute", rate=0.0, places=4):
         """The bound is the optimum."""
         value, _ = bound_of(program, budget, variant, rate)
-        self.assertAlmostEqual(value * program.base_cost / UNIT, cost, places=4)
+        self.assertAlmostEqual(value * program.base_cost / UNIT, cost, places=places)
 
     def test_nothing_is_free_of_charge_above_the_peak(self):
         program = self.dtr(Dtr().call([], {"x1": 10}, 5).call(["x1"], {"x2": 10}, 7))
@@ -305,7 +308,32 @@ class Known(Traces):
         program = self.cebus(*log)
         self.assertEqual(exhaustive.least_recompute(program, 30), 100)
         value, _ = bound_of(program, 30)
-        self.assertGreater(value * program.base_cost, 49)
+        self.assertAlmostEqual(value * program.base_cost, 100, delta=0.01)
+
+    def kept_over_a_call(self, sizes):
+        """Values that cost as many units as they have bytes, a call of 100 bytes, a use of all."""
+        log, names = Dtr(), [f"x{i}" for i in range(len(sizes))]
+        for name, size in zip(names, sizes):
+            log.call([], {name: size}, size)
+        log.call([], {"big": 100}, 7).release("big").call(names, {"y": 0}, 1)
+        return self.dtr(log.release(*names, "y"))
+
+    def test_memory_holds_whole_values(self):
+        """At 115 half a value too many is there, so all of one goes, which rounding alone tells."""
+        program = self.kept_over_a_call((10, 10))
+        self.assertEqual(exhaustive.least_recompute(program, 115), 10 * UNIT)
+        self.check(program, 115, 10)
+        with mock.patch.object(Rounds, "_branch"):
+            self.check(program, 115, 10)
+
+    def test_values_are_there_or_not(self):
+        """Room for 40 of 63 bytes: of 14, 15, 16, 18 the least that are 23 are 29."""
+        program = self.kept_over_a_call((14, 15, 16, 18))
+        self.assertEqual(exhaustive.least_recompute(program, 140), 29 * UNIT)
+        self.check(program, 140, 29, places=1)
+        with mock.patch.object(Rounds, "_branch"):
+            value, _ = bound_of(program, 140)
+        self.assertLess(value * program.base_cost, 28.9 * UNIT)
 
     def swapped(self):
         """x1 is made in 10, idle for 4, absent for 6, idle for 8, then read."""
@@ -340,6 +368,29 @@ class Known(Traces):
 
 
 @unittest.skipIf(MISSING, MISSING)
+class Rounding(unittest.TestCase):
+    def test_every_whole_point_stays(self):
+        """Rounded rows hold wherever the row does, and now and then cut into what lies between."""
+        cut = 0
+        for seed in range(300):
+            rng = random.Random(seed)
+            count = rng.randint(1, 6)
+            sizes = [rng.randint(-20, 20) for _ in range(count)]
+            room = rng.randint(min(0, sum(s for s in sizes if s < 0)), 40)
+            unit = rng.randint(1, 20)
+            shares, most = rounded(dict(enumerate(sizes)), room, unit)
+            for point in itertools.product((0, 1), repeat=count):
+                if sum(size * x for size, x in zip(sizes, point)) <= room:
+                    self.assertLessEqual(sum(share * point[i] for i, share in shares.items()),
+                                         most + SLACK, f"seed {seed}, {point}")
+            for _ in range(20):
+                point = [rng.random() for _ in sizes]
+                if sum(size * x for size, x in zip(sizes, point)) <= room:
+                    cut += sum(share * point[i] for i, share in shares.items()) > most + SLACK
+        self.assertGreater(cut, 100)
+
+
+@unittest.skipIf(MISSING, MISSING)
 class Searched(unittest.TestCase):
     """Random programs: the bound is never above the optimum, or above what any schedule pays."""
 
@@ -364,12 +415,12 @@ class Searched(unittest.TestCase):
         self.assertNotEqual(status, "infeasible", f"seed {seed}, budget {budget}")
         optimum = least / program.base_cost
         self.assertLessEqual(value, optimum + SLACK, f"seed {seed}, budget {budget}, rate {rate}")
-        return optimum - value < 1e-5 and least > 0
+        return optimum - value < 1e-4 and least > 0
 
     def test_recompute(self):
         equal = [self.check(seed, program, budget, exhaustive.least_recompute(program, budget))
                  for seed, program, budget in self.cases(300, 8, 9)]
-        self.assertGreater(sum(map(bool, equal)), 10)
+        self.assertGreater(sum(map(bool, equal)), 60)
 
     def test_any_order(self):
         equal = 0

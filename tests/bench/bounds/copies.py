@@ -87,7 +87,7 @@ class Copies:
             for a, b in zip(points, points[1:]):
                 self.lp.at_most([(self._saved_at(v, a), 1.0), (self._saved_at(v, b), -1.0)], 0.0)
         count = len(self.slots.rows) + 1
-        self._stall = [self.lp.add_variable(1.0, STALL_LIMIT) for _ in range(count)]
+        self._stall = [self.lp.add_variable(1.0, STALL_LIMIT, False) for _ in range(count)]
         self._limit_fetches()
         self._limit_saves()
 
@@ -125,7 +125,7 @@ class Copies:
         if rest is not None:
             upper += self.lp.upper[rest]
             terms = terms + [(rest, 1.0)]
-        x = self.lp.add_variable(0.0, upper)
+        x = self.lp.add_variable(0.0, upper, False)
         self.lp.equal(terms + [(x, -1.0)], 0.0)
         return x
 
@@ -135,6 +135,11 @@ class Copies:
         o = self.program.values[v].producer
         found = (self._fetch.get((v, i)) for i in self.slots.touching(o, first, last))
         return sum(self.model.x[x] for x in found if x is not None)
+
+    def fetching(self):
+        """(first slot, last slot, time in passes) of all fetches."""
+        return [self._window(v, i) + (self.time_of(v) * self.model.x[x],)
+                for (v, i), x in self._fetch.items() if self.model.x[x] > 1e-9]
 
     def fetched_values(self):
         return {v for (v, _), x in self._fetch.items() if self.model.x[x] > 1e-9}

@@ -19,6 +19,8 @@ much less o leaves.
 import heapq
 from bisect import bisect_right
 
+from .model import REST
+
 VIOLATED = 1e-4
 VISITS = 200  # ancestors looked at for one source
 CUTS_A_SOURCE = 6
@@ -31,7 +33,7 @@ class PathCut:
     the absence of the path's first value."""
 
     __slots__ = ("source", "window", "begin", "end", "path")
-    needs_copies = False
+    stage = REST
 
     def __init__(self, source, window, begin, end, path):
         self.source = source
@@ -63,7 +65,7 @@ class RoomCut:
     """`beside`: (value, its next use after the window)."""
 
     __slots__ = ("op", "window", "beside")
-    needs_copies = False
+    stage = REST
 
     def __init__(self, op, window, beside):
         self.op = op
@@ -113,6 +115,7 @@ class Separator:
         self.program = model.program
         self.parents = model.outline.parents
         self._sums = {}
+        self._returned = model.returned_values()
         self._found = []  # (score, cut)
 
     def _rerun(self, o, first, last):
@@ -191,13 +194,12 @@ class Separator:
         """(value, next use, share) of what is held over these slots and does not come back."""
         model = self.model
         after, until = model.slots.steps_of(first, last)
-        returned = self.model.returned_values()
         found = []
         for v, a, b in model.outline.intervals:
             if a > after or b < until:
                 continue
             part = 1.0
-            if v in returned:
+            if v in self._returned:
                 end = model.slots.before(b)
                 part -= self._rerun(self.program.values[v].producer, first, end)
                 part -= model.fetch_sum(v, first, end)

@@ -2,15 +2,19 @@
 
 SciPy's HiGHS solves it. What is returned as the bound is not the solver's objective but the value
 of its multipliers in the Lagrangian: whatever they are, no point of the box that satisfies the
-rows costs less. So tolerances of the solver make a bound worse, never wrong.
+rows costs less. So tolerances of the solver make a bound worse, never wrong. Only what branch and
+bound adds stands on the solver's word.
 """
 import warnings
 
 import numpy as np
-from scipy.optimize import OptimizeWarning, linprog
+from scipy.optimize import Bounds, LinearConstraint, OptimizeWarning, linprog, milp
 from scipy.sparse import coo_matrix
 
 SAFETY = 1e-9  # for the rounding of the sums below; costs and sizes are scaled to 1
+LARGE = 10000  # rows from which on interior points take less time
+WHOLE_GAP = 1e-4  # of its optimum, at which branch and bound is over
+BRANCHED_SAFETY = 1e-5  # for what branch and bound takes for equal, ten times its tolerances
 
 OPTIMAL, INFEASIBLE, STOPPED = "optimal", "infeasible", "stopped"
 
@@ -51,12 +55,14 @@ class LinearProgram:
     """Minimise cost . x over 0 <= x <= upper, subject to the rows."""
 
     def __init__(self):
-        self.cost, self.upper = [], []
+        self.cost, self.upper, self.whole = [], [], []
         self.at_most_rows, self.equal_rows = Rows(), Rows()
 
-    def add_variable(self, cost=0.0, upper=1.0):
+    def add_variable(self, cost=0.0, upper=1.0, whole=True):
+        """`whole`: it may be taken to be 0 or 1."""
         self.cost.append(cost)
         self.upper.append(upper)
+        self.whole.append(whole)
         return len(self.cost) - 1
 
     def at_most(self, terms, rhs):
@@ -77,7 +83,7 @@ class LinearProgram:
 
     def solve(self, seconds):
         """Within the time, or STOPPED. The dual simplex method, as interior points and the way from
-        there to a vertex took longer on nearly all traces."""
+        there to a vertex took longer on nearly all programs, the large ones apart."""
         columns = len(self.cost)
         if columns == 0 or not self.at_most_rows.rhs:
             return Solution(OPTIMAL, 0.0, np.zeros(columns), np.zeros(0))
@@ -87,11 +93,12 @@ class LinearProgram:
             a_eq, b_eq = self.equal_rows.matrix(columns), np.array(self.equal_rows.rhs)
         cost, upper = np.array(self.cost), np.array(self.upper)
         options = {"time_limit": max(seconds, 0.01)}
+        method = "highs-ipm" if len(b) > LARGE else "highs-ds"
         for presolve in (True, False):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", OptimizeWarning)
                 found = linprog(cost, a, b, a_eq, b_eq,
-                                np.column_stack([np.zeros(columns), upper]), method="highs-ds",
+                                np.column_stack([np.zeros(columns), upper]), method=method,
                                 options=dict(options, presolve=presolve))
             if found.status != 2:
                 break
@@ -108,3 +115,23 @@ class LinearProgram:
             bound -= free @ b_eq
         bound += np.minimum(0.0, reduced) @ upper
         return Solution(OPTIMAL, bound - SAFETY, found.x, multipliers)
+
+    def solve_whole(self, seconds):
+        """The same where what is `whole` is 0 or 1, by branch and bound: (bound, None if nothing is
+        proven; point, None if none was found; whether that is the optimum)."""
+        columns = len(self.cost)
+        if columns == 0 or not self.at_most_rows.rhs:
+            return None, None, True
+        rows = [LinearConstraint(self.at_most_rows.matrix(columns), -np.inf, self.at_most_rows.rhs)]
+        if self.equal_rows.rhs:
+            rhs = self.equal_rows.rhs
+            rows.append(LinearConstraint(self.equal_rows.matrix(columns), rhs, rhs))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OptimizeWarning)
+            found = milp(np.array(self.cost), integrality=np.array(self.whole, dtype=int),
+                         bounds=Bounds(np.zeros(columns), np.array(self.upper)), constraints=rows,
+                         options={"time_limit": max(seconds, 0.01), "mip_rel_gap": WHOLE_GAP})
+        bound = found.mip_dual_bound if found.status in (0, 1) else None
+        if bound is None or not np.isfinite(bound):
+            return None, None, False
+        return bound - BRANCHED_SAFETY, found.x, found.status == 0

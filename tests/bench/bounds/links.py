@@ -4,6 +4,8 @@ Copies in: what begins after the start of a row's step and is needed by step u i
 Copies out: what is made by step p or later and is on the host at a common point came out between.
 The time between two moments is that of the ops of the pass, of reruns, and of stalls.
 """
+from .model import COPIES
+
 VIOLATED = 1e-5  # of a pass
 CUTS_A_ROUND = 200
 
@@ -12,7 +14,7 @@ class LinkCut:
     """`begin` and `end` are steps; inward: from the start of `begin`, a row, else from its end."""
 
     __slots__ = ("inward", "begin", "end")
-    needs_copies = True  # added when the model knows all of them
+    stage = COPIES
 
     def __init__(self, inward, begin, end):
         self.inward = inward

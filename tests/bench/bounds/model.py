@@ -14,6 +14,9 @@ from .copies import Copies
 from .linear import LinearProgram
 from .slots import Slots
 
+# When a cut is added: when what it is about has all its variables.
+REST, COPIES, MEMORY = range(3)
+
 
 class Model:
     """One linear program and, once solved, its solution.
@@ -30,8 +33,8 @@ class Model:
         self.x = None
         self.cut_rows = {}  # key of a cut -> its rows of the linear program
         self._rerun, self._present = {}, {}
-        self._memory = [[] for _ in self.rows]  # terms of each row
-        self._fixed = [0.0] * len(self.rows)  # budgets that no variable stands for
+        self._memory = [{} for _ in self.rows]  # variable -> bytes, of each row
+        self._fixed = [0] * len(self.rows)  # bytes that no variable stands for
         self._wanted_at = {k: [] for k in self.slots.commons}
         self.copies = Copies(self, rate) if rate else None
         self._build(chained, cuts)
@@ -41,11 +44,12 @@ class Model:
             self._add_span(v, first, last)
         for step in chained:
             self._add_chains(self.slots.row_of[step])
-        self._add_cuts(cut for cut in cuts if not cut.needs_copies)
+        self._add_cuts(cut for cut in cuts if cut.stage == REST)
         if self.copies:
             self.copies.complete()
-            self._add_cuts(cut for cut in cuts if cut.needs_copies)
+            self._add_cuts(cut for cut in cuts if cut.stage == COPIES)
         self.memory_rows = [self._add_memory(j) for j in range(len(self.rows))]
+        self._add_cuts(cut for cut in cuts if cut.stage == MEMORY)
 
     def _add_cuts(self, cuts):
         for cut in cuts:
@@ -99,20 +103,27 @@ class Model:
 
     # --- memory ---------------------------------------------------------------------------------
 
-    def _hold(self, v, j, terms, constant=0.0):
+    def _hold(self, v, j, terms, constant=0):
         """v's bytes count at row j by these terms plus a constant."""
-        share = self.program.values[v].bytes / self.budget
-        self._memory[j] += [(x, coef * share) for x, coef in terms]
-        self._fixed[j] += constant * share
+        size = self.program.values[v].bytes
+        for x, coef in terms:
+            self._memory[j][x] = self._memory[j].get(x, 0) + coef * size
+        self._fixed[j] += constant * size
 
-    def _add_memory(self, j):
+    def memory(self, j):
+        """({variable: bytes}, bytes that they may come to) of a row."""
         step = self.rows[j]
         needed = self.outline.need[step] + self.outline.constant_bytes[step]
-        return self.lp.at_most(self._memory[j], 1.0 - needed / self.budget - self._fixed[j])
+        return self._memory[j], self.budget - needed - self._fixed[j]
+
+    def _add_memory(self, j):
+        terms, room = self.memory(j)
+        return self.lp.at_most([(x, size / self.budget) for x, size in terms.items()],
+                               room / self.budget)
 
     def _add_present(self, v, k):
         x = self._present[v, k] = self.lp.add_variable()
-        self._hold(v, k, [(x, 1.0)])
+        self._hold(v, k, [(x, 1)])
         return x
 
     def _add_span(self, v, first, last):
@@ -138,13 +149,13 @@ class Model:
         back = self.returns(v, begin + 1, k)
         if not wanted and len(back) <= 1:  # the row would say: one minus that
             for j in range(begin, k):
-                self._hold(v, j, [(x, -1.0) for x, _ in back], 1.0)
+                self._hold(v, j, [(x, -1) for x, _ in back], 1)
             return
         x = self.lp.add_variable()
         terms = [(x, 1.0)] + back + [(y, -1.0) for y, _ in wanted]
         self.lp.at_least(terms, 0.0 if wanted else 1.0)
         for j in range(begin, k):
-            self._hold(v, j, [(x, 1.0)])
+            self._hold(v, j, [(x, 1)])
 
     def _keep_past_use(self, v, k):
         """A value past its last use may be held for reruns that read it."""
@@ -223,6 +234,12 @@ class Model:
     def rerun_shares(self):
         """(op, first slot, last slot, share) of all reruns."""
         return [(o, s, e, self.x[x]) for o, s, e, x in self.all_reruns() if self.x[x] > 1e-9]
+
+    def returning(self):
+        """(first slot, last slot, time in passes) of all reruns and copies in."""
+        found = [(s, e, share * self.program.ops[o].cost / self.program.base_cost)
+                 for o, s, e, share in self.rerun_shares()]
+        return found + (self.copies.fetching() if self.copies else [])
 
     def absences(self, k):
         """(value, presence) of what is wanted later and not wholly there at a common point."""

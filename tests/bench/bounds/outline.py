@@ -4,7 +4,7 @@ import numpy as np
 
 # Values are left out, the smallest first, until this part of the peak is gone: they count as always
 # there, at no bytes. Logs have thousands of scalars.
-NEGLIGIBLE = 1e-5
+NEGLIGIBLE = 1e-4
 
 
 class Outline:

@@ -13,6 +13,7 @@ from .linear import INFEASIBLE, OPTIMAL
 from .links import violated_links
 from .model import Model
 from .outline import Outline
+from .rounding import rounded_memory
 
 TOLERANCE = 1e-5  # of the budget
 ROWS_A_ROUND = 16
@@ -20,8 +21,13 @@ PRESENCES = 60000  # variables at common points, at most about this many
 CHAIN_LINKS = 30000  # values in chains, at most about this many
 IDLE_ROUNDS = 3  # rounds that may pass without a gain
 GAIN = 1e-5  # of overhead: what counts as one
-COMMON_POINTS = (4, 8, 16, 32, 64)  # to go on with when cuts bring nothing more
-STAGE_GAIN = 3e-4  # of overhead: two stages that bring less are the last ones
+COMMON_POINTS = (8, 16, 32, 64)  # to go on with when cuts bring nothing more
+LINEAR_PART = 0.6  # of the time, at most, for all but branching
+CHAIN_STAGES = 1  # stages with chains
+NARROWEST = 2  # steps apart are two common points between which there may be another
+STAGE_GAIN = 3e-4  # of overhead: stages that bring less are poor
+POOR_STAGES = 3  # of them in a row are the last ones
+BRANCHED = 40000  # rows of the largest model that is branched on
 DEADLINE_BYTES = 0.01  # of the budget: reruns that need less can be anywhere
 DEADLINES = 64  # rows that are there for reruns only, at most
 
@@ -87,7 +93,9 @@ class Rounds:
     def run(self, budget, seconds):
         bound = Bound()
         budget = min(budget, self.outline.program.base_peak)
-        self.budget, self.bound, self.deadline = budget, bound, time.monotonic() + seconds
+        self.budget, self.bound, self.last = budget, bound, None
+        start = time.monotonic()
+        self.deadline, self.end = start + LINEAR_PART * seconds, start + seconds
         self.commons, self.chained, self.deadlines = set(), set(), 0
         self.cuts = {}  # key -> (cut, rounds it did not bind)
         self.rows = set(peaks(self.outline.curve, budget, ROWS_A_ROUND))
@@ -97,14 +105,18 @@ class Rounds:
             bound.status = "optimal"
         except Ended:
             pass
+        if bound.status != "infeasible" and self.last and self.commons:
+            self._branch()
         return bound
+
+    def _model(self):
+        return Model(self.outline, self.budget, self.rows, self.commons, self.chained,
+                     [cut for cut, _ in self.cuts.values()], self.rate)
 
     def _solve(self):
         """One round: (model, solution)."""
         start = time.monotonic()
-        cuts = [cut for cut, _ in self.cuts.values()]
-        model = Model(self.outline, self.budget, self.rows, self.commons, self.chained, cuts,
-                      self.rate)
+        model = self._model()
         solution = model.solve(self.deadline - time.monotonic())
         bound = self.bound
         bound.rounds += 1
@@ -112,12 +124,13 @@ class Rounds:
             bound.value = max(bound.value, solution.bound)
             bound.status = "time" if self.commons else "simple"
         self.log(f"  round {bound.rounds}: {len(self.rows)} rows, {len(self.commons)} common "
-                 f"points, {len(cuts)} cuts, {len(model.lp.cost)} variables, {solution.status} "
-                 f"{bound.value:.6f}, {time.monotonic() - start:.2f} s")
+                 f"points, {len(self.cuts)} cuts, {len(model.lp.cost)} variables, "
+                 f"{solution.status} {bound.value:.6f}, {time.monotonic() - start:.2f} s")
         if solution.status == INFEASIBLE:
             bound.status = "infeasible"
         if solution.status != OPTIMAL:
             raise Ended
+        self.last = model
         return model, solution
 
     def _simple(self):
@@ -149,11 +162,13 @@ class Rounds:
         stages += [lambda count=count: self._between(count) for count in COMMON_POINTS]
         poor = 0
         for number, choose in enumerate(stages):
-            before = self.bound.value
-            if self._add_commons(choose()):
+            before, is_first = self.bound.value, number < CHAIN_STAGES
+            if not is_first:
+                self.chained.clear()  # many common points make many chains: cuts take their place
+            if self._add_commons(choose(), is_first):
                 self._converge()
-            poor = poor + 1 if number > 1 and self.bound.value - before < STAGE_GAIN else 0
-            if poor == 2:
+            poor = poor + 1 if not is_first and self.bound.value - before < STAGE_GAIN else 0
+            if poor == POOR_STAGES:
                 return
 
     def _binding_apart(self):
@@ -165,7 +180,7 @@ class Rounds:
                 found.append(step)
         return found
 
-    def _add_commons(self, steps):
+    def _add_commons(self, steps, with_chains):
         """As many as are affordable; returns whether there was one."""
         mean = sum(self.width.values()) / len(self.width)
         room = max(1, int(PRESENCES / max(1.0, mean)))
@@ -173,7 +188,7 @@ class Rounds:
         new = new[:max(0, room - len(self.commons))]
         self.rows |= set(new)
         self.commons |= set(new)
-        for step in (step for step in new if self.binding.get(step, 0.0) > 1e-9):
+        for step in (step for step in new if with_chains and self.binding.get(step, 0.0) > 1e-9):
             # Those with chains pay for ancestors once for each later common point.
             links = sum(k * sum(other >= k for other in self.commons)
                         for k in self.chained | {step})
@@ -182,40 +197,79 @@ class Rounds:
         return bool(new)
 
     def _between(self, count):
-        """Steps to make `count` common points, in the middle of the widest gaps, where memory is
-        highest."""
+        """Steps to make `count` common points: again and again the middle of the gap in which most
+        reruns and copies may lie, or of the widest."""
         curve = self.outline.curve
         hot = np.flatnonzero(curve > self.budget)
         points = sorted(self.commons | {int(hot[0]) - 1, int(hot[-1]) + 1})
+        before = np.concatenate(([0.0], self._returning().cumsum()))
         found = []
         while len(self.commons) + len(found) < count:
-            wide = max(range(len(points) - 1), key=lambda i: points[i + 1] - points[i])
-            a, b = points[wide], points[wide + 1]
-            if b - a < 4:
+            gaps = [(round(before[b] - before[a + 1], 9), b - a, i)
+                    for i, (a, b) in enumerate(zip(points, points[1:])) if b - a >= NARROWEST]
+            if not gaps:
                 break
+            wide = max(gaps)[2]
+            a, b = points[wide], points[wide + 1]
             third = (b - a) // 3
             step = a + third + int(curve[a + third:b - third].argmax())
-            found.append(step)
-            points.insert(wide + 1, step)
+            found.append(min(max(step, a + 1), b - 1))
+            points.insert(wide + 1, found[-1])
         return found
+
+    def _returning(self):
+        """Time of reruns and copies in of the last solution at each step, spread over windows."""
+        model, end = self.last, self.outline.program.end
+        change = np.zeros(end + 2)
+        for first, last, time_taken in model.returning():
+            begin, until = model.slots.steps_of(first, last)
+            begin, until = max(begin, 0), min(until, end)
+            if begin < until:
+                change[begin] += time_taken / (until - begin)
+                change[until] -= time_taken / (until - begin)
+        return change[:-1].cumsum()
 
     def _converge(self):
         """Rounds of cuts and rows until they bring nothing more."""
-        idle = 0
+        idle, before = 0, 0.0
         while idle < IDLE_ROUNDS:
-            before = self.bound.value
             model, solution = self._solve()
-            idle = idle + 1 if self.bound.value - before < GAIN else 0
+            idle = idle + 1 if solution.bound - before < GAIN else 0
+            before = solution.bound
             self._age(model, solution)
-            found = Separator(model)
-            cuts = found.paths() + found.rooms() + (violated_links(model) if self.rate else [])
-            cuts = [cut for cut in cuts if cut.key() not in self.cuts]
-            more = set(peaks(memory_curve(model), self.budget, ROWS_A_ROUND)) - self.rows
-            more |= self._find_deadlines(model)
-            if not more and not cuts:
+            if not self._separate(model):
                 return
-            self.rows |= more
-            self.cuts.update((cut.key(), (cut, 0)) for cut in cuts)
+
+    def _separate(self, model):
+        """Adds rows and cuts that the model's solution violates; returns whether there are any."""
+        found = Separator(model)
+        cuts = found.paths() + found.rooms() + rounded_memory(model)
+        cuts += violated_links(model) if self.rate else []
+        cuts = [cut for cut in cuts if cut.key() not in self.cuts]
+        more = set(peaks(memory_curve(model), self.budget, ROWS_A_ROUND)) - self.rows
+        more |= self._find_deadlines(model)
+        self.rows |= more
+        self.cuts.update((cut.key(), (cut, 0)) for cut in cuts)
+        return bool(more or cuts)
+
+    def _branch(self):
+        """The last model again, now with facts that hold or do not, and with the cuts that its
+        solution violates; until there are none or the time is over."""
+        model = self.last
+        while model.lp.count_at_most() <= BRANCHED:
+            start = time.monotonic()
+            value, x, is_best = model.lp.solve_whole(self.end - start)
+            if value is not None:
+                self.bound.value = max(self.bound.value, value)
+            self.log(f"  branching: {len(self.rows)} rows, {len(self.cuts)} cuts, {value} -> "
+                     f"{self.bound.value:.6f}, {time.monotonic() - start:.2f} s")
+            if not is_best or x is None or time.monotonic() > self.end:
+                self.bound.status = "time"
+                return
+            model.x = x
+            if not self._separate(model):
+                return
+            model = self._model()
 
     def _find_deadlines(self, model):
         """Steps that wait for reruns, those that need most memory first: with a row there, reruns
