@@ -324,8 +324,8 @@ INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t l
     return sum_of(&lanes);
 }
 
-CEBUS_CLONES double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to,
-                                     double limit, double before, double after)
+CEBUS_CLONES static double area_of(const cebus_track *track, uint64_t from, uint64_t to,
+                                   double limit, double before, double after)
 {
     double area = 0, low = before < after ? before : after, high = before < after ? after : before;
     size_t end = end_block(track, to);
@@ -346,6 +346,13 @@ CEBUS_CLONES double cebus_track_area(const cebus_track *track, uint64_t from, ui
         area += area_in(block, first, last, base + before, base + after);
     }
     return area;
+}
+
+/** Clones of what other files call would be public, whatever the visibility. */
+double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
+                        double before, double after)
+{
+    return area_of(track, from, to, limit, before, after);
 }
 
 bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to, double limit)
