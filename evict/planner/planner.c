@@ -25,6 +25,8 @@
 #define SWAPS_PART 6
 /** Plans of which it is asked whether they can be placed. */
 #define MOST_PLACED 8
+/** Prices at which a plan is brought down that cannot be placed. */
+#define PRICES 4
 /** Of the effort for each of two searches; the better one goes on with the rest. */
 #define BOTH_PARTS (3.0 / 8)
 
@@ -268,19 +270,19 @@ static bool tighten_at(search *s, const cebus_plan_terms *terms, double theta)
 
 /** Brings what fitted before down to the limit again. It may be far off where most is left free: a
  * repair, which looks at what idles there alone, came to three times the cost; and which price is
- * the one to begin with cannot be told, so some are tried. */
-static bool tighten(search *s, const cebus_plan_terms *terms, bool *out_fits)
+ * the one to begin with cannot be told, so some are tried, the first time. */
+static bool tighten(search *s, const cebus_plan_terms *terms, size_t n_prices, bool *out_fits)
 {
-    static const double parts[] = {1, 0, 0.3, 3};
+    static const double parts[PRICES] = {1, 0, 0.3, 3};
     const double theta = s->best_theta;
     bool ok = cebus_snapshot_take(&s->base, &s->sequence);
     s->best.peak = INFINITY;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && ok; i++)
+    for (size_t i = 0; i < n_prices && ok; i++)
         ok = cebus_snapshot_restore(&s->base, &s->sequence) &&
              tighten_at(s, terms, parts[i] * theta);
     s->best_theta = theta;
     *out_fits = s->best.peak < INFINITY;
-    return ok && (!*out_fits || improve(s, terms, s->greedy.closure.spent + terms->effort / 4));
+    return ok && (!*out_fits || improve(s, terms, s->greedy.closure.spent + terms->effort / 8));
 }
 
 /** The plan, and others for less room where its values do not fit side by side. What cannot be
@@ -296,7 +298,7 @@ static bool place(search *s, const cebus_plan_terms *terms, uint64_t *crowd, ceb
         if (cebus_greedy_is_stopped(&s->greedy) || !leave_free(s, crowd))
             return true;
         cebus_plan_clear(out);
-        if (!tighten(s, terms, &fits) || !emit(s, terms, out))
+        if (!tighten(s, terms, i == 0 ? PRICES : 1, &fits) || !emit(s, terms, out))
             return false;
     }
     return true;
