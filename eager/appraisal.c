@@ -1,5 +1,6 @@
 #include "eager/appraisal.h"
 
+#include "eager/compaction.h"
 #include "eager/feedback.h"
 #include "eager/swap.h"
 #include "evict/shuttle.h"
@@ -34,12 +35,20 @@ static bool tells_time(const cebus_runtime *rt)
     return rt->info.simulated || rt->cost_model == CEBUS_COST_MEASURED;
 }
 
+static uint64_t moving_ns(const cebus_runtime *rt)
+{
+    const cebus_move_terms terms = cebus_compaction_terms(rt);
+    return terms.rate > 0 ? (uint64_t)(1e9 * (double)rt->stats.moved_bytes / (double)terms.rate)
+                          : 0;
+}
+
 static cebus_tally tally_now(cebus_runtime *rt)
 {
     const cebus_memory_stats *stats = &rt->stats;
     return (cebus_tally){.compute_ns = stats->compute_ns,
                          .recompute_ns = stats->recompute_ns,
                          .stall_ns = tells_time(rt) ? rt->device_ops->stalled(rt->device) : 0,
+                         .moving_ns = moving_ns(rt),
                          .evictions = stats->evictions,
                          .recomputes = stats->recomputes,
                          .planned_replays = stats->planned_replays,
@@ -67,6 +76,7 @@ static cebus_tally tally_of(cebus_runtime *rt)
     return (cebus_tally){.compute_ns = now.compute_ns - begun->compute_ns,
                          .recompute_ns = now.recompute_ns - begun->recompute_ns,
                          .stall_ns = now.stall_ns - begun->stall_ns,
+                         .moving_ns = now.moving_ns - begun->moving_ns,
                          .evictions = now.evictions - begun->evictions,
                          .recomputes = now.recomputes - begun->recomputes,
                          .planned_replays = now.planned_replays - begun->planned_replays,
@@ -74,6 +84,12 @@ static cebus_tally tally_of(cebus_runtime *rt)
                          .swap_ins = now.swap_ins - begun->swap_ins,
                          .prefetches = now.prefetches - begun->prefetches,
                          .out_bytes = now.out_bytes - begun->out_bytes};
+}
+
+/** What the iteration took beside its own calls. */
+static uint64_t lost_of(const cebus_tally *took)
+{
+    return took->recompute_ns + took->stall_ns + took->moving_ns;
 }
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -88,8 +104,8 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
     stats->guided_iterations++;
     stats->guided_peak_bytes = rt->iteration_peak;
     stats->guided_predicted_ns = scheme->predicted_ns;
-    stats->guided_measured_ns = took->compute_ns + took->recompute_ns + took->stall_ns;
-    stats->guided_lost_ns = took->recompute_ns + took->stall_ns;
+    stats->guided_measured_ns = took->compute_ns + lost_of(took);
+    stats->guided_lost_ns = lost_of(took);
     stats->guided_swap_outs = took->swap_outs;
     stats->guided_swapped_bytes = took->out_bytes;
     stats->guided_recomputes = took->recomputes;
@@ -181,7 +197,7 @@ static bool slow_link(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 static bool part(const cebus_runtime *rt, const cebus_scheme *scheme,
                  const cebus_iteration *iteration, const cebus_tally *took)
 {
-    uint64_t lost = took->recompute_ns + took->stall_ns;
+    uint64_t lost = lost_of(took);
     if (!tells_time(rt) || scheme->predicted_ns == 0)
         return false;
     if (cebus_appraisal_repeats(rt))
@@ -203,7 +219,7 @@ static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, bool parted)
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
                            const cebus_tally *took)
 {
-    uint64_t lost = took->recompute_ns + took->stall_ns;
+    uint64_t lost = lost_of(took);
     if (!cebus_feedback_end(rt, scheme, iteration, lost))
         return CEBUS_PLAN_IS_STALE;
     bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took));
@@ -263,7 +279,7 @@ cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_tally took = tally_of(rt);
-    uint64_t lost = took.recompute_ns + took.stall_ns;
+    uint64_t lost = lost_of(&took);
     cebus_verdict verdict = CEBUS_PLAN_STANDS;
     if (!guidance->planned || !followed) {
         if (scheme->unplanned_ns == 0 || lost < scheme->unplanned_ns)

@@ -29,6 +29,7 @@ typedef struct cebus_shuttles {
 /** Counters of the runtime: at an instant, or over an iteration. */
 typedef struct cebus_tally {
     uint64_t compute_ns, recompute_ns, stall_ns;
+    uint64_t moving_ns; /**< of blocks that moved, by the rate that the device says */
     uint64_t evictions, recomputes, planned_replays, swap_outs, swap_ins, prefetches, out_bytes;
 } cebus_tally;
 

@@ -196,6 +196,17 @@ def case_generated_logs(cli):
         check_some(cli, [generate(cli, family, LARGER) for family in families], 100)
 
 
+def case_guided_passes_take_what_they_say(cli):
+    """Copies of blocks that move included, of which there are some in each of these."""
+    path = generate(cli, "unet", 1)
+    for policy, budget in (("capuchin", "40%"), ("vdnn", "60%")):
+        run = cli.one("replay", path, "--machine", MACHINE, "--budget", budget, "--policy", policy,
+                       "--iterations", "4")
+        said = run["guided_measured_ns"]
+        assert run["guided_iterations"] > 0, run
+        assert abs(said - run["time_ns"]) <= run["time_ns"] / 500, (said, run["time_ns"])
+
+
 def case_recorded_models(cli):
     models = sample(MODELS, 3)
     print(f"# seed {SEED}: {', '.join(models)}")

@@ -76,8 +76,8 @@ typedef struct cebus_memory_stats {
     uint64_t guided_iterations;    /**< so many so far */
     uint64_t guided_peak_bytes;    /**< used in the arena at most */
     uint64_t guided_predicted_ns;  /**< what its plan said it takes; 0: nothing */
-    uint64_t guided_measured_ns;   /**< kernels, replays, and waiting for copies */
-    uint64_t guided_lost_ns;       /**< of these: replays and waiting */
+    uint64_t guided_measured_ns;   /**< kernels, replays, waiting for copies, blocks that move */
+    uint64_t guided_lost_ns;       /**< of these: all but the kernels of the program */
     uint64_t guided_swap_outs;     /**< values copied to the host or the spill file */
     uint64_t guided_swapped_bytes; /**< their bytes */
     uint64_t guided_recomputes;    /**< kernels run again */
