@@ -455,8 +455,8 @@ static bool lasts_until(const cebus_greedy *g, const cebus_life *life, uint64_t 
            cebus_sequence_key(g->sequence, cebus_event_instance(life->events[n - 1])) >= key;
 }
 
-/** Notes the stretches that cross an instance; with noise every other one: as good a start for a
- * repair, in half the time. */
+/** Notes the stretches that cross an instance, so none of what the program makes later; with noise
+ * every other one: as good a start for a repair, in half the time. */
 static bool note_at(cebus_greedy *g, uint32_t instance)
 {
     const uint64_t key = cebus_sequence_key(g->sequence, instance);
