@@ -272,6 +272,8 @@ static cebus_status finish_leaves(cebus_walk *w)
     cebus_status status = CEBUS_OK;
     for (size_t i = 0; i < w->leaves.count && status == CEBUS_OK; i++)
         status = finish_leaf(w, w->leaves.items[i]);
+    for (size_t i = 0; i < w->leaves.count && status == CEBUS_OK && !w->keep; i++)
+        status = cebus_sum_share(w->rt, w->leaves.items[i]);
     return status;
 }
 
@@ -293,8 +295,11 @@ static void settle_node(cebus_walk *w, cebus_node *node, bool success)
         cebus_node_unpark(rt, node);
         return;
     }
-    cebus_node_free_saved(rt, node);
-    cebus_hooks_drop(rt, &node->hooks);
+    if (cebus_node_saves(node)) {
+        node->spent = true;
+        cebus_node_free_saved(rt, node);
+        cebus_hooks_drop(rt, &node->hooks);
+    }
     rt->open_nodes -= !node->freed;
     node->freed = true;
 }

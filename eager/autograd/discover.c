@@ -94,6 +94,14 @@ static int by_sequence(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static cebus_status refuse_spent(const cebus_op *op)
+{
+    return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
+                      "the graph was freed by an earlier backward: what %s saved is gone; pass "
+                      "retain_graph there",
+                      op->name);
+}
+
 /** Marks the nodes between roots and inputs. A source was made before what reads it, so one pass
  * from the oldest on finds them all. */
 static cebus_status mark_wanted(cebus_walk *w)
@@ -105,10 +113,8 @@ static cebus_status mark_wanted(cebus_walk *w)
         if (w->captures != NULL && !is_asked_for(w, node, NULL) && cebus_walk_inputs(w, node) == 0)
             continue;
         node->wanted = w->epoch;
-        if (node->freed)
-            return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
-                              "the graph was freed by an earlier backward; pass retain_graph "
-                              "there");
+        if (node->spent)
+            return refuse_spent(node->call->op);
     }
     return CEBUS_OK;
 }

@@ -41,6 +41,13 @@ bool cebus_hook_remove(cebus_runtime *rt, cebus_hook **list, uint64_t id)
     return true;
 }
 
+bool cebus_hooks_replace(const cebus_hook *list)
+{
+    while (list != NULL && (list->user.call == NULL || list->user.after))
+        list = list->next;
+    return list != NULL;
+}
+
 void cebus_hooks_drop(cebus_runtime *rt, cebus_hook **list)
 {
     cebus_hook *hook = *list;

@@ -26,6 +26,8 @@ uint64_t cebus_hook_add(cebus_runtime *rt, cebus_hook **list, const cebus_grad_h
                         uint32_t output);
 /** False when there is none of that id. */
 bool cebus_hook_remove(cebus_runtime *rt, cebus_hook **list, uint64_t id);
+/** Whether one of them may change a gradient on its way. */
+bool cebus_hooks_replace(const cebus_hook *list);
 /** Empties the list. */
 void cebus_hooks_drop(cebus_runtime *rt, cebus_hook **list);
 

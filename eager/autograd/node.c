@@ -185,6 +185,15 @@ static size_t saved_count(const cebus_node *node)
     return node->call->n_in + node->call->n_out;
 }
 
+bool cebus_node_saves(const cebus_node *node)
+{
+    for (size_t i = 0; i < saved_count(node); i++) {
+        if (node->saved[i].version != NULL)
+            return true;
+    }
+    return cebus_hooks_replace(node->hooks);
+}
+
 void cebus_node_free_saved(cebus_runtime *rt, cebus_node *node)
 {
     for (size_t i = 0; i < saved_count(node); i++) {

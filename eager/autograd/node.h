@@ -36,7 +36,8 @@ struct cebus_node {
     cebus_node *next_dead;
     struct cebus_hook *hooks; /**< on its outputs' gradients (hook.h) */
     cebus_node *slices;       /**< for a write through a view: the base's source to be (rebase.h) */
-    bool freed;               /**< its saved versions were let go */
+    bool freed;               /**< a backward ran through it and kept nothing for another */
+    bool spent;               /**< freed, and what its gradient needs was let go with that */
     bool parked;              /**< held by name only while a backward runs (park/unpark) */
     uint64_t needs;           /**< bit i: input i wants a gradient */
     cebus_call *call;         /**< counted; views and attributes */
@@ -66,8 +67,11 @@ cebus_node *cebus_node_retain(cebus_node *node);
 /** Iterative: graphs are deep. */
 void cebus_node_release(cebus_runtime *rt, cebus_node *node);
 
-/** Lets the saved versions go for good: the graph cannot be walked again. */
+/** Lets the saved versions go for good: a node that had some cannot be walked again. */
 void cebus_node_free_saved(cebus_runtime *rt, cebus_node *node);
+/** Whether another backward would lack something once the node is freed: a version, or a hook
+ * that is let go lest it hold the tensor it hangs on for ever. */
+bool cebus_node_saves(const cebus_node *node);
 /** Lets their bytes go but keeps them nameable, so that a failed backward can be undone. */
 void cebus_node_park(cebus_runtime *rt, cebus_node *node);
 void cebus_node_unpark(cebus_runtime *rt, cebus_node *node);

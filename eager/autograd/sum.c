@@ -97,21 +97,68 @@ static bool may_write(const cebus_runtime *rt, const cebus_candidate *now)
     return rt->capture != NULL || (now->value.resident && now->value.producer == NULL);
 }
 
+static bool shows_all(const cebus_tensor *tensor)
+{
+    const cebus_storage *storage = tensor->storage;
+    uint64_t bytes =
+        (uint64_t)cebus_view_numel(&tensor->view) * cebus_dtype_size(tensor->view.dtype);
+    return bytes == storage->now->value.bytes && storage->now->exports == 0 &&
+           !storage->persistent && cebus_view_is_dense(&tensor->view);
+}
+
+/** Whether the former gradient's storage may go on with the total as its version. */
+static bool can_hand_over(const cebus_runtime *rt, const cebus_tensor *former,
+                          const cebus_tensor *total)
+{
+    return rt->capture == NULL && cebus_sum_is_own(total) && shows_all(former) &&
+           shows_all(total) && cebus_view_same_layout(&former->view, &total->view);
+}
+
+cebus_status cebus_sum_share(cebus_runtime *rt, cebus_tensor *leaf)
+{
+    cebus_tensor *former = leaf->grad, *total = leaf->incoming;
+    if (former == NULL || cebus_sum_is_own(former) || can_hand_over(rt, former, total))
+        return CEBUS_OK;
+    cebus_status status = cebus_copy_(rt, former, total);
+    if (status != CEBUS_OK)
+        return status;
+    former->storage->now->gradient = true;
+    cebus_tensor_release(total);
+    leaf->incoming = cebus_tensor_retain(former);
+    return CEBUS_OK;
+}
+
+static void hand_over(cebus_tensor *former, cebus_tensor *total)
+{
+    cebus_candidate *old = former->storage->now;
+    former->storage->now = total->storage->now;
+    former->storage->version++;
+    total->storage->now = old;
+}
+
+/** Writes the total where the former gradient lay, which nobody else knows. */
+static bool write_over(cebus_runtime *rt, cebus_tensor *former, cebus_tensor *total)
+{
+    const cebus_candidate *now = former->storage->now;
+    rt->trial++;
+    bool written = now->exports == 0 && may_write(rt, now) &&
+                   cebus_view_same_layout(&former->view, &total->view) &&
+                   cebus_copy_(rt, former, total) == CEBUS_OK;
+    rt->trial--;
+    if (written)
+        former->storage->now->gradient = true;
+    return written;
+}
+
 void cebus_sum_commit(cebus_runtime *rt, cebus_tensor *leaf)
 {
-    cebus_tensor *former = leaf->grad;
-    const cebus_candidate *now = former != NULL ? former->storage->now : NULL;
-    rt->trial++;
-    bool stays = now != NULL && cebus_sum_is_own(former) && now->exports == 0 &&
-                 may_write(rt, now) &&
-                 cebus_view_same_layout(&former->view, &leaf->incoming->view) &&
-                 former->view.dtype == leaf->incoming->view.dtype &&
-                 cebus_copy_(rt, former, leaf->incoming) == CEBUS_OK;
-    rt->trial--;
-    if (stays) {
-        former->storage->now->gradient = true;
+    cebus_tensor *former = leaf->grad, *total = leaf->incoming;
+    if (former == total)
         return;
+    if (former != NULL && !cebus_sum_is_own(former)) {
+        hand_over(former, total);
+    } else if (former == NULL || !write_over(rt, former, total)) {
+        leaf->grad = total;
+        leaf->incoming = former;
     }
-    leaf->grad = leaf->incoming;
-    leaf->incoming = former;
 }

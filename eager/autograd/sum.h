@@ -19,8 +19,13 @@ cebus_status cebus_sum_leaf(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor 
 cebus_status cebus_sum_make_own(cebus_runtime *rt, cebus_tensor **grad);
 
 /**
- * leaf->incoming becomes leaf->grad, at the address of the former one where that can be; the former
- * is left in leaf->incoming. Nothing is lost either way, and nothing can fail.
+ * A former gradient of the leaf that others show, too, gets the total where commit() could not give
+ * it to them: written in place.
+ */
+cebus_status cebus_sum_share(cebus_runtime *rt, cebus_tensor *leaf);
+/**
+ * leaf->incoming, after cebus_sum_share(), becomes leaf->grad: at the address of the former where
+ * that can be, and to all who show that. The rest is left in leaf->incoming. Nothing can fail.
  */
 void cebus_sum_commit(cebus_runtime *rt, cebus_tensor *leaf);
 

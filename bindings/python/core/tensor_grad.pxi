@@ -8,8 +8,17 @@
     @requires_grad.setter
     def requires_grad(self, bint value):
         cdef cebus_status status
-        if not value and self.code() > CEBUS_BF16:
+        if self.code() > CEBUS_BF16:
+            if value:
+                raise DtypeError("only Tensors of floating point dtype can require gradients")
             return
+        if cebus_tensor_requires_grad(self.handle):
+            if value:
+                return
+            if not self.is_leaf:
+                raise Error("you can only change requires_grad flags of leaf variables. If you "
+                            "want to use a computed variable in a subgraph that doesn't require "
+                            "differentiation use var_no_grad = var.detach().")
         status = cebus_tensor_set_requires_grad(self.handle, value)
         if status:
             fail(status)

@@ -21,7 +21,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_requires_grad(cebus_ten
                                                                        bool requires_grad);
 /** True of marked leaves and of everything computed from them with gradients enabled. */
 CEBUS_API bool cebus_tensor_requires_grad(const cebus_tensor *tensor);
-/** The accumulated gradient of a leaf, a new reference; *out is NULL when there is none. */
+/** The accumulated gradient of a leaf, a new reference; *out is NULL when there is none. A backward
+ * that adds to it is seen through the reference, and through all that shares its bytes. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_grad(cebus_tensor *tensor, cebus_tensor **out);
 /**
  * Replaces the gradient (NULL drops it: the usual way to zero it between steps) by a view of
@@ -32,9 +33,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_grad(cebus_tensor *tens
 
 /**
  * Accumulates d(root)/d(leaf) into every leaf the root was computed from. `gradient` is
- * d(loss)/d(root), or NULL for a one-element root (then 1). The graph is freed unless
- * `retain_graph`. On failure no leaf gradient has changed and the graph is kept: it can be tried
- * again.
+ * d(loss)/d(root), or NULL for a one-element root (then 1). Unless `retain_graph`, calls that saved
+ * something for it or have hooks let go of that and cannot be walked again; others (sums, views)
+ * can. On failure no leaf gradient has changed and the graph is kept: it can be tried again.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_backward(cebus_runtime *rt, cebus_tensor *root,
                                                        cebus_tensor *gradient, bool retain_graph);

@@ -34,6 +34,46 @@ def test_a_graph_is_used_once_unless_it_is_retained():
         (x * x).sum().backward(create_graph=True)
 
 
+def test_what_saved_nothing_is_walked_again():
+    x = cebus.ones(2, 3, requires_grad=True)
+    y = (x + 1).transpose(0, 1).reshape(-1)
+    (y * y).sum().backward()
+    y.sum().backward()
+    y[2:].mean().backward()
+    assert x.grad.tolist() == [[5, 5.25, 5.25], [5, 5.25, 5.25]]
+    z = x.exp()
+    z.sum().backward()
+    with pytest.raises(RuntimeError, match="what exp saved is gone; pass retain_graph"):
+        z.sum().backward()
+
+
+def test_a_gradient_that_the_program_keeps_is_added_to():
+    x = cebus.ones(4, requires_grad=True)
+    x.sum().backward()
+    kept = x.grad
+    total = kept.sum()
+    x.sum().backward()
+    assert kept.tolist() == [2] * 4 and total.item() == 4 and kept.data_ptr() == x.grad.data_ptr()
+    flat = cebus.zeros(6)
+    x.grad = flat[1:5]
+    x.sum().backward()
+    x.sum().backward()
+    assert flat.tolist() == [0, 2, 2, 2, 2, 0] and kept.tolist() == [2] * 4
+
+
+def test_requires_grad_of_what_was_computed():
+    x = cebus.ones(2, requires_grad=True)
+    y = x * 2
+    assert y.requires_grad_() is y and not y.is_leaf
+    y.requires_grad = True
+    with pytest.raises(RuntimeError, match="leaf variables"):
+        y.requires_grad_(False)
+    with pytest.raises(RuntimeError, match="floating point"):
+        cebus.ones(2, dtype=cebus.int64).requires_grad_()
+    assert not cebus.ones(2, dtype=cebus.int64).requires_grad_(False).requires_grad
+    assert not x.requires_grad_(False).requires_grad
+
+
 def test_no_grad_as_block_and_decorator():
     x = cebus.ones(2, requires_grad=True)
     with cebus.no_grad():

@@ -145,6 +145,74 @@ Test(autograd, refuses_what_makes_no_sense)
     cebus_tensor_release(x);
 }
 
+Test(autograd, calls_that_saved_nothing_are_walked_again)
+{
+    cebus_tensor *x = variable(rt, 4, 3), *half, *y, *sum, *square;
+    OK(cebus_slice(rt, x, 0, 1, 3, 1, &half));
+    OK(cebus_add_scalar(rt, half, 1, &y));
+    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
+    OK(cebus_backward(rt, sum, NULL, false));
+    OK(cebus_backward(rt, sum, NULL, false));
+    cr_expect_eq(grad_at(x, 0), 0);
+    cr_expect_eq(grad_at(x, 1), 2);
+    OK(cebus_mul(rt, y, y, &square));
+    backward_of_sum(rt, square);
+    cr_expect_eq(grad_at(x, 1), 10, "below what is spent as well");
+    FAILS(CEBUS_AUTOGRAD_ERROR, "what mul saved is gone",
+          cebus_backward(rt, square, square, false));
+    OK(cebus_backward(rt, sum, NULL, false));
+    cr_expect_eq(grad_at(x, 1), 11);
+    cebus_tensor_release(square);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(y);
+    cebus_tensor_release(half);
+    cebus_tensor_release(x);
+}
+
+/** x + x summed, differentiated: 2 more everywhere in x's gradient. */
+static void add_two(cebus_tensor *x)
+{
+    cebus_tensor *y;
+    OK(cebus_add(rt, x, x, &y));
+    backward_of_sum(rt, y);
+    cebus_tensor_release(y);
+}
+
+Test(autograd, a_kept_gradient_is_added_to)
+{
+    cebus_tensor *x = variable(rt, 4, 3), *kept, *part, *double_of;
+    add_two(x);
+    OK(cebus_tensor_grad(x, &kept));
+    OK(cebus_slice(rt, kept, 0, 1, 3, 1, &part));
+    OK(cebus_mul_scalar(rt, kept, 2, &double_of));
+    add_two(x);
+    cr_expect_eq(at(kept, 0), 4);
+    cr_expect_eq(at(part, 0), 4, "views of it, too");
+    cr_expect_eq(at(double_of, 0), 4, "made of the former value");
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(at(double_of, 0), 4, "and made of that again");
+    cr_expect_eq(grad_at(x, 3), 4);
+    cebus_tensor_release(double_of);
+    cebus_tensor_release(part);
+    cebus_tensor_release(kept);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, a_gradient_that_is_part_of_a_buffer_is_added_to)
+{
+    cebus_tensor *x = variable(rt, 4, 3), *buffer = vector(rt, 6, 10), *part;
+    OK(cebus_slice(rt, buffer, 0, 1, 5, 1, &part));
+    OK(cebus_tensor_set_grad(x, part));
+    add_two(x);
+    add_two(x);
+    cr_expect_eq(at(buffer, 0), 10);
+    cr_expect_eq(at(buffer, 1), 14);
+    cr_expect_eq(grad_at(x, 0), 14);
+    cebus_tensor_release(part);
+    cebus_tensor_release(buffer);
+    cebus_tensor_release(x);
+}
+
 Test(autograd, no_grad_and_detach_leave_the_graph)
 {
     cebus_tensor *x = variable(rt, 2, 1), *y, *z;

@@ -347,14 +347,29 @@ Test(capture, refuses_iterations_that_cannot_come_again)
     OK(cebus_backward(rt, loss, NULL, false));
     FAILS(CEBUS_CAPTURE_ERROR, "would add", cebus_capture_end(rt, &capture));
     cebus_tensor_release(loss);
+    cebus_tensor_release(x);
+    cebus_tensor_release(w);
+}
 
-    OK(cebus_tensor_grad(w, &y)); /* a gradient that something else holds is not written to */
+Test(capture, adds_to_a_gradient_that_something_else_holds)
+{
+    cebus_tensor *w = parameter(rt, N, 1), *x = leaf(rt, N, 1), *loss = loss_of(w, x), *held;
+    cebus_capture *capture;
+    OK(cebus_backward(rt, loss, NULL, false));
+    cebus_tensor_release(loss);
+    OK(cebus_tensor_grad(w, &held));
+    const float once = at(held, 0);
     OK(cebus_capture_begin(rt));
     loss = loss_of(w, x);
     OK(cebus_backward(rt, loss, NULL, false));
-    FAILS(CEBUS_CAPTURE_ERROR, "another one", cebus_capture_end(rt, &capture));
+    OK(cebus_capture_end(rt, &capture));
+    cr_expect_eq(at(held, 0), 2 * once);
+    OK(cebus_capture_launch(capture));
+    cr_expect_eq(at(held, 0), 3 * once);
+    cr_expect_eq(grad_at(w, 0), 3 * once);
+    cebus_capture_destroy(capture);
     cebus_tensor_release(loss);
-    cebus_tensor_release(y);
+    cebus_tensor_release(held);
     cebus_tensor_release(x);
     cebus_tensor_release(w);
 }
