@@ -192,6 +192,12 @@ static cebus_status show_grads(cebus_walk *w, cebus_node *node)
     return status;
 }
 
+/** The walk goes on below the node: one that only makes what was asked for is not run. */
+static bool is_let_go(const cebus_walk *w, const cebus_node *node)
+{
+    return !w->what->retain_graph && node->wanted == w->epoch && cebus_walk_inputs(w, node) != 0;
+}
+
 static cebus_status process(cebus_walk *w, cebus_node *node)
 {
     step s;
@@ -210,7 +216,7 @@ static cebus_status process(cebus_walk *w, cebus_node *node)
     for (uint32_t k = 0; k < n_in + n_out; k++)
         cebus_tensor_release(s.saved[k]);
     drop_grads(node);
-    if (!w->what->retain_graph)
+    if (is_let_go(w, node))
         cebus_node_park(w->rt, node);
     if (status == CEBUS_OK)
         status = deliver(w, node, &s);
@@ -248,6 +254,18 @@ void cebus_walk_resume(cebus_runtime *rt, cebus_pause pause)
     cebus_grad_enable(pause.recorded);
 }
 
+/** It may have been given other data since. */
+static cebus_status check_leaf(const cebus_tensor *leaf)
+{
+    const cebus_view *grad = &leaf->incoming->view;
+    if (cebus_view_same_shape(grad, &leaf->view) && grad->dtype == leaf->view.dtype)
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_AUTOGRAD_ERROR, name,
+                      "a leaf has shape %s of %s now, but had %s of %s where it was read",
+                      CEBUS_SHAPE(&leaf->view), cebus_dtype_name(leaf->view.dtype),
+                      CEBUS_SHAPE(grad), cebus_dtype_name(grad->dtype));
+}
+
 static cebus_status finish_leaf(cebus_walk *w, cebus_tensor *leaf)
 {
     cebus_runtime *rt = w->rt;
@@ -262,6 +280,9 @@ static cebus_status finish_leaf(cebus_walk *w, cebus_tensor *leaf)
     }
     if (w->keep)
         return CEBUS_OK;
+    cebus_status status = check_leaf(leaf);
+    if (status != CEBUS_OK)
+        return status;
     if (leaf->grad == NULL)
         return cebus_sum_make_own(rt, &leaf->incoming);
     return cebus_sum_leaf(rt, &leaf->incoming, cebus_tensor_retain(leaf->grad));
@@ -291,7 +312,7 @@ static void settle_node(cebus_walk *w, cebus_node *node, bool success)
     drop_grads(node);
     cebus_pool_free_object(&rt->pool, node->grads, node->call->n_out * sizeof *node->grads);
     node->grads = NULL;
-    if (!success || w->what->retain_graph || node->wanted != w->epoch) {
+    if (!success || !is_let_go(w, node)) {
         cebus_node_unpark(rt, node);
         return;
     }

@@ -110,10 +110,11 @@ static cebus_status mark_wanted(cebus_walk *w)
         qsort(w->visited.items, w->visited.count, sizeof *w->visited.items, by_sequence);
     for (size_t i = 0; i < w->visited.count; i++) {
         cebus_node *node = w->visited.items[i];
-        if (w->captures != NULL && !is_asked_for(w, node, NULL) && cebus_walk_inputs(w, node) == 0)
+        const bool leads = w->captures == NULL || cebus_walk_inputs(w, node) != 0;
+        if (!leads && !is_asked_for(w, node, NULL))
             continue;
         node->wanted = w->epoch;
-        if (node->spent)
+        if (node->spent && leads)
             return refuse_spent(node->call->op);
     }
     return CEBUS_OK;

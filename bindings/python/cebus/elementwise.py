@@ -151,7 +151,10 @@ def remainder(x, other):
 
 def fmod(x, other):
     """What is left of a division rounded towards zero: of the sign of x."""
-    return x - x.div(other, rounding_mode="trunc") * other
+    if not _core.result_type(x, other).is_floating_point:
+        return x - x.div(other, rounding_mode="trunc") * other
+    high, low, kind = _core._in_double(x, other)
+    return (high - (high / low).trunc() * low).to(kind)
 
 
 def floor_divide(x, other):

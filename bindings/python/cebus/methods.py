@@ -6,6 +6,7 @@ import inspect as _inspect
 from . import (_core, arranging, creation, elementwise, linalg, positions, products, reductions,
                shaping, special, statistics)
 from ._core import Tensor, extend
+from .grad_mode import enable_grad
 
 FAMILIES = (elementwise, special, reductions, statistics, shaping, arranging, positions, products,
             creation)
@@ -47,7 +48,11 @@ LINEAR = {"det": "det", "logdet": "logdet", "slogdet": "slogdet", "inverse": "in
 
 def _in_place(name):
     def method(self, *arguments, **keywords):
-        return self.copy_(getattr(self, name)(*arguments, **keywords))
+        value = getattr(self, name)(*arguments, **keywords)
+        if value.is_floating_point() and not self.is_floating_point():
+            raise _core.DtypeError(f"result type {value.dtype} can't be cast to the desired output "
+                                   f"type {self.dtype}")
+        return self.copy_(value)
     method.__name__ = name + "_"
     method.__doc__ = f"Writes {name}() into the tensor."
     return method
@@ -70,7 +75,14 @@ def _same(self, *arguments, **keywords):
 
 def _reshape_in_place(name):
     def method(self, *arguments):
-        return _core._adopt(self, getattr(self, name)(*arguments))
+        if self.requires_grad and self.is_leaf:
+            if _core.is_grad_enabled():
+                raise _core.Error("a leaf Variable that requires grad is being used in an in-place "
+                                  "operation.")
+            self.data = getattr(self.detach(), name)(*arguments)
+            return self
+        with enable_grad():
+            return _core._adopt(self, getattr(self, name)(*arguments))
     method.__name__ = name + "_"
     return method
 
@@ -85,6 +97,8 @@ def _deepcopy(self, memo):
         if self.is_persistent:
             out.persist_()
         out.requires_grad_(self.requires_grad)
+        if type(self) is Tensor and self.grad is not None:  # as PyTorch: not of a parameter
+            out.grad = self.grad.clone()
         out.__dict__.update(_copy.deepcopy(self.__dict__, memo))
         memo[id(self)] = out
     return memo[id(self)]

@@ -84,6 +84,8 @@ def prod(x, dim=None, keepdim=False, *, dtype=None):
         shape = tuple(x.shape[:dim]) + ((1,) if keepdim else ()) + tuple(x.shape[dim + 1:])
     if x.size(dim) == 0:
         return _core.ones(shape, dtype=x.dtype, device=x.device)
+    if x.size(dim) == 1:
+        return x.reshape(shape).clone()
     while x.size(dim) > 1:
         half = x.size(dim) // 2
         pairs = x.narrow(dim, 0, half) * x.narrow(dim, half, half)
@@ -94,6 +96,8 @@ def prod(x, dim=None, keepdim=False, *, dtype=None):
 
 def _scan(x, dim, operation, neutral):
     """Inclusive scan in log2(n) steps (Hillis and Steele 1986)."""
+    if x.ndim == 0 or x.size(dim) < 2:
+        return x.clone()
     step, length = 1, x.size(dim)
     while step < length:
         shape = list(x.shape)
@@ -113,13 +117,13 @@ def _summand(x, dtype):
 def cumsum(x, dim, dtype=None):
     """Sums of all elements up to each along `dim`."""
     x = _summand(x, dtype)
-    return x if x.ndim == 0 else _scan(x, dim, Tensor.add, 0)
+    return _scan(x, dim, Tensor.add, 0)
 
 
 def cumprod(x, dim, dtype=None):
     """Products of all elements up to each along `dim`."""
     x = _summand(x, dtype)
-    return x if x.ndim == 0 else _scan(x, dim, Tensor.mul, 1)
+    return _scan(x, dim, Tensor.mul, 1)
 
 
 def median(x, dim=None, keepdim=False):

@@ -48,7 +48,7 @@ def logcumsumexp(x, dim):
     """log of the sums of e^x up to each along `dim`."""
     from .reductions import _scan
     from .special import logaddexp
-    return x.clone() if x.ndim == 0 else _scan(x, dim % x.ndim, logaddexp, -math.inf)
+    return _scan(x, dim % max(x.ndim, 1), logaddexp, -math.inf)
 
 
 # --- order ------------------------------------------------------------------------------------

@@ -50,6 +50,18 @@ cdef struct Export:
     char format[2]
 
 
+cdef cebus_status map_alias(Tensor x, cebus_tensor **out, const void **data):
+    """Maps a handle of its own: x may be given other data while the mapping lasts."""
+    cdef cebus_status status
+    with nogil:
+        status = cebus_detach(x.rt, x.handle, out)
+        if not status:
+            status = cebus_tensor_map(out[0], data)
+            if status:
+                cebus_tensor_release(out[0])
+    return status
+
+
 cdef int export_buffer(Tensor x, Py_buffer *buffer, int flags) except -1:
     """Pins the storage until the buffer is released. Read-only: writes go through copy_()."""
     cdef const cebus_view *view = cebus_tensor_view(x.handle)
@@ -65,13 +77,10 @@ cdef int export_buffer(Tensor x, Py_buffer *buffer, int flags) except -1:
     cdef Export *export = <Export *>PyMem_Malloc(sizeof(Export))
     if export == NULL:
         raise MemoryError()
-    cdef cebus_status status
-    with nogil:
-        status = cebus_tensor_map(x.handle, &data)
+    cdef cebus_status status = map_alias(x, &export.handle, &data)
     if status:
         PyMem_Free(export)
         fail(status)
-    export.handle = cebus_tensor_retain(x.handle)
     export.format[0] = <char>ord(format)
     export.format[1] = 0
     for i in range(view.ndim):

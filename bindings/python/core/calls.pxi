@@ -110,6 +110,13 @@ cdef bint is_number(object value):
         and getattr(value, "ndim", 0) == 0
 
 
+cdef object operand(object value, Tensor beside):
+    """An array as a tensor beside another; None: it is no operand at all."""
+    if not hasattr(value, "__array_interface__"):
+        return None
+    return tensor(value, device=beside.device)
+
+
 cdef object mixed(object a, object b, binary_fn function, scalar_fn number_right, bint floats):
     """An operator of two operands of which at least one is a tensor."""
     cdef Tensor x
@@ -117,13 +124,15 @@ cdef object mixed(object a, object b, binary_fn function, scalar_fn number_right
         if isinstance(b, Tensor):
             return binary(a, b, function, floats)
         if not is_number(b):
-            return NotImplemented
+            b = operand(b, a)
+            return NotImplemented if b is None else binary(a, b, function, floats)
         x = ready_for_number(a, b, floats)
         if number_right != NULL and x.code() != CEBUS_BOOL and exact_in_double(b):
             return with_number(x, <double>b, number_right)
         return binary(x, number_tensor(b, x), function, floats)
     if not is_number(a):
-        return NotImplemented
+        a = operand(a, b)
+        return NotImplemented if a is None else binary(a, b, function, floats)
     x = ready_for_number(b, a, floats)
     return binary(number_tensor(a, x), x, function, floats)
 

@@ -157,6 +157,8 @@ cdef extern from "<cebus/cebus.h>" nogil:
     cebus_status cebus_tensor_set_requires_grad(cebus_tensor *tensor, cbool requires_grad)
     cbool cebus_tensor_requires_grad(const cebus_tensor *tensor)
     cebus_status cebus_tensor_grad(cebus_tensor *tensor, cebus_tensor **out)
+    cebus_status cebus_tensor_set_data(cebus_tensor *tensor, cebus_tensor *source)
+    cebus_status cebus_tensor_straighten(cebus_tensor *tensor) nogil
     cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
     cebus_status cebus_backward(cebus_runtime *rt, cebus_tensor *root, cebus_tensor *gradient,
                                 cbool retain_graph)

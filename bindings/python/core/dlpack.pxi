@@ -84,15 +84,12 @@ cdef Lease *new_lease(Tensor x) except NULL:
     cdef Lease *lease = <Lease *>calloc(1, sizeof(Lease))
     if lease == NULL:
         raise MemoryError()
-    cdef cebus_status status
-    with nogil:
-        status = cebus_tensor_map(x.handle, &data)
+    cdef cebus_status status = map_alias(x, &lease.handle, &data)
     if status:
         free(lease)
         fail(status)
     memcpy(lease.shape, view.shape, sizeof(lease.shape))
     memcpy(lease.strides, view.strides, sizeof(lease.strides))
-    lease.handle = cebus_tensor_retain(x.handle)
     lease.bytes = x.nbytes
     leases += 1
     leased_bytes += lease.bytes

@@ -63,14 +63,34 @@ cdef dict error_classes = {
 
 cdef bint speaks_of_range(str message):
     # Index errors share a code with other bad arguments; only their texts tell.
-    return message.startswith("no dimension ") or (
-        "out of range" in message and ("dimension" in message or "index" in message))
+    return message.startswith("no dimension ") or "no element to choose" in message or (
+        "out of range" in message
+        and ("dimension" in message or "index" in message or "classes lie in" in message))
+
+
+# What the library advises is said in C; programs here call it otherwise.
+cdef dict spoken = {
+    "cebus_cast()": ".to()", "cebus_grad_enable(false)": "with cebus.no_grad():",
+    "cebus_runtime_oom_report()": "cebus.oom_report()", "cebus_manual_seed()": "manual_seed()",
+    "cebus_tensor_set_requires_grad()": ".requires_grad_()",
+    "cebus_tensor_set_persistent()": ".persist_()",
+}
+for _name in ("clone", "detach", "reshape", "expand", "contiguous"):
+    spoken[f"cebus_{_name}()"] = f".{_name}()"
+del _name
+
+
+cdef str in_python(str message):
+    if "cebus_" in message:
+        for call, name in spoken.items():
+            message = message.replace(call, name)
+    return message
 
 
 cdef int fail(cebus_status status) except -1:
     """Raises the calling thread's last error."""
     cdef const cebus_error *error = cebus_last_error()
-    cdef str message = error.message.decode("utf-8", "replace")
+    cdef str message = in_python(error.message.decode("utf-8", "replace"))
     cdef str op = error.op.decode("utf-8", "replace")
     cls = error_classes.get(status, Error)
     if cls is InvalidArgumentError and speaks_of_range(message):

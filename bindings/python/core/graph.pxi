@@ -119,10 +119,29 @@ cdef object add_hook(Tensor x, object function, bint after):
     return RemovableHandle(cell)
 
 
+cdef Tensor wrap_grad(Tensor x, cebus_tensor *handle):
+    """One object for a gradient as long as the program keeps it."""
+    cdef Tensor known = None if x.shown_grad is None else x.shown_grad()
+    if known is not None and known.handle == handle:
+        cebus_tensor_release(handle)
+        return known
+    known = wrap(handle, x.rt)
+    x.shown_grad = _weakref.ref(known)
+    return known
+
+
 cdef int rehang_hooks(Tensor x) except -1:
     """The tensor has another handle: its hooks move over."""
     for cell in x.__dict__.get("_hooks", {}).values():
         (<HookCell>cell).hang(x)
+    return 0
+
+
+cdef int move_leaf(Tensor x, Tensor fresh) except -1:
+    """The tensor names `fresh`, of another device: to the graph it is another one."""
+    fresh.requires_grad = cebus_tensor_requires_grad(x.handle)
+    adopt(x, fresh)
+    rehang_hooks(x)
     return 0
 
 

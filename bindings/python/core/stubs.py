@@ -72,7 +72,7 @@ RESULTS = {
     "dtype": "get_default_dtype promote_types result_type dtype",
     "device": "device",
     "Optional[str]": "hint _hint_of",
-    "tuple": "max_pool2d lstm_cell recurrent exports topk sort nonzero_tuple "
+    "tuple": "_in_double max_pool2d lstm_cell recurrent exports topk sort nonzero_tuple "
              "__dlpack_device__ chunk "
              "kthvalue mode aminmax tensor_split unique _gradients meshgrid",
     "list": "policies layouts machines devices _record_function",

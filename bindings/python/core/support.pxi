@@ -75,7 +75,8 @@ cdef object compare(Tensor a, object b, int op):
     if isinstance(b, Tensor):
         return binary(a, b, comparisons[op], False)
     if not is_number(b):
-        return NotImplemented
+        b = operand(b, a)
+        return NotImplemented if b is None else binary(a, b, comparisons[op], False)
     if exact_in_double(b) and category(a.code()) > 0:
         return with_number(a, b, number_comparisons[op])
     a = ready_for_number(a, b, False)
@@ -111,10 +112,28 @@ def floor(Tensor x):
     return without_slope(where(low > x, low - 1.0, low), x)
 
 
+def _in_double(a, b):
+    """(a, b, type): both in f64 as they are in the type they meet in, and that type. In it itself
+    a quotient may round up to a whole number that it does not reach."""
+    beside = a if isinstance(a, Tensor) else b
+    cdef int code = code_of(result_type(a, b))
+    pair = [cast(cast(each, code) if isinstance(each, Tensor)
+                 else number_tensor(each, cast(beside, code)), CEBUS_F64) for each in (a, b)]
+    return pair[0], pair[1], dtypes[code]
+
+
 cdef object floor_divide(object a, object b):
-    if not all([isinstance(each, Tensor) or is_number(each) for each in (a, b)]):
-        return NotImplemented
-    return divide(a, b, "floor")
+    a, b = operands(a, b)
+    return NotImplemented if a is None else divide(a, b, "floor")
+
+
+cdef tuple operands(object a, object b):
+    """Both as tensors or numbers; (None, None) if one is neither."""
+    if not isinstance(a, Tensor) and not is_number(a):
+        a = operand(a, b)
+    elif not isinstance(b, Tensor) and not is_number(b):
+        b = operand(b, a)
+    return (None, None) if a is None or b is None else (a, b)
 
 
 cdef object divide(object a, object b, object rounding):
@@ -126,8 +145,10 @@ cdef object divide(object a, object b, object rounding):
         return a / b
     if category(code_of(result_type(a, b))) < 2:
         return divide_integers(a, b, rounding)
-    quotient = a / b
-    return floor(quotient) if rounding == "floor" else trunc(quotient)
+    if rounding == "trunc":
+        return trunc(a / b)
+    high, low, kind = _in_double(a, b)
+    return cast(floor(high / low), code_of(kind))
 
 
 cdef object divide_integers(object a, object b, str rounding):
@@ -141,9 +162,15 @@ cdef object divide_integers(object a, object b, str rounding):
 
 
 cdef object remainder(object a, object b):
-    if not all([isinstance(each, Tensor) or is_number(each) for each in (a, b)]):
+    a, b = operands(a, b)
+    if a is None:
         return NotImplemented
-    return a - divide(a, b, "floor") * b
+    if category(code_of(result_type(a, b))) < 2:
+        return a - divide(a, b, "floor") * b
+    high, low, kind = _in_double(a, b)
+    rest = high - floor(high / low) * low
+    beyond = (rest != 0) & ((rest < 0) != (low < 0))
+    return cast(where(beyond, rest + low, rest), code_of(kind))
 
 
 def where(condition, a=None, b=None):

@@ -12,6 +12,7 @@ cdef class Tensor:
     cdef cebus_runtime *rt
     cdef dict __dict__
     cdef object __weakref__
+    cdef object shown_grad  # weak: the object that `grad` last answered
 
     __array_priority__ = 1000
 

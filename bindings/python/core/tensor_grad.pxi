@@ -49,7 +49,7 @@
             fail(status)
         if out == NULL:
             return None if self.__dict__ is None else self.__dict__.get("_retained_grad")
-        return wrap(out, self.rt)
+        return wrap_grad(self, out)
 
     @grad.setter
     def grad(self, value):
@@ -138,13 +138,15 @@
 
     @data.setter
     def data(self, Tensor value):
-        cdef cbool wanted = cebus_tensor_requires_grad(self.handle)
-        cdef Tensor fresh = unary(value, cebus_detach), grad = self.grad if self.is_leaf else None
+        cdef Tensor fresh = unary(value, cebus_detach)
+        cdef cebus_status status
         if cebus_tensor_is_persistent(self.handle):
             fresh.persist_()
-        if wanted:
-            fresh.requires_grad = True
-        adopt(self, fresh)
-        if grad is not None and wanted and grad.shape == self.shape and grad.dtype == self.dtype:
-            self.grad = grad
-        rehang_hooks(self)
+        if fresh.rt != self.rt:
+            move_leaf(self, fresh)
+            return
+        if self.is_leaf and (fresh.shape != self.shape or fresh.code() != self.code()):
+            self.grad = None
+        status = cebus_tensor_set_data(self.handle, fresh.handle)
+        if status:
+            fail(status)

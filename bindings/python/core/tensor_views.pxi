@@ -17,8 +17,7 @@
         if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list)):
             raise UnsupportedError("view(dtype) reinterprets bytes, which cebus does not")
         cdef Tensor out = self.reshape(*shape)
-        check_view(self, out)
-        return out
+        return out if is_view(self, out) else view_anew(self, shape)
 
     def permute(self, *order_, dims=None):
         """Dimension i of the result is dims[i] of the input."""

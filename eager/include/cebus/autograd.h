@@ -30,6 +30,21 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_grad(cebus_tensor *tensor, 
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_grad(cebus_tensor *tensor,
                                                               cebus_tensor *grad);
+/**
+ * The tensor shows what `source` shows from now on, sharing its bytes, and stays who it is to the
+ * graph: what was computed from it before reads its former value and gives it its gradient. A
+ * tensor that was computed, or has a gradient, keeps its type and shape. End mappings of the tensor
+ * first.
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_data(cebus_tensor *tensor,
+                                                              cebus_tensor *source);
+/**
+ * Lays a tensor whose bytes nothing else shows out in the order of its dimensions, so that any
+ * shape of as many elements is a view of it; its values and its place in the graph stay. What
+ * others show, or what has gaps, stays as it is. For results of calls that choose a layout
+ * themselves (convolutions).
+ */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_straighten(cebus_tensor *tensor);
 
 /**
  * Accumulates d(root)/d(leaf) into every leaf the root was computed from. `gradient` is

@@ -169,3 +169,55 @@ def test_the_gradient_stays_where_data_are_replaced():
     w.data = other
     other.add_(4)
     assert w.tolist() == [4, 4]
+
+
+def test_other_data_of_a_leaf_and_the_graph_before():
+    w = cebus.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    w.data = w.data * 10
+    loss.backward()
+    assert w.grad.tolist() == [2, 4] and w.tolist() == [10, 20] and w.is_leaf
+    (w * w).sum().backward()
+    assert w.grad.tolist() == [22, 44]
+    w.data = cebus.ones(3)
+    assert w.grad is None and w.requires_grad and w.shape == (3,)
+    shown = memoryview(w.detach())
+    w.data = cebus.zeros(3)
+    assert shown.tolist() == [1, 1, 1]
+
+
+def test_shapes_changed_in_place():
+    w = cebus.ones(2, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        w.t_()
+    with cebus.no_grad():
+        w.t_()
+        y = w.sum(0)
+    assert w.requires_grad and w.is_leaf and w.shape == (3, 2) and not y.requires_grad
+    y = w * 2
+    with cebus.no_grad():
+        y.unsqueeze_(0)
+    y.sum().backward()
+    assert w.grad.tolist() == [[2, 2]] * 3 and y.shape == (1, 3, 2)
+
+
+def test_gradients_by_an_inner_tensor_leave_what_made_it():
+    x = cebus.ones(3, requires_grad=True)
+    y = x.exp()
+    cebus.autograd.grad((y * y).sum(), y)
+    y.sum().backward()
+    assert x.grad is not None
+    found, = cebus.autograd.grad((y * 3).sum(), y)
+    assert found.tolist() == [3, 3, 3]
+
+
+def test_a_gradient_is_one_object_while_it_is_kept():
+    x = cebus.ones(3, requires_grad=True)
+    x.sum().backward()
+    kept = x.grad
+    assert x.grad is kept
+    x.sum().backward()
+    assert x.grad is kept and kept.tolist() == [2, 2, 2]
+    x.grad = None
+    x.sum().backward()
+    assert x.grad is not kept

@@ -166,3 +166,19 @@ def test_damaged_safetensors_never_get_through():
         else:
             assert sum(x.nbytes for x in found.values()) <= len(data)
     assert refused > 1000
+
+
+def test_arrays_as_operands():
+    array = numpy.array([1.0, 2.0], dtype=numpy.float32)
+    x = cebus.ones(2, requires_grad=True)
+    for made in (x + array, array + x, x * array, array - x, x / array, array // x, x % array):
+        assert isinstance(made, cebus.Tensor) and made.requires_grad
+    assert (array - x).tolist() == [0, 1] and (x < array).tolist() == [False, True]
+    (x * array).sum().backward()
+    assert x.grad.tolist() == [1, 2]
+
+
+def test_dlpack_under_its_older_names():
+    from cebus.utils import dlpack
+    x = cebus.arange(3.0)
+    assert dlpack.from_dlpack(dlpack.to_dlpack(x)).tolist() == [0, 1, 2]

@@ -210,3 +210,51 @@ def test_bad_layers_and_options_are_refused():
         nn.functional.dropout(cebus.ones(1), 1.5)
     with pytest.raises(AttributeError, match="'Conv2d'"):
         nn.Conv2D
+
+
+def test_what_a_convolution_answers_has_every_view():
+    x = cebus.randn(2, 3, 6, 6)
+    convolution = cebus.nn.Conv2d(3, 4, 3)
+    for pooled in (convolution(x), cebus.nn.functional.max_pool2d(convolution(x).relu(), 2)):
+        flat = pooled.view(pooled.size(0), -1)
+        assert flat.tolist() == pooled.detach().reshape(2, -1).tolist()
+        flat.mul_(0)
+        assert pooled.abs().sum().item() == 0
+    first = convolution(x)[0]
+    assert first.view(4, -1).shape == (4, 16)
+    features = convolution(x).view(2, 4, -1).transpose(1, 2)
+    features.sum().backward()
+    assert convolution.bias.grad.tolist() == [32] * 4
+    with pytest.raises(RuntimeError, match="view size"):
+        x[:, :, ::2].view(2, -1)
+
+
+def test_a_module_is_replaced_in_its_place():
+    net = cebus.nn.Sequential(cebus.nn.Linear(2, 3), cebus.nn.ReLU(), cebus.nn.Linear(3, 1))
+    net[1] = cebus.nn.Tanh()
+    assert [type(each).__name__ for each in net] == ["Linear", "Tanh", "Linear"]
+    net[0].weight = cebus.nn.Parameter(cebus.zeros(3, 2))
+    assert [name for name, _ in net.named_parameters()] == ["0.weight", "0.bias", "2.weight",
+                                                            "2.bias"]
+
+
+def test_gradients_are_filled_with_zeros_on_request():
+    layer = cebus.nn.Linear(2, 1)
+    step = cebus.optim.SGD(layer.parameters(), lr=0.1)
+    layer(cebus.ones(1, 2)).sum().backward()
+    kept = layer.weight.grad
+    step.zero_grad(set_to_none=False)
+    assert kept.tolist() == layer.weight.grad.tolist() == [[0, 0]]
+    layer(cebus.ones(1, 2)).sum().backward()
+    layer.zero_grad(set_to_none=False)
+    assert kept.tolist() == [[0, 0]]
+    layer.zero_grad()
+    assert layer.weight.grad is None
+
+
+def test_lists_of_parameters_as_text_and_states_of_a_wrong_kind():
+    values = cebus.nn.ParameterList([cebus.ones(2, 3)])
+    assert "(0): Parameter containing: [cebus.float32 of size 2x3]" in repr(values)
+    assert repr(cebus.nn.ParameterDict()) == "ParameterDict()"
+    with pytest.raises(TypeError, match="dict-like"):
+        cebus.nn.Linear(1, 1).load_state_dict([1])

@@ -236,3 +236,38 @@ def test_borders_longer_than_what_they_mirror_are_refused():
     for mode, length in (("reflect", 4), ("circular", 5)):
         with pytest.raises(ValueError, match=f"mode '{mode}' allows {length - 1}"):
             cebus.nn.functional.pad(cebus.ones(1, 4), (length, length), mode=mode)
+
+
+def test_scans_and_products_are_tensors_of_their_own():
+    x = cebus.ones(1, 3)
+    for made in (x.cumsum(0), x.cumprod(0), x.prod(0), x.logcumsumexp(0)):
+        made.fill_(7)
+    assert x.tolist() == [[1, 1, 1]]
+
+
+def test_remainders_are_exact():
+    x = cebus.tensor([1.0, 1e5, -7.0, 200.0])
+    assert (x // 0.1)[0].item() == 9
+    exact = [math.fmod(each, 6.25) for each in (1.0, 1e5, -7.0, 200.0)]
+    assert (x * 1.1 % 3).dtype is cebus.float32 and x.fmod(6.25).tolist() == exact
+    assert (x % 6.25).tolist() == [each % 6.25 for each in (1.0, 1e5, -7.0, 200.0)]
+    assert (cebus.tensor(200.0, dtype=cebus.bfloat16) % 1.5).item() == 0.5
+    assert (cebus.tensor(0.3, dtype=cebus.float64) % 0.1).item() == 0.3 % 0.1
+    wrapped = cebus.tensor([7.5], requires_grad=True)
+    (wrapped % 2).sum().backward()
+    assert wrapped.grad.item() == 1
+
+
+def test_whole_numbers_are_not_overwritten_by_fractions():
+    i = cebus.arange(4)
+    for call in (i.sigmoid_, i.exp_, lambda: i.pow_(-0.5), lambda: i.mul_(0.5)):
+        with pytest.raises(RuntimeError, match="result type|floating-point"):
+            call()
+    assert i.tolist() == [0, 1, 2, 3] and cebus.ones(2).eq_(1).tolist() == [1, 1]
+
+
+def test_advice_in_errors_is_in_python():
+    with pytest.raises(RuntimeError, match="with cebus.no_grad"):
+        cebus.ones(2, requires_grad=True).add_(1)
+    with pytest.raises(RuntimeError, match=r"\.clone\(\) it first"):
+        cebus.ones(1).expand(3).add_(1)

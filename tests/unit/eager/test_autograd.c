@@ -169,6 +169,91 @@ Test(autograd, calls_that_saved_nothing_are_walked_again)
     cebus_tensor_release(x);
 }
 
+Test(autograd, what_makes_an_input_that_was_asked_for_stays)
+{
+    cebus_tensor *x = variable(rt, 4, 3), *y, *z, *found;
+    OK(cebus_mul(rt, x, x, &y));
+    OK(cebus_mul(rt, y, y, &z));
+    cebus_gradients what = CEBUS_GRADIENTS_INIT;
+    what.roots = &z;
+    what.seeds = &y;
+    what.n_roots = 1;
+    what.inputs = &y;
+    what.n_inputs = 1;
+    OK(cebus_gradients_compute(rt, &what, &found));
+    cr_expect_eq(at(found, 0), 162, "2 y y");
+    cebus_tensor_release(found);
+    backward_of_sum(rt, y);
+    cr_expect_eq(grad_at(x, 0), 6, "nothing had run through y's call");
+    cebus_tensor_release(z);
+    OK(cebus_add(rt, y, y, &z));
+    what.roots = &z;
+    OK(cebus_gradients_compute(rt, &what, &found));
+    cr_expect_eq(at(found, 0), 18, "nor does anything now");
+    cebus_tensor_release(found);
+    cebus_tensor_release(z);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, a_leaf_with_other_data_is_the_same_leaf)
+{
+    cebus_tensor *x = variable(rt, 4, 3), *other = leaf(rt, 4, 7), *shorter = leaf(rt, 3, 1);
+    cebus_tensor *y, *z, *index;
+    OK(cebus_mul(rt, x, x, &y));
+    OK(cebus_tensor_set_data(x, other));
+    cr_expect_eq(at(x, 0), 7);
+    OK(cebus_mul(rt, x, x, &z));
+    backward_of_sum(rt, y);
+    cr_expect_eq(grad_at(x, 0), 6, "2 x as it was");
+    backward_of_sum(rt, z);
+    cr_expect_eq(grad_at(x, 0), 20, "2 x as it is");
+    FAILS(CEBUS_SHAPE_MISMATCH, "keeps its type and shape", cebus_tensor_set_data(x, shorter));
+    FAILS(CEBUS_SHAPE_MISMATCH, "keeps its type and shape", cebus_tensor_set_data(z, shorter));
+    OK(cebus_arange(rt, 0, 4, 1, CEBUS_I64, &index));
+    FAILS(CEBUS_DTYPE_MISMATCH, "i64", cebus_tensor_set_data(x, index));
+    cebus_tensor_release(z);
+    OK(cebus_sum(rt, x, 0, NULL, false, &z));
+    OK(cebus_tensor_set_grad(x, NULL));
+    OK(cebus_tensor_set_data(x, shorter));
+    FAILS(CEBUS_AUTOGRAD_ERROR, "has shape [3] of f32 now", cebus_backward(rt, z, NULL, false));
+    FAILS(CEBUS_INVALID_ARGUMENT, "NULL", cebus_tensor_set_data(NULL, x));
+    FAILS(CEBUS_INVALID_ARGUMENT, "NULL", cebus_tensor_set_data(x, NULL));
+    cebus_tensor_release(index);
+    cebus_tensor_release(z);
+    cebus_tensor_release(y);
+    cebus_tensor_release(shorter);
+    cebus_tensor_release(other);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, straightens_what_nobody_else_shows)
+{
+    cebus_tensor *x = variable(rt, 6, 3), *matrix, *turned, *sum;
+    const int64_t shape[] = {2, 3}, flat[] = {6};
+    OK(cebus_reshape(rt, x, 2, shape, &matrix));
+    OK(cebus_transpose(rt, matrix, 0, 1, &turned));
+    OK(cebus_tensor_straighten(turned));
+    cr_expect_not(cebus_tensor_is_contiguous(turned), "others show its bytes");
+    cebus_tensor_release(matrix);
+    OK(cebus_mul_scalar(rt, turned, 2, &matrix));
+    cebus_tensor_release(turned);
+    cr_expect_not(cebus_tensor_is_contiguous(matrix));
+    OK(cebus_tensor_straighten(matrix));
+    cr_expect(cebus_tensor_is_contiguous(matrix));
+    OK(cebus_reshape(rt, matrix, 1, flat, &turned));
+    OK(cebus_mul_scalar_(rt, turned, 10));
+    OK(cebus_sum(rt, matrix, 0, NULL, false, &sum));
+    cr_expect_eq(at(sum, 0), 360, "a write to the view is seen");
+    OK(cebus_backward(rt, sum, NULL, false));
+    cr_expect_eq(grad_at(x, 5), 20);
+    FAILS(CEBUS_INVALID_ARGUMENT, "NULL", cebus_tensor_straighten(NULL));
+    cebus_tensor_release(sum);
+    cebus_tensor_release(turned);
+    cebus_tensor_release(matrix);
+    cebus_tensor_release(x);
+}
+
 /** x + x summed, differentiated: 2 more everywhere in x's gradient. */
 static void add_two(cebus_tensor *x)
 {

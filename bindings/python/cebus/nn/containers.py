@@ -175,7 +175,17 @@ class ModuleDict(Module):
         return self._modules.items()
 
 
-class ParameterList(Module):
+class _Parameters(Module):
+    """Holds nothing but parameters."""
+
+    def __repr__(self):
+        lines = [f"({name}): Parameter containing: [{value.dtype} of size "
+                 f"{'x'.join(map(str, value.shape))}]" for name, value in self._parameters.items()]
+        return "\n    ".join([f"{type(self).__name__}(", *lines]) + "\n)" if lines \
+            else f"{type(self).__name__}()"
+
+
+class ParameterList(_Parameters):
     """A list of parameters."""
 
     def __init__(self, values=()):
@@ -208,7 +218,7 @@ class ParameterList(Module):
         return list(self._parameters.values())[key]
 
 
-class ParameterDict(Module):
+class ParameterDict(_Parameters):
     """Parameters by names."""
 
     def __init__(self, values=()):

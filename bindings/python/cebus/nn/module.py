@@ -1,5 +1,6 @@
 """The base of all layers and networks."""
 import collections
+import collections.abc
 import itertools
 
 from .. import missing
@@ -27,6 +28,15 @@ class Handle:
 
     def __exit__(self, *exception):
         self.remove()
+
+
+def zero_gradients(params, set_to_none):
+    """Drops the gradients, or else fills those there are with zeros."""
+    for param in params:
+        if set_to_none:
+            param.grad = None
+        elif param.grad is not None:
+            param.grad.zero_()
 
 
 def _refuse_keywords(with_kwargs):
@@ -89,7 +99,8 @@ class Module:
             if kind not in state:
                 raise AttributeError("cannot assign parameters or modules before "
                                      "Module.__init__() call")
-            self._forget(name)
+            if name not in state[kind]:  # else in the place of the former one: order is meaning
+                self._forget(name)
             state[kind][name] = value
         elif name in state.get("_parameters", ()):
             if value is not None:
@@ -268,9 +279,8 @@ class Module:
         return self
 
     def zero_grad(self, set_to_none=True):
-        """Drops the gradients (they are never set to zeros: that would keep their memory)."""
-        for param in self.parameters():
-            param.grad = None
+        """Drops the gradients, or else fills those there are with zeros."""
+        zero_gradients(self.parameters(), set_to_none)
 
     def _convert(self, change):
         for module in self.modules():
@@ -334,6 +344,8 @@ class Module:
     def load_state_dict(self, state_dict, strict=True, assign=False):
         """Overwrites parameters and buffers by those of a state_dict. All names and shapes are
         checked before the first write."""
+        if not isinstance(state_dict, collections.abc.Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         own = self.state_dict(keep_vars=True)
         absent = [name for name in own if name not in state_dict]
         extra = [name for name in state_dict if name not in own]

@@ -3,6 +3,7 @@ import collections
 
 from .. import _core
 from ..grad_mode import enable_grad, no_grad
+from ..nn.module import zero_gradients
 from ..nn.parameter import Parameter
 
 # A zero among the library's options means its default; what is meant as zero is passed as the
@@ -26,6 +27,9 @@ class Optimizer:
     def __init__(self, params, defaults):
         self.defaults, self.param_groups = defaults, []
         self.state = collections.defaultdict(dict)
+        if isinstance(params, _core.Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of "
+                            "Tensors or dicts, but got a single tensor")
         params = [params] if isinstance(params, dict) else list(params)
         if not params:
             raise ValueError("optimizer got an empty parameter list")
@@ -66,10 +70,9 @@ class Optimizer:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
 
     def zero_grad(self, set_to_none=True):
-        """Drops the gradients."""
+        """Drops the gradients, or else fills those there are with zeros."""
         for group in self.param_groups:
-            for p in group["params"]:
-                p.grad = None
+            zero_gradients(group["params"], set_to_none)
 
     def needs_number(self, group):
         """Whether an update depends on how many there were by numbers that are made here: a launch

@@ -1,2 +1,2 @@
 """Helpers around training."""
-from . import checkpoint, data  # noqa: F401
+from . import checkpoint, data, dlpack  # noqa: F401

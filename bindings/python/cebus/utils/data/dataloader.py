@@ -12,6 +12,8 @@ def default_collate(items):
         return _core.stack(items)
     if isinstance(first, dict):
         return {key: default_collate([item[key] for item in items]) for key in first}
+    if isinstance(first, (tuple, list)) and any(len(item) != len(first) for item in items):
+        raise _core.Error("each element in list of batch should be of equal size")
     if isinstance(first, tuple) and hasattr(first, "_fields"):
         return type(first)(*(default_collate(list(each)) for each in zip(*items)))
     if isinstance(first, (tuple, list)):
@@ -22,7 +24,10 @@ def default_collate(items):
     if isinstance(first, (int, float)):
         # As in PyTorch: numbers of Python are doubles here.
         return _core.tensor(items, dtype=_core.float64 if isinstance(first, float) else None)
-    return items
+    if isinstance(first, (str, bytes)):
+        return items
+    raise TypeError("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or "
+                    f"lists; found {type(first)}")
 
 
 def default_convert(item):
