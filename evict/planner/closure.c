@@ -6,10 +6,8 @@
 
 #define NONE CEBUS_SEQUENCE_NONE
 
-enum {
-    DEPTH = 60,
-    VISITS = 300,
-};
+static const cebus_reach near = {.calls = 192, .steps = 1024, .visits = 300, .depth = 60};
+static const cebus_reach far = {.calls = 4096, .steps = 8192, .visits = 20000, .depth = 2000};
 
 /** What becomes of a value where the chain runs. */
 enum {
@@ -41,8 +39,13 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
     closure->readers = filled(pool, n, sizeof *closure->readers);
     closure->undo_values = filled(pool, 2 * n, sizeof *closure->undo_values);
     closure->undo_states = filled(pool, 2 * n, sizeof *closure->undo_states);
+    closure->calls = filled(pool, far.calls, sizeof *closure->calls);
+    closure->steps = filled(pool, far.steps, sizeof *closure->steps);
+    closure->added = filled(pool, far.steps, sizeof *closure->added);
+    closure->reach = near;
     if (closure->shares != NULL && closure->states != NULL && closure->readers != NULL &&
-        closure->undo_values != NULL && closure->undo_states != NULL)
+        closure->undo_values != NULL && closure->undo_states != NULL && closure->calls != NULL &&
+        closure->steps != NULL && closure->added != NULL)
         return true;
     cebus_closure_deinit(closure);
     return false;
@@ -58,6 +61,14 @@ void cebus_closure_deinit(cebus_closure *closure)
                            2 * n * sizeof *closure->undo_values);
     cebus_pool_free_object(closure->pool, closure->undo_states,
                            2 * n * sizeof *closure->undo_states);
+    cebus_pool_free_object(closure->pool, closure->calls, far.calls * sizeof *closure->calls);
+    cebus_pool_free_object(closure->pool, closure->steps, far.steps * sizeof *closure->steps);
+    cebus_pool_free_object(closure->pool, closure->added, far.steps * sizeof *closure->added);
+}
+
+void cebus_closure_reach_far(cebus_closure *closure, bool on)
+{
+    closure->reach = on ? far : near;
 }
 
 /* ---- scratch ------------------------------------------------------------------------------ */
@@ -77,7 +88,7 @@ static void set_state(cebus_closure *c, uint32_t v, uint32_t state)
 /** Bytes from a key on; false when there is no room for another step. */
 static bool add_step(cebus_closure *c, uint64_t key, double bytes)
 {
-    if (c->n_steps == CEBUS_CLOSURE_STEPS)
+    if (c->n_steps == c->reach.steps)
         return false;
     uint32_t i = c->n_steps;
     for (; i > 0 && c->steps[i - 1].key > key; i--)
@@ -117,6 +128,23 @@ static void go_back(cebus_closure *c, point to)
         c->n_undo--;
         c->states[c->undo_values[c->n_undo]] = c->undo_states[c->n_undo];
     }
+}
+
+/** Whether `bytes` more between two keys would put anything over the limit, or more over it. */
+static bool adds_excess(const cebus_closure *c, uint64_t from, uint64_t to, double bytes)
+{
+    const cebus_track *track = &c->sequence->track;
+    double limit = c->limit - bytes;
+    uint64_t at = from;
+    for (uint32_t i = 0; i < c->n_steps && c->steps[i].key < to; i++) {
+        if (c->steps[i].key > at) {
+            if (cebus_track_exceeds(track, at, c->steps[i].key, limit))
+                return true;
+            at = c->steps[i].key;
+        }
+        limit -= c->steps[i].bytes;
+    }
+    return at < to && cebus_track_exceeds(track, at, to, limit);
 }
 
 /** The area that `bytes` more from a key on would add, on top of the staircase. */
@@ -209,6 +237,16 @@ static double extend(cebus_closure *c, uint32_t v, uint32_t i, double price)
     return price;
 }
 
+/** The price in ns of keeping a value from a key on. */
+static double price_from(const cebus_closure *c, uint32_t v, uint64_t from)
+{
+    if (from < c->settled && adds_excess(c, from, c->settled, c->sequence->lives[v].bytes))
+        return INFINITY;
+    if (c->theta == INFINITY)
+        return adds_excess(c, from, c->key, share_of(c, v)) ? INFINITY : 0;
+    return c->theta > 0 ? c->theta * added_area(c, from, share_of(c, v)) : 0;
+}
+
 /** The price in ns of having an input of the chain there. */
 static double add_input(cebus_closure *c, uint32_t v, double cap, uint32_t depth)
 {
@@ -225,7 +263,7 @@ static double add_input(cebus_closure *c, uint32_t v, double cap, uint32_t depth
         c->early = cebus_event_instance(last);
     double price = INFINITY;
     if (cebus_event_kind_of(last) != CEBUS_EVENT_MOVE)
-        price = c->theta <= 0 ? 0 : c->theta * added_area(c, begin_of(c, v, i), share_of(c, v));
+        price = price_from(c, v, begin_of(c, v, i));
     if (life->call == NONE || price <= (double)c->sequence->iteration->calls[life->call].cost_ns)
         return extend(c, v, i, price);
     point back = here(c);
@@ -241,8 +279,8 @@ static double add_input(cebus_closure *c, uint32_t v, double cap, uint32_t depth
 static double add_call(cebus_closure *c, uint32_t call, double cap, uint32_t depth)
 {
     double price = (double)c->sequence->iteration->calls[call].cost_ns;
-    if (++c->visits > VISITS || c->time + price > c->most_time || depth > DEPTH ||
-        c->n_calls == CEBUS_CLOSURE_CALLS || price > cap ||
+    if (++c->visits > c->reach.visits || c->time + price > c->most_time || depth > c->reach.depth ||
+        c->n_calls == c->reach.calls || price > cap ||
         c->sequence->last_gaps[call] < c->sequence->instances[c->before].gap)
         return INFINITY;
     c->calls[c->n_calls++] = call;

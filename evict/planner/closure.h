@@ -17,10 +17,10 @@
 
 #include "evict/planner/sequence.h"
 
-enum {
-    CEBUS_CLOSURE_CALLS = 192,
-    CEBUS_CLOSURE_STEPS = 1024,
-};
+/** How far a chain may reach. */
+typedef struct cebus_reach {
+    uint32_t calls, steps, visits, depth;
+} cebus_reach;
 
 /** Bytes more (or less) from a key on, to where the chain runs. */
 typedef struct cebus_step {
@@ -35,6 +35,7 @@ typedef struct cebus_closure {
     double theta;                   /**< ns for a byte over the limit at a call of weight 1 */
     double *shares;                 /**< of values: bytes of the idle values that are made of it */
     bool sharing;      /**< what is kept is paid for by all of these, each by its bytes */
+    uint64_t settled;  /**< before this key nothing may be kept that puts it over the limit */
     double caution;    /**< the part that counts of what a chain adds over the limit as it runs */
     uint32_t *states;  /**< of values: epoch x 8 + state */
     uint32_t *readers; /**< of values made again: the last of the chain that reads it */
@@ -46,11 +47,12 @@ typedef struct cebus_closure {
     uint32_t early;  /**< what the last call reads was there before this one ran; NONE: is there */
     uint64_t key;    /**< of `before` */
     double weight;   /**< of it */
-    uint32_t calls[CEBUS_CLOSURE_CALLS]; /**< the chain, ascending once weighed */
+    cebus_reach reach;
+    uint32_t *calls; /**< the chain, ascending once weighed */
     uint32_t n_calls;
-    double most_time;                      /**< ns of the chain, beyond which it cannot be */
-    cebus_step steps[CEBUS_CLOSURE_STEPS]; /**< by key */
-    cebus_step added[CEBUS_CLOSURE_STEPS]; /**< the same as they came, for going back */
+    double most_time;  /**< ns of the chain, beyond which it cannot be */
+    cebus_step *steps; /**< by key */
+    cebus_step *added; /**< the same as they came, for going back */
     uint32_t n_steps;
     double time;    /**< ns of the chain */
     double score;   /**< ns for a unit of area; INFINITY: it gains nothing, or cannot be */
@@ -60,6 +62,9 @@ typedef struct cebus_closure {
 /** False without host memory: then there is nothing to free. */
 bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, cebus_pool *pool);
 void cebus_closure_deinit(cebus_closure *closure);
+
+/** Chains that make most of the program again, or, off, none longer than what mostly pays. */
+void cebus_closure_reach_far(cebus_closure *closure, bool on);
 
 /** Weighs doing without a value from its last event before `before` until there, and making it
  * again there. The chain and its score are in the closure until the next time. */

@@ -18,6 +18,7 @@
 #define MOST_DEAR 1000
 /** Replays for each call of the program, beyond which it goes astray. */
 #define MOST_REPLAYS 3
+#define MOST_MARCHED 10
 
 bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_pool *pool)
 {
@@ -134,9 +135,17 @@ static double weigh_exactly(cebus_greedy *g, uint32_t v, uint32_t user)
     return closure->score;
 }
 
+/** A march has to go on: where nothing is gained by what is kept for it, all that the chain needs
+ * is made again. */
 static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
 {
-    return weigh_exactly(g, v, user) * noise_of(g, v);
+    double score = weigh_exactly(g, v, user), theta = g->closure.theta;
+    if (score == INFINITY && g->marches && theta < INFINITY) {
+        g->closure.theta = INFINITY;
+        score = weigh_exactly(g, v, user);
+        g->closure.theta = theta;
+    }
+    return score * noise_of(g, v);
 }
 
 /** Looks like this one count as a visit of the closure; if it learns there are many. */
@@ -267,11 +276,12 @@ static bool fits(const cebus_greedy *g)
     return !cebus_track_exceeds(&g->sequence->track, 0, UINT64_MAX, g->closure.limit);
 }
 
-static bool is_astray(const cebus_greedy *g, uint64_t most_ns)
+bool cebus_greedy_is_astray(const cebus_greedy *g, uint64_t most_ns)
 {
     return g->sequence->cost > most_ns || g->closure.spent > g->most_spent ||
            cebus_greedy_is_stopped(g) ||
-           g->sequence->n_replays > MOST_REPLAYS * (g->sequence->iteration->n_calls + 8);
+           g->sequence->n_replays >
+               (g->marches ? MOST_MARCHED : MOST_REPLAYS) * (g->sequence->iteration->n_calls + 8);
 }
 
 /** Bytes over the limit, as an area. */
@@ -356,7 +366,8 @@ static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t most,
     g->changed = true;
     while (!g->changed || !fits(g)) {
         g->changed = false;
-        if (*out_taken == most || is_astray(g, most_ns) || !next_pick(g, &pick, &least))
+        if (*out_taken == most || cebus_greedy_is_astray(g, most_ns) ||
+            !next_pick(g, &pick, &least))
             return CEBUS_GREEDY_STUCK;
         bool is_it;
         if (!try_pick(g, &pick, least, most_ns, &is_it))
@@ -402,7 +413,7 @@ static bool try_harder(cebus_greedy *g, double mean)
     return g->closure.theta <= mean * LAST;
 }
 
-static void begin(cebus_greedy *g, double limit, double theta)
+void cebus_greedy_begin(cebus_greedy *g, double limit, double theta)
 {
     g->closure.limit = limit;
     g->closure.theta = theta;
@@ -416,9 +427,9 @@ static cebus_greedy_end run(cebus_greedy *g, double limit, double theta, uint64_
 {
     cebus_greedy_end end = CEBUS_GREEDY_STUCK;
     size_t taken = 1;
-    begin(g, limit, theta);
+    cebus_greedy_begin(g, limit, theta);
     double mean = mean_theta(g);
-    while (end == CEBUS_GREEDY_STUCK && !is_astray(g, most_ns) &&
+    while (end == CEBUS_GREEDY_STUCK && !cebus_greedy_is_astray(g, most_ns) &&
            (taken > 0 || (!g->brisk && try_harder(g, mean)))) {
         if (!(note_first != NULL ? note_first(g) : note_all(g)))
             return CEBUS_GREEDY_NO_HOST_MEMORY;
@@ -457,7 +468,7 @@ static bool lasts_until(const cebus_greedy *g, const cebus_life *life, uint64_t 
 
 /** Notes the stretches that cross an instance, so none of what the program makes later; with noise
  * every other one: as good a start for a repair, in half the time. */
-static bool note_at(cebus_greedy *g, uint32_t instance)
+bool cebus_greedy_note_at(cebus_greedy *g, uint32_t instance)
 {
     const uint64_t key = cebus_sequence_key(g->sequence, instance);
     const uint32_t gap = g->sequence->instances[instance].gap;
@@ -467,7 +478,7 @@ static bool note_at(cebus_greedy *g, uint32_t instance)
         uint32_t v = g->worth[k];
         const cebus_life *life = &g->sequence->lives[v];
         if (life->call > gap || !lasts_until(g, life, key) ||
-            (g->noise > 0 && (g->barred[v] == g->noise || noise_of(g, v) > MIDDLE)))
+            (g->noise > 0 && !g->marches && (g->barred[v] == g->noise || noise_of(g, v) > MIDDLE)))
             continue;
         uint32_t i = cebus_sequence_find(g->sequence, v, key);
         if (cebus_event_instance(life->events[i]) == instance)
@@ -480,12 +491,37 @@ static bool note_at(cebus_greedy *g, uint32_t instance)
     return ok;
 }
 
+/** Whether the stretch of a pick crosses a key. */
+static bool crosses(const cebus_greedy *g, const cebus_pick *pick, uint64_t key)
+{
+    const cebus_life *life = &g->sequence->lives[pick->value];
+    uint64_t to = cebus_sequence_key(g->sequence, pick->to);
+    uint32_t i = cebus_sequence_find(g->sequence, pick->value, to);
+    return begin_of(g, life, i) <= key && key < to;
+}
+
+bool cebus_greedy_best_at(cebus_greedy *greedy, uint32_t instance, uint64_t most_ns,
+                          bool *out_found)
+{
+    const uint64_t key = cebus_sequence_key(greedy->sequence, instance);
+    cebus_pick pick;
+    double least = 0;
+    *out_found = false;
+    while (!*out_found && next_pick(greedy, &pick, &least)) {
+        if (crosses(greedy, &pick, key) && !try_pick(greedy, &pick, least, most_ns, out_found))
+            return false;
+    }
+    if (*out_found)
+        note_price(greedy, pick.score);
+    return true;
+}
+
 static bool note_peak(cebus_greedy *g)
 {
     uint32_t peak;
     g->picks.count = 0;
     cebus_track_peak(&g->sequence->track, &peak);
-    return note_at(g, peak);
+    return cebus_greedy_note_at(g, peak);
 }
 
 cebus_greedy_end cebus_greedy_repair(cebus_greedy *greedy, double limit, double theta,
@@ -498,10 +534,10 @@ cebus_greedy_end cebus_greedy_stir(cebus_greedy *greedy, double limit, double th
                                    uint64_t most_ns, uint32_t instance, uint32_t n)
 {
     size_t taken;
-    begin(greedy, limit, theta);
+    cebus_greedy_begin(greedy, limit, theta);
     greedy->picks.count = 0;
-    return note_at(greedy, instance) ? take_all(greedy, most_ns, n, &taken)
-                                     : CEBUS_GREEDY_NO_HOST_MEMORY;
+    return cebus_greedy_note_at(greedy, instance) ? take_all(greedy, most_ns, n, &taken)
+                                                  : CEBUS_GREEDY_NO_HOST_MEMORY;
 }
 
 /* ---- sharing ------------------------------------------------------------------------------ */

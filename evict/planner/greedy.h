@@ -27,6 +27,7 @@ typedef struct cebus_greedy {
     double dearest;                /**< of the scores taken */
     const cebus_plan_terms *terms; /**< borrowed: asked whether to go on; NULL: nobody is */
     uint32_t noise;   /**< above 0: scores are off by a part, each value's by its own */
+    bool marches;     /**< march.h is at work, which looks for more than others */
     bool brisk;       /**< repairs are brief: there are others to come */
     bool learns;      /**< and guess by what was found before */
     uint32_t *barred; /**< of values: the noise under which they stay where they are */
@@ -72,6 +73,17 @@ cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double the
  * brisk it looks nowhere else, and gives up as soon as it seems to cost too much. */
 cebus_greedy_end cebus_greedy_repair(cebus_greedy *greedy, double limit, double theta,
                                      uint64_t most_ns);
+/** Sets out for a limit, with no price paid yet. */
+void cebus_greedy_begin(cebus_greedy *greedy, double limit, double theta);
+/** Whether a run costs too much, took too long or is no longer wanted. */
+bool cebus_greedy_is_astray(const cebus_greedy *greedy, uint64_t most_ns);
+/** Notes the stretches that cross an instance. False without host memory. */
+bool cebus_greedy_note_at(cebus_greedy *greedy, uint32_t instance);
+/** The best of those noted that cross an instance. *out_found: there is one, its chain is in the
+ * closure. False without host memory. */
+bool cebus_greedy_best_at(cebus_greedy *greedy, uint32_t instance, uint64_t most_ns,
+                          bool *out_found);
+
 /** Takes n replays at most that bring the sequence nearer to a limit where an instance runs, needed
  * or not: others may have become too much by them. */
 cebus_greedy_end cebus_greedy_stir(cebus_greedy *greedy, double limit, double theta,

@@ -8,6 +8,7 @@
 #include "evict/planner/greedy.h"
 #include "evict/planner/improve.h"
 #include "evict/planner/ladder.h"
+#include "evict/planner/march.h"
 #include "evict/planner/prune.h"
 #include "evict/planner/snapshot.h"
 #include "evict/planner/swap_slots.h"
@@ -27,6 +28,13 @@
 #define MOST_PLACED 8
 /** Prices at which a plan is brought down that cannot be placed. */
 #define PRICES 4
+/** Plans that take such a part of the program's time are dear: marches may find better ones. */
+#define DEAR 0.3
+/** Times the effort for marches where no plan fits. */
+#define MARCH_EFFORTS 5
+#define MOST_MARCHES 64
+/** Times the half of the effort for a search after marches, at most. */
+#define MOST_DEAR 4
 /** Of the effort for each of two searches; the better one goes on with the rest. */
 #define BOTH_PARTS (3.0 / 8)
 
@@ -161,6 +169,68 @@ static bool try_all(search *s, bool done)
     return ok;
 }
 
+/** One march; what it fitted in is pruned, which may make it a third as dear. */
+static bool march_once(search *s, const cebus_march *how, bool shares)
+{
+    const uint64_t most = (uint64_t)fmin(MOST_OVERHEAD * s->base_ns, 3.0 * (double)most_ns(s));
+    if (!cebus_snapshot_restore(&s->base, &s->sequence))
+        return false;
+    cebus_weights_level(&s->sequence);
+    cebus_greedy_share(&s->greedy, s->limit, shares);
+    cebus_greedy_end end = cebus_march_run(&s->greedy, how, s->limit, most);
+    cebus_greedy_share(&s->greedy, s->limit, false);
+    if (end != CEBUS_GREEDY_FITS)
+        return end != CEBUS_GREEDY_NO_HOST_MEMORY;
+    return cebus_prune_all(&s->sequence, s->limit, s->sequence.pool) && offer(s);
+}
+
+static bool is_dear(const search *s)
+{
+    return s->best.peak > s->limit || (double)s->best_ns > DEAR * s->base_ns;
+}
+
+/** Where plans are dear, or none fits, as near the floor: marches, each in its way and then, until
+ * one fits, by chance. They are no part of the effort, half of which is left for a search, and more
+ * the dearer the plan. */
+static bool march_all(search *s)
+{
+    static const struct {
+        cebus_march how;
+        bool shares;
+    } ways[] = {
+        {{.price = INFINITY}, false},
+        {{.price = 0, .merges = true}, false},
+        {{.price = 0}, true},
+        {{.price = 10000}, false},
+        {{.price = INFINITY, .merges = true}, false},
+        {{.price = 10000}, true},
+        {{.price = 0}, false},
+        {{.price = 10000, .merges = true}, true},
+    };
+    const size_t n = sizeof ways / sizeof *ways;
+    const uint64_t begun = s->greedy.closure.spent, effort = s->effort;
+    bool ok = true;
+    for (uint32_t i = 0; ok && effort > 0 && i < MOST_MARCHES && is_dear(s); i++) {
+        bool fits = s->best.peak <= s->limit;
+        uint64_t end = begun + (fits ? 1 : MARCH_EFFORTS) * effort;
+        if ((fits && i >= n) || s->greedy.closure.spent >= end ||
+            cebus_greedy_is_stopped(&s->greedy))
+            break;
+        cebus_march how = ways[i % n].how;
+        how.noise = i / (uint32_t)n;
+        if (how.noise > 0 && how.price <= 0)
+            continue;
+        s->greedy.most_spent = s->greedy.closure.spent + effort;
+        ok = march_once(s, &how, ways[i % n].shares);
+    }
+    if (s->greedy.closure.spent > begun) {
+        double dear = fmin((double)s->best_ns / (DEAR * s->base_ns), MOST_DEAR);
+        s->begun =
+            s->greedy.closure.spent + (uint64_t)(fmax(dear, 1) * (double)(effort / 2)) - effort;
+    }
+    return ok;
+}
+
 /** Swaps whatever the link hides; all runs start from that. */
 static bool fill_base(search *s, const cebus_plan_terms *terms, cebus_swap_order order,
                       double again)
@@ -280,6 +350,8 @@ static bool tighten(search *s, const cebus_plan_terms *terms, size_t n_prices, b
     for (size_t i = 0; i < n_prices && ok; i++)
         ok = cebus_snapshot_restore(&s->base, &s->sequence) &&
              tighten_at(s, terms, parts[i] * theta);
+    if (n_prices > 1 || s->best.peak == INFINITY)
+        ok = ok && march_all(s);
     s->best_theta = theta;
     *out_fits = s->best.peak < INFINITY;
     return ok && (!*out_fits || improve(s, terms, s->greedy.closure.spent + terms->effort / 8));
@@ -326,7 +398,7 @@ static bool search_one(search *s, const cebus_plan_terms *terms, cebus_swap_orde
     s->effort = effort;
     return cebus_sequence_clear(&s->sequence) && cebus_snapshot_take(&s->base, &s->sequence) &&
            cebus_snapshot_take(&s->best, &s->sequence) && (!swaps || add_swaps(s, terms, order)) &&
-           try_all(s, swaps) && improve(s, terms, s->begun + effort);
+           try_all(s, swaps) && march_all(s) && improve(s, terms, s->begun + effort);
 }
 
 /** Both ways to share out the link; what was found by the better one stands. */

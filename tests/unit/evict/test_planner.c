@@ -225,6 +225,13 @@ Test(planner, goes_down_a_ladder_to_where_no_run_leads)
     cr_expect_gt(bring_down(limit, 0), limit);
 }
 
+Test(planner, fits_near_the_floor_with_little_effort)
+{
+    recorded_network(&r, 32, 100, 10);
+    cebus_check check = plan(543, 20000, 0);
+    cr_expect_leq(check.peak, 543);
+}
+
 /* ---- steps of the search ------------------------------------------------------------------ */
 
 static cebus_sequence sequence;
