@@ -203,8 +203,10 @@ static bool raise_floors(cebus_pack_scan *scan, cebus_pack_component component, 
         scan->options[s] = options;
         if (options > 0 || state->rest[s] == 0 || scan->next[s] <= state->floor[s])
             continue;
-        if (scan->next[s] > state->capacity || scan->next[s] + state->rest[s] > state->capacity)
+        if (scan->next[s] > state->capacity || scan->next[s] + state->rest[s] > state->capacity) {
+            state->weight[s]++;
             return false;
+        }
         cebus_pack_state_set(state, &state->floor[s], scan->next[s]);
         *changed = true;
     }
@@ -226,28 +228,54 @@ static bool settle(cebus_pack_scan *scan, cebus_pack_component component, bool *
     return raise_floors(scan, component, changed);
 }
 
+/** A section to branch on: the less of first, then of second. */
+typedef struct prospect {
+    uint64_t options, weight, second;
+    uint32_t section;
+    bool may_be_empty;
+} prospect;
+
+static prospect look_at(const cebus_pack_scan *scan, uint32_t s)
+{
+    const cebus_pack_state *state = scan->state;
+    uint64_t raised = scan->next[s] <= state->capacity ? scan->next[s] + state->rest[s] : NEVER;
+    bool may_be_empty = raised <= state->capacity;
+    uint64_t options = (uint64_t)scan->options[s] + may_be_empty;
+    bool urgent = scan->weighted && s == scan->urgent && options > 1;
+    return (prospect){
+        .options = options,
+        .weight = urgent                          ? UINT32_MAX
+                  : scan->weighted && options > 1 ? state->weight[s]
+                                                  : 1,
+        .second = scan->lowest_first ? state->floor[s]
+                                     : state->capacity - state->floor[s] - state->rest[s],
+        .section = s,
+        .may_be_empty = may_be_empty,
+    };
+}
+
+/** Where there is one option only, that is done before anything is chosen. */
+static bool is_better(const prospect *a, const prospect *b)
+{
+    if ((a->options == 1) != (b->options == 1))
+        return a->options == 1;
+    uint64_t mine = a->options * b->weight, other = b->options * a->weight;
+    return mine < other || (mine == other && a->second < b->second);
+}
+
 /** The fewest options, nothing being one of them; then the lowest floor or the least to spare. */
 static void choose(cebus_pack_scan *scan, cebus_pack_component component)
 {
-    const cebus_pack_state *state = scan->state;
-    int32_t fewest = INT32_MAX;
-    uint64_t least = NEVER;
+    prospect best = {.options = UINT32_MAX, .weight = 1, .second = NEVER};
     for (uint32_t s = component.lo; s < component.hi; s++) {
         if (scan->options[s] == 0 || scan->niche[s] == 0)
             continue;
-        bool may_be_empty =
-            scan->next[s] <= state->capacity && scan->next[s] + state->rest[s] <= state->capacity;
-        int32_t options = scan->options[s] + may_be_empty;
-        uint64_t second = state->floor[s];
-        if (!scan->lowest_first)
-            second = state->capacity - state->floor[s] - state->rest[s];
-        if (options < fewest || (options == fewest && second < least)) {
-            fewest = options;
-            least = second;
-            scan->section = s;
-            scan->may_be_empty = may_be_empty;
-        }
+        prospect found = look_at(scan, s);
+        if (is_better(&found, &best))
+            best = found;
     }
+    scan->section = best.section;
+    scan->may_be_empty = best.may_be_empty;
 }
 
 cebus_pack_found cebus_pack_scan_run(cebus_pack_scan *scan, cebus_pack_component component)

@@ -32,7 +32,9 @@ typedef struct cebus_pack_scan {
     uint32_t n_levels;
     uint64_t least;    /**< the smallest size in the list */
     bool lowest_first; /**< of sections with equally few options; else the tightest first */
-    uint32_t section;  /**< where to branch */
+    bool weighted;    /**< options count for less where it failed often, and `urgent` comes first */
+    uint32_t urgent;  /**< a section, or NOBODY */
+    uint32_t section; /**< where to branch */
     bool may_be_empty; /**< nothing need lie on the floor there */
 } cebus_pack_scan;
 
@@ -45,7 +47,8 @@ typedef enum cebus_pack_found {
 /** False without host memory. */
 bool cebus_pack_scan_init(cebus_pack_scan *scan, cebus_pack_state *state);
 
-/** Raises floors and lows as far as they must, then chooses the section with the fewest options. */
+/** Raises floors and lows as far as they must, then chooses the section with the fewest options (as
+ * `lowest_first` and `weighted` say). */
 cebus_pack_found cebus_pack_scan_run(cebus_pack_scan *scan, cebus_pack_component component);
 
 /** Lists the blocks of a component that are still to be put. */

@@ -16,8 +16,12 @@
  * come before "nothing lies here". So there would be an earliest loss, which cannot be.
  *
  * Restarts: an order of blocks decides which option is tried first. Orders take turns, with growing
- * bounds on their nodes, first fixed ones, then shaken ones, and two ways to choose among sections;
- * all share what is known to fail.
+ * bounds on their nodes, first fixed ones, then shaken ones, and so do ways to choose among
+ * sections; all share what is known to fail. Two in three divide a section's options by its weight,
+ * which is how often it failed so far (Boussemart, Hemery, Lecoutre, Sais: Boosting Systematic
+ * Search by Weighting Constraints, ECAI'04), and go on where the search last turned back (Lecoutre
+ * et al.: Last Conflict Based Reasoning, ECAI'06): else what was decided far away in time is tried
+ * over and over beneath a failure that it has nothing to do with.
  */
 #ifndef CEBUS_LAYOUT_PACK_SEARCH_H
 #define CEBUS_LAYOUT_PACK_SEARCH_H

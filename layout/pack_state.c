@@ -17,12 +17,14 @@ static bool take(cebus_pack_state *state)
     state->rest = cebus_pack_memory_take(memory, sections, sizeof *state->rest);
     state->crossing = cebus_pack_memory_take(memory, sections, sizeof *state->crossing);
     state->from = cebus_pack_memory_take(memory, sections, sizeof *state->from);
+    state->weight = cebus_pack_memory_take(memory, sections, sizeof *state->weight);
     state->trail_room = 16 * (n + sections);
     state->trail = cebus_pack_memory_take(memory, state->trail_room, sizeof *state->trail);
     return state->first != NULL && state->end != NULL && state->last != NULL &&
            state->twin != NULL && state->low != NULL && state->is_put != NULL &&
            state->floor != NULL && state->top != NULL && state->rest != NULL &&
-           state->crossing != NULL && state->from != NULL && state->trail != NULL;
+           state->crossing != NULL && state->from != NULL && state->weight != NULL &&
+           state->trail != NULL;
 }
 
 static void fill_sections(cebus_pack_state *state)
@@ -32,6 +34,8 @@ static void fill_sections(cebus_pack_state *state)
     memset(state->top, 0, sections * sizeof *state->top);
     memset(state->rest, 0, sections * sizeof *state->rest);
     memset(state->crossing, 0, sections * sizeof *state->crossing);
+    for (size_t s = 0; s < sections; s++)
+        state->weight[s] = 1;
     for (uint32_t i = 0; i < state->n; i++) {
         state->rest[state->first[i]] += state->size[i];
         state->rest[state->end[i]] -= state->size[i];
@@ -143,7 +147,11 @@ static bool lift(cebus_pack_state *state, uint32_t block, uint32_t from, uint64_
         uint64_t low = cebus_pack_align(top, state->align[i]);
         if (low > state->low[i])
             cebus_pack_state_set(state, &state->low[i], low);
-        fits &= state->low[i] <= state->last[i];
+        if (state->low[i] > state->last[i]) {
+            for (uint32_t s = state->first[i]; s < state->end[i]; s++)
+                state->weight[s]++;
+            fits = false;
+        }
     }
     return fits;
 }
@@ -159,7 +167,10 @@ bool cebus_pack_state_put(cebus_pack_state *state, uint32_t block, uint32_t lo)
         cebus_pack_state_set(state, &state->top[s], top);
         state->rest[s] -= state->size[block];
         state->crossing[s] -= s + 1 < state->end[block];
-        fits &= top + state->rest[s] <= state->capacity;
+        if (top + state->rest[s] > state->capacity) {
+            state->weight[s]++;
+            fits = false;
+        }
     }
     return lift(state, block, state->from[lo], top) && fits;
 }

@@ -37,6 +37,7 @@ typedef struct cebus_pack_state {
     uint64_t *rest;     /**< units of blocks still to be put */
     uint32_t *crossing; /**< of those, how many live in the next section as well */
     uint32_t *from;     /**< the first block that starts here or later */
+    uint32_t *weight;   /**< one, and how often what is left did not fit there */
     /* what has changed */
     cebus_pack_change *trail;
     size_t n_trail, trail_room;

@@ -163,6 +163,20 @@ Test(pack_search, rectangles_without_a_gap_are_filled)
     pack_model_destroy(model);
 }
 
+/** Rectangles of which searches that do not learn where they failed take 50,000 steps and more. */
+Test(pack_search, what_failed_is_looked_at_first)
+{
+    static const uint64_t seeds[] = {1, 4};
+    pack_model *model = pack_model_create(300);
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        uint64_t seed = seeds[i];
+        pack_model_fill_cut(model, 200, 100, 400, 1, &seed);
+        cebus_pack_result result = run(model, 400, false, 40000);
+        cr_expect_eq(result.verdict, CEBUS_PACK_SOLVED, "number %zu", i);
+    }
+    pack_model_destroy(model);
+}
+
 /** As many as fit, and one more; their lifetimes cross, so that it takes a search. */
 Test(pack_search, of_blocks_that_are_alike_one_is_tried)
 {
