@@ -294,15 +294,16 @@ static bool is_saved_by_call(const frame *f, uint32_t i)
 }
 
 /**
- * A call made this version, but its record was cut, and a gradient reads it. Whether records are
- * cut may depend on the budget, what a gradient finds must not: the old version lives on in a copy.
+ * The gradient of the call that overwrites this version reads it. Or another's does, and a call
+ * made it whose record was cut: whether records are cut may depend on the budget, what a gradient
+ * finds must not. Where nothing can make it again it lives on in a copy.
  */
 static bool must_preserve(const frame *f, uint32_t i)
 {
     const cebus_value *value = &f->in[i]->value;
-    if (value->producer != NULL || !value->made || f->spec->in[i]->storage->persistent)
+    if (value->producer != NULL || f->spec->in[i]->storage->persistent)
         return false;
-    return value->holders + value->parked > 1 || is_saved_by_call(f, i);
+    return is_saved_by_call(f, i) || (value->made && value->holders + value->parked > 1);
 }
 
 static cebus_status preserve(frame *f, uint32_t j, cebus_candidate *old)

@@ -128,7 +128,8 @@ static cebus_view whole_of(const cebus_capture *capture, const cebus_tensor *ten
 {
     const cebus_captured_upload *upload = cebus_capture_upload_of(capture, tensor->storage->now);
     const uint64_t bytes = tensor->storage->now->value.bytes;
-    cebus_view flat, view = tensor->base != NULL ? tensor->base->view : tensor->view;
+    const cebus_tensor *base = cebus_tensor_base(tensor);
+    cebus_view flat, view = base != NULL ? base->view : tensor->view;
     const size_t size = cebus_dtype_size(view.dtype);
     const int64_t numel = (int64_t)(bytes / size);
     if (upload != NULL)
@@ -157,7 +158,8 @@ static uint32_t read_value(cebus_capture *capture, const cebus_tensor *tensor)
 
 static bool is_parameter(const cebus_tensor *tensor)
 {
-    return tensor->requires_grad || (tensor->base != NULL && tensor->base->requires_grad);
+    const cebus_tensor *base = cebus_tensor_base(tensor);
+    return tensor->requires_grad || (base != NULL && base->requires_grad);
 }
 
 static void take_inputs(cebus_capture *capture, cebus_captured_call *taken, cebus_tensor *const *in)

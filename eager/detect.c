@@ -23,7 +23,8 @@ static bool is_persistent(const cebus_storage *storage)
 
 static bool is_parameter(const cebus_tensor *tensor)
 {
-    return tensor->requires_grad || (tensor->base != NULL && tensor->base->requires_grad);
+    const cebus_tensor *base = cebus_tensor_base(tensor);
+    return tensor->requires_grad || (base != NULL && base->requires_grad);
 }
 
 /** Gradients of leaves, and what the run of writes was the first to name. Parameters are read

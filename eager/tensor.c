@@ -28,6 +28,7 @@ cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage, con
     tensor->grad = NULL;
     tensor->incoming = NULL;
     tensor->hooks = NULL;
+    tensor->moves = tensor->base_moves = 0;
     tensor->captured = tensor->captured_at = 0;
     storage->refs++;
     rt->handles++;

@@ -29,9 +29,26 @@ struct cebus_tensor {
     cebus_tensor *grad;       /**< counted */
     cebus_tensor *incoming;   /**< backward: what the running one adds to grad; counted */
     struct cebus_hook *hooks; /**< of a leaf, on its gradient (autograd/hook.h) */
+    uint32_t moves;           /**< how often it was given other data: its views are none since */
+    uint32_t base_moves;      /**< base->moves when it became a view */
     uint64_t captured;        /**< the capture that knows of grad (capture.h); 0: none does */
     size_t captured_at;       /**< its place among that capture's leaves */
 };
+
+/** The tensor whose view the graph takes it for; NULL: it is no view, or that has other data now.
+ */
+static inline cebus_tensor *cebus_tensor_base(const cebus_tensor *tensor)
+{
+    return tensor->base != NULL && tensor->base->moves == tensor->base_moves ? tensor->base : NULL;
+}
+
+/** Makes it a view of x, or of what x is a view of. */
+static inline void cebus_tensor_set_base(cebus_tensor *tensor, cebus_tensor *x)
+{
+    cebus_tensor *base = cebus_tensor_base(x);
+    tensor->base = cebus_tensor_retain(base != NULL ? base : x);
+    tensor->base_moves = tensor->base->moves;
+}
 
 /** A handle over `storage` (counts it). NULL without host memory. The lock is held. */
 cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage,

@@ -117,7 +117,7 @@ static bool dress(cebus_runtime *rt, cebus_node *node, const cebus_function *f)
     for (uint32_t k = 0; k < f->n_saved; k++)
         cebus_node_save(node, f->n_in + k, f->saved[k]);
     for (uint32_t j = 0; j < f->n_out && node->slices == NULL; j++) {
-        if (!is_input(f, f->results[j]) || f->results[j]->base == NULL)
+        if (!is_input(f, f->results[j]) || cebus_tensor_base(f->results[j]) == NULL)
             continue;
         node->slices = cebus_rebase_reserve(rt, f->results[j]);
         if (node->slices == NULL)
@@ -156,7 +156,7 @@ static void set_base(const cebus_function *f, cebus_tensor *out)
         cebus_tensor *in = f->in[i];
         if (in->storage != out->storage)
             continue;
-        out->base = cebus_tensor_retain(in->base != NULL ? in->base : in);
+        cebus_tensor_set_base(out, in);
         out->node_rebased = out->storage->rebased;
         return;
     }

@@ -133,6 +133,7 @@ cebus_status cebus_tensor_set_data(cebus_tensor *tensor, cebus_tensor *source)
         cebus_storage_release(rt, former);
         cebus_tensor_release(tensor->base);
         tensor->base = NULL;
+        tensor->moves++;
     }
     cebus_runtime_unlock(rt);
     return status;

@@ -24,8 +24,9 @@ static bool in_graph(const cebus_tensor *tensor)
 {
     if (tensor->node != NULL || tensor->requires_grad)
         return true;
-    return tensor->base != NULL && tensor->node_rebased != tensor->storage->rebased &&
-           (tensor->base->node != NULL || tensor->base->requires_grad);
+    const cebus_tensor *base = cebus_tensor_base(tensor);
+    return base != NULL && tensor->node_rebased != tensor->storage->rebased &&
+           (base->node != NULL || base->requires_grad);
 }
 
 bool cebus_tensor_requires_grad(const cebus_tensor *tensor)
@@ -93,7 +94,7 @@ static bool reserve_slices(cebus_runtime *rt, cebus_node *node, cebus_tensor *co
     if (op->mutates == 0)
         return true;
     cebus_tensor *written = in[__builtin_ctzll(op->mutates)];
-    if (written->base == NULL)
+    if (cebus_tensor_base(written) == NULL)
         return true;
     node->slices = cebus_rebase_reserve(rt, written);
     return node->slices != NULL;

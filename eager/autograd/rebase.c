@@ -10,10 +10,11 @@
 
 cebus_status cebus_rebase_check(cebus_runtime *rt, const cebus_op *op, cebus_tensor *tensor)
 {
+    const cebus_tensor *base = cebus_tensor_base(tensor);
     (void)rt;
     if (!cebus_grad_is_enabled())
         return CEBUS_OK;
-    if (tensor->requires_grad || (tensor->base != NULL && tensor->base->requires_grad))
+    if (tensor->requires_grad || (base != NULL && base->requires_grad))
         return cebus_fail(CEBUS_AUTOGRAD_ERROR, op->name,
                           "a leaf that collects a gradient cannot be written in place; turn "
                           "gradients off around the write (cebus_grad_enable(false))");
@@ -140,7 +141,7 @@ static void replace_source(cebus_runtime *rt, cebus_tensor *tensor, cebus_node *
 void cebus_rebase_attach(cebus_runtime *rt, cebus_node *node, uint32_t output, cebus_tensor *tensor)
 {
     tensor->storage->rebased++;
-    if (tensor->base == NULL) {
+    if (cebus_tensor_base(tensor) == NULL) {
         replace_source(rt, tensor, node, output);
         return;
     }
@@ -177,7 +178,7 @@ static cebus_node *renew(cebus_runtime *rt, cebus_tensor *tensor, cebus_status *
 cebus_node *cebus_node_of(cebus_runtime *rt, cebus_tensor *tensor, cebus_status *out_status)
 {
     *out_status = CEBUS_OK;
-    if (tensor->base == NULL || tensor->node_rebased == tensor->storage->rebased)
+    if (cebus_tensor_base(tensor) == NULL || tensor->node_rebased == tensor->storage->rebased)
         return tensor->node;
     return renew(rt, tensor, out_status);
 }

@@ -47,7 +47,7 @@ static cebus_status create_view(cebus_runtime *rt, cebus_tensor *x, const cebus_
     cebus_tensor *tensor = cebus_tensor_create(rt, x->storage, view);
     if (tensor == NULL)
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory for a tensor");
-    tensor->base = cebus_tensor_retain(x->base != NULL ? x->base : x);
+    cebus_tensor_set_base(tensor, x);
     tensor->node_rebased = x->storage->rebased;
     if (cebus_node_needs(rt, op, &x, 1) != 0) {
         cebus_node *node = cebus_view_node_create(rt, op, &x->view, 1, view, attrs, sizeof *attrs);

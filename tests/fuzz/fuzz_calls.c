@@ -175,6 +175,8 @@ static cebus_status differentiate(const step *s, cebus_tensor **out)
     case 3:
         cebus_grad_enable(s->y & 3);
         return CEBUS_OK;
+    case 4:
+        return s->y & 1 ? cebus_tensor_set_data(s->a, s->b) : cebus_tensor_straighten(s->a);
     default:
         return cebus_backward(s->rt, s->a, s->y & 1 ? s->b : NULL, s->y & 2);
     }

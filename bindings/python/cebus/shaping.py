@@ -90,6 +90,8 @@ def repeat_interleave(x, repeats, dim=None):
 
 def flip(x, *order, dims=None):
     """Elements of the dimensions in reverse order."""
+    if x.ndim == 0:
+        return x.clone()
     for dim in _lengths(order if dims is None else (dims,) if isinstance(dims, int) else dims):
         order = _core.arange(x.size(dim) - 1, -1, -1, device=x.device) if x.size(dim) else \
             _core.zeros((0,), dtype=_core.int64, device=x.device)

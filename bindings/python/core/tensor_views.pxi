@@ -40,6 +40,8 @@
         """Swaps two dimensions."""
         cdef cebus_tensor *out = NULL
         cdef cebus_status status
+        if cebus_tensor_ndim(self.handle) == 0 and -1 <= dim0 <= 0 and -1 <= dim1 <= 0:
+            return self.permute()
         with nogil:
             status = cebus_transpose(self.rt, self.handle, dim0, dim1, &out)
         if status:

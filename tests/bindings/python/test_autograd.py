@@ -221,3 +221,10 @@ def test_a_gradient_is_one_object_while_it_is_kept():
     x.grad = None
     x.sum().backward()
     assert x.grad is not kept
+
+
+def test_gradients_that_were_asked_for_can_be_written_to():
+    x = cebus.ones(2, 3, requires_grad=True)
+    found, = cebus.autograd.grad(x.mean(), x)
+    found.mul_(6)
+    assert found.tolist() == [[1] * 3] * 2

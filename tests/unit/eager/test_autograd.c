@@ -48,6 +48,18 @@ Test(autograd, views_see_what_was_written_to_their_base)
     cebus_tensor_release(x);
 }
 
+Test(autograd, what_a_write_overwrites_is_kept_for_its_own_gradient)
+{
+    cebus_tensor *x = variable(rt, 4, 3), *batch = leaf(rt, 4, 5);
+    OK(cebus_mul_(rt, batch, x));
+    OK(cebus_runtime_trim(rt));
+    backward_of_sum(rt, batch);
+    cr_expect_eq(grad_at(x, 0), 5);
+    cr_expect_eq(at(batch, 0), 15);
+    cebus_tensor_release(batch);
+    cebus_tensor_release(x);
+}
+
 Test(autograd, a_plain_buffer_joins_the_graph_by_a_write)
 {
     cebus_tensor *x = variable(rt, 2, 3), *buffer = vector(rt, 4, 0), *part;
@@ -224,6 +236,24 @@ Test(autograd, a_leaf_with_other_data_is_the_same_leaf)
     cebus_tensor_release(y);
     cebus_tensor_release(shorter);
     cebus_tensor_release(other);
+    cebus_tensor_release(x);
+}
+
+Test(autograd, views_of_former_data_are_no_views_any_more)
+{
+    cebus_tensor *x = variable(rt, 1, 3), *y = vector(rt, 4, 1), *last, *part;
+    OK(cebus_slice(rt, y, 0, 1, 4, 1, &last));
+    OK(cebus_slice(rt, y, 0, 3, 4, 1, &part));
+    OK(cebus_tensor_set_data(y, part));
+    OK(cebus_copy_(rt, last, x));
+    cr_expect(cebus_tensor_requires_grad(last));
+    cr_expect_not(cebus_tensor_requires_grad(y), "it shows the same bytes as another tensor");
+    cr_expect_eq(at(y, 0), 3);
+    backward_of_sum(rt, last);
+    cr_expect_eq(grad_at(x, 0), 3);
+    cebus_tensor_release(part);
+    cebus_tensor_release(last);
+    cebus_tensor_release(y);
     cebus_tensor_release(x);
 }
 

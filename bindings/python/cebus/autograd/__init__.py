@@ -32,6 +32,11 @@ def _seeds(given):
     return (given,) if isinstance(given, _core.Tensor) else tuple(given)
 
 
+def _is_expanded(x):
+    """A sum's gradient is one number: the program may want to write to what it gets."""
+    return any(step == 0 and length > 1 for step, length in zip(x.stride(), x.shape))
+
+
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False,
          only_inputs=True, allow_unused=None, is_grads_batched=False, materialize_grads=False):
     """d(outputs)/d(inputs), a tuple; no leaf's `grad` changes. Inputs need not be leaves."""
@@ -42,6 +47,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
             raise _core.Error("One of the differentiated Tensors does not require grad")
     seeds = (None,) * len(outputs) if grad_outputs is None else _seeds(grad_outputs)
     found = _core._gradients(outputs, seeds, inputs, bool(retain_graph), True)
+    found = tuple(each.clone() if each is not None and _is_expanded(each) else each
+                  for each in found)
     if materialize_grads:
         return tuple(each if each is not None else _core.zeros(x.shape, dtype=x.dtype,
                                                                device=x.device)
