@@ -188,3 +188,49 @@ bool cebus_exchange_take(cebus_exchange *exchange, uint32_t value, bool *out)
     cebus_copies_remove(&exchange->in, value);
     return cebus_sequence_remove(sequence, in) && cebus_sequence_remove(sequence, leave);
 }
+
+/** Whose copy has the link at some of a time; NONE: nobody's. */
+static uint32_t in_the_way(const cebus_copies *copies, cebus_span time)
+{
+    uint32_t value = NONE;
+    for (size_t i = 0; i < copies->count && value == NONE; i++) {
+        cebus_span busy = copies->items[i].when;
+        if (busy.from < time.to && busy.to > time.from)
+            value = copies->items[i].value;
+    }
+    return value;
+}
+
+/** Until the link is free for a time, or there are so many. */
+static bool take_in_the_way(cebus_exchange *x, const cebus_copies *copies, cebus_span time,
+                            uint32_t most, uint32_t *values, uint32_t *count)
+{
+    bool ok = true, taken = true;
+    while (ok && taken && *count < most) {
+        uint32_t other = in_the_way(copies, time);
+        if (other == NONE)
+            break;
+        ok = cebus_exchange_take(x, other, &taken);
+        if (taken)
+            values[(*count)++] = other;
+    }
+    return ok;
+}
+
+bool cebus_exchange_make_way(cebus_exchange *exchange, uint32_t value, uint32_t most,
+                             uint32_t *values, uint32_t *out_count)
+{
+    cebus_exchange *x = exchange;
+    const cebus_life *life = &x->sequence->lives[value];
+    uint64_t bytes = x->sequence->iteration->values[value].bytes;
+    uint32_t i = widest(x, value), sides = 1 + cebus_exchange_below(x, 3);
+    *out_count = 0;
+    if (i == 0)
+        return true;
+    uint64_t made = made_at(x, life, i - 1), read = start_of(x, life->events[i]);
+    uint64_t in_ns = cebus_plan_in_ns(x->links->terms, bytes);
+    cebus_span out = {made, made + cebus_plan_out_ns(x->links->terms, bytes)};
+    cebus_span in = {read > in_ns ? read - in_ns : 0, read};
+    return ((sides & 1) == 0 || take_in_the_way(x, &x->out, out, most, values, out_count)) &&
+           ((sides & 2) == 0 || take_in_the_way(x, &x->in, in, most, values, out_count));
+}

@@ -38,6 +38,10 @@ bool cebus_exchange_begin(cebus_exchange *exchange, const cebus_links *links);
 bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
                          cebus_swap_place *out);
 bool cebus_exchange_put(cebus_exchange *exchange, const cebus_swap_place *place);
+/** Takes out the swaps whose copies are in the way of those of a value, at the earliest or at the
+ * latest or both, by chance: at most so many. values[0..*out_count): whose they were. */
+bool cebus_exchange_make_way(cebus_exchange *exchange, uint32_t value, uint32_t most,
+                             uint32_t *values, uint32_t *out_count);
 /** Takes the swap of a value out; *out: whether there was one that could be. */
 bool cebus_exchange_take(cebus_exchange *exchange, uint32_t value, bool *out);
 /** @} */

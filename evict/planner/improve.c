@@ -21,10 +21,11 @@ enum {
     /* Of eight steps without swaps, those that put in what is not needed; so many picks. */
     STIRS = 2,
     MOST_STIRRED = 3,
-    /* Searches that begin; halvings until one is left; visits for a call that are enough for it. */
+    /* Searches that begin, or more where values are swapped; visits of one for a call that are
+     * enough for it. */
     RUNNERS = 4,
-    STAGES = 3,
-    RACE_VISITS = 400,
+    MOST_RUNNERS = 8,
+    RACE_VISITS = 100,
     /* Replays that a look at all of them counts as one visit for. */
     PRUNED_A_VISIT = 2,
 };
@@ -33,6 +34,8 @@ enum {
  * each of its replays (simulated annealing, Kirkpatrick et al., 1983). */
 #define HOT 1
 #define COLD 0.05
+/** Times those where swapping searches race: one that lost its way is not the last. */
+#define RACE_HEAT 2
 /** A stir brings a place below the limit by up to this part of it, and may cost this part of the
  * whole until what it makes superfluous is gone. */
 #define STIR_DEPTH 0.2
@@ -44,7 +47,7 @@ typedef struct ruin {
     uint64_t random;
     uint32_t chosen[MOST_RUINED];
     uint32_t n_chosen;
-    bool swaps;
+    bool swaps, races;
     cebus_exchange exchange;
     cebus_links runs[2];         /**< of the sequence as it stands, and after a step */
     unsigned stands;             /**< which is which */
@@ -274,13 +277,27 @@ static bool note_around(ruin *r)
     return replay == NONE || note_idle(r, replay);
 }
 
+/** Takes out what has the link when the first value to be swapped wants it; by chance that is
+ * swapped elsewhere. Where the link is always busy there is no other way in for what is dear. */
+static bool make_way(ruin *r)
+{
+    uint32_t count, *more = &r->values[r->n_values];
+    if (r->n_values == 0)
+        return true;
+    bool again = below(r, 2) == 0;
+    bool ok = cebus_exchange_make_way(&r->exchange, r->values[0], MOST_SWAPS - r->n_values, more,
+                                      &count);
+    r->n_values += again ? count : 0;
+    return ok;
+}
+
 /** Out of eight ways the first six. */
 static bool change_swaps(ruin *r, uint32_t how)
 {
     bool ok = cebus_exchange_begin(&r->exchange, &r->runs[r->stands]);
     r->n_values = 0;
     if (how < 2) {
-        ok = ok && note_replayed(r);
+        ok = ok && note_replayed(r) && (how > 0 || !r->races || make_way(r));
     } else if (how == 2) {
         choose(r, 1 + below(r, MOST_SWAPS));
         ok = ok && remove_chosen(r, false) && note_peak(r);
@@ -387,7 +404,7 @@ static bool take_steps(ruin *r, double limit, double theta, uint64_t spent)
            !cebus_greedy_is_stopped(greedy)) {
         double part = (double)(greedy->closure.spent - from) / (double)(spent - from);
         r->heat = (double)r->best_ns / (double)(r->sequence->n_replays + 1);
-        r->heat *= HOT * pow(COLD / HOT, part);
+        r->heat *= HOT * pow(COLD / HOT, part) * (r->swaps && r->races ? RACE_HEAT : 1);
         ok = keep_best(r, &is_kept) && step(r, limit, theta);
         idle++;
         if (total(r) < r->best_ns) {
@@ -441,16 +458,18 @@ static int by_ns(const void *a, const void *b)
     return left->number < right->number ? -1 : 1;
 }
 
-/** All of them for a part of the effort, the better half for another, and so on: which numbers a
+/** n searches for a part of the effort, the better half for another, and so on: which numbers a
  * search draws says more about where it ends than how long it takes, if it may take long. */
-static bool race(ruin *r, runner *runners, double limit, double theta, uint64_t spent)
+static bool race(ruin *r, runner *runners, size_t n, double limit, double theta, uint64_t spent)
 {
-    uint64_t begun = r->greedy->closure.spent, part = (spent - begun) / STAGES;
-    size_t n = RUNNERS;
+    uint64_t begun = r->greedy->closure.spent, stages = 1;
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++)
         ok = cebus_snapshot_take(&runners[i].at, r->sequence);
-    for (uint64_t stage = 0; stage < STAGES && ok; stage++, n = (n + 1) / 2) {
+    while (n >> stages > 0)
+        stages++;
+    uint64_t part = (spent - begun) / stages;
+    for (uint64_t stage = 0; stage < stages && ok; stage++, n = (n + 1) / 2) {
         for (size_t i = 0; i < n && ok; i++)
             ok = run_on(r, &runners[i], limit, theta, begun + part * stage + part * (i + 1) / n);
         qsort(runners, n, sizeof *runners, by_ns);
@@ -458,19 +477,31 @@ static bool race(ruin *r, runner *runners, double limit, double theta, uint64_t 
     return ok && cebus_snapshot_restore(&runners[0].at, r->sequence);
 }
 
+/** How many searches that effort is enough for; fewer than RUNNERS: one. */
+static size_t count_runners(const ruin *r, uint64_t effort)
+{
+    uint64_t each = RACE_VISITS * (uint64_t)r->sequence->iteration->n_calls;
+    size_t n = r->swaps ? MOST_RUNNERS : RUNNERS;
+    while (n >= RUNNERS && effort / n < each)
+        n /= 2;
+    return n < RUNNERS ? 1 : n;
+}
+
 /** One search, or several where the effort is enough for them. */
 static bool run_all(ruin *r, double limit, double theta, uint64_t spent)
 {
-    uint64_t calls = r->sequence->iteration->n_calls, begun = r->greedy->closure.spent;
-    runner runners[RUNNERS] = {0};
-    if (spent <= begun || (spent - begun) / RACE_VISITS < calls)
+    uint64_t begun = r->greedy->closure.spent;
+    runner runners[MOST_RUNNERS] = {0};
+    size_t n = count_runners(r, spent > begun ? spent - begun : 0);
+    r->races = n > 1;
+    if (!r->races)
         return run(r, limit, theta, spent, !r->swaps);
-    for (size_t i = 0; i < RUNNERS; i++) {
+    for (size_t i = 0; i < n; i++) {
         cebus_snapshot_init(&runners[i].at, r->sequence->pool);
         runners[i].number = i;
     }
-    bool ok = race(r, runners, limit, theta, spent);
-    for (size_t i = 0; i < RUNNERS; i++)
+    bool ok = race(r, runners, n, limit, theta, spent);
+    for (size_t i = 0; i < n; i++)
         cebus_snapshot_deinit(&runners[i].at);
     return ok;
 }

@@ -26,8 +26,6 @@
 #define SWAPS_PART 6
 /** Plans of which it is asked whether they can be placed. */
 #define MOST_PLACED 8
-/** Prices at which a plan is brought down that cannot be placed. */
-#define PRICES 4
 /** Plans that take such a part of the program's time are dear: marches may find better ones. */
 #define DEAR 0.3
 /** Times the effort for marches where no plan fits. */
@@ -35,6 +33,12 @@
 #define MOST_MARCHES 64
 /** Times the half of the effort for a search after marches, at most. */
 #define MOST_DEAR 4
+/** The least part of the limit that is left free where a plan cannot be placed. */
+#define LEAST_FREE_PART 512
+/** So many times the effort where calls are few, less up to where there are many. */
+#define FEW_CALLS 512
+#define MANY_CALLS 2048
+#define FEW_CALLS_EFFORT 1.75
 /** Of the effort for each of two searches; the better one goes on with the rest. */
 #define BOTH_PARTS (3.0 / 8)
 
@@ -309,15 +313,18 @@ static bool emit(search *s, const cebus_plan_terms *terms, cebus_plan *out)
     return ok && cebus_emit_plan(&s->sequence, terms->host > 0 ? &s->links : NULL, out);
 }
 
-/** Bytes that have to be free while calls run, and what runs before each. False: none anywhere. */
-static bool leave_free(search *s, const uint64_t *crowd)
+/** A part of the bytes has to be free while calls run, and what runs before each; not so few that
+ * nothing changes. False: there are none. */
+static bool leave_free(search *s, const uint64_t *crowd, uint64_t part)
 {
     bool any = false;
+    const double least = floor(s->limit / LEAST_FREE_PART);
     cebus_sequence *sequence = &s->sequence;
     uint32_t last = cebus_sequence_start(sequence);
     for (uint32_t k = 0; k < sequence->iteration->n_calls; last = k++) {
         cebus_track_add(&sequence->track, cebus_sequence_key(sequence, last) + 1,
-                        cebus_sequence_key(sequence, k) + 1, (double)crowd[k]);
+                        cebus_sequence_key(sequence, k) + 1,
+                        crowd[k] > 0 ? fmax((double)(crowd[k] / part), least) : 0);
         any = any || crowd[k] > 0;
     }
     return any;
@@ -340,25 +347,26 @@ static bool tighten_at(search *s, const cebus_plan_terms *terms, double theta)
 
 /** Brings what fitted before down to the limit again. It may be far off where most is left free: a
  * repair, which looks at what idles there alone, came to three times the cost; and which price is
- * the one to begin with cannot be told, so some are tried, the first time. */
-static bool tighten(search *s, const cebus_plan_terms *terms, size_t n_prices, bool *out_fits)
+ * the one to begin with cannot be told, so some are tried. */
+static bool tighten(search *s, const cebus_plan_terms *terms, bool first, bool *out_fits)
 {
-    static const double parts[PRICES] = {1, 0, 0.3, 3};
+    static const double parts[] = {1, 0, 0.3, 3};
     const double theta = s->best_theta;
     bool ok = cebus_snapshot_take(&s->base, &s->sequence);
     s->best.peak = INFINITY;
-    for (size_t i = 0; i < n_prices && ok; i++)
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && ok; i++)
         ok = cebus_snapshot_restore(&s->base, &s->sequence) &&
              tighten_at(s, terms, parts[i] * theta);
-    if (n_prices > 1 || s->best.peak == INFINITY)
+    if (first || s->best.peak == INFINITY)
         ok = ok && march_all(s);
     s->best_theta = theta;
     *out_fits = s->best.peak < INFINITY;
     return ok && (!*out_fits || improve(s, terms, s->greedy.closure.spent + terms->effort / 8));
 }
 
-/** The plan, and others for less room where its values do not fit side by side. What cannot be
- * placed is handed out as it is. */
+/** The plan, and others for less room where its values do not fit side by side: at first for half
+ * of what is too much, as a packing that was lucky would do with less. What cannot be placed is
+ * handed out as it is. */
 static bool place(search *s, const cebus_plan_terms *terms, uint64_t *crowd, cebus_plan *out)
 {
     size_t bytes = s->sequence.iteration->n_calls * sizeof *crowd;
@@ -367,10 +375,10 @@ static bool place(search *s, const cebus_plan_terms *terms, uint64_t *crowd, ceb
         memset(crowd, 0, bytes);
         if (terms->place(terms->place_context, out, crowd))
             return true;
-        if (cebus_greedy_is_stopped(&s->greedy) || !leave_free(s, crowd))
+        if (cebus_greedy_is_stopped(&s->greedy) || !leave_free(s, crowd, i == 0 ? 2 : 1))
             return true;
         cebus_plan_clear(out);
-        if (!tighten(s, terms, i == 0 ? PRICES : 1, &fits) || !emit(s, terms, out))
+        if (!tighten(s, terms, i == 0, &fits) || !emit(s, terms, out))
             return false;
     }
     return true;
@@ -464,6 +472,13 @@ static bool is_exact(const cebus_iteration *iteration)
     return bytes <= MOST_BYTES;
 }
 
+uint64_t cebus_planner_effort(const cebus_iteration *iteration, uint64_t effort)
+{
+    double calls = fmin(fmax((double)iteration->n_calls, FEW_CALLS), MANY_CALLS);
+    double few = (MANY_CALLS - calls) / (MANY_CALLS - FEW_CALLS);
+    return (uint64_t)((double)effort * (1 + few * (FEW_CALLS_EFFORT - 1)));
+}
+
 bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                         cebus_plan *out)
 {
@@ -476,5 +491,7 @@ bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms
         return true;
     search s = {.limit = fmax((double)cebus_plan_target(terms), 1), /* no steps lead down to 0 */
                 .base_ns = (double)cebus_iteration_cost(iteration)};
-    return plan(&s, iteration, terms, out);
+    cebus_plan_terms own = *terms;
+    own.effort = cebus_planner_effort(iteration, terms->effort);
+    return plan(&s, iteration, &own, out);
 }

@@ -15,4 +15,8 @@
 bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                         cebus_plan *out);
 
+/** Steps that an effort is enough for. They are counted as in a program of thousands of calls;
+ * where there are few, levels lie in few blocks: more steps are done in the same time. */
+uint64_t cebus_planner_effort(const cebus_iteration *iteration, uint64_t effort);
+
 #endif

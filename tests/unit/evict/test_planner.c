@@ -197,6 +197,81 @@ Test(planner, equal_input_has_equal_plans)
     }
 }
 
+Test(planner, effort_is_enough_for_more_steps_where_calls_are_few)
+{
+    cebus_iteration iteration = {.n_calls = 300};
+    cr_expect_eq(cebus_planner_effort(&iteration, 1000), 1750);
+    iteration.n_calls = 1280;
+    cr_expect_eq(cebus_planner_effort(&iteration, 1000), 1375);
+    iteration.n_calls = 2048;
+    cr_expect_eq(cebus_planner_effort(&iteration, 1000), 1000);
+    iteration.n_calls = 100000;
+    cr_expect_eq(cebus_planner_effort(&iteration, 1000), 1000);
+    cr_expect_eq(cebus_planner_effort(&iteration, 0), 0);
+}
+
+enum {
+    REFUSED = 2, /* plans */
+    TOO_MUCH = 400,
+};
+
+typedef struct refusal {
+    int asked;
+    uint64_t bytes; /**< too many */
+    uint64_t peaks[REFUSED + 1];
+} refusal;
+
+/** Bytes are too many everywhere, the first times. */
+static bool refuse(void *context, cebus_plan *offered, uint64_t *crowd)
+{
+    refusal *told = context;
+    cebus_check check;
+    cr_assert_leq(told->asked, REFUSED);
+    cr_assert(cebus_check_run(&r.iteration, offered, &r.pool, &check));
+    told->peaks[told->asked] = check.peak;
+    for (size_t k = 0; k < r.iteration.n_calls && told->asked < REFUSED; k++)
+        crowd[k] = told->bytes;
+    return told->asked++ == REFUSED;
+}
+
+static refusal plan_refused(uint64_t budget, uint64_t bytes)
+{
+    refusal told = {.bytes = bytes};
+    cebus_plan_terms terms = {.budget = budget,
+                              .out_rate = 1,
+                              .in_rate = 1,
+                              .effort = 20000,
+                              .place = refuse,
+                              .place_context = &told};
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+    cr_assert_eq(told.asked, REFUSED + 1);
+    return told;
+}
+
+/** Half of what is too much is left free at first. */
+Test(planner, what_cannot_be_placed_is_planned_for_less_and_less)
+{
+    recorded_network(&r, 24, 100, 10);
+    uint64_t budget = peak() * 2 / 3;
+    refusal told = plan_refused(budget, TOO_MUCH);
+    cr_expect_gt(told.peaks[0], budget - TOO_MUCH / 2);
+    cr_expect_leq(told.peaks[1], budget - TOO_MUCH / 2);
+    cr_expect_gt(told.peaks[1], budget - TOO_MUCH, "no more than half of it");
+    cr_expect_leq(told.peaks[2], budget - TOO_MUCH / 2 - TOO_MUCH);
+}
+
+Test(planner, what_cannot_be_placed_by_a_hair_is_not_offered_again)
+{
+    recorded_network(&r, 24, 100, 10);
+    uint64_t budget = peak() * 2 / 3;
+    refusal told = plan_refused(budget, 1);
+    for (; told.peaks[0] < budget; told = plan_refused(budget, 1))
+        budget = told.peaks[0]; /* until it is all needed */
+    cr_expect_lt(told.peaks[1], budget);
+    cr_expect_lt(told.peaks[2], budget);
+}
+
 /** A sequence brought to a limit by one run of the greedy, or down a ladder. Its peak. */
 static double bring_down(double limit, uint64_t effort)
 {
@@ -257,10 +332,14 @@ static void end(void)
 }
 
 /** Brings what begin() made to a part of its peak, and searches. The time saved. */
-static uint64_t search(double part, uint64_t effort)
+static uint64_t search_with(double part, uint64_t effort, uint64_t host)
 {
     double limit = part * cebus_track_peak(&sequence.track, NULL);
-    cebus_plan_terms terms = {.budget = (uint64_t)limit, .effort = effort};
+    cebus_plan_terms terms = {.budget = (uint64_t)limit,
+                              .host = host,
+                              .out_rate = UINT64_C(3000000000),
+                              .in_rate = UINT64_C(3000000000),
+                              .effort = effort};
     if (cebus_greedy_run(&greedy, limit, 0, UINT64_MAX / 2) != CEBUS_GREEDY_FITS)
         return 0;
     uint64_t before = sequence.cost, spent = greedy.closure.spent + terms.effort;
@@ -268,6 +347,11 @@ static uint64_t search(double part, uint64_t effort)
     cr_expect_leq(sequence.cost, before);
     cr_expect_leq(cebus_track_peak(&sequence.track, NULL), limit);
     return before - sequence.cost;
+}
+
+static uint64_t search(double part, uint64_t effort)
+{
+    return search_with(part, effort, 0);
 }
 
 /** Worse plans are taken on the way; the best is what is left. */
@@ -304,6 +388,28 @@ Test(planner, several_searches_end_with_the_best_of_them)
     recorded_network(&r, 16, 100, 10);
     begin();
     cr_expect_gt(search(0.4, 60000), 0);
+    end();
+}
+
+/** The same with a link. */
+Test(planner, several_searches_that_swap_end_with_the_best_of_them)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        make_random(seed, 40);
+        begin();
+        uint64_t saved = search_with(0.6, 60000, 1 << 20);
+        end();
+        begin();
+        cr_expect_eq(search_with(0.6, 60000, 1 << 20), saved, "seed %lu", seed);
+        end();
+    }
+    cebus_iteration_clear(&r.iteration);
+    recorded_network(&r, 16, 100, 10);
+    begin();
+    uint64_t saved = search(0.4, 100000);
+    end();
+    begin();
+    cr_expect_gt(search_with(0.4, 100000, 1 << 20), saved);
     end();
 }
 

@@ -201,3 +201,32 @@ Test(planner_links, what_has_no_room_on_the_host_or_no_time_stays)
     cr_expect_eq(place.value, NONE);
     cebus_exchange_deinit(&exchange);
 }
+
+/** On either side, as it comes by chance. */
+Test(planner_links, what_has_the_link_when_another_wants_it_makes_way)
+{
+    cebus_exchange exchange;
+    uint32_t values[4], count;
+    bool out = false, in = false;
+    cebus_exchange_init(&exchange, &sequence, 1000);
+    swap(x, 4, 10); /* copied from 100 to 350, and from 1000 to 1250, when y needs no link */
+    whole();
+    for (int i = 0; i < 32; i++) {
+        size_t mark = cebus_sequence_mark(&sequence);
+        cr_assert(cebus_exchange_begin(&exchange, &links));
+        cr_assert(cebus_exchange_make_way(&exchange, ordinal(y), 4, values, &count));
+        cr_assert_leq(count, 1);
+        cr_assert(count == 0 || (values[0] == ordinal(x) && sequence.n_replays == 0));
+        cr_assert_eq(exchange.host, count > 0 ? 0 : BYTES);
+        out = out || count == 1;
+        in = in || count == 0;
+        cr_assert(cebus_sequence_undo(&sequence, mark));
+    }
+    cr_expect(out && in, "only where the copy out of y was asked for");
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    for (int i = 0; i < 8; i++) {
+        cr_assert(cebus_exchange_make_way(&exchange, ordinal(y), 0, values, &count));
+        cr_expect_eq(count, 0, "no more than asked for");
+    }
+    cebus_exchange_deinit(&exchange);
+}
