@@ -16,6 +16,9 @@
  * each: else planning takes longer than running some of them again. */
 #define LEAST_PLANNED 8
 #define LEAST_PLANNED_NS 8000
+/** From so many calls on a list does not run depth first while a dearer try may follow: parts of it
+ * would run a thousand times. 50 to 200: the same in all logs that were tried. */
+#define LONG_LIST 100
 /** Each try may cost so many times what the one before it might. */
 #define EASE 4
 /** Once rebuilding took as long as the program itself, nothing may go at first that takes more than
@@ -71,6 +74,72 @@ static cebus_status run_list(cebus_runtime *rt, const cebus_replay *list)
     for (size_t i = at; i < list->count; i++)
         cebus_replay_call_settle(rt, list->calls[i]);
     return status;
+}
+
+static uint64_t rounded_bytes(const cebus_runtime *rt, const cebus_value *value)
+{
+    return cebus_arena_rounded(&rt->arena, value->bytes);
+}
+
+/** What of the room an input of the list takes that is there and read by nothing else at hand. */
+static uint64_t loose_bytes(cebus_runtime *rt, cebus_value *value)
+{
+    bool loose = value->resident && cebus_ladder_may_go(rt, cebus_candidate_of(value));
+    return loose ? rounded_bytes(rt, value) : 0;
+}
+
+/** Claims what the list reads; returns the bytes of it that might go otherwise. */
+static uint64_t claim_inputs(cebus_runtime *rt, const cebus_replay *list)
+{
+    uint64_t bytes = 0;
+    for (size_t at = 0; at < list->count; at++) {
+        const cebus_call *call = list->calls[at];
+        for (uint32_t i = 0; i < call->n_in; i++) {
+            cebus_value *input = call->in[i].value;
+            if (input == NULL)
+                continue;
+            bytes += input->plan_uses == 0 ? loose_bytes(rt, input) : 0;
+            input->plan_uses++;
+        }
+    }
+    return bytes;
+}
+
+static uint64_t made_bytes(const cebus_runtime *rt, const cebus_call *call)
+{
+    uint64_t bytes = 0;
+    for (uint32_t j = 0; j < call->n_out; j++) {
+        const cebus_value *made = call->out[j];
+        if (made != NULL && !cebus_value_is_present(made) &&
+            (made->plan_uses > 0 || made->pins > 0))
+            bytes += rounded_bytes(rt, made);
+    }
+    return bytes;
+}
+
+/** Takes a call's claims back; returns the bytes of what nothing reads any more. */
+static uint64_t unclaim_inputs(cebus_runtime *rt, const cebus_call *call)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        cebus_value *input = call->in[i].value;
+        if (input == NULL || --input->plan_uses > 0 || input->pins > 0)
+            continue;
+        bytes += cebus_value_is_present(input) ? loose_bytes(rt, input) : rounded_bytes(rt, input);
+    }
+    return bytes;
+}
+
+/** What one pass takes at most of the bytes that are free or may go, without running it. */
+static uint64_t peak_of_pass(cebus_runtime *rt, const cebus_replay *list)
+{
+    uint64_t bytes = claim_inputs(rt, list), peak = 0;
+    for (size_t at = 0; at < list->count; at++) {
+        bytes += made_bytes(rt, list->calls[at]);
+        peak = cebus_max_u64(peak, bytes);
+        bytes -= unclaim_inputs(rt, list->calls[at]);
+    }
+    return peak;
 }
 
 static bool push_frame(cebus_runtime *rt, cebus_call *call)
@@ -222,6 +291,49 @@ static cebus_status rebuild_by_plan(cebus_runtime *rt, cebus_candidate *target, 
     return status;
 }
 
+/** Room that a dearer try has more of. */
+static uint64_t room_kept(cebus_runtime *rt)
+{
+    uint64_t limit = rt->frugal.limit, room = cebus_ladder_room(rt);
+    rt->frugal.limit = 0;
+    uint64_t all = cebus_ladder_room(rt);
+    rt->frugal.limit = limit;
+    return all - room;
+}
+
+/** While a dearer try may follow: whether so many bytes are more than this one has. What it gave up
+ * for nothing would have to be made again, too. */
+static bool is_too_much(cebus_runtime *rt, uint64_t bytes)
+{
+    if (rt->frugal.limit == 0 || bytes <= cebus_ladder_room(rt))
+        return false;
+    rt->frugal.kept |= room_kept(rt) > 0;
+    return true;
+}
+
+static cebus_status rebuild_by_pass(cebus_runtime *rt, const cebus_replay *list)
+{
+    if (is_too_much(rt, peak_of_pass(rt, list)))
+        return CEBUS_OUT_OF_MEMORY;
+    rt->trial++;
+    cebus_status status = run_list(rt, list);
+    rt->trial--;
+    return status;
+}
+
+/** Depth first is what takes longest: a long list waits while a dearer try may get by without. */
+static bool may_go_deep(cebus_runtime *rt, const cebus_candidate *target, const cebus_replay *list,
+                        size_t patience)
+{
+    if (rt->frugal.limit == 0)
+        return true;
+    if (is_too_much(rt, target->value.producer->need))
+        return false;
+    bool waits = list->count >= LONG_LIST && patience < LAST_PATIENCE && room_kept(rt) > 0;
+    rt->frugal.kept |= waits;
+    return !waits;
+}
+
 /** Makes the target resident by one pass over the list, by a plan for it, or else depth first. */
 static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size_t patience,
                                 const char *op)
@@ -232,12 +344,10 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
         return status;
     if (rt->frugal.limit > 0)
         rt->frugal.limit = cebus_max_u64(rt->frugal.limit, first_limit(rt, &list));
-    rt->trial++;
-    status = run_list(rt, &list);
-    rt->trial--;
+    status = rebuild_by_pass(rt, &list);
     if (status == CEBUS_OUT_OF_MEMORY && is_worth_a_plan(&list))
         status = rebuild_by_plan(rt, target, &list, op);
-    bool deep = status == CEBUS_OUT_OF_MEMORY;
+    bool deep = status == CEBUS_OUT_OF_MEMORY && may_go_deep(rt, target, &list, patience);
     if (deep)
         status = rebuild_by_stack(rt, target, patience * (list.count + 8), op);
     cebus_replay_unnumber(&list);

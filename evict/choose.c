@@ -12,14 +12,8 @@
 
 /** So many of the lowest prices are worked out exactly, */
 #define REFINED 8
-/** windows of as many sizes: that of the request, twice, four times as large; */
+/** windows of as many sizes: that of the request, twice, four times as large. */
 #define SIZES 3
-/** looking at so many absent calls on each side of a value. */
-#define LOOK 1024
-/** A rebuild that makes 1/CROWDING of the memory's bytes counts twice. About the size matters
- * little: a factor of 1 + bytes / memory, without the square, left InceptionV4 thrashing under coop
- * at 18% of its peak (tests/bench/logs.md). */
-#define CROWDING 3.0
 /** So many ns of price for one that is paid in the end: what several need is made again once, and
  * some of it nobody misses. On ResNet-50 2.2 to 2.5. A copy is paid in full. */
 #define PROMISED 2.0
@@ -154,25 +148,14 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes, b
                            .next_price = best[1].first != NULL ? best[1].price : 0};
 }
 
-/**
- * What it really adds when a candidate goes. Classes tie together what is absent on all sides,
- * dead values, too: next to a large one all prices are alike, and tell a gradient that the whole
- * backward hangs on from an activation that one call makes by nothing but its age. What makes more
- * bytes than there are is not made in one pass, but over and over in what room there is: the
- * effort grows with the square of that.
- */
 static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_candidate *candidate = block->owner;
     if (candidate->method == CEBUS_GO_SWAP ||
         !cebus_version_is_missed(chooser->lineage, &candidate->value))
         return block->weight;
-    cebus_effort behind =
-        cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, UINT64_MAX);
-    cebus_effort ahead = cebus_replay_ahead(chooser->lineage, &candidate->value, LOOK);
-    double fill = CROWDING * (double)behind.bytes / (double)chooser->arena->limit;
-    uint64_t weight = (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
-    return cebus_wish_price(weight, cebus_pricing_shift(candidate));
+    return cebus_wish_price(cebus_pricing_exact(chooser, candidate),
+                            cebus_pricing_shift(candidate));
 }
 
 static double exact_score(const cebus_chooser *chooser, cebus_block *block)
@@ -232,21 +215,20 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
                                next != NULL ? cebus_choose_exact_price(chooser, next) : 0};
 }
 
-/** The lowest scores, lowest first; the first few exact, or all, once little room made rebuilds
- * long: many small ones together may hide one that most of them hang on. */
+/** The lowest scores, lowest first; the first few exact. */
 static size_t list_offers(const cebus_chooser *chooser, cebus_offer out[CEBUS_SHORTLIST_MAX])
 {
     cebus_shortlist list;
     cebus_shortlist_init(&list, UINT64_MAX, CEBUS_SHORTLIST_MAX);
     cebus_lowest_sweep(chooser, &list);
-    size_t count = list.count, exact = chooser->strained ? CEBUS_SHORTLIST_MAX : REFINED;
+    size_t count = list.count;
     for (size_t i = count; i-- > 0;) {
         cebus_scored one = cebus_shortlist_pop(&list);
-        if (i < exact)
+        if (i < REFINED)
             one.score = exact_score(chooser, one.block);
         out[i] = (cebus_offer){one.score, one.block->bytes, one.block->tick, one.block};
     }
-    for (size_t i = 1; i < count && i < exact; i++) {
+    for (size_t i = 1; i < count && i < REFINED; i++) {
         cebus_offer one = out[i];
         size_t at = i;
         for (; at > 0 && out[at - 1].score > one.score; at--)
@@ -345,7 +327,8 @@ static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes,
 static bool wants_one(const cebus_chooser *chooser)
 {
     if (chooser->policy->unit == CEBUS_UNIT_WINDOW)
-        return !cebus_arena_has_windows(chooser->arena) || chooser->rebuild != NULL;
+        return !cebus_arena_has_windows(chooser->arena) || chooser->rebuild != NULL ||
+               chooser->strained;
     return chooser->policy->unit == CEBUS_UNIT_ONE;
 }
 

@@ -9,6 +9,15 @@
 /** ns of price per ns of age of what a rebuild reads next. */
 #define URGENCY (UINT64_C(1) << 20)
 
+/** Exact prices look at so many absent calls on each side of a value. */
+#define LOOK 1024
+/** A rebuild that makes 1/CROWDING of the memory's bytes counts twice. About the size matters
+ * little: a factor of 1 + bytes / memory, without the square, left InceptionV4 thrashing under coop
+ * at 18% of its peak (tests/bench/logs.md). */
+#define CROWDING 3.0
+/** Where rebuilding took as long as the program, all prices of so few blocks are exact. */
+#define EXACT_BLOCKS 1024
+
 /** A digest is as dear as what must be saved. 2^5 and 2^12 times the price chose the same in all
  * logs that were tried. */
 #define DIGEST_SHIFT CEBUS_WISH_MUST
@@ -19,13 +28,12 @@ int cebus_pricing_shift(const cebus_candidate *candidate)
     return cebus_wish_shift(candidate) + (digest ? DIGEST_SHIFT : 0);
 }
 
-/** The price of the neighbourhood is at hand, and mostly more than what lies behind the value. */
-static bool is_too_dear(const cebus_chooser *chooser, cebus_candidate *candidate)
+/** The price of the neighbourhood does not tell: it knows nothing of what calls had to wait for. */
+static bool is_too_dear(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
-    cebus_value *value = &candidate->value;
     uint64_t most = chooser->dearest;
-    return most > 0 && cebus_cost_price(chooser->lineage, value) > most &&
-           cebus_replay_behind(chooser->lineage, value, SIZE_MAX, most).ns > most;
+    return most > 0 &&
+           cebus_replay_behind(chooser->lineage, &candidate->value, SIZE_MAX, most).ns > most;
 }
 
 bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate)
@@ -39,6 +47,23 @@ bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candida
            (!candidate->gradient || chooser->last_resort) && !is_too_dear(chooser, candidate);
 }
 
+uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate)
+{
+    cebus_effort behind =
+        cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, UINT64_MAX);
+    cebus_effort ahead = cebus_replay_ahead(chooser->lineage, &candidate->value, LOOK);
+    double fill = CROWDING * (double)behind.bytes / (double)chooser->arena->limit;
+    return (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
+}
+
+/** Few are made exact once the cheapest are known; those are the oldest and largest where one class
+ * makes all prices alike, and so many of them may be dear. */
+static bool are_all_exact(const cebus_chooser *chooser)
+{
+    const cebus_arena *arena = chooser->arena;
+    return chooser->strained && arena->used_blocks + arena->free_blocks < EXACT_BLOCKS;
+}
+
 /** What the policy says, out of the values' memory where that is the neighbourhood's cost. What a
  * replay left behind and nobody wants any more goes for nothing. */
 static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
@@ -46,7 +71,8 @@ static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
     if (!cebus_version_is_missed(chooser->lineage, &candidate->value))
         return 0;
     if (chooser->policy->weight == cebus_policy_weight_neighbourhood)
-        return cebus_cost_price(chooser->lineage, &candidate->value);
+        return are_all_exact(chooser) ? cebus_pricing_exact(chooser, candidate)
+                                      : cebus_cost_price(chooser->lineage, &candidate->value);
     return chooser->policy->weight(chooser->lineage, candidate);
 }
 

@@ -16,6 +16,16 @@ typedef struct cebus_quote {
 /** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
 bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate);
 
+/**
+ * What it really adds when a candidate goes, in ns: what lies behind it and ahead of it, each
+ * absent call once. Classes tie together what is absent on all sides, dead values, too: next to a
+ * large one all prices are alike, and tell a gradient that the whole backward hangs on from an
+ * activation that one call makes by nothing but its age. What makes more bytes than there are is
+ * not made in one pass, but over and over in what room there is: the effort grows with the square
+ * of that.
+ */
+uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate);
+
 /** Binary digits by which a price moves: what the program wishes, and up for a digest
  * (lineage/call.h). It is cheap only while what it is made of is there, and that may have to stay,
  * or be made again, for it: for bytes that are hardly worth it. */

@@ -98,14 +98,15 @@ static uint64_t max_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/** The two inputs that need most decide: the second is made while the first is kept. */
+/** The two inputs that need most decide: the second is made while the first is kept. Leaves are
+ * there anyway. */
 static void rank_call(cebus_call *call)
 {
     uint64_t bytes = 0, first = 0, first_bytes = 0, second = 0;
     for (uint32_t i = 0; i < call->n_in; i++) {
         const cebus_value *input = call->in[i].value;
         uint64_t need = need_of(input);
-        bytes += input != NULL ? input->bytes : 0;
+        bytes += input != NULL && input->producer != NULL ? input->bytes : 0;
         if (need > first) {
             second = first;
             first = need;

@@ -68,6 +68,17 @@ Test(rebuild, goes_a_long_way_in_short_memory)
     cr_expect_eq(less, plenty);
 }
 
+/** A way that has too little room is not gone half: with that it would be 265 and 2707 calls. */
+Test(rebuild, begins_nothing_that_does_not_fit)
+{
+    float plenty, less;
+    calls_to_read_in(128, &plenty);
+    cr_expect_leq(calls_to_read_in(32, &less), 240);
+    cr_expect_eq(less, plenty);
+    cr_expect_leq(calls_to_read_in(5, &less), 900);
+    cr_expect_eq(less, plenty);
+}
+
 /** What `later` is made of loses its last holder: does reading `later` run one call, or all?
  */
 static uint64_t calls_to_read_later(bool absent)
