@@ -285,8 +285,8 @@ static bool make_way(ruin *r)
     if (r->n_values == 0)
         return true;
     bool again = below(r, 2) == 0;
-    bool ok = cebus_exchange_make_way(&r->exchange, r->values[0], MOST_SWAPS - r->n_values, more,
-                                      &count);
+    bool ok =
+        cebus_exchange_make_way(&r->exchange, r->values[0], MOST_SWAPS - r->n_values, more, &count);
     r->n_values += again ? count : 0;
     return ok;
 }

@@ -102,31 +102,16 @@ cdef bint is_view(Tensor x, Tensor out):
         or stays_in_place(cebus_tensor_view(x.handle), cebus_tensor_view(out.handle))
 
 
-cdef bint has_channels_last(Tensor x):
-    """As convolutions leave their results: all in order but the channels, which lie side by side.
-    Without a batch, too."""
-    cdef const cebus_view *view = cebus_tensor_view(x.handle)
-    cdef int channels = 0 if view.ndim == 3 and view.strides[0] == 1 else 1
-    cdef int64_t stride = view.shape[channels]
-    if view.ndim < 3 or view.strides[channels] != 1:
-        return False
-    for d in range(view.ndim - 1, -1, -1):
-        if d != channels and view.shape[d] != 1:
-            if view.strides[d] != stride:
-                return False
-            stride *= view.shape[d]
-    return True
-
-
 cdef Tensor view_anew(Tensor x, tuple shape):
     """Of a tensor that is not laid out for it. PyTorch's convolutions answer in the order of the
-    dimensions, so programs view what they make."""
+    dimensions, so programs view what they make. What others show stays as it is: writes to a copy
+    would go astray."""
     cdef cebus_status status
     with nogil:
         status = cebus_tensor_straighten(x.handle)
     if status:
         fail(status)
-    if cebus_tensor_is_contiguous(x.handle) or has_channels_last(x):
+    if cebus_tensor_is_contiguous(x.handle):
         return x.reshape(*shape)
     raise ShapeError("view size is not compatible with input tensor's size and stride (at least "
                      "one dimension spans across two contiguous subspaces). "

@@ -227,6 +227,12 @@ def test_what_a_convolution_answers_has_every_view():
     assert convolution.bias.grad.tolist() == [32] * 4
     with pytest.raises(RuntimeError, match="view size"):
         x[:, :, ::2].view(2, -1)
+    shown = convolution(x)
+    part = shown[0]  # would not see what is written to a copy
+    with pytest.raises(RuntimeError, match="reshape"):
+        shown.view(2, -1)
+    del part
+    assert shown.view(2, -1).shape == (2, 64)
 
 
 def test_a_module_is_replaced_in_its_place():
