@@ -296,20 +296,41 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
     return result;
 }
 
+static bool cut_blocks(cebus_runtime *rt, bool persistent_only)
+{
+    bool freed = false;
+    cebus_block *block = rt->arena.first;
+    while (block != NULL) {
+        cebus_candidate *owner = block->owner;
+        bool wanted = !persistent_only || (owner != NULL && owner->zone == CEBUS_ZONE_PERSISTENT);
+        bool cut = wanted && cebus_candidate_cut(rt, owner);
+        freed = freed || cut;
+        block = cut ? rt->arena.first : block->next; /* any block may have merged: start over */
+    }
+    return freed;
+}
+
 /** Frees leaves that only records keep, on the device and off it, where no absent value somebody
  * holds needs them. */
 static bool rung_cut(cebus_runtime *rt)
 {
     if (rt->replay.busy)
         return false;
-    bool freed = false;
-    cebus_block *block = rt->arena.first;
-    while (block != NULL) {
-        bool cut = cebus_candidate_cut(rt, block->owner);
-        freed = freed || cut;
-        block = cut ? rt->arena.first : block->next; /* any block may have merged: start over */
-    }
+    bool freed = cut_blocks(rt, false);
     return cebus_away_cut(rt) || freed;
+}
+
+/**
+ * The same for persistent values that the program has let go, before anything is given up: an
+ * average over steps that replaces its parameters hangs on all of them, and once it is absent none
+ * can go.
+ */
+static bool cut_left_behind(cebus_runtime *rt)
+{
+    if (!rt->left_behind || rt->replay.busy || rt->policy->unit == CEBUS_UNIT_NONE)
+        return false;
+    rt->left_behind = false;
+    return cut_blocks(rt, true);
 }
 
 /** Gives up the cheapest, wherever they lie, and moves blocks together, until the request fits:
@@ -350,6 +371,11 @@ static cebus_place_result evict_and_cut(cebus_runtime *rt, uint64_t bytes, cebus
                                         cebus_block **out)
 {
     cebus_place_result placed = CEBUS_PLACE_FULL;
+    rt->rung = CEBUS_RUNG_CUT;
+    if (cut_left_behind(rt))
+        placed = cebus_arena_place(&rt->arena, bytes, zone, out);
+    if (placed != CEBUS_PLACE_FULL)
+        return placed;
     rt->rung = CEBUS_RUNG_EVICT;
     if (suffices(rt, bytes, 0))
         placed = rung_evict(rt, bytes, zone, out);

@@ -149,6 +149,7 @@ struct cebus_runtime {
     cebus_replay_cursor cursor; /**< of a rebuild by the stack */
     bool deep;                  /**< one runs */
     cebus_frugality frugal;     /**< of the running rebuild */
+    bool left_behind;           /**< persistent values were let go that records may still read */
 
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;

@@ -59,8 +59,10 @@ void cebus_storage_release(cebus_runtime *rt, cebus_storage *storage)
 {
     if (storage == NULL || --storage->refs > 0)
         return;
-    if (storage->persistent)
+    if (storage->persistent) {
         rt->stats.active_bytes_persistent -= storage->now->value.bytes;
+        rt->left_behind = true;
+    }
     if (rt->capture != NULL)
         cebus_capture_forget(rt, storage);
     cebus_hint_let_go(rt, storage->now);

@@ -291,6 +291,32 @@ Test(budget, evaluation_loops_free_batches_that_only_records_keep)
     cebus_runtime_destroy(rt);
 }
 
+/** Each step has a parameter of its own, and the average of all hangs on each. */
+Test(budget, parameters_that_were_let_go_leave_before_their_average)
+{
+    static const char *const policies[] = {"lru", "dtr", "coop", "cebus"};
+    for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+        cebus_runtime *rt = open_runtime(8 * BLOCK, policies[p], CEBUS_DEBUG_WALK);
+        cebus_tensor *average = leaf(rt, N, 0), *parameter = NULL, *made, *share, *part;
+        for (int step = 0; step < 40; step++) {
+            OK(cebus_randn(rt, CEBUS_F32, 1, (int64_t[]){N}, &made));
+            OK(cebus_tensor_set_persistent(made));
+            cebus_tensor_release(parameter);
+            parameter = made;
+            OK(cebus_mul_scalar(rt, average, 0.5, &part));
+            OK(cebus_mul_scalar(rt, parameter, 0.5, &share));
+            cebus_tensor *former = average;
+            OK(cebus_add(rt, part, share, &average));
+            cebus_tensor_release(former);
+            cebus_tensor_release(part);
+            cebus_tensor_release(share);
+        }
+        cebus_tensor_release(parameter);
+        cebus_tensor_release(average);
+        cebus_runtime_destroy(rt);
+    }
+}
+
 Test(budget, a_parked_leaf_does_not_hold_the_ladder_up)
 {
     cebus_runtime *rt = open_runtime(4 * BLOCK + 512, "coop", CEBUS_DEBUG_WALK);
