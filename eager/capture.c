@@ -156,12 +156,6 @@ static uint32_t read_value(cebus_capture *capture, const cebus_tensor *tensor)
     return value;
 }
 
-static bool is_parameter(const cebus_tensor *tensor)
-{
-    const cebus_tensor *base = cebus_tensor_base(tensor);
-    return tensor->requires_grad || (base != NULL && base->requires_grad);
-}
-
 static void take_inputs(cebus_capture *capture, cebus_captured_call *taken, cebus_tensor *const *in)
 {
     uint32_t *refs = capture->refs + taken->refs;
@@ -170,7 +164,7 @@ static void take_inputs(cebus_capture *capture, cebus_captured_call *taken, cebu
         if (in[i] == NULL)
             continue;
         refs[i] = read_value(capture, in[i]);
-        if (i < CEBUS_MAX_TRACKED && is_parameter(in[i]))
+        if (i < CEBUS_MAX_TRACKED && cebus_tensor_is_parameter(in[i]))
             taken->in_graph |= UINT64_C(1) << i;
     }
 }

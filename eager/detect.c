@@ -21,19 +21,13 @@ static bool is_persistent(const cebus_storage *storage)
            (storage->now->zone == CEBUS_ZONE_PERSISTENT && !storage->now->gradient);
 }
 
-static bool is_parameter(const cebus_tensor *tensor)
-{
-    const cebus_tensor *base = cebus_tensor_base(tensor);
-    return tensor->requires_grad || (base != NULL && base->requires_grad);
-}
-
 /** Gradients of leaves, and what the run of writes was the first to name. Parameters are read
  * everywhere. */
 static bool belongs_to_update(const cebus_detector *detector, const cebus_access_log *log,
                               const cebus_tensor *tensor)
 {
     const cebus_candidate *now = tensor->storage->now;
-    return now->gradient || (detector->segmenter.updating && !is_parameter(tensor) &&
+    return now->gradient || (detector->segmenter.updating && !cebus_tensor_is_parameter(tensor) &&
                              now->value.name > detector->named && now->value.name > log->before);
 }
 
@@ -44,7 +38,8 @@ static void look_at_writes(cebus_detector *detector, const cebus_op *op, cebus_t
         uint32_t i = (uint32_t)__builtin_ctzll(mask);
         if (i >= detector->access.n_in || in[i] == NULL)
             break;
-        seen->writes_parameter |= (op->flags & CEBUS_OP_UPDATE) != 0 || is_parameter(in[i]);
+        seen->writes_parameter |=
+            (op->flags & CEBUS_OP_UPDATE) != 0 || cebus_tensor_is_parameter(in[i]);
         seen->writes_persistent |= detector->persistent[i];
     }
 }

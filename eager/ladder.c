@@ -366,7 +366,8 @@ static bool suffices(cebus_runtime *rt, uint64_t bytes, unsigned how)
     return false;
 }
 
-/** Evicts, and cuts what only records keep where that is not enough. */
+/** Cuts parameters that were let go, then evicts, and where that is not enough cuts all that only
+ * records keep. */
 static cebus_place_result evict_and_cut(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                         cebus_block **out)
 {

@@ -42,6 +42,13 @@ static inline cebus_tensor *cebus_tensor_base(const cebus_tensor *tensor)
     return tensor->base != NULL && tensor->base->moves == tensor->base_moves ? tensor->base : NULL;
 }
 
+/** Whether it is a leaf that collects a gradient, or a view of one. */
+static inline bool cebus_tensor_is_parameter(const cebus_tensor *tensor)
+{
+    const cebus_tensor *base = cebus_tensor_base(tensor);
+    return tensor->requires_grad || (base != NULL && base->requires_grad);
+}
+
 /** Makes it a view of x, or of what x is a view of. */
 static inline void cebus_tensor_set_base(cebus_tensor *tensor, cebus_tensor *x)
 {

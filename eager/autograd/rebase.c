@@ -10,11 +10,10 @@
 
 cebus_status cebus_rebase_check(cebus_runtime *rt, const cebus_op *op, cebus_tensor *tensor)
 {
-    const cebus_tensor *base = cebus_tensor_base(tensor);
     (void)rt;
     if (!cebus_grad_is_enabled())
         return CEBUS_OK;
-    if (tensor->requires_grad || (base != NULL && base->requires_grad))
+    if (cebus_tensor_is_parameter(tensor))
         return cebus_fail(CEBUS_AUTOGRAD_ERROR, op->name,
                           "a leaf that collects a gradient cannot be written in place; turn "
                           "gradients off around the write (cebus_grad_enable(false))");
