@@ -225,7 +225,8 @@ bool cebus_guidance_yield(cebus_runtime *rt)
 
 bool cebus_guidance_follows(const cebus_runtime *rt)
 {
-    return rt->guidance != NULL && rt->guidance->log.following;
+    return rt->guidance != NULL && rt->guidance->log.following &&
+           rt->guidance->scheme->plan.count > 0;
 }
 
 bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candidate)

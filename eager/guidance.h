@@ -57,7 +57,8 @@ bool cebus_guidance_yield(cebus_runtime *rt);
  * `recordable`: a replay can make its outputs again. */
 void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const cebus_kernel *kernel,
                             cebus_tensor *const *in, cebus_candidate *const *out, bool recordable);
-/** Whether the running iteration follows one that is known; also where rt->guidance is NULL. */
+/** Whether a plan guides the running iteration: one that is known may have none, or one that was
+ * given up. Also where rt->guidance is NULL. */
 bool cebus_guidance_follows(const cebus_runtime *rt);
 /** Whether the plan wants the bytes of a version to stay although nobody holds it; also where
  * rt->guidance is NULL. */

@@ -59,6 +59,7 @@ static bool find_span(const cebus_iteration *iteration, uint32_t v, span *out)
 }
 
 static uint64_t planned;
+static cebus_swap swaps = CEBUS_SWAP_ON;
 static bool copies; /**< to the host, before they go */
 static bool places; /**< as the plan says, on a simulated machine */
 
@@ -111,7 +112,7 @@ static cebus_runtime *open_with(uint64_t budget, const cebus_policy *policy)
     options.layout = places ? "planned" : NULL;
     options.memory_budget = budget;
     options.threads = 1;
-    options.swap = CEBUS_SWAP_ON;
+    options.swap = swaps;
     options.cost_model = CEBUS_COST_ESTIMATED;
     OK(cebus_runtime_create(&options, &rt));
     if (policy != NULL) {
@@ -254,6 +255,68 @@ Test(carry_out, plans_know_that_gradients_are_not_made_again)
     cebus_policy policy = policy_with(look_at_gradients);
     (void)train(64 << 20, &policy, false, got);
     cr_expect_gt(gradients, 0);
+}
+
+static bool plan_nothing(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                         cebus_plan *out)
+{
+    (void)iteration;
+    (void)terms;
+    (void)out;
+    return true;
+}
+
+/** Its last sum goes for others, and what that is made of loses its last holder before it is read.
+ */
+static void step_absent(cebus_runtime *rt, cebus_tensor *first)
+{
+    cebus_tensor *dear = cebus_tensor_retain(first), *next, *later, *other, *another;
+    float read[ROWS * SIDE];
+    for (int i = 0; i < 8; i++) {
+        OK(cebus_tanh(rt, dear, &next));
+        cebus_tensor_release(dear);
+        dear = next;
+    }
+    OK(cebus_add_scalar(rt, dear, 1, &next));
+    OK(cebus_add_scalar(rt, next, 1, &later));
+    cebus_tensor_release(next);
+    OK(cebus_exp(rt, dear, &other));
+    OK(cebus_exp(rt, other, &another));
+    cr_expect_not(cebus_tensor_is_resident(later));
+    cebus_tensor_release(dear);
+    cebus_tensor_release(other);
+    cebus_tensor_release(another);
+    OK(cebus_tensor_to_host(later, read, sizeof read));
+    cebus_tensor_release(later);
+    OK(cebus_iteration_mark(rt));
+}
+
+static cebus_memory_stats repeat_absent(const cebus_policy *policy)
+{
+    cebus_runtime *rt = open_with(4 * ROWS * SIDE * sizeof(float), policy);
+    cebus_tensor *first = noise(rt, ROWS);
+    OK(cebus_tensor_set_persistent(first));
+    OK(cebus_iteration_mark(rt));
+    for (int i = 0; i < STEPS; i++)
+        step_absent(rt, first);
+    OK(cebus_runtime_check(rt));
+    cebus_memory_stats stats = stats_of(rt);
+    cebus_tensor_release(first);
+    cebus_runtime_destroy(rt);
+    return stats;
+}
+
+/** As where a plan was given up: what is known of the iteration is no reason to let go what absent
+ * values are made of. */
+Test(carry_out, an_iteration_without_a_plan_runs_as_if_it_were_unknown)
+{
+    cebus_policy policy = cebus_policy_dtr;
+    policy.plan = plan_nothing;
+    swaps = CEBUS_SWAP_OFF;
+    cebus_memory_stats unknown = repeat_absent(&cebus_policy_dtr), known = repeat_absent(&policy);
+    cr_expect_eq(known.iterations_repeated, STEPS - 1);
+    cr_expect_gt(unknown.recomputes, 0);
+    cr_expect_eq(known.recomputes, unknown.recomputes);
 }
 
 /* ---- with places -------------------------------------------------------------------------- */
