@@ -77,11 +77,9 @@ void cebus_hint_let_go(cebus_runtime *rt, cebus_candidate *candidate)
 cebus_status cebus_tensor_set_hint(cebus_tensor *tensor, cebus_hint hint)
 {
     static const char op[] = "set_hint";
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
     cebus_status status = check(hint, op);
     if (status == CEBUS_OK)
-        status = cebus_runtime_lock(tensor->rt, op);
+        status = cebus_tensor_lock(tensor, op);
     if (status != CEBUS_OK)
         return status;
     cebus_candidate *now = tensor->storage->now;

@@ -83,6 +83,19 @@ cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *ten
     return CEBUS_OK;
 }
 
+cebus_status cebus_tensor_alive(const cebus_tensor *tensor, const char *op)
+{
+    if (tensor == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
+    return cebus_tensor_check(tensor->rt, tensor, op, "the tensor");
+}
+
+cebus_status cebus_tensor_lock(const cebus_tensor *tensor, const char *op)
+{
+    cebus_status status = cebus_tensor_alive(tensor, op);
+    return status == CEBUS_OK ? cebus_runtime_lock(tensor->rt, op) : status;
+}
+
 const cebus_view *cebus_tensor_view(const cebus_tensor *tensor)
 {
     return &tensor->view;
@@ -161,13 +174,11 @@ cebus_status cebus_tensor_empty_like(cebus_runtime *rt, const cebus_view *view, 
 cebus_status cebus_tensor_set_persistent(cebus_tensor *tensor)
 {
     static const char op[] = "set_persistent";
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
-    cebus_runtime *rt = tensor->rt;
-    cebus_storage *storage = tensor->storage;
-    cebus_status status = cebus_runtime_lock(rt, op);
+    cebus_status status = cebus_tensor_lock(tensor, op);
     if (status != CEBUS_OK)
         return status;
+    cebus_runtime *rt = tensor->rt;
+    cebus_storage *storage = tensor->storage;
     cebus_candidate *now = storage->now;
     if (!storage->persistent && rt->capture != NULL)
         status = cebus_capture_forbid(rt, op, "a tensor becomes persistent once; before it begins");

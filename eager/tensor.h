@@ -64,6 +64,11 @@ cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage,
 cebus_status cebus_tensor_check(const cebus_runtime *rt, const cebus_tensor *tensor, const char *op,
                                 const char *what);
 
+/** Fails where `tensor` is NULL or was released. */
+cebus_status cebus_tensor_alive(const cebus_tensor *tensor, const char *op);
+/** The same, else takes its runtime's lock. */
+cebus_status cebus_tensor_lock(const cebus_tensor *tensor, const char *op);
+
 /** An absent-until-written tensor with bytes (undefined contents), as kernels' outputs are. */
 cebus_status cebus_tensor_empty_like(cebus_runtime *rt, const cebus_view *view, cebus_zone zone,
                                      const char *op, cebus_tensor **out);

@@ -91,8 +91,9 @@ cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data, cebus_d
 static cebus_status check_bytes(const cebus_tensor *tensor, const void *data, size_t bytes,
                                 const char *op)
 {
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
+    cebus_status status = cebus_tensor_alive(tensor, op);
+    if (status != CEBUS_OK)
+        return status;
     uint64_t wanted =
         (uint64_t)cebus_view_numel(&tensor->view) * cebus_dtype_size(tensor->view.dtype);
     if (bytes != wanted)
@@ -163,15 +164,17 @@ cebus_status cebus_tensor_set_from_host(cebus_tensor *tensor, const void *data, 
 cebus_status cebus_tensor_item(cebus_tensor *tensor, double *out)
 {
     static const char op[] = "item";
-    if (tensor == NULL || out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
-                          tensor == NULL ? "the tensor" : "out");
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL");
     *out = 0;
+    cebus_status status = cebus_tensor_alive(tensor, op);
+    if (status != CEBUS_OK)
+        return status;
     if (cebus_view_numel(&tensor->view) != 1)
         return cebus_fail(CEBUS_SHAPE_MISMATCH, op, "shape %s has %" PRId64 " elements, not one",
                           CEBUS_SHAPE(&tensor->view), cebus_view_numel(&tensor->view));
     cebus_tensor *wide = NULL;
-    cebus_status status = enter(tensor->rt, op, reads, false);
+    status = enter(tensor->rt, op, reads, false);
     if (status != CEBUS_OK)
         return status;
     aside a = step_aside(tensor->rt);
@@ -187,12 +190,14 @@ cebus_status cebus_tensor_item(cebus_tensor *tensor, double *out)
 cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out)
 {
     static const char op[] = "map";
-    if (tensor == NULL || out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
-                          tensor == NULL ? "the tensor" : "out");
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL");
     *out = NULL;
+    cebus_status status = cebus_tensor_alive(tensor, op);
+    if (status != CEBUS_OK)
+        return status;
     cebus_runtime *rt = tensor->rt;
-    cebus_status status = enter(rt, op, reads, false);
+    status = enter(rt, op, reads, false);
     if (status != CEBUS_OK)
         return status;
     cebus_candidate *now = tensor->storage->now;

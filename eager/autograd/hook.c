@@ -160,15 +160,13 @@ cebus_status cebus_tensor_register_hook(cebus_tensor *tensor, const cebus_grad_h
                                         uint64_t *out_id)
 {
     static const char op[] = "register_hook";
-    if (tensor == NULL || hook == NULL || out_id == NULL)
+    if (hook == NULL || out_id == NULL)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
-                          tensor == NULL ? "the tensor"
-                          : hook == NULL ? "the hook"
-                                         : "out_id");
+                          hook == NULL ? "the hook" : "out_id");
     if (hook->struct_size < sizeof *hook || hook->call == NULL)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
                           "the hook lacks its function, or its struct_size is not set");
-    cebus_status status = cebus_runtime_lock(tensor->rt, op);
+    cebus_status status = cebus_tensor_lock(tensor, op);
     if (status != CEBUS_OK)
         return status;
     status = add_to(tensor, hook, out_id);
@@ -181,15 +179,12 @@ cebus_status cebus_tensor_remove_hook(cebus_tensor *tensor, uint64_t id)
     static const char op[] = "remove_hook";
     cebus_hook **list = NULL;
     uint32_t output;
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
-    cebus_runtime *rt = tensor->rt;
-    cebus_status status = cebus_runtime_lock(rt, op);
+    cebus_status status = cebus_tensor_lock(tensor, op);
     if (status != CEBUS_OK)
         return status;
     status = place_of(tensor, op, &list, &output);
-    if (status == CEBUS_OK && !cebus_hook_remove(rt, list, id))
+    if (status == CEBUS_OK && !cebus_hook_remove(tensor->rt, list, id))
         status = cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor has no such hook");
-    cebus_runtime_unlock(rt);
+    cebus_runtime_unlock(tensor->rt);
     return status;
 }

@@ -21,15 +21,13 @@ static void mark_leaf(cebus_tensor *tensor, bool requires_grad)
 cebus_status cebus_tensor_set_requires_grad(cebus_tensor *tensor, bool requires_grad)
 {
     static const char op[] = "set_requires_grad";
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
-    if (!cebus_dtype_is_float(tensor->view.dtype))
-        return cebus_fail(CEBUS_DTYPE_MISMATCH, op, "%s tensors have no gradient",
-                          cebus_dtype_name(tensor->view.dtype));
-    cebus_status status = cebus_runtime_lock(tensor->rt, op);
+    cebus_status status = cebus_tensor_lock(tensor, op);
     if (status != CEBUS_OK)
         return status;
-    if (cebus_node_of(tensor->rt, tensor, &status) != NULL)
+    if (!cebus_dtype_is_float(tensor->view.dtype))
+        status = cebus_fail(CEBUS_DTYPE_MISMATCH, op, "%s tensors have no gradient",
+                            cebus_dtype_name(tensor->view.dtype));
+    else if (cebus_node_of(tensor->rt, tensor, &status) != NULL)
         status = cebus_fail(CEBUS_AUTOGRAD_ERROR, op,
                             "only leaves collect a gradient; cebus_detach() it first");
     else if (status == CEBUS_OK)
@@ -41,11 +39,10 @@ cebus_status cebus_tensor_set_requires_grad(cebus_tensor *tensor, bool requires_
 cebus_status cebus_tensor_grad(cebus_tensor *tensor, cebus_tensor **out)
 {
     static const char op[] = "grad";
-    if (tensor == NULL || out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%s is NULL",
-                          tensor == NULL ? "the tensor" : "out");
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL");
     *out = NULL;
-    cebus_status status = cebus_runtime_lock(tensor->rt, op);
+    cebus_status status = cebus_tensor_lock(tensor, op);
     if (status != CEBUS_OK)
         return status;
     *out = cebus_tensor_retain(tensor->grad);
@@ -56,8 +53,11 @@ cebus_status cebus_tensor_grad(cebus_tensor *tensor, cebus_tensor **out)
 cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
 {
     static const char op[] = "set_grad";
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
+    cebus_status status = cebus_tensor_alive(tensor, op);
+    if (status == CEBUS_OK && grad != NULL)
+        status = cebus_tensor_check(grad->rt, grad, op, "the gradient");
+    if (status != CEBUS_OK)
+        return status;
     if (grad != NULL && (grad->rt != tensor->rt || grad->view.dtype != tensor->view.dtype ||
                          !cebus_view_same_shape(&grad->view, &tensor->view)))
         return cebus_fail(
@@ -67,7 +67,8 @@ cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
             CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype),
             CEBUS_SHAPE(&grad->view), cebus_dtype_name(grad->view.dtype));
     cebus_tensor *kept = NULL;
-    cebus_status status = grad != NULL ? cebus_detach(tensor->rt, grad, &kept) : CEBUS_OK;
+    if (grad != NULL)
+        status = cebus_detach(tensor->rt, grad, &kept);
     if (status == CEBUS_OK)
         status = cebus_runtime_lock(tensor->rt, op);
     if (status != CEBUS_OK) {
@@ -116,10 +117,11 @@ static cebus_status check_data(cebus_tensor *tensor, const cebus_tensor *source)
 cebus_status cebus_tensor_set_data(cebus_tensor *tensor, cebus_tensor *source)
 {
     static const char op[] = "set_data";
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
+    cebus_status status = cebus_tensor_alive(tensor, op);
+    if (status != CEBUS_OK)
+        return status;
     cebus_runtime *rt = tensor->rt;
-    cebus_status status = cebus_tensor_check(rt, source, op, "the source");
+    status = cebus_tensor_check(rt, source, op, "the source");
     if (status == CEBUS_OK)
         status = cebus_runtime_lock(rt, op);
     if (status != CEBUS_OK)
@@ -158,13 +160,10 @@ static cebus_status lay_out(cebus_runtime *rt, cebus_tensor *tensor)
 cebus_status cebus_tensor_straighten(cebus_tensor *tensor)
 {
     static const char op[] = "straighten";
-    if (tensor == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor is NULL");
-    cebus_runtime *rt = tensor->rt;
-    cebus_status status = cebus_runtime_lock(rt, op);
+    cebus_status status = cebus_tensor_lock(tensor, op);
     if (status != CEBUS_OK)
         return status;
-    status = lay_out(rt, tensor);
-    cebus_runtime_unlock(rt);
+    status = lay_out(tensor->rt, tensor);
+    cebus_runtime_unlock(tensor->rt);
     return status;
 }

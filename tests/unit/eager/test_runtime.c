@@ -104,6 +104,43 @@ Test(runtime, keeps_runtimes_apart)
     cebus_runtime_destroy(b);
 }
 
+static cebus_status pass(void *context, cebus_tensor *grad, cebus_tensor **out)
+{
+    (void)context;
+    (void)grad;
+    (void)out;
+    return CEBUS_OK;
+}
+
+/** Each function of one tensor, given `x`: an error with `text` in it. */
+static void expect_refused(cebus_tensor *x, const char *text)
+{
+    cebus_tensor *out;
+    const void *address;
+    float value;
+    double number;
+    uint64_t id;
+    const cebus_grad_hook hook = {.struct_size = sizeof hook, .call = pass};
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_to_host(x, &value, sizeof value));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_set_from_host(x, &value, sizeof value));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_item(x, &number));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_map(x, &address));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_set_persistent(x));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_set_requires_grad(x, true));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_grad(x, &out));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_set_grad(x, NULL));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_set_data(x, NULL));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_straighten(x));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_set_hint(x, CEBUS_HINT_MUST_SAVE));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_register_hook(x, &hook, &id));
+    FAILS(CEBUS_INVALID_ARGUMENT, text, cebus_tensor_remove_hook(x, 1));
+}
+
+Test(runtime, tells_a_tensor_that_is_null)
+{
+    expect_refused(NULL, "the tensor is NULL");
+}
+
 #ifndef __SANITIZE_ADDRESS__
 Test(runtime, tells_a_released_handle)
 {
@@ -113,6 +150,8 @@ Test(runtime, tells_a_released_handle)
     FAILS(CEBUS_INVALID_ARGUMENT, "input 0 was released before", cebus_add(rt, x, y, &z));
     cr_expect_null(z);
     FAILS(CEBUS_INVALID_ARGUMENT, "released before", cebus_transpose(rt, x, 0, 0, &z));
+    FAILS(CEBUS_INVALID_ARGUMENT, "gradient was released before", cebus_tensor_set_grad(y, x));
+    expect_refused(x, "the tensor was released before");
     cebus_tensor_release(y);
     cebus_runtime_destroy(rt);
 }
