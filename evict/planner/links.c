@@ -152,6 +152,8 @@ static void find_out(cebus_links *links, uint32_t value, uint32_t in)
     while (i > 0 && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE)
         i--;
     uint32_t behind = cebus_event_instance(life->events[i]);
+    if (links->held != NULL && links->held[value] != NONE)
+        behind = links->held[value];
     links->next[value] = links->first[behind];
     links->first[behind] = value;
 }

@@ -30,7 +30,9 @@ typedef struct cebus_links {
                                          that one, until the copy starts; NONE */
     uint32_t *outs;                 /**< of values: behind which instance their room is free, the
                                          OUT; NONE: they stay */
-    uint64_t *ready;                /**< of values: when the last copy of it is done */
+    uint32_t *held;    /**< of values: behind which instance they leave at the earliest;
+                            NONE: once they are made. NULL: all (yielding.h) */
+    uint64_t *ready;   /**< of values: when the last copy of it is done */
     uint32_t *waiting; /**< a heap of values that may leave, by where their OUT stands */
     size_t n_waiting, waiting_capacity, n_order, instances_capacity;
     cebus_copies out, in;

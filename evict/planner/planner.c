@@ -13,6 +13,7 @@
 #include "evict/planner/snapshot.h"
 #include "evict/planner/swap_slots.h"
 #include "evict/planner/weights.h"
+#include "evict/planner/yielding.h"
 
 /** Sums of bytes up to this are exact in the sequence's doubles. */
 #define MOST_BYTES (UINT64_C(1) << 52)
@@ -307,10 +308,13 @@ static bool emit(search *s, const cebus_plan_terms *terms, cebus_plan *out)
 {
     bool ok = true;
     if (terms->host > 0) {
-        ok = cebus_links_run(&s->links);
+        ok = cebus_links_run(&s->links) && (terms->effort == 0 || cebus_yielding_settle(&s->links));
         out->wait_ns = s->links.streams.stall_ns;
     }
-    return ok && cebus_emit_plan(&s->sequence, terms->host > 0 ? &s->links : NULL, out);
+    ok = ok && cebus_emit_plan(&s->sequence, terms->host > 0 ? &s->links : NULL, out);
+    if (terms->host > 0)
+        cebus_yielding_clear(&s->links);
+    return ok;
 }
 
 /** A part of the bytes has to be free while calls run, and what runs before each; not so few that

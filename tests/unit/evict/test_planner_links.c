@@ -4,6 +4,7 @@
 #include "evict/planner/emit.h"
 #include "evict/planner/exchange.h"
 #include "evict/planner/links.h"
+#include "evict/planner/yielding.h"
 #include "tests/unit/evict/random_iteration.h"
 #include "tests/unit/evict/recorded.h"
 
@@ -229,4 +230,28 @@ Test(planner_links, what_has_the_link_when_another_wants_it_makes_way)
         cr_expect_eq(count, 0, "no more than asked for");
     }
     cebus_exchange_deinit(&exchange);
+}
+
+Test(planner_links, a_copy_gives_way_to_what_is_wanted_sooner)
+{
+    swap(x, 8, 16);
+    swap(y, 5, 12);
+    cr_expect_eq(whole(), CALLS * COST + 100, "x leaves from 100 to 350, y to 600, wanted at 500");
+    cr_assert(cebus_yielding_settle(&links));
+    cr_expect_eq(links.streams.stall_ns, 0);
+    expect_copy(&links.out, 0, y, 2 * COST);
+    expect_copy(&links.out, 1, x, 2 * COST + COPY);
+    cebus_yielding_clear(&links);
+    cr_expect_eq(whole(), CALLS * COST + 100);
+}
+
+Test(planner_links, a_copy_that_would_be_late_itself_gives_no_way)
+{
+    swap(x, 6, 16);
+    swap(y, 5, 12);
+    cr_expect_eq(whole(), CALLS * COST + 100);
+    cr_assert(cebus_yielding_settle(&links));
+    cr_expect_eq(links.streams.stall_ns, 100, "y from 200 to 450, then x to 700, wanted at 600");
+    expect_copy(&links.out, 0, x, COST);
+    cebus_yielding_clear(&links);
 }
