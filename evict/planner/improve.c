@@ -37,9 +37,11 @@ enum {
 /** Times those where swapping searches race: one that lost its way is not the last. */
 #define RACE_HEAT 2
 /** A stir brings a place below the limit by up to this part of it, and may cost this part of the
- * whole until what it makes superfluous is gone. */
+ * whole until what it makes superfluous is gone, or that of so many replays: where there are few
+ * one may do for all of them. */
 #define STIR_DEPTH 0.2
-#define STIR_COST 16
+#define STIR_COST (1.0 / 16)
+#define STIR_REPLAYS 8
 
 typedef struct ruin {
     cebus_greedy *greedy;
@@ -343,8 +345,9 @@ static bool is_good(ruin *r, uint64_t most, bool *out)
 static bool stir(ruin *r, double limit, double theta, uint64_t *most)
 {
     double lower = limit * (1 - STIR_DEPTH * (1 + below(r, 1024)) / 1024);
+    double share = fmin(1, fmax(STIR_COST, STIR_REPLAYS / (double)(1 + r->sequence->n_replays)));
     uint32_t at = below(r, (uint32_t)r->sequence->iteration->n_calls);
-    *most += *most / STIR_COST;
+    *most += (uint64_t)(share * (double)*most);
     return cebus_greedy_stir(r->greedy, lower, theta, *most, at, 1 + below(r, MOST_STIRRED)) !=
            CEBUS_GREEDY_NO_HOST_MEMORY;
 }

@@ -431,6 +431,38 @@ Test(planner, a_stir_makes_room_where_none_is_needed)
     cr_expect_gt(stirred, 20);
 }
 
+/** Eight small values each of which is cheap for its bytes, half of them very, and one as large as
+ * all of them that costs a little less. */
+static void record_knapsack(uint64_t room)
+{
+    size_t small[8], large = recorded_call(&r, "large", 78, SIZE_MAX, SIZE_MAX, 80);
+    for (int i = 0; i < 8; i++)
+        small[i] = recorded_call(&r, "small", i % 2 == 0 ? 5 : 15, SIZE_MAX, SIZE_MAX, 10);
+    size_t wide = recorded_call(&r, "wide", 100, SIZE_MAX, SIZE_MAX, room);
+    recorded_free(&r, wide);
+    for (int i = 0; i < 8; i++) {
+        recorded_call(&r, "back", 10, small[i], SIZE_MAX, 1);
+        recorded_free(&r, small[i]);
+    }
+    recorded_call(&r, "back", 10, large, SIZE_MAX, 1);
+    recorded_free(&r, large);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+Test(planner, one_replay_takes_the_place_of_many)
+{
+    record_knapsack(120);
+    begin();
+    double limit = cebus_track_peak(&sequence.track, NULL) - 80;
+    cr_assert_eq(cebus_greedy_run(&greedy, limit, 0, UINT64_MAX / 2), CEBUS_GREEDY_FITS);
+    cr_expect_eq(sequence.cost, 80, "%lu", sequence.cost);
+    cebus_plan_terms terms = {.budget = (uint64_t)limit, .effort = 20000};
+    cr_assert(cebus_improve_run(&greedy, &terms, limit, greedy.closure.theta,
+                                greedy.closure.spent + terms.effort));
+    cr_expect_eq(sequence.cost, 78, "%lu", sequence.cost);
+    end();
+}
+
 /** What may cost little takes little; what is brisk gives up as soon as it sees what it would cost.
  */
 Test(planner, a_repair_keeps_to_what_it_may_cost)
