@@ -195,7 +195,8 @@ static bool is_promising(const cebus_chooser *chooser, const cebus_chunk *chunk,
 
 static void list_chunk(const cebus_chooser *chooser, const place *where, cebus_shortlist *list)
 {
-    cebus_chunk *chunk = &chooser->arena->index->chunks.at[where->at.chunk];
+    const cebus_chunks *chunks = &chooser->arena->index->chunks;
+    cebus_chunk *chunk = &chunks->at[where->at.chunk];
     uint64_t beside[CEBUS_CHUNK_MAX];
     double score[CEBUS_CHUNK_MAX];
     bound_blocks(chooser, where, beside, score);
@@ -206,7 +207,7 @@ static void list_chunk(const cebus_chooser *chooser, const place *where, cebus_s
         if (score[i] > most || !is_promising(chooser, chunk, i, beside, most))
             continue;
         cebus_pricing_block(chooser, chunk->blocks[i]);
-        cebus_chunk_read(chunk, i);
+        cebus_chunk_read(chunk, i, chunks->epoch);
         offer(chooser, chunk->blocks[i], list);
     }
 }

@@ -51,6 +51,9 @@ static uint32_t add_chunk(cebus_chunks *chunks, uint32_t prev)
     memset(chunk->tick, 0, sizeof chunk->tick);
     memset(chunk->weight, 0, sizeof chunk->weight);
     memset(chunk->haste, 0, sizeof chunk->haste);
+    memset(chunk->length, 0, sizeof chunk->length);
+    memset(chunk->heavy, 0, sizeof chunk->heavy);
+    memset(chunk->since, 0, sizeof chunk->since);
     *(prev != CEBUS_CHUNK_NONE ? &chunks->at[prev].next : &chunks->first) = id;
     if (next != CEBUS_CHUNK_NONE)
         chunks->at[next].prev = id;
@@ -94,6 +97,9 @@ static void move_kept(cebus_chunk *target, uint32_t to, const cebus_chunk *sourc
     memmove(&target->tick[to], &source->tick[from], n * sizeof *target->tick);
     memmove(&target->weight[to], &source->weight[from], n * sizeof *target->weight);
     memmove(&target->haste[to], &source->haste[from], n * sizeof *target->haste);
+    memmove(&target->length[to], &source->length[from], n * sizeof *target->length);
+    memmove(&target->heavy[to], &source->heavy[from], n * sizeof *target->heavy);
+    memmove(&target->since[to], &source->since[from], n * sizeof *target->since);
 }
 
 /** The bits from `start` on, as they are behind those of the target. */
@@ -150,6 +156,7 @@ static void put(cebus_chunk *chunk, uint32_t place, cebus_block *block)
     move_kept(chunk, place + 1, chunk, place, chunk->count - place);
     chunk->blocks[place] = block;
     chunk->bytes[place] = 0;
+    chunk->length[place] = chunk->since[place] = chunk->heavy[place] = 0;
     chunk->tick[place] = chunk->weight[place] = chunk->haste[place] = 0;
     chunk->count++;
     forget_dates(chunk);
@@ -163,7 +170,7 @@ static double power_of_two(int8_t digits)
     return digits >= 0 ? (double)(1 << digits) : 1 / (double)(1 << -digits);
 }
 
-bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place)
+bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place, double epoch)
 {
     const cebus_block *block = chunk->blocks[place];
     uint32_t bit = UINT32_C(1) << place;
@@ -176,11 +183,27 @@ bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place)
     chunk->bytes[place] = block->bytes;
     chunk->tick[place] = tick;
     chunk->weight[place] = weight;
+    chunk->length[place] = (float)block->bytes * (1 + 0x1p-22F);
+    chunk->since[place] = cebus_bound_time_before(tick - epoch);
+    chunk->heavy[place] = wall ? HUGE_VALF : (float)weight * (1 - 0x1p-22F);
     chunk->haste[place] = hole ? 0 : power_of_two(block->haste);
     forget_dates(chunk);
     chunk->walls = wall ? chunk->walls | bit : chunk->walls & ~bit;
     chunk->holes = hole ? chunk->holes | bit : chunk->holes & ~bit;
     return dearer;
+}
+
+void cebus_chunks_set_epoch(cebus_chunks *chunks, uint64_t epoch)
+{
+    double then = cebus_time_after(epoch);
+    if (then == chunks->epoch)
+        return;
+    chunks->epoch = then;
+    for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next) {
+        cebus_chunk *chunk = &chunks->at[id];
+        for (uint32_t i = 0; i < chunk->count; i++)
+            chunk->since[i] = cebus_bound_time_before(chunk->tick[i] - then);
+    }
 }
 
 void cebus_chunk_date(cebus_chunk *chunk)
@@ -190,8 +213,10 @@ void cebus_chunk_date(cebus_chunk *chunk)
     chunk->dated = true;
     chunk->oldest = HUGE_VAL;
     chunk->newest = chunk->hastiest = 0;
+    chunk->total = 0;
     for (uint32_t i = 0; i < chunk->count; i++) {
         bool older = chunk->haste[i] > 0 && chunk->tick[i] < chunk->oldest;
+        chunk->total += chunk->bytes[i];
         chunk->oldest = older ? chunk->tick[i] : chunk->oldest;
         chunk->newest = chunk->tick[i] > chunk->newest ? chunk->tick[i] : chunk->newest;
         chunk->hastiest = chunk->haste[i] > chunk->hastiest ? chunk->haste[i] : chunk->hastiest;

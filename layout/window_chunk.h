@@ -42,7 +42,8 @@ typedef struct cebus_chunk {
     uint32_t walls;      /**< bit i: blocks[i] was in no run, whatever its owner does unsaid */
     uint32_t holes;      /**< bit i: blocks[i] was free */
     bool waiting;        /**< is in that list */
-    bool dated;          /**< the following three are known */
+    bool dated;          /**< the following four are known */
+    uint64_t total;      /**< bytes of its blocks */
     double oldest;       /**< tick of a used block, at least */
     double newest;       /**< the same, at most */
     double hastiest;     /**< haste of one, at most; 0: all are free */
@@ -51,6 +52,10 @@ typedef struct cebus_chunk {
     double tick[CEBUS_CHUNK_MAX];   /**< not after the block's */
     double weight[CEBUS_CHUNK_MAX]; /**< in prices at an age of 1; 0: free */
     double haste[CEBUS_CHUNK_MAX];  /**< factor of its age: 2^haste of the block; 0: free */
+    /* The same for vectors, rounded so that no run is cheap too late, or too short. */
+    float length[CEBUS_CHUNK_MAX]; /**< bytes, or somewhat more */
+    float since[CEBUS_CHUNK_MAX];  /**< tick, since the epoch, or somewhat less */
+    float heavy[CEBUS_CHUNK_MAX];  /**< weight, or somewhat less; HUGE_VALF of a wall */
     cebus_block *blocks[CEBUS_CHUNK_MAX];
 } cebus_chunk;
 
@@ -61,6 +66,7 @@ typedef struct cebus_chunks {
     uint32_t used, dead; /**< `dead`: the first of a list of numbers to take again */
     uint32_t first;      /**< lowest addresses; NONE: no blocks */
     uint32_t noted;      /**< the first with bits, NONE */
+    double epoch;        /**< of `since` */
 } cebus_chunks;
 
 /** What a change did; what is known of the chunks has to follow. Blocks move before one comes, and
@@ -89,11 +95,15 @@ void cebus_chunks_note(cebus_chunks *chunks, cebus_block *block);
 /** Takes a chunk with noted blocks out of their list, its bits as they are; NONE: no more. */
 uint32_t cebus_chunks_next_noted(cebus_chunks *chunks);
 
-/** Keeps what the block at `place` says by now; true if it had been kept cheaper than that. */
-bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place);
+/** Keeps what the block at `place` says by now, `epoch` being that of the chunks; true if it had
+ * been kept cheaper than that. */
+bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place, double epoch);
 
-/** Finds the oldest, the newest and the hastiest of its blocks by what is kept, where they are not
- * known. */
+/** Floats are times since `epoch` from now on. O(blocks) where that is another one. */
+void cebus_chunks_set_epoch(cebus_chunks *chunks, uint64_t epoch);
+
+/** Finds the oldest, the newest, the hastiest of its blocks and their bytes by what is kept, where
+ * they are not known. */
 void cebus_chunk_date(cebus_chunk *chunk);
 
 /** A time as a double that is not after it, and one that is not before it. */

@@ -57,12 +57,12 @@ typedef struct around {
     double time; /**< when all of the run's are at the level */
 } around;
 
-/** To the side where the next block is sooner, until it has enough bytes, or is not at the level
- * yet, or has many blocks: no window that holds the block is sooner there. */
+/** To the side where the next block is sooner, by one block at least, until it has enough bytes, or
+ * is not at the level yet, or has many blocks: no window that holds the block is sooner there. */
 static void go_around(const event *e, uint64_t bytes, double level, around *run)
 {
     uint64_t passed = e->self.bytes;
-    if (run->time > e->now || passed >= bytes)
+    if (passed >= bytes)
         return;
     double low = time_of(&run->low, level), high = time_of(&run->high, level);
     for (int i = 0; i < REACH && passed < bytes; i++) {
@@ -159,7 +159,7 @@ static void read_noted(cebus_window_search *search, cebus_chunk *chunk)
     for (uint32_t bits = chunk->noted; bits != 0; bits &= bits - 1) {
         uint32_t place = (uint32_t)__builtin_ctz(bits);
         cebus_window_weigh(search, chunk->blocks[place]);
-        cebus_chunk_read(chunk, place);
+        cebus_chunk_read(chunk, place, search->index->chunks.epoch);
     }
 }
 

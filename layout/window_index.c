@@ -1,7 +1,10 @@
 #include "layout/window_index.h"
 
+#include "layout/clones.h"
 #include "layout/window_event.h"
 #include "layout/window_look.h"
+
+#include <string.h>
 
 /** A level is set so much below what is known to be an answer. */
 #define LEVEL_BELOW 0.5
@@ -15,6 +18,8 @@
 #define LOOK_BLOCKS 16
 #define TRY_BLOCKS 2
 #define RAISE_BLOCKS 2
+/** Windows of no more bytes than so many blocks have on average are worked out in vectors. */
+#define BRIEF_BLOCKS 8
 
 /* Following the arena. */
 
@@ -111,66 +116,112 @@ static double least_of(const cebus_window_search *search)
     return most != UINT64_MAX ? cebus_bound_least(most) : 0;
 }
 
-/** What is due of a group; false if some of it is still, for want of room. */
-static bool learn_group(cebus_window_search *search, uint32_t group, float t)
+/** The chunks that are due, of CEBUS_GROUP groups. */
+static uint32_t find_due(const cebus_table *table, uint32_t first, float t, uint32_t *out)
 {
-    const uint32_t first = group * CEBUS_GROUP;
-    const float *due = &search->table->due[first];
-    bool all_known = true;
-    for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
-        if (due[i] <= t)
-            all_known &= cebus_window_learn(search, first + i);
+    uint32_t count = 0;
+    for (uint32_t group = first; group < first + CEBUS_GROUP; group++) {
+        if (table->soonest[group] > t)
+            continue;
+        for (uint32_t id = group * CEBUS_GROUP; id < (group + 1) * CEBUS_GROUP; id++) {
+            out[count] = id;
+            count += (uint32_t)(table->due[id] <= t);
+        }
     }
-    cebus_table_regroup(search->table, group);
+    return count;
+}
+
+/** False if one of them is due still, for want of room. */
+static bool learn_those(cebus_window_search *search, const uint32_t *ids, uint32_t count)
+{
+    bool all_known = true;
+    for (uint32_t i = 0; i < count; i++)
+        all_known &= cebus_window_learn(search, ids[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + 1 == count || ids[i] / CEBUS_GROUP != ids[i + 1] / CEBUS_GROUP)
+            cebus_table_regroup(search->table, ids[i] / CEBUS_GROUP);
+    }
     return all_known;
 }
 
 static bool learn_due(cebus_window_search *search)
 {
     const cebus_tables *tables = &search->index->tables;
-    const float *soonest = search->table->soonest;
+    const cebus_table *table = search->table;
     float t = cebus_bound_time(cebus_tables_time(tables, search->now));
     uint32_t groups = (tables->chunks + CEBUS_GROUP - 1) / CEBUS_GROUP;
+    uint32_t due[CEBUS_GROUP * CEBUS_GROUP + 1]; /* one is written before it is counted */
     bool all_known = true;
     for (uint32_t first = 0; first < groups; first += CEBUS_GROUP) {
-        if (!cebus_table_any_due(&soonest[first], t))
-            continue;
-        for (uint32_t group = first; group < first + CEBUS_GROUP; group++) {
-            if (soonest[group] <= t)
-                all_known &= learn_group(search, group, t);
-        }
+        if (cebus_table_any_due(&table->soonest[first], t))
+            all_known &= learn_those(search, due, find_due(table, first, t, due));
     }
     return all_known;
 }
 
-/** The one that is worth most; `count`: none is worth anything. */
-static uint32_t best_of(const cebus_worth *all, uint32_t count)
+/** What hot windows are worth, as far as the highest bits of a float tell, and which they are in
+ * the others: floats above 0 are in the order of their bits, and compilers know vectors for the
+ * greatest of integers. */
+typedef struct ranking {
+    uint32_t count;
+    int32_t key[CEBUS_HOT_MAX];
+} ranking;
+
+#define PLACE_BITS (CEBUS_HOT_MAX - 1)
+_Static_assert((CEBUS_HOT_MAX & PLACE_BITS) == 0, "places are the lowest bits of a key");
+
+CEBUS_CLONES static void rank_hot(const cebus_hot *hot, float t, ranking *restrict out)
+{
+    out->count = hot->count;
+    for (uint32_t i = 0; i < hot->count; i++) {
+        float value = hot->rise[i] * (t - hot->zero[i]);
+        int32_t bits;
+        value = value > 0 ? value : 0;
+        value = value < FLT_MAX ? value : FLT_MAX;
+        memcpy(&bits, &value, sizeof bits);
+        out->key[i] = (bits & ~PLACE_BITS) | (int32_t)i;
+    }
+}
+
+/** The greatest key; those of windows that were tried, and of those worth nothing, are places
+ * only. */
+CEBUS_CLONES static int32_t greatest_of(const ranking *all)
 {
     int32_t most = 0;
-    uint32_t best = 0;
-    for (uint32_t i = 0; i < count; i++)
-        most = all->bits[i] > most ? all->bits[i] : most;
-    if (most == 0)
-        return count;
-    while (all->bits[best] != most)
-        best++;
-    return best;
+    for (uint32_t i = 0; i < all->count; i++)
+        most = all->key[i] > most ? all->key[i] : most;
+    return most;
+}
+
+/** What the window of a key is worth at most. */
+static double most_worth(int32_t key)
+{
+    int32_t bits = key | PLACE_BITS;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+/** The last takes the place of one that went. */
+static void unrank(ranking *all, uint32_t place)
+{
+    int32_t last = all->key[--all->count];
+    all->key[place] = (last & ~PLACE_BITS) | (int32_t)place;
 }
 
 /** Best first. */
 static void try_hot(cebus_window_search *search)
 {
-    const cebus_hot *hot = search->table->hot;
-    cebus_worth all;
-    uint32_t best;
-    cebus_hot_value(hot, cebus_bound_time(cebus_tables_time(&search->index->tables, search->now)),
-                    &all);
-    while ((best = best_of(&all, hot->count)) < hot->count &&
-           (double)all.value[best] >= least_of(search)) {
-        all.value[best] = 0;
-        if (!cebus_window_try(search, best)) {
-            cebus_table_remove_hot(search->table, best);
-            all.value[best] = all.value[hot->count];
+    ranking all;
+    int32_t key;
+    rank_hot(search->table->hot,
+             cebus_bound_time(cebus_tables_time(&search->index->tables, search->now)), &all);
+    while ((key = greatest_of(&all)) > PLACE_BITS && most_worth(key) >= least_of(search)) {
+        uint32_t place = (uint32_t)(key & PLACE_BITS);
+        all.key[place] = 0;
+        if (!cebus_window_try(search, place)) {
+            cebus_table_remove_hot(search->table, place);
+            unrank(&all, place);
         }
     }
 }
@@ -205,13 +256,14 @@ static double level_below(uint64_t price)
 static double oldest_from(const cebus_window_search *search, uint32_t id)
 {
     cebus_chunk *at = search->index->chunks.at;
-    uint64_t end = at[id].blocks[at[id].count - 1]->offset + search->bytes;
     double oldest = HUGE_VAL, now = cebus_time_before(search->now);
-    for (; id != CEBUS_CHUNK_NONE && at[id].blocks[0]->offset < end; id = at[id].next) {
+    uint64_t beyond = 0; /* bytes of the chunks after the first */
+    for (uint32_t own = id; id != CEBUS_CHUNK_NONE && beyond < search->bytes; id = at[id].next) {
         cebus_chunk_date(&at[id]);
         if (at[id].newest > now)
             return -HUGE_VAL;
         oldest = at[id].oldest < oldest ? at[id].oldest : oldest;
+        beyond += id != own ? at[id].total : 0;
     }
     return oldest;
 }
@@ -228,7 +280,6 @@ static float sooner(double zero, double due)
 
 static void lower_level(const cebus_window_search *search)
 {
-    const cebus_chunks *chunks = &search->index->chunks;
     const cebus_tables *tables = &search->index->tables;
     cebus_table *table = search->table;
     double level = LEVEL_LOWERED * table->level, epoch = cebus_time_after(tables->epoch);
@@ -238,7 +289,7 @@ static void lower_level(const cebus_window_search *search)
         return;
     }
     table->level = level;
-    for (uint32_t id = chunks->first; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next) {
+    for (uint32_t id = 0; id < tables->chunks; id++) {
         float *due = &table->due[id];
         if (*due < CEBUS_DUE_NEVER)
             *due = sooner(oldest_from(search, id) - epoch, (double)*due);
@@ -392,6 +443,7 @@ static void set_clock(cebus_window_index *index, uint64_t now)
         cebus_tables_clear(&index->tables);
     index->now = now;
     cebus_tables_set_time(&index->tables, now);
+    cebus_chunks_set_epoch(&index->chunks, index->tables.epoch);
 }
 
 bool cebus_window_index_settle(cebus_window_index *index, uint64_t now)
@@ -402,6 +454,12 @@ bool cebus_window_index_settle(cebus_window_index *index, uint64_t now)
         return false;
     cebus_window_settle(&search);
     return true;
+}
+
+static bool is_brief(const cebus_arena *arena, uint64_t bytes)
+{
+    uint64_t blocks = arena->used_blocks + arena->free_blocks;
+    return bytes <= BRIEF_BLOCKS * (arena->capacity / (blocks + 1));
 }
 
 size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
@@ -418,6 +476,7 @@ size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64
         return sweep(&search, out, limit);
     cebus_window_settle(&search);
     search.table = table_of(index, search.bytes);
+    search.brief = is_brief(index->arena, search.bytes);
     index->count.sweeps += search.table == NULL;
     return search_best(&search, out, limit);
 }

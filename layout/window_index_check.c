@@ -2,6 +2,15 @@
 
 #include <stdio.h>
 
+/** Are the floats on the safe side of what is kept? */
+static bool is_rounded_safely(const cebus_chunks *chunks, const cebus_chunk *chunk, uint32_t place)
+{
+    bool wall = (chunk->walls >> place & 1) != 0;
+    return (double)chunk->length[place] >= (double)chunk->bytes[place] &&
+           (double)chunk->since[place] <= chunk->tick[place] - chunks->epoch &&
+           (wall || (double)chunk->heavy[place] <= chunk->weight[place]);
+}
+
 /** Other than a noted one: that is read before anybody relies on it. */
 static bool is_kept_dearer(const cebus_chunk *chunk, uint32_t place)
 {
@@ -32,6 +41,8 @@ static const char *fault_in_chunk(const cebus_chunks *chunks, uint32_t id, const
             return "a block names another chunk";
         if (is_kept_dearer(chunk, i))
             return "a block is kept at a higher price than its own";
+        if ((chunk->noted >> i & 1) == 0 && !is_rounded_safely(chunks, chunk, i))
+            return "a block is rounded to a higher price or fewer bytes than its own";
     }
     return NULL;
 }

@@ -1,5 +1,7 @@
 #include "layout/window_look.h"
 
+#include "layout/window_early.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -158,7 +160,7 @@ static bool offer(cebus_window_search *search, cebus_seat at, uint32_t blocks)
         cebus_block *block = chunk->blocks[at.place];
         window.last = block;
         cebus_window_weigh(search, block);
-        stale |= cebus_chunk_read(chunk, at.place);
+        stale |= cebus_chunk_read(chunk, at.place, chunks->epoch);
         barred |= block->state == CEBUS_BLOCK_BARRIER || is_taken(search, block);
         if (block->state != CEBUS_BLOCK_FREE) {
             window.price += cebus_block_price(block, search->now);
@@ -397,7 +399,7 @@ static bool add_all_windows(cebus_window_search *search, uint32_t id)
 
 /** No window is at the level before each of its blocks is. Adds those of a chunk that may be, and
  * says when the next may. False: there was no room for all. */
-static bool add_windows(cebus_window_search *search, uint32_t id, double *out_next)
+static bool add_windows_by_turns(cebus_window_search *search, uint32_t id, double *out_next)
 {
     const cebus_chunk *chunk = &search->index->chunks.at[id];
     double now = cebus_time_after(search->now);
@@ -426,15 +428,48 @@ static bool add_windows(cebus_window_search *search, uint32_t id, double *out_ne
     return true;
 }
 
+/** The windows that start at some blocks of a chunk, a bit each. False: there was no room for all.
+ */
+static bool add_those(cebus_window_search *search, uint32_t id, uint32_t bits)
+{
+    if (__builtin_popcount(bits) > FEW)
+        return add_all_windows(search, id);
+    for (; bits != 0; bits &= bits - 1) {
+        if (!add_window(search, (cebus_seat){id, (uint32_t)__builtin_ctz(bits)}))
+            return false;
+    }
+    return true;
+}
+
+/** The same, all at once. False where windows are too long for that. */
+static bool add_windows_at_once(cebus_window_search *search, uint32_t id, bool *out_added)
+{
+    const cebus_tables *tables = &search->index->tables;
+    const cebus_early what = {.chunks = &search->index->chunks,
+                              .bytes = search->bytes,
+                              .level = (float)search->table->level * (1 - 0x1p-22F),
+                              .now = cebus_bound_time(cebus_tables_time(tables, search->now))};
+    uint32_t bits;
+    float next;
+    if (!cebus_early_find(&what, id, &bits, &next))
+        return false;
+    *out_added = add_those(search, id, bits);
+    cebus_table_set_due(search->table, id, next);
+    return true;
+}
+
 bool cebus_window_learn(cebus_window_search *search, uint32_t id)
 {
     cebus_table *table = search->table;
-    double next;
+    bool added;
     search->index->count.looks++;
     cebus_table_forget(table, id);
     table->due[id] = CEBUS_DUE_NEVER;
-    bool added = add_windows(search, id, &next);
-    cebus_table_expect(table, id, next - cebus_time_after(search->index->tables.epoch));
+    if (!search->brief || !add_windows_at_once(search, id, &added)) {
+        double next;
+        added = add_windows_by_turns(search, id, &next);
+        cebus_table_expect(table, id, next - cebus_time_after(search->index->tables.epoch));
+    }
     if (!added)
         cebus_table_set_due(table, id, CEBUS_DUE_NOW);
     return added;

@@ -20,6 +20,7 @@ typedef struct cebus_window_search {
     cebus_weigher weigher;
     const cebus_window *taken; /**< windows no other may share a block with */
     size_t n_taken;
+    bool brief;              /**< most windows are of few blocks */
     cebus_window best;       /**< so far; first NULL: none */
     cebus_window_pool *pool; /**< several are wanted: theirs, instead; or NULL */
 } cebus_window_search;

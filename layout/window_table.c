@@ -201,7 +201,14 @@ static cebus_line line_of(const cebus_hot *hot, uint32_t i)
     return (cebus_line){hot->rise[i], hot->zero[i]};
 }
 
-static uint32_t count_at(const cebus_worth *all, uint32_t count, int32_t bits)
+/** What hot windows are worth. Floats above 0 are in the order of their bits, and compilers know
+ * vectors for integers. */
+typedef union worth {
+    float value[CEBUS_HOT_MAX];
+    int32_t bits[CEBUS_HOT_MAX];
+} worth;
+
+static uint32_t count_at(const worth *all, uint32_t count, int32_t bits)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -212,10 +219,12 @@ static uint32_t count_at(const cebus_worth *all, uint32_t count, int32_t bits)
 /** What three quarters of the lines are worth, at least: from its highest bit to its lowest. */
 static double most_are_worth(const cebus_hot *hot, double t)
 {
-    cebus_worth all;
+    const float now = cebus_bound_time(t);
+    worth all;
     int32_t bits = 0;
     float most;
-    cebus_hot_value(hot, cebus_bound_time(t), &all);
+    for (uint32_t i = 0; i < hot->count; i++)
+        all.value[i] = hot->rise[i] * (now - hot->zero[i]);
     for (int32_t bit = INT32_C(1) << 30; bit > 0; bit >>= 1) {
         if (4 * count_at(&all, hot->count, bits | bit) >= 3 * hot->count)
             bits |= bit;

@@ -43,13 +43,6 @@ typedef struct cebus_hot {
     const cebus_block *first[CEBUS_HOT_MAX];
 } cebus_hot;
 
-/** What hot windows are worth. Floats above 0 are in the order of their bits, and compilers know
- * vectors for the greatest of integers. */
-typedef union cebus_worth {
-    float value[CEBUS_HOT_MAX];
-    int32_t bits[CEBUS_HOT_MAX];
-} cebus_worth;
-
 typedef struct cebus_table {
     uint64_t bytes; /**< R */
     uint64_t used;  /**< when last asked for, in queries */
@@ -104,13 +97,6 @@ bool cebus_table_add(cebus_table *table, double t, uint32_t chunk, const cebus_b
 
 /** What takes the place of the i-th is the last. */
 void cebus_table_remove_hot(cebus_table *table, uint32_t i);
-
-/** By their lines. */
-static inline void cebus_hot_value(const cebus_hot *hot, float t, cebus_worth *out)
-{
-    for (uint32_t i = 0; i < hot->count; i++)
-        out->value[i] = hot->rise[i] * (t - hot->zero[i]);
-}
 
 static inline double cebus_tables_time(const cebus_tables *tables, uint64_t now)
 {

@@ -456,6 +456,8 @@ Test(window_index, the_walker_names_what_is_damaged)
     s.arena.first->weight /= 4; /* without a word */
     expect_fault(&s, "higher price");
     chunk->weight[0] /= 4;
+    expect_fault(&s, "rounded to a higher price");
+    chunk->heavy[0] /= 4;
     expect_fault(&s, "I1");
     s.arena.first->weight *= 4;
     s.arena.first->chunk++;
