@@ -250,8 +250,8 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
         !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline) ||
         (!cebus_appraisal_repeats(rt) && timeline.unforeseen > scheme->plan.count / MADE_UP_PART))
         return;
-    scheme->predicted_ns = timeline.total_ns;
-    scheme->predicted_lost = timeline.replay_ns + timeline.stall_ns;
+    scheme->predicted_ns = timeline.total_ns + scheme->placement.moving_ns;
+    scheme->predicted_lost = timeline.replay_ns + timeline.stall_ns + scheme->placement.moving_ns;
 }
 
 /** What it takes next time, where calls turned out to cost something else. */

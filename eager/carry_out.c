@@ -1,5 +1,6 @@
 #include "eager/carry_out.h"
 
+#include "eager/compaction.h"
 #include "eager/feedback.h"
 #include "eager/ladder.h"
 #include "eager/replay_call.h"
@@ -139,6 +140,24 @@ static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_
         give_up(rt, candidate, CEBUS_GO_SWAP);
 }
 
+/** What goes on to another place before an action, or if it is the last a call, does. */
+static void relocate(cebus_runtime *rt, size_t action)
+{
+    cebus_guidance *guidance = rt->guidance;
+    const cebus_placement *placement = &guidance->scheme->placement;
+    const uint32_t at = guidance->log.at;
+    while (guidance->relocated < placement->n_relocations) {
+        const cebus_relocation *next = &placement->relocations[guidance->relocated];
+        if (next->at > at || (next->at == at && next->action > action))
+            return;
+        cebus_candidate *candidate = bearer(guidance, next->value);
+        if (next->at == at && candidate != NULL && candidate->value.resident &&
+            !candidate->arriving)
+            (void)cebus_compaction_shift(rt, candidate->block, next->offset);
+        guidance->relocated++;
+    }
+}
+
 /** This replay, and those after it of outputs of the same call: one run makes all of them. */
 static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const cebus_action *action,
                            cebus_candidate *candidate)
@@ -190,11 +209,15 @@ void cebus_carry_out_due(cebus_runtime *rt)
     cebus_guidance *guidance = rt->guidance;
     const cebus_action *action;
     while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL) {
-        if (action->kind == CEBUS_ACTION_REPLAY) /* copies go on beside it, and it may read them */
+        if (action->kind ==
+            CEBUS_ACTION_REPLAY) { /* copies go on beside it, and it may read them */
             swap_in_waiting(rt, guidance);
+            relocate(rt, index_of(guidance, action));
+        }
         carry_out(rt, guidance, action);
     }
     swap_in_waiting(rt, guidance);
+    relocate(rt, guidance->scheme->plan.count);
     guidance->workspace_spot =
         guidance->scheme->spots != NULL && guidance->log.at < guidance->scheme->placement.n_calls
             ? guidance->scheme->placement.workspaces[guidance->log.at]

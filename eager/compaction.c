@@ -90,14 +90,10 @@ static cebus_status copy_block(cebus_runtime *rt, cebus_block *from, cebus_block
     return status;
 }
 
-/** Moves a value to a hole outside of [from, to). False: it lies where it was. */
-static bool resettle(cebus_runtime *rt, cebus_block *old, uint64_t from, uint64_t to)
+/** A value goes on to a block of its size. False: it lies where it was. */
+static bool settle_in(cebus_runtime *rt, cebus_block *old, cebus_block *block)
 {
-    cebus_block *hole = find_hole(rt, old->bytes, from, to), *block;
     cebus_candidate *owner = old->owner;
-    if (owner == NULL || old->immovable || hole == NULL ||
-        cebus_arena_place_in(&rt->arena, hole, old->bytes, old->zone, &block) != CEBUS_PLACED)
-        return false;
     if (copy_block(rt, old, block) != CEBUS_OK) {
         cebus_ladder_release(rt, block);
         return false;
@@ -110,6 +106,48 @@ static bool resettle(cebus_runtime *rt, cebus_block *old, uint64_t from, uint64_
     report_move(rt, &(cebus_move){block, old->offset, block->offset});
     cebus_ladder_release(rt, old);
     return true;
+}
+
+/** Moves a value to a hole outside of [from, to). False: it lies where it was. */
+static bool resettle(cebus_runtime *rt, cebus_block *old, uint64_t from, uint64_t to)
+{
+    cebus_block *hole = find_hole(rt, old->bytes, from, to), *block;
+    return old->owner != NULL && !old->immovable && hole != NULL &&
+           cebus_arena_place_in(&rt->arena, hole, old->bytes, old->zone, &block) == CEBUS_PLACED &&
+           settle_in(rt, old, block);
+}
+
+/** A value goes to bytes some of which are its own. */
+static bool slide(cebus_runtime *rt, cebus_block *block, uint64_t offset)
+{
+    const uint64_t from = block->offset;
+    cebus_swap_settle(rt, block->owner);
+    if (!cebus_arena_slide(&rt->arena, block, offset))
+        return false;
+    cebus_ladder_claim(rt, block, CEBUS_STREAM_COMPUTE);
+    cebus_status status = rt->device_ops->copy(rt->device, rt->base + offset, rt->base + from,
+                                               block->bytes, CEBUS_COPY_ON_DEVICE);
+    uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
+    block->fence[CEBUS_STREAM_COMPUTE] = mark;
+    cebus_block *left = offset < from ? block->next : block->prev;
+    left->fence[CEBUS_STREAM_COMPUTE] = mark;
+    if (rt->trail != NULL)
+        rt->trail->lost = true;
+    report_move(rt, &(cebus_move){block, from, offset});
+    return status == CEBUS_OK || (cebus_arena_slide(&rt->arena, block, from), false);
+}
+
+bool cebus_compaction_shift(cebus_runtime *rt, cebus_block *old, uint64_t offset)
+{
+    cebus_block *block;
+    bool overlaps = offset < old->offset + old->bytes && old->offset < offset + old->bytes;
+    if (old->owner == NULL || old->immovable || old->offset == offset)
+        return false;
+    if (overlaps)
+        return slide(rt, old, offset);
+    return cebus_arena_place_at(&rt->arena, offset, old->bytes, old->zone, &block) ==
+               CEBUS_PLACED &&
+           settle_in(rt, old, block);
 }
 
 /** The first block that reaches beyond `offset`. */

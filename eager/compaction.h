@@ -21,6 +21,10 @@ cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes);
  */
 cebus_block *cebus_compaction_vacate(cebus_runtime *rt, uint64_t from, uint64_t to);
 
+/** Takes a value to an offset where all bytes are free; false: they are not, or a copy failed, and
+ * it lies where it was. */
+bool cebus_compaction_shift(cebus_runtime *rt, cebus_block *block, uint64_t offset);
+
 /** What moving takes here. */
 cebus_move_terms cebus_compaction_terms(const cebus_runtime *rt);
 

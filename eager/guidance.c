@@ -83,6 +83,7 @@ static void turn(cebus_runtime *rt, cebus_guidance *guidance)
     rt->stats.iteration_signature = log->following ? cebus_reference_signature(log->reference) : 0;
     cebus_planning_renew(rt);
     cebus_guide_join(&guidance->guide, &scheme->plan, log->at);
+    guidance->relocated = 0;
 }
 
 /** An iteration ended: what comes now is a new one. */
@@ -128,6 +129,7 @@ void cebus_guidance_rebudget(cebus_runtime *rt, bool moved)
     fixtures->complete = places && !moved;
     cebus_planning_renew(rt);
     cebus_guide_join(&guidance->guide, &guidance->scheme->plan, 0);
+    guidance->relocated = 0;
     if (places && moved)
         cebus_planning_reconsider(rt, guidance->log.place);
 }

@@ -78,6 +78,7 @@ typedef struct cebus_guidance {
     cebus_draft draft;                      /**< a better plan on its way */
     cebus_scheme *drafted;                  /**< the scheme it is for; NULL: none is on its way */
     cebus_guide guide;                      /**< of the scheme's plan */
+    size_t relocated;                       /**< values of the placement's that moved so far */
     uint64_t workspace_spot;                /**< where that of the run at hand is to go */
     const cebus_candidate *comer;           /**< it comes back before the iteration names it */
     uint32_t comer_ordinal;                 /**< and will have this number */

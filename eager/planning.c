@@ -4,6 +4,7 @@
 
 #include "eager/appraisal.h"
 #include "eager/capture_plan.h"
+#include "eager/compaction.h"
 #include "eager/feedback.h"
 #include "eager/loaded.h"
 #include "eager/shuttles.h"
@@ -274,6 +275,7 @@ static cebus_site site_of(const cebus_runtime *rt, const cebus_scheme *scheme,
                         .fixtures = scheme->fixtures.items,
                         .n_fixtures = scheme->fixtures.count,
                         .outside = outside,
+                        .moves = cebus_compaction_terms(rt),
                         .rounds = ROUNDS};
 }
 

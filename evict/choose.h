@@ -10,15 +10,10 @@
 
 #include "evict/policy.h"
 #include "evict/regen.h"
+#include "evict/shifts.h"
 #include "evict/shortlist.h"
 #include "layout/window.h"
 #include "lineage/replay.h"
-
-/** What moving blocks takes. */
-typedef struct cebus_move_terms {
-    uint64_t rate; /**< bytes a second; 0: they do not move */
-    uint64_t ns;   /**< a copy takes besides */
-} cebus_move_terms;
 
 typedef struct cebus_chooser {
     const cebus_policy *policy;

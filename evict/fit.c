@@ -13,11 +13,14 @@ static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t
     return cebus_placement_make(fit->iteration, plan, &fit->site, fit->placement, out_missing);
 }
 
-static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd)
+static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64_t *out_ns)
 {
     uint64_t missing;
-    return cebus_plan_make_ready(plan, ((cebus_fit *)context)->iteration) &&
-           place(context, plan, crowd, &missing) == CEBUS_SITE_PLACED;
+    cebus_fit *fit = context;
+    bool found = cebus_plan_make_ready(plan, fit->iteration) &&
+                 place(fit, plan, crowd, &missing) == CEBUS_SITE_PLACED;
+    *out_ns = fit->placement->moving_ns;
+    return found;
 }
 
 static bool is_wanted(const cebus_fit *fit)

@@ -6,6 +6,7 @@
 
 #include "evict/shuttle.h"
 #include "evict/sojourn.h"
+#include "evict/stages.h"
 
 void cebus_placement_init(cebus_placement *placement, cebus_pool *pool)
 {
@@ -23,6 +24,8 @@ void cebus_placement_clear(cebus_placement *placement)
     free_offsets(placement->pool, placement->actions, placement->n_actions);
     free_offsets(placement->pool, placement->workspaces, placement->n_calls);
     free_offsets(placement->pool, placement->scratch, placement->n_actions);
+    cebus_pool_free_object(placement->pool, placement->relocations,
+                           placement->n_relocations * sizeof *placement->relocations);
     cebus_placement_init(placement, placement->pool);
 }
 
@@ -58,6 +61,15 @@ static uint64_t *copy_offsets(cebus_pool *pool, const uint64_t *from, size_t n)
     return offsets;
 }
 
+static cebus_relocation *copy_relocations(cebus_pool *pool, const cebus_placement *from)
+{
+    size_t bytes = from->n_relocations * sizeof *from->relocations;
+    cebus_relocation *relocations = cebus_pool_alloc(pool, bytes);
+    if (relocations != NULL && bytes > 0)
+        memcpy(relocations, from->relocations, bytes);
+    return relocations;
+}
+
 bool cebus_placement_copy(const cebus_placement *from, cebus_placement *to)
 {
     cebus_pool *pool = to->pool;
@@ -67,8 +79,9 @@ bool cebus_placement_copy(const cebus_placement *from, cebus_placement *to)
     to->actions = copy_offsets(pool, from->actions, from->n_actions);
     to->workspaces = copy_offsets(pool, from->workspaces, from->n_calls);
     to->scratch = copy_offsets(pool, from->scratch, from->n_actions);
-    bool ok =
-        to->values != NULL && to->actions != NULL && to->workspaces != NULL && to->scratch != NULL;
+    to->relocations = copy_relocations(pool, from);
+    bool ok = to->values != NULL && to->actions != NULL && to->workspaces != NULL &&
+              to->scratch != NULL && to->relocations != NULL;
     if (!ok)
         cebus_placement_clear(to);
     return ok;
@@ -181,6 +194,66 @@ static cebus_status pack(const cebus_pool *pool, const question *q, size_t n_soj
     return cebus_pack(q->blocks, q->count, &options, q->offsets, result);
 }
 
+static bool swaps(const cebus_plan *plan)
+{
+    bool any = false;
+    for (size_t i = 0; i < plan->count && !any; i++)
+        any = plan->actions[i].kind == CEBUS_ACTION_SWAP_IN;
+    return any;
+}
+
+/** The question as one of stages. Runs before which nothing can move are firm. */
+static bool stage(cebus_pool *pool, question *q, const cebus_sojourns *sojourns,
+                  const cebus_site *site, const cebus_moment *moments, cebus_shifts *shifts,
+                  bool *out_found)
+{
+    const size_t runs = (size_t)sojourns->runs + 2;
+    bool *firm = cebus_pool_alloc(pool, runs * sizeof *firm);
+    if (firm == NULL)
+        return false;
+    for (size_t run = 0; run < runs; run++)
+        firm[run] = moments[run].at == CEBUS_MOMENT_NONE;
+    cebus_stages stages = {.blocks = q->blocks,
+                           .n = q->count,
+                           .n_presets = q->count - sojourns->count,
+                           .presets = q->presets,
+                           .capacity = site->capacity > q->base ? site->capacity - q->base : 0,
+                           .runs = sojourns->runs,
+                           .firm = firm,
+                           .moves = site->moves,
+                           .go_on = site->go_on,
+                           .context = site->context,
+                           .offsets = q->offsets,
+                           .shifts = shifts};
+    bool ok = cebus_stages_make(&stages, out_found);
+    cebus_pool_free_object(pool, firm, runs * sizeof *firm);
+    return ok;
+}
+
+/** Places between which values move. */
+static cebus_site_verdict relocate(const cebus_iteration *iteration, const cebus_plan *plan,
+                                   const cebus_sojourns *sojourns, const cebus_site *site,
+                                   question *q, cebus_placement *out)
+{
+    cebus_pool *pool = out->pool;
+    cebus_shifts shifts;
+    bool found = false;
+    cebus_moment *moments = cebus_relocation_moments(sojourns, iteration, plan);
+    cebus_shifts_init(&shifts, pool);
+    bool ok = moments != NULL && stage(pool, q, sojourns, site, moments, &shifts, &found);
+    if (ok && found) {
+        out->relocations = cebus_relocations_of(&shifts, sojourns, plan, moments, q->base);
+        out->n_relocations = out->relocations != NULL ? shifts.count : 0;
+        out->moving_ns = cebus_shifts_ns(&shifts, &site->moves);
+        ok = out->relocations != NULL;
+    }
+    cebus_shifts_deinit(&shifts);
+    cebus_pool_free_object(pool, moments, ((size_t)sojourns->runs + 2) * sizeof *moments);
+    if (!ok)
+        return CEBUS_SITE_NO_HOST_MEMORY;
+    return found ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
+}
+
 static cebus_site_verdict answer(const cebus_pool *pool, const question *q,
                                  const cebus_sojourns *sojourns, const cebus_site *site,
                                  uint64_t *out_missing)
@@ -245,7 +318,7 @@ static void write_down(const cebus_sojourns *sojourns, const question *q, const 
                             [CEBUS_SOJOURN_ACTION] = out->actions,
                             [CEBUS_SOJOURN_WORKSPACE] = out->workspaces,
                             [CEBUS_SOJOURN_SCRATCH] = out->scratch};
-    out->height = site->alignment;
+    out->height = out->n_relocations > 0 ? site->capacity : site->alignment;
     for (size_t i = 0; i < sojourns->count; i++) {
         const cebus_sojourn *s = &sojourns->items[i];
         uint64_t offset = q->base + q->offsets[i], end = offset + q->blocks[i].bytes;
@@ -266,11 +339,14 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
         return verdict;
     if (find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q))
         verdict = answer(out->pool, &q, &sojourns, site, out_missing);
+    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0 && !swaps(plan))
+        verdict = relocate(iteration, plan, &sojourns, site, &q, out);
+    *out_missing = verdict == CEBUS_SITE_PLACED ? 0 : *out_missing;
     if (verdict == CEBUS_SITE_PLACED &&
-        !(stay_put(&sojourns, iteration, plan, &q) && reserve(out, iteration, plan))) {
-        cebus_placement_clear(out);
+        !(stay_put(&sojourns, iteration, plan, &q) && reserve(out, iteration, plan)))
         verdict = CEBUS_SITE_NO_HOST_MEMORY;
-    }
+    if (verdict != CEBUS_SITE_PLACED)
+        cebus_placement_clear(out);
     if (verdict == CEBUS_SITE_PLACED)
         write_down(&sojourns, &q, site, out);
     free_question(out->pool, &q);

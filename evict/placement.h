@@ -9,13 +9,15 @@
  *     x again                             [replayed ------
  *     workspace         [------)
  *
- * What has no place here (outside.h) goes above all that has.
+ * What has no place here (outside.h) goes above all that has. Where no places are found for the
+ * whole iteration values may move between them (stages.h).
  */
 #ifndef CEBUS_EVICT_PLACEMENT_H
 #define CEBUS_EVICT_PLACEMENT_H
 
 #include "evict/outside.h"
 #include "evict/plan.h"
+#include "evict/relocation.h"
 
 /** No place is planned: anywhere will do. */
 #define CEBUS_ANYWHERE UINT64_MAX
@@ -33,11 +35,12 @@ typedef struct cebus_site {
     const cebus_fixture *fixtures; /**< by offset, apart */
     size_t n_fixtures;
     const cebus_outside *outside; /**< what gets no place; NULL: what was there before, only */
-    uint64_t rounds; /**< of packing, where the first go is too high (<cebus/pack.h>) */
+    uint64_t rounds;        /**< of packing, where the first go is too high (<cebus/pack.h>) */
+    cebus_move_terms moves; /**< rate 0: values stay where they begin */
     bool (*go_on)(void *context); /**< asked while it packs; false ends that. NULL: go on */
     void *context;
-    uint64_t *crowd; /**< by call, zeroed: where it is FULL, the bytes too many while the call runs,
-                          or what runs before it; NULL: nobody asks */
+    uint64_t *crowd; /**< by call, zeroed: where it is FULL, or values move, the bytes too many
+                          while the call runs, or what runs before it; NULL: nobody asks */
 } cebus_site;
 
 typedef struct cebus_placement {
@@ -46,8 +49,10 @@ typedef struct cebus_placement {
     uint64_t *actions;    /**< by index: of what a REPLAY or SWAP_IN brings back */
     uint64_t *workspaces; /**< by call: of its first run's workspace */
     uint64_t *scratch;    /**< by index: of the workspace of a REPLAY, the first of its run */
-    size_t n_values, n_actions, n_calls;
-    uint64_t height; /**< all of these end at or below it; 0: there is no placement */
+    cebus_relocation *relocations; /**< in order */
+    size_t n_values, n_actions, n_calls, n_relocations;
+    uint64_t moving_ns; /**< what these take */
+    uint64_t height;    /**< all of these end at or below it; 0: there is no placement */
 } cebus_placement;
 
 void cebus_placement_init(cebus_placement *placement, cebus_pool *pool);

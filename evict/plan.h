@@ -55,11 +55,12 @@ typedef struct cebus_plan_terms {
     /** Asked now and then while it searches; false: nobody wants the plan any more. NULL: go on. */
     bool (*go_on)(void *context);
     void *context;
-    /** Asked whether what a plan (in order) leaves resident finds places side by side. If not,
-     * crowd[k], zeroed before, has the bytes too many while call k runs, or what the plan runs
-     * before it: planners that search leave them free there and try again. NULL: nobody minds where
-     * bytes lie. */
-    bool (*place)(void *context, cebus_plan *plan, uint64_t *crowd);
+    /** Asked whether what a plan (in order) leaves resident finds places side by side. *out_ns:
+     * what it takes to move values between theirs, where they cannot keep them. If they move, or
+     * there are none, crowd[k], zeroed before, has the bytes too many while call k runs, or what
+     * the plan runs before it: planners that search leave them free there and try again. What was
+     * placed last is what is handed out. NULL: nobody minds where bytes lie. */
+    bool (*place)(void *context, cebus_plan *plan, uint64_t *crowd, uint64_t *out_ns);
     void *place_context;
 } cebus_plan_terms;
 

@@ -365,11 +365,11 @@ static bool find_others(shuttle *s)
 static bool place_anew(const shuttle *s, cebus_plan *plan)
 {
     size_t bytes = s->iteration->n_calls * sizeof(uint64_t);
-    uint64_t *crowd = s->terms->place != NULL ? cebus_pool_alloc(s->pool, bytes) : NULL;
+    uint64_t *crowd = s->terms->place != NULL ? cebus_pool_alloc(s->pool, bytes) : NULL, ns;
     if (crowd == NULL)
         return s->terms->place == NULL;
     memset(crowd, 0, bytes);
-    (void)s->terms->place(s->terms->place_context, plan, crowd);
+    (void)s->terms->place(s->terms->place_context, plan, crowd, &ns);
     cebus_pool_free_object(s->pool, crowd, bytes);
     return true;
 }

@@ -124,6 +124,22 @@ static uint32_t next_moved(const walk *w, uint32_t k, uint32_t *i)
     return NONE;
 }
 
+/** From now on that version has the bytes of another. */
+static bool inherit(walk *w, uint32_t from, uint32_t to)
+{
+    cebus_sojourns *s = w->sojourns;
+    void *heirs = s->heirs;
+    w->open[to] = w->open[from];
+    w->open[from] = NONE;
+    if (w->open[to] == NONE)
+        return true;
+    if (!cebus_pool_grow(s->pool, &heirs, &s->heirs_capacity, s->n_heirs, sizeof *s->heirs))
+        return false;
+    s->heirs = heirs;
+    s->heirs[s->n_heirs++] = (cebus_heir){.stay = w->open[to], .value = to, .run = s->runs};
+    return true;
+}
+
 static bool run(walk *w, uint32_t k)
 {
     const cebus_iteration_call *call = &w->iteration->calls[k];
@@ -134,12 +150,8 @@ static bool run(walk *w, uint32_t k)
         if (w->iteration->values[made[j]].born != k)
             continue; /* a write to a leaf: it stays where it is */
         uint32_t old = next_moved(w, k, &i);
-        if (old == NONE) {
-            ok = arrive(w, CEBUS_SOJOURN_VALUE, made[j], made[j]);
-            continue;
-        }
-        w->open[made[j]] = w->open[old];
-        w->open[old] = NONE;
+        ok = old == NONE ? arrive(w, CEBUS_SOJOURN_VALUE, made[j], made[j])
+                         : inherit(w, old, made[j]);
     }
     w->sojourns->run_of[k] = w->sojourns->runs++;
     return ok;
@@ -215,6 +227,8 @@ void cebus_sojourns_deinit(cebus_sojourns *sojourns)
 {
     cebus_pool_free_object(sojourns->pool, sojourns->items,
                            sojourns->capacity * sizeof *sojourns->items);
+    cebus_pool_free_object(sojourns->pool, sojourns->heirs,
+                           sojourns->heirs_capacity * sizeof *sojourns->heirs);
     cebus_pool_free_object(sojourns->pool, sojourns->run_of,
                            sojourns->n_calls * sizeof *sojourns->run_of);
     *sojourns = (cebus_sojourns){.pool = sojourns->pool};

@@ -24,6 +24,12 @@ typedef struct cebus_sojourn {
     uint8_t kind; /**< cebus_sojourn_kind */
 } cebus_sojourn;
 
+/** An in-place call took bytes over. */
+typedef struct cebus_heir {
+    uint32_t stay, value; /**< index; ordinal of the version that has it then */
+    uint32_t run;         /**< from this one on */
+} cebus_heir;
+
 typedef struct cebus_sojourns {
     cebus_pool *pool; /**< borrowed */
     cebus_sojourn *items;
@@ -31,6 +37,8 @@ typedef struct cebus_sojourns {
     uint32_t runs;    /**< of the iteration */
     uint32_t *run_of; /**< by call: its run; replays before it have those since the last call's */
     size_t n_calls;
+    cebus_heir *heirs; /**< by run */
+    size_t n_heirs, heirs_capacity;
 } cebus_sojourns;
 
 /**

@@ -27,6 +27,8 @@
 #define SWAPS_PART 6
 /** Plans of which it is asked whether they can be placed. */
 #define MOST_PLACED 8
+/** Of the program's time: what moving values between places may take before others are tried. */
+#define FEW_MOVES 0.0005
 /** Plans that take such a part of the program's time are dear: marches may find better ones. */
 #define DEAR 0.3
 /** Times the effort for marches where no plan fits. */
@@ -368,24 +370,64 @@ static bool tighten(search *s, const cebus_plan_terms *terms, bool first, bool *
     return ok && (!*out_fits || improve(s, terms, s->greedy.closure.spent + terms->effort / 8));
 }
 
+/** What was found to be placed best. */
+typedef struct placed {
+    cebus_snapshot at;
+    uint64_t ns;    /**< with what it takes to move values between their places */
+    bool any, last; /**< it is the one that was placed last */
+} placed;
+
+/** Asks for places for the plan, and keeps it if it is the best. */
+static bool try_places(search *s, const cebus_plan_terms *terms, uint64_t *crowd, placed *p,
+                       cebus_plan *out, bool *out_done)
+{
+    uint64_t ns = 0;
+    memset(crowd, 0, s->sequence.iteration->n_calls * sizeof *crowd);
+    bool found = terms->place(terms->place_context, out, crowd, &ns);
+    *out_done = found && (double)ns <= FEW_MOVES * s->base_ns;
+    p->last = found && (!p->any || s->best_ns + ns < p->ns);
+    if (!p->last)
+        return true;
+    p->any = true;
+    p->ns = s->best_ns + ns;
+    return cebus_snapshot_take(&p->at, &s->sequence);
+}
+
 /** The plan, and others for less room where its values do not fit side by side: at first for half
  * of what is too much, as a packing that was lucky would do with less. What cannot be placed is
  * handed out as it is. */
-static bool place(search *s, const cebus_plan_terms *terms, uint64_t *crowd, cebus_plan *out)
+static bool place_all(search *s, const cebus_plan_terms *terms, uint64_t *crowd, placed *p,
+                      cebus_plan *out)
 {
-    size_t bytes = s->sequence.iteration->n_calls * sizeof *crowd;
-    bool fits = true;
+    bool fits = true, done;
     for (int i = 0; i < MOST_PLACED && fits; i++) {
-        memset(crowd, 0, bytes);
-        if (terms->place(terms->place_context, out, crowd))
-            return true;
-        if (cebus_greedy_is_stopped(&s->greedy) || !leave_free(s, crowd, i == 0 ? 2 : 1))
-            return true;
+        if (!try_places(s, terms, crowd, p, out, &done))
+            return false;
+        if (done || cebus_greedy_is_stopped(&s->greedy) || (p->any && s->best_ns >= p->ns) ||
+            !leave_free(s, crowd, i == 0 ? 2 : 1))
+            break;
         cebus_plan_clear(out);
+        p->last = false;
         if (!tighten(s, terms, i == 0, &fits) || !emit(s, terms, out))
             return false;
     }
     return true;
+}
+
+static bool place(search *s, const cebus_plan_terms *terms, uint64_t *crowd, cebus_plan *out)
+{
+    placed p = {.any = false};
+    uint64_t ns;
+    cebus_snapshot_init(&p.at, s->sequence.pool);
+    bool ok = place_all(s, terms, crowd, &p, out);
+    if (ok && p.any && !p.last) {
+        cebus_plan_clear(out);
+        ok = cebus_snapshot_restore(&p.at, &s->sequence) && emit(s, terms, out);
+        if (ok)
+            (void)terms->place(terms->place_context, out, crowd, &ns);
+    }
+    cebus_snapshot_deinit(&p.at);
+    return ok;
 }
 
 static bool hand_out(search *s, const cebus_plan_terms *terms, cebus_plan *out)

@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 
 #include "eager/guidance.h"
+#include "eager/guidance_state.h"
 #include "eager/runtime.h"
 #include "evict/policy.h"
 #include "program.h"
@@ -409,4 +410,72 @@ Test(carry_out, drops_what_takes_half_of_memory_to_make_where_the_plan_makes_it_
     cr_expect_eq(stats.swap_ins, 0);
     cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
+}
+
+enum {
+    CROWD = 12,
+    CALLS = 48,
+    UNIT = 1024 /* numbers */
+};
+
+/** Values of many sizes come and go; all hold what was written when they go. */
+static void step_crowd(cebus_runtime *rt, uint64_t seed)
+{
+    static float host[16 * UNIT];
+    cebus_tensor *held[CROWD] = {NULL};
+    int64_t numbers[CROWD] = {0};
+    float written[CROWD];
+    state = seed;
+    for (int i = 0; i <= CALLS + CROWD; i++) {
+        int k = i > CALLS ? i - CALLS - 1 : (int)((state >> 40) % CROWD);
+        if (held[k] != NULL) {
+            OK(cebus_tensor_to_host(held[k], host, sizeof(float) * (size_t)numbers[k]));
+            cr_expect(host[0] == written[k] && host[numbers[k] - 1] == written[k]);
+            cebus_tensor_release(held[k]);
+            held[k] = NULL;
+        }
+        written[k] = (float)i;
+        numbers[k] = coin(25) ? 6 * UNIT : coin(50) ? 3 * UNIT : UNIT * (1 + (int64_t)coin(50));
+        if (i <= CALLS)
+            OK(cebus_full(rt, i, CEBUS_F32, 1, &numbers[k], &held[k]));
+    }
+    OK(cebus_iteration_mark(rt));
+}
+
+/** In no more than what is there at once, where not all find places side by side. */
+Test(carry_out, values_move_on_where_the_plan_has_them_move)
+{
+    cebus_policy policy = policy_with(plan_nothing);
+    uint64_t moved = 0, missed = 0, evicted = 0;
+    int relocated = 0;
+    places = false;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        cebus_runtime *rt;
+        cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+        options.device = "cpu";
+        options.layout = "planned";
+        options.memory_budget = 64 << 20;
+        options.threads = 1;
+        OK(cebus_runtime_create(&options, &rt));
+        rt->policy = &policy;
+        cebus_guidance_start(rt);
+        for (int i = 0; i < 3; i++)
+            step_crowd(rt, seed);
+        OK(cebus_runtime_set_budget(rt, stats_of(rt).allocated_bytes_peak));
+        uint64_t before = stats_of(rt).moved_bytes;
+        for (int i = 0; i < 3; i++)
+            step_crowd(rt, seed);
+        if (rt->guidance->scheme->placement.n_relocations > 0) {
+            relocated++;
+            moved += stats_of(rt).moved_bytes - before;
+            missed += stats_of(rt).missed_placements;
+            evicted += stats_of(rt).evictions;
+        }
+        OK(cebus_runtime_check(rt));
+        cebus_runtime_destroy(rt);
+    }
+    cr_expect_gt(relocated, 4, "%d", relocated);
+    cr_expect_gt(moved, 0);
+    cr_expect_eq(missed, 0, "%lu", missed);
+    cr_expect_eq(evicted, 0, "%lu", evicted);
 }

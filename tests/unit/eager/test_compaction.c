@@ -209,3 +209,58 @@ Test(compaction, what_cannot_be_copied_stays_where_it_is)
         cr_expect(x[i] == NULL || at(x[i], N - 1) == (float)i, "the bytes are the same");
     close_layout(rt, x);
 }
+
+static cebus_block *at_offset(const cebus_runtime *rt, uint64_t offset)
+{
+    cebus_block *block = rt->arena.first;
+    while (block != NULL && block->offset != offset)
+        block = block->next;
+    return block;
+}
+
+Test(compaction, shifts_a_value_to_where_it_is_told)
+{
+    cebus_tensor *x[8];
+    const void *address;
+    told t;
+    cebus_runtime *rt = open_layout("zones", x, &t);
+    drop(&x[1]);
+    drop(&x[6]);
+    cr_expect_not(cebus_compaction_shift(rt, at_offset(rt, 0), 2 * BLOCK), "others lie there");
+    cr_expect_not(cebus_compaction_shift(rt, at_offset(rt, 0), 0), "it lies there");
+    cr_expect_eq(t.moves, 0);
+    cr_expect(cebus_compaction_shift(rt, at_offset(rt, 0), 6 * BLOCK));
+    cr_expect_not_null(at_offset(rt, 6 * BLOCK)->owner);
+    cr_expect(cebus_compaction_shift(rt, at_offset(rt, 2 * BLOCK), BLOCK / 2),
+              "over some of its own bytes");
+    cr_expect(cebus_compaction_shift(rt, at_offset(rt, BLOCK / 2), BLOCK * 3 / 4), "and back up");
+    cr_expect_eq(stats_of(rt).moved_bytes, 3 * BLOCK);
+    cr_expect_eq(t.moves, 3);
+    for (int i = 0; i < 8; i++)
+        cr_expect(x[i] == NULL || (at(x[i], 0) == (float)i && at(x[i], N - 1) == (float)i));
+    OK(cebus_tensor_map(x[5], &address));
+    cr_expect_not(cebus_compaction_shift(rt, at_offset(rt, BLOCK * 3 / 4), 0), "handed out");
+    cebus_tensor_unmap(x[5]);
+    OK(cebus_runtime_check(rt));
+    close_layout(rt, x);
+}
+
+Test(compaction, what_cannot_be_copied_does_not_shift)
+{
+    cebus_tensor *x[8];
+    told t;
+    cr_assert(cebus_test_device_register());
+    cebus_runtime *rt = open_on("test", "zones", x, &t);
+    drop(&x[6]);
+    for (uint64_t to = 0; to <= BLOCK / 2; to += BLOCK / 2) {
+        cebus_test_faults = (cebus_test_device_faults){.copy_at = 1};
+        cr_expect_not(cebus_compaction_shift(rt, at_offset(rt, 2 * BLOCK), BLOCK + to));
+        cr_expect(cebus_test_faults.fired);
+        cr_expect_not_null(at_offset(rt, 2 * BLOCK));
+    }
+    cebus_test_faults = (cebus_test_device_faults){0};
+    for (int i = 0; i < 8; i++)
+        cr_expect(x[i] == NULL || at(x[i], N - 1) == (float)i);
+    OK(cebus_runtime_check(rt));
+    close_layout(rt, x);
+}

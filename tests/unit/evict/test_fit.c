@@ -2,6 +2,8 @@
 
 #include <criterion/criterion.h>
 
+#include <stdlib.h>
+
 #include "evict/curve.h"
 #include "evict/planner/check.h"
 #include "evict/sojourn.h"
@@ -62,6 +64,30 @@ static uint64_t peak(void)
     return bytes;
 }
 
+/** Values are moved to where it is told as runs go on: `offsets` has where each stay is. */
+static void relocate(const cebus_sojourns *stays, const cebus_moment *moments, uint32_t run,
+                     size_t *next, uint64_t *offsets)
+{
+    for (; *next < placement.n_relocations; ++*next) {
+        const cebus_relocation *to = &placement.relocations[*next];
+        if (to->at != moments[run].at || to->action != moments[run].action)
+            return;
+        size_t found = SIZE_MAX;
+        for (size_t i = 0; i < stays->count; i++) {
+            const cebus_sojourn *s = &stays->items[i];
+            uint32_t value =
+                s->kind == CEBUS_SOJOURN_ACTION ? plan.actions[s->index].value : s->index;
+            bool is_value = s->kind == CEBUS_SOJOURN_ACTION || s->kind == CEBUS_SOJOURN_VALUE;
+            for (size_t h = 0; h < stays->n_heirs && stays->heirs[h].run < run; h++)
+                value = stays->heirs[h].stay == i ? stays->heirs[h].value : value;
+            if (is_value && value == to->value && s->from < run && run < s->to)
+                found = i;
+        }
+        cr_assert_neq(found, SIZE_MAX, "who moves is there");
+        offsets[found] = to->offset;
+    }
+}
+
 static uint64_t offset_of(const cebus_sojourn *s)
 {
     const uint64_t *of[] = {[CEBUS_SOJOURN_VALUE] = placement.values,
@@ -86,6 +112,36 @@ static void expect_apart(uint64_t capacity)
                       offset_of(b) + b->bytes <= offset_of(a));
         }
     }
+    cebus_sojourns_deinit(&stays);
+}
+
+/** The same, run by run, as values move. */
+static void expect_apart_as_they_move(uint64_t capacity)
+{
+    cebus_sojourns stays;
+    size_t next = 0;
+    cr_assert(cebus_sojourns_init(&stays, &iteration, &plan, NULL, &pool));
+    cebus_moment *moments = cebus_relocation_moments(&stays, &iteration, &plan);
+    uint64_t *offsets = calloc(stays.count + 1, sizeof *offsets);
+    cr_assert(moments != NULL && offsets != NULL);
+    for (size_t i = 0; i < stays.count; i++)
+        offsets[i] = offset_of(&stays.items[i]);
+    for (uint32_t run = 0; run < stays.runs; run++) {
+        relocate(&stays, moments, run, &next, offsets);
+        for (size_t i = 0; i < stays.count; i++) {
+            const cebus_sojourn *a = &stays.items[i];
+            bool here = a->from <= run && run < a->to;
+            cr_expect(!here || offsets[i] + a->bytes <= capacity);
+            for (size_t j = 0; j < i && here; j++) {
+                const cebus_sojourn *b = &stays.items[j];
+                cr_expect(b->from > run || run >= b->to || offsets[i] + a->bytes <= offsets[j] ||
+                          offsets[j] + b->bytes <= offsets[i]);
+            }
+        }
+    }
+    cr_expect_eq(next, placement.n_relocations, "all that move do");
+    free(offsets);
+    cebus_pool_free_object(&pool, moments, ((size_t)stays.runs + 2) * sizeof *moments);
     cebus_sojourns_deinit(&stays);
 }
 
@@ -115,6 +171,30 @@ Test(fit, plans_of_a_search_are_placed)
     int for_less = place_all("cebus", 0), asked = place_all("cebus", 4000);
     cr_expect_gt(for_less, RUNS / 4, "%d", for_less);
     cr_expect_geq(asked, for_less, "%d, %d", asked, for_less);
+}
+
+/** Without leaving room for holes: what finds no places side by side moves between some. */
+Test(fit, values_move_where_they_find_no_places_for_good)
+{
+    int placed = 0, moved = 0;
+    for (uint64_t seed = 1; seed <= 10 * RUNS; seed++) {
+        cebus_iteration_clear(&iteration);
+        random_iteration_make(&iteration, seed, 20 + (uint32_t)seed % 80);
+        uint64_t bytes = peak() * (45 + seed % 25) / 100 / 8 * 8;
+        cebus_fit fit = fit_in("cebus", bytes, 0);
+        fit.site.moves = (cebus_move_terms){.rate = UINT64_C(1) << 40, .ns = 1};
+        fit.site.rounds = 0;
+        bool good = cebus_fit_make(&fit);
+        placed += good;
+        moved += placement.n_relocations > 0;
+        cr_expect(good || placement.n_relocations == 0);
+        cr_expect_eq(placement.moving_ns > 0, placement.n_relocations > 0);
+        if (placement.n_relocations > 0)
+            expect_apart_as_they_move(bytes);
+        clear();
+    }
+    cr_expect_gt(placed, RUNS / 2, "%d", placed);
+    cr_expect_gt(moved, 5, "%d of %d", moved, placed);
 }
 
 Test(fit, plans_of_others_are_for_less_until_they_are)

@@ -222,9 +222,10 @@ typedef struct refusal {
 } refusal;
 
 /** Bytes are too many everywhere, the first times. */
-static bool refuse(void *context, cebus_plan *offered, uint64_t *crowd)
+static bool refuse(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
 {
     refusal *told = context;
+    *out_ns = 0;
     cebus_check check;
     cr_assert_leq(told->asked, REFUSED);
     cr_assert(cebus_check_run(&r.iteration, offered, &r.pool, &check));
@@ -270,6 +271,58 @@ Test(planner, what_cannot_be_placed_by_a_hair_is_not_offered_again)
         budget = told.peaks[0]; /* until it is all needed */
     cr_expect_lt(told.peaks[1], budget);
     cr_expect_lt(told.peaks[2], budget);
+}
+
+/** What was offered, and what moving was said to take each time. */
+typedef struct offers {
+    int asked;
+    uint64_t moving_ns[8], replay_ns[8];
+    uint64_t bytes;
+} offers;
+
+/** All can be placed, if values move; and bytes are too many everywhere. */
+static bool accept(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
+{
+    offers *told = context;
+    cebus_check check;
+    int i = told->asked < 7 ? told->asked : 7;
+    cr_assert(cebus_check_run(&r.iteration, offered, &r.pool, &check));
+    for (size_t k = 0; k < r.iteration.n_calls; k++)
+        crowd[k] = told->bytes;
+    told->replay_ns[i] = check.replay_ns;
+    *out_ns = told->moving_ns[i];
+    told->asked++;
+    return true;
+}
+
+static offers plan_accepted(offers told)
+{
+    cebus_plan_terms terms = {.budget = peak() * 2 / 3,
+                              .out_rate = 1,
+                              .in_rate = 1,
+                              .effort = 20000,
+                              .place = accept,
+                              .place_context = &told};
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+    return told;
+}
+
+/** Leaving bytes free makes more replays, which may be dearer than moving values. */
+Test(planner, moves_values_where_that_is_cheaper_than_to_leave_room)
+{
+    cebus_check check;
+    recorded_network(&r, 24, 100, 10);
+    offers told = plan_accepted((offers){.bytes = TOO_MUCH});
+    cr_expect_eq(told.asked, 1, "nothing moves");
+    told = plan_accepted((offers){.moving_ns = {1 << 20}, .bytes = TOO_MUCH});
+    cr_expect_eq(told.asked, 2, "what moves takes longer than what is replayed for it");
+    cr_expect_gt(told.replay_ns[1], told.replay_ns[0]);
+    uint64_t more = told.replay_ns[1] - told.replay_ns[0];
+    told = plan_accepted((offers){.moving_ns = {more - 1, 1 << 20}, .bytes = TOO_MUCH});
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_eq(check.replay_ns, told.replay_ns[0]);
+    cr_expect_eq(told.replay_ns[told.asked - 1], told.replay_ns[0], "it is placed last");
 }
 
 /** A sequence brought to a limit by one run of the greedy, or down a ladder. Its peak. */
