@@ -6,7 +6,7 @@ usage: test_laws.py PROGRAM TRACE_MODEL
 - It ends with a figure, or with the reason why there is none.
 - It never holds more than its budget, and never runs below the floor.
 - It costs no less than the lower bound of its trace: this guards the bound and the accounting. A
-  budget that is proven to be too small is never feasible.
+  budget that is proven to be too small is never feasible, nor one below the least by least.py.
 - It repeats, but for the host's times, also beside other runs.
 
 Logs of the DTR simulator written by hand, generated ones of all eight families, and traces of
@@ -26,6 +26,7 @@ sys.path[:0] = [os.path.join(HERE, *folder) for folder in
 
 import dtr_logs                           # noqa: E402
 import lower_bound                        # noqa: E402
+from bounds.pebbles import Game, Search   # noqa: E402
 from bounds.read import read              # noqa: E402
 from cli import main, stable              # noqa: E402
 
@@ -93,6 +94,8 @@ class Bounds:
         leaves = sum(v.bytes for v in values if v.is_constant and not v.persistent)
         self.more = {"off": written, "on": written + leaves}
         self.known = {}
+        game = Game(self.program, self.program.floor() // 16)
+        self.least = Search(game, 0, 100).run()  # bytes, with replays alone
 
     def learn(self, swap, budgets):
         """The bound of each budget, in ns over the time of one pass; None: no run is possible."""
@@ -134,6 +137,7 @@ def check_run(run, bounds):
     assert run["time_ns"] - run["base_time_ns"] >= run["recompute_ns"], run
     if run["swap"] == "off":
         assert run["swapped_bytes"] == 0, run
+        assert run["budget_bytes"] + bounds.more["off"] >= bounds.least, (bounds.least, run)
 
 
 def check_bound(run, bounds):
@@ -205,6 +209,21 @@ def case_guided_passes_take_what_they_say(cli):
         said = run["guided_measured_ns"]
         assert run["guided_iterations"] > 0, run
         assert abs(said - run["time_ns"]) <= run["time_ns"] / 500, (said, run["time_ns"])
+
+
+def case_plans_near_the_least_memory(cli):
+    """Planned from an iteration with all the memory it wants, which gets nearer than policies."""
+    feasible = 0
+    for family in ("resnet32", "densenet121"):
+        path = generate(cli, family, SHORTER.get(family, SHORT))
+        bounds = Bounds(path)
+        for percent in (95, 100, 102, 110):
+            run = cli.one("replay", path, "--machine", MACHINE, "--policy", "cebus",
+                          "--swap", "off", "--layout", "commodity", "--learn", "ample",
+                          "--iterations", "3", "--budget", str(bounds.least * percent // 100))
+            check_run(run, bounds)
+            feasible += run["feasible"]
+    assert feasible >= 3, feasible
 
 
 def case_recorded_models(cli):

@@ -12,7 +12,7 @@ import unittest
 from unittest import mock
 
 import lower_bound
-from bounds import exhaustive, witness
+from bounds import exhaustive, tap, witness
 from bounds.program import TraceError
 from bounds.read_cebus import read_cebus
 from bounds.read_dtr import read_dtr
@@ -554,46 +554,5 @@ class Command(Traces):
         self.assertLessEqual(bound.value, full.value)
 
 
-class Tap(unittest.TestResult):
-    """One line a test."""
-
-    def _line(self, test, good, rest=""):
-        print(f"{'ok' if good else 'not ok'} {self.testsRun} - {test.id()}{rest}", flush=True)
-
-    def addSuccess(self, test):
-        super().addSuccess(test)
-        self._line(test, True)
-
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        self._line(test, True, f" # SKIP {reason}")
-
-    def _bad(self, test, text):
-        self._line(test, False)
-        print("# " + text.replace("\n", "\n# "), flush=True)
-
-    def addFailure(self, test, err):
-        super().addFailure(test, err)
-        self._bad(test, self.failures[-1][1])
-
-    def addError(self, test, err):
-        super().addError(test, err)
-        self._bad(test, self.errors[-1][1])
-
-    def addSubTest(self, test, subtest, err):
-        super().addSubTest(test, subtest, err)
-        if err:
-            print(f"# in {subtest.id()}")
-            self._bad(test, (self.errors + self.failures)[-1][1])
-
-
-def main():
-    tests = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-    print(f"1..{tests.countTestCases()}")
-    result = Tap()
-    tests.run(result)
-    return not result.wasSuccessful()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run(sys.modules[__name__]))

@@ -60,7 +60,7 @@ class Program:
         self.constant_bytes = []  # bytes of constants at each step
         self.base_peak = 0
         self.writes = {}  # constant -> steps that write it, ascending
-        self._overwritten = []  # (step, value that an output of the op is written over)
+        self.overwritten = []  # (step, value that an output of the op is written over)
 
     def add_constant(self, size, persistent):
         """A value from outside, there from the next op on."""
@@ -85,7 +85,7 @@ class Program:
 
     def overwrite(self, value):
         """The op added last writes an output over this value, which is no constant."""
-        self._overwritten.append((len(self.ops) - 1, value))
+        self.overwritten.append((len(self.ops) - 1, value))
 
     def release(self, value):
         """The last reference went, after the op added last."""
@@ -143,7 +143,7 @@ class Program:
                      + sum(size[v] for v in op.outs) for op in self.ops]
         self.need.append(sum(size[v] for v in self.end_set))
         self.least_need = list(self.need)
-        for step, v in self._overwritten:
+        for step, v in self.overwritten:
             value = self.values[v]
             if value.required[-1] == step:
                 self.least_need[step] -= value.bytes
