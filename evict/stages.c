@@ -289,6 +289,17 @@ static int by_now(const void *a, const void *b)
     return left->now < right->now ? -1 : left->now > right->now;
 }
 
+/** The lowest offset from there on at which a block is clear of what has presets. */
+static uint64_t past_fixtures(const staging *s, uint64_t offset, const cebus_pack_block *b)
+{
+    for (size_t i = n_moving(s); i < s->stages->n; i++) {
+        uint64_t from = s->stages->presets[i], to = from + s->stages->blocks[i].bytes;
+        if (offset < to && offset + b->bytes > from)
+            offset = (to + b->alignment - 1) & ~(b->alignment - 1);
+    }
+    return offset;
+}
+
 /** Where what is there lies if all of it slides down; dust that is at home may stay. */
 static bool slide_down(staging *s, bool stays)
 {
@@ -307,7 +318,7 @@ static bool slide_down(staging *s, bool stays)
     for (size_t i = 0; i < n; i++) {
         const cebus_pack_block *b = &s->stages->blocks[lodgers[i].name];
         uint64_t mask = b->alignment - 1;
-        end = (end + mask) & ~mask;
+        end = past_fixtures(s, (end + mask) & ~mask, b);
         s->slid[lodgers[i].name] = end;
         end += b->bytes;
     }
@@ -362,7 +373,7 @@ static bool stage(staging *s, uint32_t from, uint32_t *out_to)
     for (size_t i = 0; i < sizeof manners / sizeof *manners && ok; i++) {
         option o = {.how = manners[i]};
         bool fixed = o.how.slid || o.how.stays;
-        if (fixed && (from == 0 || s->stages->n_presets > 0 || (o.how.at_home && !s->dust_is_home)))
+        if (fixed && (from == 0 || (o.how.at_home && !s->dust_is_home)))
             continue;
         if (!o.how.at_home && best.to > from)
             continue;

@@ -19,7 +19,8 @@
 #include "evict/shifts.h"
 
 typedef struct cebus_stages {
-    const cebus_pack_block *blocks; /**< on a clock of runs; by `lower`, then those with presets */
+    const cebus_pack_block *blocks; /**< on a clock of runs; by `lower`, then those with presets,
+                                         by these */
     size_t n, n_presets;            /**< blocks; the last of them that stay where they are */
     const uint64_t *presets;        /**< as pack wants them */
     uint64_t capacity;

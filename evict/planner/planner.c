@@ -27,8 +27,6 @@
 #define SWAPS_PART 6
 /** Plans of which it is asked whether they can be placed. */
 #define MOST_PLACED 8
-/** Of the program's time: what moving values between places may take before others are tried. */
-#define FEW_MOVES 0.0005
 /** Plans that take such a part of the program's time are dear: marches may find better ones. */
 #define DEAR 0.3
 /** Times the effort for marches where no plan fits. */
@@ -384,7 +382,7 @@ static bool try_places(search *s, const cebus_plan_terms *terms, uint64_t *crowd
     uint64_t ns = 0;
     memset(crowd, 0, s->sequence.iteration->n_calls * sizeof *crowd);
     bool found = terms->place(terms->place_context, out, crowd, &ns);
-    *out_done = found && (double)ns <= FEW_MOVES * s->base_ns;
+    *out_done = found && ns == 0;
     p->last = found && (!p->any || s->best_ns + ns < p->ns);
     if (!p->last)
         return true;

@@ -123,6 +123,33 @@ Test(stages, keep_apart_what_is_there_together)
     cr_expect_gt(moved, ROUNDS / 6, "%u", moved);
 }
 
+/** In the middle lies what never goes. */
+Test(stages, move_around_what_stays_where_it_is)
+{
+    uint32_t found = 0, moved = 0;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        bool is_found;
+        state = round;
+        uint64_t capacity = make(MOST - 1) + 512, fixed = capacity / 24 * 8;
+        blocks[MOST - 1] = (cebus_pack_block){.upper = MOST, .bytes = 512, .alignment = 1};
+        for (uint32_t i = 0; i < MOST; i++)
+            presets[i] = i + 1 < MOST ? CEBUS_PACK_ANYWHERE : fixed;
+        cebus_stages stages = question(MOST, capacity + capacity / 40);
+        stages.runs = MOST - 1;
+        stages.n_presets = 1;
+        stages.presets = presets;
+        shifts.count = 0;
+        cr_assert(cebus_stages_make(&stages, &is_found));
+        found += is_found;
+        moved += shifts.count > 0;
+        offsets[MOST - 1] = fixed;
+        if (is_found)
+            expect_apart(MOST, stages.capacity);
+    }
+    cr_expect_gt(found, ROUNDS * 2 / 3, "%u", found);
+    cr_expect_gt(moved, ROUNDS / 3, "%u", moved);
+}
+
 Test(stages, are_none_where_more_lives_than_there_is_room_for)
 {
     bool found;
