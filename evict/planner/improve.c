@@ -41,7 +41,7 @@ enum {
  * one may do for all of them. */
 #define STIR_DEPTH 0.2
 #define STIR_COST (1.0 / 16)
-#define STIR_REPLAYS 8
+#define STIR_REPLAYS 10
 
 typedef struct ruin {
     cebus_greedy *greedy;
