@@ -315,6 +315,8 @@ static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes,
     cebus_contest contest = {.chooser = chooser, .usable = HUGE_VAL};
     size_t blocks = chooser->arena->used_blocks + chooser->arena->free_blocks;
     find_market(&contest, bytes, stands);
+    if (blocks < CEBUS_CLEARING_BLOCKS && cebus_contest_only_moves(&contest))
+        return cebus_contest_settle(&contest);
     enter_windows(&contest, stands);
     if (blocks >= CEBUS_CLEARING_BLOCKS)
         return contest.winner.victims;

@@ -49,7 +49,7 @@ double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t e
 /** Of a block; 0 where it does not go. */
 double cebus_market_price(const cebus_market *market, const cebus_block *block);
 
-/** Whether an EVICTABLE block goes where bytes cost up to `dearest`. */
+/** Whether an EVICTABLE block goes where bytes cost up to `dearest`; none does below 0. */
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest);
 
 /** So many ideas of what is dear are looked at side by side. */

@@ -6,6 +6,11 @@
 
 /** What scattered bytes are worth of what usable ones cost. */
 #define SCATTERED 0.9
+/** Of the market's price: what bytes are worth that lie idle. Some of them later requests take as
+ * they are. 1/4, 1/2, 1: tests/bench/fragmentation.md. */
+#define IDLE 0.5
+/** Dearest price at which nothing goes, not even what costs nothing. */
+#define NOTHING_GOES (-1.0)
 
 static double units_of(uint64_t price)
 {
@@ -104,6 +109,46 @@ static void enter_clearings(cebus_contest *contest)
     }
 }
 
+static cebus_entry entry_of_vacancy(const cebus_contest *contest, const cebus_vacancy *found,
+                                    double dearest)
+{
+    cebus_entry entry = entry_of(contest, found->first, found->last, dearest);
+    entry.victims.vacates = true;
+    entry.victims.way = CEBUS_WAY_VACANCY;
+    entry.victims.from = entry.from;
+    entry.victims.to = entry.to;
+    entry.moving = found->moving;
+    return entry;
+}
+
+/** What it may cost to bring together what is free. */
+static double worth_of_idle(const cebus_market *market)
+{
+    double beyond = (double)(market->idle - market->bytes);
+    return market->byte_price * fmin((double)market->bytes, IDLE * beyond);
+}
+
+bool cebus_contest_only_moves(cebus_contest *contest)
+{
+    const double none = NOTHING_GOES;
+    const cebus_market *market = &contest->market;
+    const cebus_arena *arena = contest->chooser->arena;
+    cebus_clearing run;
+    cebus_vacancy stretch;
+    if (!market->moves || market->idle <= market->bytes || market->passing)
+        return false;
+    cebus_clearing_find(arena, market, &none, 1, &run);
+    bool vacates = cebus_vacancy_find(arena, market, none, &stretch) &&
+                   (run.first == NULL || stretch.moving < run.moving);
+    if (!vacates && run.first == NULL)
+        return false;
+    if ((vacates ? stretch.moving : run.moving) >= worth_of_idle(market))
+        return false;
+    contest->winner = vacates ? entry_of_vacancy(contest, &stretch, none)
+                              : entry_of(contest, run.first, run.last, none);
+    return true;
+}
+
 /** Where the lowest `gone` scores go, of `bytes` for `price`. */
 static void enter_vacancies(cebus_contest *contest, size_t gone, uint64_t bytes, double price)
 {
@@ -113,14 +158,9 @@ static void enter_vacancies(cebus_contest *contest, size_t gone, uint64_t bytes,
         double dearest = degrees[i] * contest->market.byte_price;
         if (!cebus_vacancy_find(contest->chooser->arena, &contest->market, dearest, &found))
             continue;
-        cebus_entry entry = entry_of(contest, found.first, found.last, dearest);
+        cebus_entry entry = entry_of_vacancy(contest, &found, dearest);
         entry.victims.price += price_of(price);
-        entry.victims.vacates = true;
-        entry.victims.way = CEBUS_WAY_VACANCY;
-        entry.victims.from = entry.from;
-        entry.victims.to = entry.to;
         entry.evicted_bytes = found.evicted_bytes + bytes;
-        entry.moving = found.moving;
         entry.gone = gone;
         enter_at_market(contest, &entry);
     }

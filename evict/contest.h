@@ -11,6 +11,14 @@
  * price (clearing.h) is that of bytes which may lie anywhere. Where none of the first three is
  * nearly as cheap, since the cheap values are small and lie apart, requests would go on paying a
  * multiple of it while those stay. There scattered bytes are worth what usable ones cost.
+ *
+ * Where enough is free, but apart, giving up more leaves even more of it idle. What is free
+ * beyond the request is worth half the market's price: for less than that, and less than the
+ * request's own bytes have for a price, blocks only move, and nothing goes. Not for a replay: what
+ * is set free too early is what those after it need.
+ *
+ *     | free 3 | B 1 | free 3 | C 4 | free 1 |   request: 4; 3 units lie idle beyond it. At 10
+ *     | .  .  .  .  .  .  . | C 4 |     B    |   a unit moving B may cost up to 15
  */
 #ifndef CEBUS_EVICT_CONTEST_H
 #define CEBUS_EVICT_CONTEST_H
@@ -43,6 +51,9 @@ typedef struct cebus_contest {
 /** Where everything goes that lies in the victims' range. */
 void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *victims,
                                 uint64_t evicted_bytes);
+
+/** Whether it is best that blocks only move; the winner then. For an empty contest. O(blocks). */
+bool cebus_contest_only_moves(cebus_contest *contest);
 
 /** All others, where blocks may move. The states of blocks are as they were after it. O(blocks). */
 void cebus_contest_enter_rest(cebus_contest *contest);

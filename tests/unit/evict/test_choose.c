@@ -292,6 +292,61 @@ Test(choose, coop_moves_what_is_dear_where_that_is_cheaper)
     cr_expect_eq(dear->block->state, CEBUS_BLOCK_EVICTABLE);
 }
 
+/** Enough is free, but apart: the more of it lies idle the dearer a move may be. */
+Test(choose, coop_only_moves_where_much_lies_idle)
+{
+    cebus_candidate *low = place(3, 1, 0), *dear = place(1, 1000000, 0), *high = place(3, 1, 0);
+    cebus_candidate *cheap = place(4, 4000, 0), *more = place(1, 1, 0);
+    fill_the_rest();
+    cebus_block *first = cebus_arena_release(&arena, low->block);
+    cebus_block *last = cebus_arena_release(&arena, high->block);
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 700}};
+    more->value.pins = 1;
+    cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(!victims.moves, "two units at half of 1.25 each, and a copy is 1.4");
+    cr_expect_eq(victims.first, cheap->block);
+    cebus_arena_release(&arena, more->block);
+    victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(victims.moves && victims.weighs_moves, "three units");
+    cr_expect_eq(victims.price, 0);
+    cr_expect_eq(victims.first, first);
+    cr_expect_eq(victims.last, last);
+    cr_expect_eq(dear->block->state, CEBUS_BLOCK_BARRIER, "nothing goes");
+    chooser.moves.rate = 0;
+    victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect_eq(victims.first, cheap->block, "nothing moves here");
+}
+
+/** However much lies idle: a move may cost what the request's bytes have for a price. */
+Test(choose, coop_moves_no_dearer_than_the_request_is_worth)
+{
+    cebus_candidate *holes[8];
+    for (int i = 0; i < 8; i++) {
+        holes[i] = place(1, 1, 0);
+        place(1, 1000000, 0);
+    }
+    cebus_candidate *cheap = place(2, 4000, 0);
+    fill_the_rest();
+    for (int i = 0; i < 8; i++)
+        cebus_arena_release(&arena, holes[i]->block);
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 2600}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect_eq(victims.first, cheap->block, "two units at 2 each, and a copy is 5.2");
+    chooser.moves.ns = 1500;
+    cr_expect(cebus_choose_victims(&chooser, 2 * UNIT).moves, "3");
+    chooser.replaying = true;
+    victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect_eq(victims.first, cheap->block, "replays to come need room, too");
+}
+
 /** One small value after the other is cheap, and none lies beside another: in the long run they
  * serve better than the dear one that is large enough. */
 Test(choose, coop_takes_what_is_cheap_wherever_it_lies)
