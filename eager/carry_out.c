@@ -209,9 +209,8 @@ void cebus_carry_out_due(cebus_runtime *rt)
     cebus_guidance *guidance = rt->guidance;
     const cebus_action *action;
     while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL) {
-        if (action->kind ==
-            CEBUS_ACTION_REPLAY) { /* copies go on beside it, and it may read them */
-            swap_in_waiting(rt, guidance);
+        if (action->kind == CEBUS_ACTION_REPLAY) {
+            swap_in_waiting(rt, guidance); /* go on beside it, and it may read them */
             relocate(rt, index_of(guidance, action));
         }
         carry_out(rt, guidance, action);

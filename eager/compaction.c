@@ -131,10 +131,14 @@ static bool slide(cebus_runtime *rt, cebus_block *block, uint64_t offset)
     block->fence[CEBUS_STREAM_COMPUTE] = mark;
     cebus_block *left = offset < from ? block->next : block->prev;
     left->fence[CEBUS_STREAM_COMPUTE] = mark;
+    if (status != CEBUS_OK) {
+        (void)cebus_arena_slide(&rt->arena, block, from); /* needs no more blocks than there were */
+        return false;
+    }
     if (rt->trail != NULL)
         rt->trail->lost = true;
     report_move(rt, &(cebus_move){block, from, offset});
-    return status == CEBUS_OK || (cebus_arena_slide(&rt->arena, block, from), false);
+    return true;
 }
 
 bool cebus_compaction_shift(cebus_runtime *rt, cebus_block *old, uint64_t offset)
