@@ -114,8 +114,8 @@ INLINE uint32_t find_early(const reach *restrict runs, int32_t now, int32_t *out
     return early;
 }
 
-CEBUS_CLONES bool cebus_early_find(const cebus_early *what, uint32_t id, uint32_t *out_bits,
-                                   float *out_next)
+CEBUS_CLONES static bool look(const cebus_early *what, uint32_t id, uint32_t *out_bits,
+                              float *out_next)
 {
     const cebus_chunk *chunk = &what->chunks->at[id];
     const float enough = (float)what->bytes * (1 - 0x1p-18F);
@@ -134,4 +134,10 @@ CEBUS_CLONES bool cebus_early_find(const cebus_early *what, uint32_t id, uint32_
     *out_bits = find_early(&runs, now, &next);
     memcpy(out_next, &next, sizeof next);
     return !open;
+}
+
+/* A cloned function that is not static is exported, whatever its visibility. */
+bool cebus_early_find(const cebus_early *what, uint32_t id, uint32_t *out_bits, float *out_next)
+{
+    return look(what, id, out_bits, out_next);
 }

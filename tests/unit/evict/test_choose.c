@@ -1,60 +1,8 @@
-#include "evict/choose.h"
-
 #include <criterion/criterion.h>
-#include <string.h>
 
-#include "lineage/cost.h"
-
-#define UNIT 64
-#define MAX 24
-
-static cebus_pool pool;
-static cebus_arena arena;
-static cebus_lineage lineage;
-static cebus_candidate candidates[MAX];
-static size_t count;
-
-static void setup(void)
-{
-    cebus_pool_init(&pool, NULL);
-    cebus_lineage_init(&lineage, &pool);
-    cr_assert_eq(cebus_arena_init(&arena, MAX * UNIT, UNIT, &pool), CEBUS_PLACED);
-    memset(candidates, 0, sizeof candidates);
-    count = 0;
-}
-
-static void teardown(void)
-{
-    cebus_arena_deinit(&arena);
-    cebus_lineage_deinit(&lineage);
-    cebus_pool_deinit(&pool);
-}
+#include "tests/unit/evict/room.h"
 
 TestSuite(choose, .init = setup, .fini = teardown);
-
-/** Places a resident value of `units`, rebuildable at `cost`, last used at `tick`. */
-static cebus_candidate *place(uint64_t units, uint64_t cost, uint64_t tick)
-{
-    cebus_candidate *candidate = &candidates[count++];
-    cebus_call *call = cebus_call_create(&lineage, "op", 0, 1, 0);
-    cebus_value_init(&candidate->value, units * UNIT);
-    candidate->value.resident = true;
-    candidate->zone = CEBUS_ZONE_EXPENSIVE;
-    call->cost_ns = cost;
-    cebus_call_make(call, 0, &candidate->value);
-    cr_assert_eq(cebus_arena_place(&arena, units * UNIT, CEBUS_ZONE_EXPENSIVE, &candidate->block),
-                 CEBUS_PLACED);
-    candidate->block->owner = candidate;
-    candidate->block->tick = tick;
-    return candidate;
-}
-
-static void fill_the_rest(void)
-{
-    cebus_block *block;
-    while (cebus_arena_place(&arena, UNIT, CEBUS_ZONE_EXPENSIVE, &block) == CEBUS_PLACED)
-        continue;
-}
 
 static cebus_victims choose(const cebus_policy *policy, uint64_t units)
 {
@@ -269,112 +217,6 @@ Test(choose, coop_takes_more_at_once_where_it_is_cheap_by_the_byte)
     cr_expect_eq(choose(&cebus_policy_coop, 2).first, large->block, "the only one that does");
 }
 
-/** Between two cheap values lies a dear one: it may go with them, or move. */
-Test(choose, coop_moves_what_is_dear_where_that_is_cheaper)
-{
-    cebus_candidate *first = place(2, 100, 0), *dear = place(1, 100000, 0);
-    cebus_candidate *last = place(2, 100, 0);
-    fill_the_rest();
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
-    cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(victims.moves && victims.weighs_moves);
-    cr_expect_eq(victims.first, first->block);
-    cr_expect_eq(victims.last, last->block);
-    cr_expect_eq(dear->block->state, CEBUS_BLOCK_BARRIER);
-    cr_expect_eq(first->block->state, CEBUS_BLOCK_EVICTABLE);
-    chooser.moves.ns = 10000000;
-    victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(!victims.moves);
-    cr_expect_eq(dear->block->state, CEBUS_BLOCK_EVICTABLE);
-}
-
-/** Enough is free, but apart: the more of it lies idle the dearer a move may be. */
-Test(choose, coop_only_moves_where_much_lies_idle)
-{
-    cebus_candidate *low = place(3, 1, 0), *dear = place(1, 1000000, 0), *high = place(3, 1, 0);
-    cebus_candidate *cheap = place(4, 4000, 0), *more = place(1, 1, 0);
-    fill_the_rest();
-    cebus_block *first = cebus_arena_release(&arena, low->block);
-    cebus_block *last = cebus_arena_release(&arena, high->block);
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 700}};
-    more->value.pins = 1;
-    cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(!victims.moves, "two units at half of 1.25 each, and a copy is 1.4");
-    cr_expect_eq(victims.first, cheap->block);
-    cebus_arena_release(&arena, more->block);
-    victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(victims.moves && victims.weighs_moves, "three units");
-    cr_expect_eq(victims.price, 0);
-    cr_expect_eq(victims.first, first);
-    cr_expect_eq(victims.last, last);
-    cr_expect_eq(dear->block->state, CEBUS_BLOCK_BARRIER, "nothing goes");
-    chooser.moves.rate = 0;
-    victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect_eq(victims.first, cheap->block, "nothing moves here");
-}
-
-/** However much lies idle: a move may cost what the request's bytes have for a price. */
-Test(choose, coop_moves_no_dearer_than_the_request_is_worth)
-{
-    cebus_candidate *holes[8];
-    for (int i = 0; i < 8; i++) {
-        holes[i] = place(1, 1, 0);
-        place(1, 1000000, 0);
-    }
-    cebus_candidate *cheap = place(2, 4000, 0);
-    fill_the_rest();
-    for (int i = 0; i < 8; i++)
-        cebus_arena_release(&arena, holes[i]->block);
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 2600}};
-    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
-    cr_expect_eq(victims.first, cheap->block, "two units at 2 each, and a copy is 5.2");
-    chooser.moves.ns = 1500;
-    cr_expect(cebus_choose_victims(&chooser, 2 * UNIT).moves, "3");
-    chooser.replaying = true;
-    victims = cebus_choose_victims(&chooser, 2 * UNIT);
-    cr_expect_eq(victims.first, cheap->block, "replays to come need room, too");
-}
-
-/** One small value after the other is cheap, and none lies beside another: in the long run they
- * serve better than the dear one that is large enough. */
-Test(choose, coop_takes_what_is_cheap_wherever_it_lies)
-{
-    cebus_candidate *small[6];
-    for (int i = 0; i < 6; i++) {
-        small[i] = place(1, 100, 0);
-        place(1, 1, 0)->value.pins = 1;
-    }
-    cebus_candidate *large = place(2, 700, 0);
-    fill_the_rest();
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = 1, .ns = 1}};
-    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
-    cr_expect(!victims.moves);
-    cr_expect_eq(victims.first, small[0]->block);
-    cr_expect_eq(victims.last, large->block);
-    for (int i = 0; i < 6; i++)
-        cr_expect_eq(small[i]->block->state, CEBUS_BLOCK_EVICTABLE);
-    cebus_cost_revise(large->value.producer, 150);
-    victims = cebus_choose_victims(&chooser, 2 * UNIT);
-    cr_expect_eq(victims.first, large->block, "as cheap as they are by the byte");
-    cr_expect_eq(victims.last, large->block);
-}
-
 /** Eight that seem the cheapest took long to get to when they were last made: where rebuilds take
  * long all prices are exact, and nothing goes along with the cheapest. */
 Test(choose, prices_all_exactly_where_rebuilds_are_long)
@@ -394,29 +236,6 @@ Test(choose, prices_all_exactly_where_rebuilds_are_long)
         cr_expect_eq(victims.first, cheapest->block);
         cr_expect_eq(victims.last, cheapest->block);
     }
-}
-
-/** Dear values lie at both sides of a hole: one of them moves to another hole. */
-Test(choose, coop_vacates_where_nothing_has_to_go)
-{
-    place(3, 100000, 0);
-    cebus_candidate *hole = place(1, 1, 0), *b = place(1, 100000, 0);
-    place(3, 100000, 0);
-    cebus_candidate *other = place(1, 1, 0);
-    fill_the_rest();
-    cebus_arena_release(&arena, hole->block);
-    cebus_arena_release(&arena, other->block);
-    hole->block = other->block = NULL;
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
-    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
-    cr_expect(victims.moves && victims.vacates);
-    cr_expect_eq(victims.to - victims.from, 2 * UNIT);
-    cr_expect(b->block->offset >= victims.from && b->block->offset < victims.to);
-    cr_expect_eq(b->block->state, CEBUS_BLOCK_BARRIER, "it stays, if elsewhere");
 }
 
 Test(choose, leaves_what_is_in_use_alone)

@@ -1,0 +1,134 @@
+#include <criterion/criterion.h>
+
+#include "tests/unit/evict/room.h"
+
+TestSuite(contest, .init = setup, .fini = teardown);
+
+/** Between two cheap values lies a dear one: it may go with them, or move. */
+Test(contest, coop_moves_what_is_dear_where_that_is_cheaper)
+{
+    cebus_candidate *first = place(2, 100, 0), *dear = place(1, 100000, 0);
+    cebus_candidate *last = place(2, 100, 0);
+    fill_the_rest();
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(victims.moves && victims.weighs_moves);
+    cr_expect_eq(victims.first, first->block);
+    cr_expect_eq(victims.last, last->block);
+    cr_expect_eq(dear->block->state, CEBUS_BLOCK_BARRIER);
+    cr_expect_eq(first->block->state, CEBUS_BLOCK_EVICTABLE);
+    chooser.moves.ns = 10000000;
+    victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(!victims.moves);
+    cr_expect_eq(dear->block->state, CEBUS_BLOCK_EVICTABLE);
+}
+
+/** Enough is free, but apart: the more of it lies idle the dearer a move may be. */
+Test(contest, coop_only_moves_where_much_lies_idle)
+{
+    cebus_candidate *low = place(3, 1, 0), *dear = place(1, 1000000, 0), *high = place(3, 1, 0);
+    cebus_candidate *cheap = place(4, 4000, 0), *more = place(1, 1, 0);
+    fill_the_rest();
+    cebus_block *first = cebus_arena_release(&arena, low->block);
+    cebus_block *last = cebus_arena_release(&arena, high->block);
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 700}};
+    more->value.pins = 1;
+    cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(!victims.moves, "two units at half of 1.25 each, and a copy is 1.4");
+    cr_expect_eq(victims.first, cheap->block);
+    cebus_arena_release(&arena, more->block);
+    victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(victims.moves && victims.weighs_moves, "three units");
+    cr_expect_eq(victims.price, 0);
+    cr_expect_eq(victims.first, first);
+    cr_expect_eq(victims.last, last);
+    cr_expect_eq(dear->block->state, CEBUS_BLOCK_BARRIER, "nothing goes");
+    chooser.moves.rate = 0;
+    victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect_eq(victims.first, cheap->block, "nothing moves here");
+}
+
+/** However much lies idle: a move may cost what the request's bytes have for a price. */
+Test(contest, coop_moves_no_dearer_than_the_request_is_worth)
+{
+    cebus_candidate *holes[8];
+    for (int i = 0; i < 8; i++) {
+        holes[i] = place(1, 1, 0);
+        place(1, 1000000, 0);
+    }
+    cebus_candidate *cheap = place(2, 4000, 0);
+    fill_the_rest();
+    for (int i = 0; i < 8; i++)
+        cebus_arena_release(&arena, holes[i]->block);
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 2600}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect_eq(victims.first, cheap->block, "two units at 2 each, and a copy is 5.2");
+    chooser.moves.ns = 1500;
+    cr_expect(cebus_choose_victims(&chooser, 2 * UNIT).moves, "3");
+    chooser.replaying = true;
+    victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect_eq(victims.first, cheap->block, "replays to come need room, too");
+}
+
+/** One small value after the other is cheap, and none lies beside another: in the long run they
+ * serve better than the dear one that is large enough. */
+Test(contest, coop_takes_what_is_cheap_wherever_it_lies)
+{
+    cebus_candidate *small[6];
+    for (int i = 0; i < 6; i++) {
+        small[i] = place(1, 100, 0);
+        place(1, 1, 0)->value.pins = 1;
+    }
+    cebus_candidate *large = place(2, 700, 0);
+    fill_the_rest();
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = 1, .ns = 1}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect(!victims.moves);
+    cr_expect_eq(victims.first, small[0]->block);
+    cr_expect_eq(victims.last, large->block);
+    for (int i = 0; i < 6; i++)
+        cr_expect_eq(small[i]->block->state, CEBUS_BLOCK_EVICTABLE);
+    cebus_cost_revise(large->value.producer, 150);
+    victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect_eq(victims.first, large->block, "as cheap as they are by the byte");
+    cr_expect_eq(victims.last, large->block);
+}
+
+/** Dear values lie at both sides of a hole: one of them moves to another hole. */
+Test(contest, coop_vacates_where_nothing_has_to_go)
+{
+    place(3, 100000, 0);
+    cebus_candidate *hole = place(1, 1, 0), *b = place(1, 100000, 0);
+    place(3, 100000, 0);
+    cebus_candidate *other = place(1, 1, 0);
+    fill_the_rest();
+    cebus_arena_release(&arena, hole->block);
+    cebus_arena_release(&arena, other->block);
+    hole->block = other->block = NULL;
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
+    cr_expect(victims.moves && victims.vacates);
+    cr_expect_eq(victims.to - victims.from, 2 * UNIT);
+    cr_expect(b->block->offset >= victims.from && b->block->offset < victims.to);
+    cr_expect_eq(b->block->state, CEBUS_BLOCK_BARRIER, "it stays, if elsewhere");
+}
