@@ -1,42 +1,13 @@
-#include "evict/shifts.h"
-
 #include <criterion/criterion.h>
 
-#include "tests/support/host.h"
+#include "tests/unit/evict/shifting.h"
 
 enum {
     MOST = 24,
     ROUNDS = 400
 };
 
-static cebus_test_host host;
-static cebus_pool pool;
-static cebus_shifts shifts;
-
-static void setup(void)
-{
-    cebus_test_host_init(&host);
-    cebus_pool_init(&pool, &host.allocator);
-    pool.direct = true;
-    cebus_shifts_init(&shifts, &pool);
-}
-
-static void teardown(void)
-{
-    cebus_shifts_deinit(&shifts);
-    cr_expect_eq(pool.live_objects, 0);
-    cebus_pool_deinit(&pool);
-}
-
 TestSuite(shifts, .init = setup, .fini = teardown);
-
-static uint64_t state;
-
-static uint32_t below(uint32_t n)
-{
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((state >> 33) % n);
-}
 
 /** Some, in another order then, with up to so many bytes between them now and then. */
 static uint64_t scatter(cebus_lodger *lodgers, uint32_t n, uint32_t gap)

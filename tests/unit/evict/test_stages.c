@@ -1,45 +1,18 @@
-#include "evict/stages.h"
-
 #include <criterion/criterion.h>
 
-#include "tests/support/host.h"
+#include "evict/stages.h"
+#include "tests/unit/evict/shifting.h"
 
 enum {
     MOST = 160,
     ROUNDS = 60
 };
 
-static cebus_test_host host;
-static cebus_pool pool;
-static cebus_shifts shifts;
 static cebus_pack_block blocks[MOST];
 static uint64_t offsets[MOST], presets[MOST];
 static bool firm[2 * MOST];
 
-static void setup(void)
-{
-    cebus_test_host_init(&host);
-    cebus_pool_init(&pool, &host.allocator);
-    pool.direct = true;
-    cebus_shifts_init(&shifts, &pool);
-}
-
-static void teardown(void)
-{
-    cebus_shifts_deinit(&shifts);
-    cr_expect_eq(pool.live_objects, 0);
-    cebus_pool_deinit(&pool);
-}
-
 TestSuite(stages, .init = setup, .fini = teardown);
-
-static uint64_t state;
-
-static uint32_t below(uint32_t n)
-{
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((state >> 33) % n);
-}
 
 /** One begins at each run; most are brief. The most bytes that live at once. */
 static uint64_t make(uint32_t n)
