@@ -8,9 +8,9 @@
 #ifndef CEBUS_EVICT_CHOOSE_H
 #define CEBUS_EVICT_CHOOSE_H
 
+#include "evict/move_terms.h"
 #include "evict/policy.h"
 #include "evict/regen.h"
-#include "evict/shifts.h"
 #include "evict/shortlist.h"
 #include "layout/window.h"
 #include "lineage/replay.h"

@@ -8,14 +8,8 @@
 #ifndef CEBUS_EVICT_SHIFTS_H
 #define CEBUS_EVICT_SHIFTS_H
 
+#include "evict/move_terms.h"
 #include "layout/pool.h"
-
-/** What moving on the device takes: bytes/s, and ns for each value beside that. Rate 0: nothing
- * moves. */
-typedef struct cebus_move_terms {
-    uint64_t rate;
-    uint64_t ns;
-} cebus_move_terms;
 
 /** Bytes that lie somewhere, and where they shall. */
 typedef struct cebus_lodger {

@@ -179,8 +179,8 @@ void cebus_arena_move(cebus_arena *arena, const cebus_move *move);
 /**
  * Slides a used block along the hole beside it to `offset`; the bytes it leaves are free. False,
  * and nothing has changed: what lies between is not one hole, the block must stay, or host memory
- * is short. The caller copies the bytes once it is true, and the fence of the block are those of
- * all that it met. O(1).
+ * is short. The caller copies the bytes once it is true; the block has the fences of all that
+ * it met. O(1).
  */
 bool cebus_arena_slide(cebus_arena *arena, cebus_block *block, uint64_t offset);
 

@@ -7,8 +7,8 @@ import argparse
 import sys
 import time
 
+from bounds.command import status
 from bounds.pebbles import Game, Search
-from bounds.program import TraceError
 from bounds.read import read
 
 
@@ -61,15 +61,7 @@ def compute(options):
 
 
 def main(argv):
-    try:
-        compute(arguments(argv))
-    except TraceError as error:
-        print(f"least.py: {error}", file=sys.stderr)
-        return 1
-    except ValueError as error:
-        print(f"least.py: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return status("least.py", compute, arguments(argv))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import sys
 import time
 from fractions import Fraction
 
-from bounds.program import TraceError
+from bounds.command import status
 from bounds.read import read
 
 UNITS = {"%": 0, "": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
@@ -148,20 +148,10 @@ def compute(options):
 def main(argv):
     options = arguments(argv)
     try:
-        compute(options)
+        return status("lower_bound.py", compute, options)
     except ImportError as error:
         print(NO_SCIPY % error, file=sys.stderr)
         return 1
-    except TraceError as error:
-        print(f"lower_bound.py: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"lower_bound.py: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
-    except ValueError as error:
-        print(f"lower_bound.py: {error}", file=sys.stderr)
-        return 2
-    return 0
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "evict/planner/exchange.h"
 #include "evict/planner/links.h"
 #include "evict/planner/yielding.h"
+#include "tests/support/host.h"
 #include "tests/unit/evict/random_iteration.h"
 #include "tests/unit/evict/recorded.h"
 
@@ -18,6 +19,7 @@ enum {
 };
 
 static recorded r;
+static cebus_test_host host;
 static cebus_sequence sequence;
 static cebus_links links;
 static size_t x, y;
@@ -27,7 +29,10 @@ static const cebus_plan_terms terms = {
 /** Calls of which the first make x and y and the last read them. */
 static void setup(void)
 {
+    cebus_test_host_init(&host);
     recorded_init(&r);
+    cebus_pool_init(&r.pool, &host.allocator);
+    r.pool.direct = true;
     x = recorded_call(&r, "x", COST, SIZE_MAX, SIZE_MAX, BYTES);
     y = recorded_call(&r, "y", COST, SIZE_MAX, SIZE_MAX, BYTES);
     for (int i = 2; i < CALLS - 1; i++)
@@ -254,4 +259,21 @@ Test(planner_links, a_copy_that_would_be_late_itself_gives_no_way)
     cr_expect_eq(links.streams.stall_ns, 100, "y from 200 to 450, then x to 700, wanted at 600");
     expect_copy(&links.out, 0, x, COST);
     cebus_yielding_clear(&links);
+}
+
+Test(planner_links, no_host_memory_to_hold_copies_is_told)
+{
+    swap(x, 8, 16);
+    swap(y, 5, 12);
+    bool failed = true;
+    for (uint64_t n = 1; failed; n++) {
+        whole();
+        host.fail_at = n;
+        bool ok = cebus_yielding_settle(&links);
+        failed = host.fail_at == 0;
+        host.fail_at = 0;
+        cr_expect_eq(ok, !failed, "allocation %lu", n);
+        cr_expect(!ok || links.streams.stall_ns == 0);
+        cebus_yielding_clear(&links);
+    }
 }
