@@ -10,7 +10,7 @@
 #include "message.h"
 
 /** Room for rounding of a block, whatever the machine's alignment. */
-#define ROUNDING 4096
+#define ROUNDING UINT64_C(4096)
 
 static uint64_t host_now(void)
 {
@@ -30,10 +30,10 @@ static cebus_runtime_options base_options(const struct settings *settings,
     return options;
 }
 
-/** In so much nothing has to go. */
+/** In so much nothing has to go, however small the values are. */
 static uint64_t ample_bytes(const struct program *program)
 {
-    return 2 * program->figures.peak_bytes + ROUNDING;
+    return 2 * program->figures.peak_bytes + ROUNDING * (program->n_storages + 1);
 }
 
 bool run_base(const struct program *program, const struct settings *settings, uint64_t *out_ns)

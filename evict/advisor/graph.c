@@ -170,7 +170,9 @@ static cebus_graph_verdict add_call(maker *m, const cebus_advise_call *node)
 {
     cebus_graph *graph = m->graph;
     cebus_graph_call *call = &graph->calls[graph->n_calls];
-    *call = (cebus_graph_call){.cost_ns = node->cost_ns,
+    /* Blocks are placed by times: what a call that took none reads and makes would not meet. */
+    const uint64_t cost = node->cost_ns > 0 ? node->cost_ns : 1;
+    *call = (cebus_graph_call){.cost_ns = cost,
                                .workspace = node->workspace,
                                .ref = (uint32_t)graph->n_refs,
                                .pred = (uint32_t)graph->n_edges};
@@ -191,7 +193,7 @@ static cebus_graph_verdict add_call(maker *m, const cebus_advise_call *node)
         graph->neediest = (uint32_t)graph->n_calls;
     }
     add_edges(m, node, call);
-    graph->ideal_ns += node->cost_ns;
+    graph->ideal_ns += cost;
     graph->n_calls++;
     return CEBUS_GRAPH_MADE;
 }

@@ -27,7 +27,7 @@ typedef struct cebus_advise_value {
  * n_written of which are overwritten by the first n_written of the n_out values made, which follow
  * (the same number there: a new version under the same name). */
 typedef struct cebus_advise_call {
-    uint64_t cost_ns;   /**< of one run */
+    uint64_t cost_ns;   /**< of one run; 0 counts as 1 */
     uint64_t workspace; /**< scratch bytes */
     size_t refs;        /**< index of its first value in refs */
     uint32_t n_in;      /**< values read */

@@ -50,6 +50,18 @@ def case_a_plan_is_followed_again(cli):
         assert figures(run) == figures(made), (run, made)
 
 
+def case_many_small_values_have_room_to_be_learned_in(cli):
+    """A value takes a block of 512 bytes, however small it is."""
+    trace = Trace()
+    values = [trace.op(1000, [], 4) for _ in range(100)]
+    values.append(trace.op(1000, values, 4))
+    for value in values:
+        trace.free(value)
+    path = trace.save(cli, "small.jsonl")
+    made = cli.one("plan", path, "--budget", "60KiB", "-o", cli.path("small.plan"))
+    assert made["feasible"], made
+
+
 def case_a_plan_is_learned_in_ample_memory(cli):
     """Two passes of that kind before the others; its plan is for the budget all the same."""
     trace = network().save(cli, "net.jsonl")

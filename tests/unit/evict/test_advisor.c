@@ -36,6 +36,22 @@ Test(advisor, room_for_all)
     cebus_advice_destroy(plan);
 }
 
+/** What a call reads and what it makes lie apart, also where it takes no time. */
+Test(advisor, calls_that_take_no_time)
+{
+    static network n;
+    state = 5;
+    for (int round = 0; round < 10; round++) {
+        make_random(&n, 20);
+        for (uint32_t k = 0; k < n.program.n_calls; k += 1 + draw(4))
+            n.calls[k].cost_ns = 0;
+        cebus_advise_options options = options_for(1000000000, 2);
+        cebus_advice *plan = ask(&n, &options);
+        expect_good(&n, plan);
+        cebus_advice_destroy(plan);
+    }
+}
+
 /** In a third of what it needs things leave and come back; it still takes little longer. */
 Test(advisor, short_of_room)
 {
