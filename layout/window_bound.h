@@ -33,8 +33,8 @@
 /** 1/price of what costs nothing: above that of any price. */
 #define CEBUS_BOUND_OPEN 1e20
 /** A bound times a price below this: no window of the set has that price. The rest of 1 covers
- * what sums and lines lose. */
-#define CEBUS_BOUND_SURE 0.9999
+ * what sums lose. */
+#define CEBUS_BOUND_SURE (1 - 1e-6)
 /** Epochs are no longer ago than this. */
 #define CEBUS_BOUND_EPOCH (INT64_C(1) << 36)
 /** A chord ends where answers are at the time, but not before the set got cheaper by this. */

@@ -2,14 +2,12 @@
 
 #include "layout/clones.h"
 #include "layout/window_event.h"
-#include "layout/window_look.h"
+#include "layout/window_level.h"
 
 #include <string.h>
 
 /** A level is set so much below what is known to be an answer. */
 #define LEVEL_BELOW 0.5
-/** A level that nothing is at any more is lowered to this part of it. */
-#define LEVEL_LOWERED 0.6
 /** Every so many searches it is asked whether tables pay; if not, there are none for so many. */
 #define REVIEW 128
 #define REST 2048
@@ -229,9 +227,11 @@ static void try_hot(cebus_window_search *search)
 /** What was not found by now costs more than what was, or there is nothing else. */
 static bool is_enough(const cebus_window_search *search)
 {
-    uint64_t most = cebus_window_search_most(search);
-    return search->table->level <= CEBUS_LEVEL_ANY ||
-           (most != UINT64_MAX && cebus_bound_least(most) >= search->table->level);
+    const cebus_window *last = cebus_window_search_last(search);
+    if (last == NULL)
+        return search->table->level <= CEBUS_LEVEL_ANY;
+    cebus_window_key key = cebus_window_key_of(last);
+    return !cebus_window_key_is_less(&search->table->known, &key);
 }
 
 static bool search_at_level(cebus_window_search *search)
@@ -251,60 +251,13 @@ static double level_below(uint64_t price)
     return LEVEL_BELOW / ((double)price + 1);
 }
 
-/** The oldest tick in the windows of a size that start in a chunk; -HUGE_VAL: maybe one of them is
- * in the future. */
-static double oldest_from(const cebus_window_search *search, uint32_t id)
-{
-    cebus_chunk *at = search->index->chunks.at;
-    double oldest = HUGE_VAL, now = cebus_time_before(search->now);
-    uint64_t beyond = 0; /* bytes of the chunks after the first */
-    for (uint32_t own = id; id != CEBUS_CHUNK_NONE && beyond < search->bytes; id = at[id].next) {
-        cebus_chunk_date(&at[id]);
-        if (at[id].newest > now)
-            return -HUGE_VAL;
-        oldest = at[id].oldest < oldest ? at[id].oldest : oldest;
-        beyond += id != own ? at[id].total : 0;
-    }
-    return oldest;
-}
-
-/** When windows may be at a part of the level none of which has a tick before `zero`, or is at the
- * level before `due`: up to then their blocks' ages grow by no less a factor than the time since
- * `zero`, so their prices fall by no less. An age counts as 1 at least: hence 1 sooner. */
-static float sooner(double zero, double due)
-{
-    if (zero <= -HUGE_VAL || zero >= due)
-        return CEBUS_DUE_NOW;
-    return cebus_bound_time_before(zero + LEVEL_LOWERED * (due - zero) - 1);
-}
-
-static void lower_level(const cebus_window_search *search)
-{
-    const cebus_tables *tables = &search->index->tables;
-    cebus_table *table = search->table;
-    double level = LEVEL_LOWERED * table->level, epoch = cebus_time_after(tables->epoch);
-    search->index->count.falls++;
-    if (level < CEBUS_LEVEL_MIN) {
-        cebus_table_set_level(tables, table, level);
-        return;
-    }
-    table->level = level;
-    for (uint32_t id = 0; id < tables->chunks; id++) {
-        float *due = &table->due[id];
-        if (*due < CEBUS_DUE_NEVER)
-            *due = sooner(oldest_from(search, id) - epoch, (double)*due);
-    }
-    for (uint32_t first = 0; first < tables->chunks; first += CEBUS_GROUP)
-        cebus_table_regroup(table, first / CEBUS_GROUP);
-}
-
 static void search_table(cebus_window_search *search)
 {
     const cebus_tables *tables = &search->index->tables;
     cebus_table *table = search->table;
     bool found = search_at_level(search);
     if (!found) {
-        lower_level(search);
+        cebus_level_lower(search);
         found = search_at_level(search);
     }
     if (!found) {

@@ -3,9 +3,10 @@
  * the few windows known to be cheap, and where time or a change may have made more of them.
  *
  * What holds between searches (numbers as in the tests):
- * I1. Of a size with a table, each window whose 1/price is at the level is hot, with a line that is
- * not below it now and at any later time, unless its chunk is due; what else starts in a chunk is
- * not at the level before the chunk is due. So an answer at the level is exact. I2. Lines and times
+ * I1. Of a size with a table, each window that does not come after what the table knows, by price,
+ * evicted bytes and offset, is hot, with a line that is not below its 1/price now and at any later
+ * time, unless its chunk is due; nothing else that starts in a chunk gets there before the chunk is
+ * due. So an answer that does not come after that is exact. I2. Lines and times
  * price a BARRIER as if it were EVICTABLE, so that the owner may flip the two freely. I3. When a
  * single block gets to a level is known exactly, of no one's horizon. I4. An event concerns the
  * runs around it of every size asked for. A hole that serves a size alone is no window of that

@@ -65,18 +65,20 @@ static bool is_wall(const cebus_block *block)
     return block->state == CEBUS_BLOCK_BARRIER && block->weight == CEBUS_WEIGHT_WALL;
 }
 
-/** The price of the shortest run of `bytes` from a block on, a BARRIER as if it were EVICTABLE;
- * UINT64_MAX: there is none, or a run without its first block would do. */
-static uint64_t price_from(const cebus_block *first, uint64_t bytes, uint64_t now)
+/** Of the shortest run of `bytes` from a block on, a BARRIER as if it were EVICTABLE. False: there
+ * is none, or a run without its first block would do. */
+static bool key_from(const cebus_block *first, uint64_t bytes, uint64_t now, cebus_window_key *out)
 {
-    uint64_t price = 0, length = 0;
+    uint64_t length = 0;
+    *out = (cebus_window_key){0, 0, first->offset};
     for (const cebus_block *block = first; block != NULL && !is_wall(block); block = block->next) {
-        price += cebus_block_price(block, now);
+        out->price += cebus_block_price(block, now);
+        out->evicted_bytes += block->state != CEBUS_BLOCK_FREE ? block->bytes : 0;
         length += block->bytes;
         if (length >= bytes)
-            return length - first->bytes < bytes ? price : UINT64_MAX;
+            return length - first->bytes < bytes;
     }
-    return UINT64_MAX;
+    return false;
 }
 
 /** Is a window in the list, with a line that is not below 1/price? */
@@ -103,9 +105,10 @@ static const char *fault_in_chunk_of(const cebus_window_index *index, const cebu
     if (table->due[id] <= cebus_bound_time(t))
         return NULL;
     for (uint32_t i = 0; i < chunk->count; i++) {
-        uint64_t price = price_from(chunk->blocks[i], table->bytes, index->now);
-        if (price != UINT64_MAX && cebus_bound_least(price) > table->level &&
-            !is_hot(table, id, chunk->blocks[i], t, price))
+        cebus_window_key key;
+        if (key_from(chunk->blocks[i], table->bytes, index->now, &key) &&
+            !cebus_window_key_is_less(&table->known, &key) &&
+            !is_hot(table, id, chunk->blocks[i], t, key.price))
             return "I1: a window at the level is not hot, nor is its chunk due";
     }
     return NULL;

@@ -1,6 +1,7 @@
 #include "layout/window_look.h"
 
 #include "layout/window_early.h"
+#include "layout/window_level.h"
 
 #include <math.h>
 #include <string.h>
@@ -139,6 +140,20 @@ static void find_outside(const cebus_window_search *search, const cebus_chunk *c
 
 /* Windows proper. */
 
+uint64_t cebus_window_evicted(const cebus_window_search *search, cebus_seat at)
+{
+    const cebus_chunk *chunks = search->index->chunks.at;
+    uint64_t bytes = 0, evicted = 0;
+    while (bytes < search->bytes && at.chunk != CEBUS_CHUNK_NONE) {
+        const cebus_chunk *chunk = &chunks[at.chunk];
+        bytes += chunk->bytes[at.place];
+        evicted += (chunk->holes >> at.place & 1) == 0 ? chunk->bytes[at.place] : 0;
+        if (++at.place == chunk->count)
+            at = (cebus_seat){chunk->next, 0};
+    }
+    return evicted;
+}
+
 static bool is_taken(const cebus_window_search *search, const cebus_block *block)
 {
     for (size_t i = 0; i < search->n_taken; i++) {
@@ -179,9 +194,41 @@ static bool offer(cebus_window_search *search, cebus_seat at, uint32_t blocks)
     return stale;
 }
 
-static bool may_win(const cebus_window_search *search, double price)
+/** Of what costs as much as the last that counts. */
+static bool wins_tie(const cebus_window_search *search, cebus_seat at)
 {
-    return price * SURE_PRICE <= (double)cebus_window_search_most(search);
+    const cebus_window *last = cebus_window_search_last(search);
+    const cebus_window_key one = {last->price, cebus_window_evicted(search, at),
+                                  search->index->chunks.at[at.chunk].blocks[at.place]->offset};
+    const cebus_window_key other = cebus_window_key_of(last);
+    return cebus_window_key_is_less(&one, &other);
+}
+
+/** Of a window that costs no less than `price`, by what is kept, where `most` is what the last one
+ * costs. Prices are integers, rounded up. */
+static inline bool may_beat(const cebus_window_search *search, cebus_seat at, double price,
+                            double most)
+{
+    double least = price * SURE_PRICE;
+    return least <= most && (least <= most - 1 || wins_tie(search, at));
+}
+
+static bool may_win(const cebus_window_search *search, cebus_seat at, double price)
+{
+    const cebus_window *last = cebus_window_search_last(search);
+    return last == NULL || may_beat(search, at, price, (double)last->price);
+}
+
+/** Those that cannot win, a bit each. */
+static uint32_t find_losers(const cebus_window_search *search, uint32_t id, const runs *all)
+{
+    const cebus_window *last = cebus_window_search_last(search);
+    uint32_t losers = 0;
+    for (uint32_t i = 0; last != NULL && i < all->count; i++) {
+        cebus_seat at = {id, all->first[i]};
+        losers |= (uint32_t)!may_beat(search, at, all->price[i], (double)last->price) << i;
+    }
+    return losers;
 }
 
 /** The likeliest of those that were not tried; `count`: none. */
@@ -198,9 +245,10 @@ static uint32_t least_of(const runs *all, uint32_t tried)
 /** Offers what may win, the likeliest first; true if something had been kept too cheap. */
 static bool offer_runs(cebus_window_search *search, uint32_t id, const runs *all)
 {
-    uint32_t tried = 0, i;
-    while ((i = least_of(all, tried)) < all->count && may_win(search, all->price[i])) {
-        if (offer(search, (cebus_seat){id, all->first[i]}, all->blocks[i]))
+    uint32_t tried = find_losers(search, id, all), i;
+    while ((i = least_of(all, tried)) < all->count) {
+        cebus_seat at = {id, all->first[i]};
+        if (may_win(search, at, all->price[i]) && offer(search, at, all->blocks[i]))
             return true;
         tried |= UINT32_C(1) << i;
     }
@@ -377,22 +425,19 @@ static bool add_window(cebus_window_search *search, cebus_seat at)
     tail run = run_from(search, at);
     if (run.blocks == 0)
         return true;
-    return cebus_table_add(search->table, t, at.chunk,
-                           search->index->chunks.at[at.chunk].blocks[at.place],
-                           cebus_window_line(t, run.price, run.slope));
+    return cebus_level_add(search, at, cebus_window_line(t, run.price, run.slope));
 }
 
 /** All windows that start in a chunk, at once. False: there was no room for all. */
 static bool add_all_windows(cebus_window_search *search, uint32_t id)
 {
-    const cebus_chunk *chunk = &search->index->chunks.at[id];
     double t = cebus_tables_time(&search->index->tables, search->now);
     bool added = true;
     runs all;
     cebus_table_forget(search->table, id);
     find_runs(search, id, &all);
     for (uint32_t i = 0; i < all.count; i++)
-        added &= cebus_table_add(search->table, t, id, chunk->blocks[all.first[i]],
+        added &= cebus_level_add(search, (cebus_seat){id, all.first[i]},
                                  cebus_window_line(t, all.price[i], all.slope[i]));
     return added;
 }
@@ -475,8 +520,7 @@ bool cebus_window_learn(cebus_window_search *search, uint32_t id)
     return added;
 }
 
-/** Where a hot window starts; the place is `count` of the chunk if it is gone. */
-static cebus_seat seat_of(const cebus_window_search *search, uint32_t hot)
+cebus_seat cebus_window_seat(const cebus_window_search *search, uint32_t hot)
 {
     cebus_seat at = {search->table->hot->chunk[hot], 0};
     const cebus_chunk *chunk = &search->index->chunks.at[at.chunk];
@@ -489,20 +533,17 @@ bool cebus_window_try(cebus_window_search *search, uint32_t i)
 {
     cebus_hot *hot = search->table->hot;
     double t = cebus_tables_time(&search->index->tables, search->now);
-    cebus_seat at = seat_of(search, i);
+    cebus_seat at = cebus_window_seat(search, i);
     search->index->count.tries++;
     if (at.place == search->index->chunks.at[at.chunk].count)
         return false;
     tail run = run_from(search, at);
-    if (run.blocks > 0 && may_win(search, run.price) && offer(search, at, run.blocks))
+    if (run.blocks > 0 && may_win(search, at, run.price) && offer(search, at, run.blocks))
         run = run_from(search, at);
     if (run.blocks == 0)
         return false;
     cebus_line line = cebus_window_line(t, run.price, run.slope);
     hot->rise[i] = line.rise;
     hot->zero[i] = line.zero;
-    if (cebus_line_at(&line, t) >= search->table->level)
-        return true;
-    cebus_table_expect_line(search->table, at.chunk, line);
-    return false;
+    return cebus_level_keeps(search, at, line);
 }

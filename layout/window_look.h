@@ -25,12 +25,19 @@ typedef struct cebus_window_search {
     cebus_window_pool *pool; /**< several are wanted: theirs, instead; or NULL */
 } cebus_window_search;
 
+/** What is no better cannot win; NULL: anything can. */
+static inline const cebus_window *cebus_window_search_last(const cebus_window_search *search)
+{
+    if (search->pool != NULL)
+        return cebus_window_pool_last(search->pool);
+    return search->best.first != NULL ? &search->best : NULL;
+}
+
 /** What costs more cannot win; UINT64_MAX: anything can. */
 static inline uint64_t cebus_window_search_most(const cebus_window_search *search)
 {
-    if (search->pool != NULL)
-        return cebus_window_pool_most(search->pool);
-    return search->best.first != NULL ? search->best.price : UINT64_MAX;
+    const cebus_window *last = cebus_window_search_last(search);
+    return last != NULL ? last->price : UINT64_MAX;
 }
 
 static inline void cebus_window_weigh(const cebus_window_search *search, cebus_block *block)
@@ -57,6 +64,12 @@ void cebus_window_look_all(cebus_window_search *search);
 /** Finds what is hot in a chunk of search->table, and when more may be; false if there was no room
  * for all: it is due still. O(blocks of the chunk + of one window). */
 bool cebus_window_learn(cebus_window_search *search, uint32_t chunk);
+
+/** Where a hot window starts; the place is `count` of the chunk if it is gone. */
+cebus_seat cebus_window_seat(const cebus_window_search *search, uint32_t hot);
+
+/** The bytes evicted by the shortest run of search->bytes from a spot on, by what is kept. */
+uint64_t cebus_window_evicted(const cebus_window_search *search, cebus_seat at);
 
 /** Betters search->best by a hot window, makes its line exact. False: it is not hot, or gone; it is
  * to be removed. O(its blocks). */

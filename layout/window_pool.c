@@ -4,11 +4,8 @@
 
 bool cebus_window_is_better(const cebus_window *a, const cebus_window *b)
 {
-    if (a->price != b->price)
-        return a->price < b->price;
-    if (a->evicted_bytes != b->evicted_bytes)
-        return a->evicted_bytes < b->evicted_bytes;
-    return a->first->offset < b->first->offset;
+    cebus_window_key one = cebus_window_key_of(a), other = cebus_window_key_of(b);
+    return cebus_window_key_is_less(&one, &other);
 }
 
 void cebus_window_pool_init(cebus_window_pool *pool, size_t limit)
@@ -18,10 +15,9 @@ void cebus_window_pool_init(cebus_window_pool *pool, size_t limit)
     pool->unsure = false;
 }
 
-uint64_t cebus_window_pool_most(const cebus_window_pool *pool)
+const cebus_window *cebus_window_pool_last(const cebus_window_pool *pool)
 {
-    return pool->n_picks == pool->limit ? pool->windows[pool->picks[pool->limit - 1]].price
-                                        : UINT64_MAX;
+    return pool->n_picks == pool->limit ? &pool->windows[pool->picks[pool->limit - 1]] : NULL;
 }
 
 static bool share_blocks(const cebus_window *a, const cebus_window *b)
@@ -63,9 +59,10 @@ static void insert(cebus_window_pool *pool, size_t at, const cebus_window *windo
 
 void cebus_window_pool_offer(cebus_window_pool *pool, const cebus_window *window)
 {
-    uint64_t most = cebus_window_pool_most(pool);
+    const cebus_window *last = cebus_window_pool_last(pool);
+    const cebus_window before = last != NULL ? *last : (cebus_window){0};
     size_t at = pool->count;
-    if (window->price > most)
+    if (last != NULL && !cebus_window_is_better(window, last))
         return;
     while (at > 0 && cebus_window_is_better(window, &pool->windows[at - 1]))
         at--;
@@ -73,5 +70,6 @@ void cebus_window_pool_offer(cebus_window_pool *pool, const cebus_window *window
         return; /* what starts alike ends alike */
     insert(pool, at, window);
     pick(pool);
-    pool->unsure |= cebus_window_pool_most(pool) > most;
+    last = cebus_window_pool_last(pool);
+    pool->unsure |= before.first != NULL && (last == NULL || cebus_window_is_better(&before, last));
 }

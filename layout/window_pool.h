@@ -23,13 +23,32 @@ typedef struct cebus_window_pool {
     uint8_t picks[CEBUS_WINDOW_PICKS];       /**< of these: the list */
 } cebus_window_pool;
 
-/** By price, evicted bytes, offset. */
+/** What windows are compared by, in this order. */
+typedef struct cebus_window_key {
+    uint64_t price, evicted_bytes, offset;
+} cebus_window_key;
+
+static inline bool cebus_window_key_is_less(const cebus_window_key *a, const cebus_window_key *b)
+{
+    if (a->price != b->price)
+        return a->price < b->price;
+    if (a->evicted_bytes != b->evicted_bytes)
+        return a->evicted_bytes < b->evicted_bytes;
+    return a->offset < b->offset;
+}
+
+static inline cebus_window_key cebus_window_key_of(const cebus_window *window)
+{
+    return (cebus_window_key){window->price, window->evicted_bytes, window->first->offset};
+}
+
 bool cebus_window_is_better(const cebus_window *a, const cebus_window *b);
 
 void cebus_window_pool_init(cebus_window_pool *pool, size_t limit);
 
-/** What costs more need not be offered; UINT64_MAX: everything must. */
-uint64_t cebus_window_pool_most(const cebus_window_pool *pool);
+/** The last of a list that is full: what is no better need not be offered. NULL: everything must.
+ */
+const cebus_window *cebus_window_pool_last(const cebus_window_pool *pool);
 
 /** Twice the same is as once. O(CEBUS_WINDOW_POOL x limit) if it may be in the list, else O(1). */
 void cebus_window_pool_offer(cebus_window_pool *pool, const cebus_window *window);

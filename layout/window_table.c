@@ -95,7 +95,9 @@ static void drop_table(cebus_tables *tables, uint32_t i)
 
 void cebus_table_set_level(const cebus_tables *tables, cebus_table *table, double level)
 {
-    table->level = level < CEBUS_LEVEL_MIN ? CEBUS_LEVEL_ANY : fmin(level, CEBUS_LEVEL_MAX);
+    bool any = level < CEBUS_LEVEL_MIN;
+    table->level = table->strict = any ? CEBUS_LEVEL_ANY : fmin(level, CEBUS_LEVEL_MAX);
+    table->known = (cebus_window_key){cebus_level_price(table->level), UINT64_MAX, UINT64_MAX};
     table->hot->count = 0;
     memset(table->hot->in, 0, tables->chunks);
     for (uint32_t i = 0; i < tables->chunks; i++)
@@ -194,82 +196,4 @@ void cebus_table_forget(cebus_table *table, uint32_t chunk)
         if (table->hot->chunk[i] == chunk)
             cebus_table_remove_hot(table, i);
     }
-}
-
-static cebus_line line_of(const cebus_hot *hot, uint32_t i)
-{
-    return (cebus_line){hot->rise[i], hot->zero[i]};
-}
-
-/** What hot windows are worth. Floats above 0 are in the order of their bits, and compilers know
- * vectors for integers. */
-typedef union worth {
-    float value[CEBUS_HOT_MAX];
-    int32_t bits[CEBUS_HOT_MAX];
-} worth;
-
-static uint32_t count_at(const worth *all, uint32_t count, int32_t bits)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < count; i++)
-        n += (uint32_t)(all->bits[i] >= bits);
-    return n;
-}
-
-/** What three quarters of the lines are worth, at least: from its highest bit to its lowest. */
-static double most_are_worth(const cebus_hot *hot, double t)
-{
-    const float now = cebus_bound_time(t);
-    worth all;
-    int32_t bits = 0;
-    float most;
-    for (uint32_t i = 0; i < hot->count; i++)
-        all.value[i] = hot->rise[i] * (now - hot->zero[i]);
-    for (int32_t bit = INT32_C(1) << 30; bit > 0; bit >>= 1) {
-        if (4 * count_at(&all, hot->count, bits | bit) >= 3 * hot->count)
-            bits |= bit;
-    }
-    memcpy(&most, &bits, sizeof most);
-    return (double)most;
-}
-
-/** Leaves three quarters of the windows, or more. */
-static void raise_level(cebus_table *table, double t)
-{
-    double level = most_are_worth(table->hot, t);
-    level = fmin(level, CEBUS_LEVEL_MAX);
-    if (level < CEBUS_LEVEL_MIN || level <= table->level)
-        return;
-    table->level = level;
-    for (uint32_t i = table->hot->count; i-- > 0;) {
-        cebus_line line = line_of(table->hot, i);
-        if (cebus_line_at(&line, t) >= table->level)
-            continue;
-        cebus_table_expect_line(table, table->hot->chunk[i], line);
-        cebus_table_remove_hot(table, i);
-    }
-}
-
-bool cebus_table_add(cebus_table *table, double t, uint32_t chunk, const cebus_block *first,
-                     cebus_line line)
-{
-    cebus_hot *hot = table->hot;
-    bool is_hot = cebus_line_at(&line, t) >= table->level;
-    if (is_hot && hot->count == hot->room) {
-        raise_level(table, t);
-        is_hot = cebus_line_at(&line, t) >= table->level;
-    }
-    if (is_hot && hot->count == hot->room)
-        return false;
-    if (!is_hot) {
-        cebus_table_expect_line(table, chunk, line);
-        return true;
-    }
-    uint32_t i = hot->count++;
-    hot->rise[i] = line.rise;
-    hot->zero[i] = line.zero;
-    hot->chunk[i] = chunk;
-    hot->first[i] = first;
-    hot->in[chunk]++;
-    return true;
 }

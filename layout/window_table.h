@@ -9,8 +9,12 @@
  * them gets there; a chunk whose time has come is due, and has to be looked at. So a search that
  * finds something at the level has seen all that might be better.
  *
+ * Prices are integers, so that more windows may cost the same than the list has room for. Of those
+ * only the better ones are hot then: a table says up to where it knows all, by price, evicted bytes
+ * and offset.
+ *
  * A level that rises leaves what is known true. Where it falls by a factor, what is hot still is,
- * and chunks are due sooner (window_index.c); where it is set anew, all are due.
+ * and chunks are due sooner (window_level.h); where it is set anew, all are due.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_TABLE_H
 #define CEBUS_LAYOUT_WINDOW_TABLE_H
@@ -18,14 +22,16 @@
 #include "layout/pool.h"
 #include "layout/window_bound.h"
 #include "layout/window_chunk.h"
+#include "layout/window_pool.h"
 
 #define CEBUS_TABLES 32
 /** Hot windows: a part of the chunks, so that in a large arena, too, a level falls seldom. */
 #define CEBUS_HOT_MIN 96
 #define CEBUS_HOT_MAX 512
 #define CEBUS_HOT_PART 8
-/** Levels: prices are integers, and may saturate. Every window is at the lowest. */
-#define CEBUS_LEVEL_MAX 0.5
+/** Levels: that of what costs nothing, and of prices that may saturate. Every window is at the
+ * lowest. */
+#define CEBUS_LEVEL_MAX (CEBUS_BOUND_OPEN / 2)
 #define CEBUS_LEVEL_MIN (2.0 / (double)CEBUS_PRICE_MAX)
 #define CEBUS_LEVEL_ANY 1e-30
 /** Chunks whose times are compared at once. */
@@ -44,9 +50,11 @@ typedef struct cebus_hot {
 } cebus_hot;
 
 typedef struct cebus_table {
-    uint64_t bytes; /**< R */
-    uint64_t used;  /**< when last asked for, in queries */
-    double level;
+    uint64_t bytes;         /**< R */
+    uint64_t used;          /**< when last asked for, in queries */
+    double level;           /**< what is below it comes after `known` */
+    double strict;          /**< what is below it costs no less than `known` */
+    cebus_window_key known; /**< what is neither hot nor due comes after that */
     cebus_hot *hot;
     float *due;     /**< by chunk */
     float *soonest; /**< of them, by group */
@@ -90,17 +98,18 @@ void cebus_table_set_level(const cebus_tables *tables, cebus_table *table, doubl
 /** Forgets what is hot in a chunk. */
 void cebus_table_forget(cebus_table *table, uint32_t chunk);
 
-/** Adds a window, or the time when it gets to the level if that is after `t`. The level may rise to
- * make room. False: there is none, so many are worth the same. */
-bool cebus_table_add(cebus_table *table, double t, uint32_t chunk, const cebus_block *first,
-                     cebus_line line);
-
 /** What takes the place of the i-th is the last. */
 void cebus_table_remove_hot(cebus_table *table, uint32_t i);
 
 static inline double cebus_tables_time(const cebus_tables *tables, uint64_t now)
 {
     return (double)(int64_t)(now - tables->epoch);
+}
+
+/** What is not at a level costs more than that. */
+static inline uint64_t cebus_level_price(double level)
+{
+    return level > CEBUS_LEVEL_ANY ? (uint64_t)(CEBUS_BOUND_SURE / level) : UINT64_MAX;
 }
 
 /** A chunk is due at that time, if it is not sooner. */
@@ -120,11 +129,12 @@ static inline void cebus_table_expect(cebus_table *table, uint32_t chunk, double
                         t < (double)CEBUS_DUE_NEVER ? cebus_bound_time_before(t) : CEBUS_DUE_NEVER);
 }
 
-/** The same of a window with that line. */
-static inline void cebus_table_expect_line(cebus_table *table, uint32_t chunk, cebus_line line)
+/** The same of a window with that line, from when it is at `level` on. */
+static inline void cebus_table_expect_line(cebus_table *table, uint32_t chunk, cebus_line line,
+                                           double level)
 {
     if (line.rise > 0)
-        cebus_table_expect(table, chunk, (double)line.zero + table->level / (double)line.rise);
+        cebus_table_expect(table, chunk, (double)line.zero + level / (double)line.rise);
 }
 
 /** Is one of CEBUS_GROUP times over? A loop of a fixed length, for compilers that know vectors. */

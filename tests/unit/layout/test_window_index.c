@@ -391,6 +391,58 @@ Test(window_index, in_a_large_arena_a_level_seldom_falls)
     close_scene(&s);
 }
 
+/** Many small values made one after the other, then a pause that is long beside all of that: most
+ * cost the same, and where they do the lowest wins. */
+static void fill_alike(scene *s, size_t blocks, uint64_t pause)
+{
+    fill(s, blocks);
+    for (cebus_block *block = s->arena.first; block != NULL; block = block->next) {
+        ((item *)block->owner)->weight = 40;
+        block->tick = s->now += 25;
+        show(block);
+    }
+    s->now += pause;
+    cr_assert(cebus_window_index_create(&s->arena));
+}
+
+/** Searches for several windows of two sizes, evicts the best one and fills the hole. */
+static void take_alike(scene *s, size_t times)
+{
+    for (size_t i = 0; i < times; i++) {
+        cebus_window best[LIMIT];
+        s->now += 100;
+        cebus_window_index_find(s->arena.index, 3 * UNIT, s->now, NULL, best, LIMIT);
+        expect_same(s, 4 * UNIT, LIMIT, best);
+        evict(s, &best[0]);
+        cebus_block *block;
+        cr_assert_eq(cebus_arena_place(&s->arena, 4 * UNIT, CEBUS_ZONE_CHEAP, &block),
+                     CEBUS_PLACED);
+        keep(s, block);
+        ((item *)block->owner)->weight = 40;
+        show(block);
+    }
+}
+
+static void expect_few_looks(uint64_t pause)
+{
+    scene s;
+    open_scene(&s, 1, 2000);
+    fill_alike(&s, 10000, pause);
+    take_alike(&s, 500);
+    const cebus_window_index *index = s.arena.index;
+    cr_expect_eq(index->count.sweeps, 2, "the first of each size");
+    cr_expect_lt(index->count.falls, 25);
+    cr_expect_lt(index->count.looks, 16 * index->count.searches);
+    close_scene(&s);
+}
+
+Test(window_index, windows_that_cost_the_same_are_told_apart)
+{
+    expect_few_looks(0);
+    expect_few_looks(30000000);
+    expect_few_looks(UINT64_C(1) << 40);
+}
+
 Test(window_index, sizes_that_never_repeat_are_swept)
 {
     scene s;
