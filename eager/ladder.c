@@ -9,6 +9,7 @@
 #include "eager/swap.h"
 #include "eager/trail.h"
 #include "eager/write_behind.h"
+#include "evict/choose.h"
 #include "evict/pricing.h"
 #include "lineage/cost.h"
 

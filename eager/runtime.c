@@ -18,6 +18,7 @@
 #include "eager/storage.h"
 #include "eager/swap.h"
 #include "eager/trace_record.h"
+#include "evict/choose.h"
 
 /** An address no other live thread has. */
 static uintptr_t thread_identity(void)

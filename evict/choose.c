@@ -6,9 +6,7 @@
 
 #include "evict/contest.h"
 #include "evict/lowest.h"
-#include "evict/wish.h"
 #include "layout/window_index.h"
-#include "lineage/version.h"
 
 /** So many of the lowest prices are worked out exactly, */
 #define REFINED 8
@@ -148,40 +146,12 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes, b
                            .next_price = best[1].first != NULL ? best[1].price : 0};
 }
 
-static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *block)
-{
-    cebus_candidate *candidate = block->owner;
-    if (candidate->method == CEBUS_GO_SWAP ||
-        !cebus_version_is_missed(chooser->lineage, &candidate->value))
-        return block->weight;
-    return cebus_wish_price(cebus_pricing_exact(chooser, candidate),
-                            cebus_pricing_shift(candidate));
-}
-
-static double exact_score(const cebus_chooser *chooser, cebus_block *block)
-{
-    uint64_t weight = block->weight;
-    block->weight = exact_weight(chooser, block);
-    double score = cebus_pricing_score_now(chooser, block);
-    block->weight = weight;
-    return score;
-}
-
-uint64_t cebus_choose_exact_price(const cebus_chooser *chooser, cebus_block *block)
-{
-    uint64_t weight = block->weight;
-    block->weight = exact_weight(chooser, block);
-    uint64_t price = cebus_block_price(block, chooser->now);
-    block->weight = weight;
-    return price;
-}
-
 static uint64_t exact_sum(const cebus_chooser *chooser, const cebus_window *window)
 {
     uint64_t price = 0;
     for (cebus_block *block = window->first;; block = block->next) {
         if (block->state == CEBUS_BLOCK_EVICTABLE)
-            price += cebus_choose_exact_price(chooser, block);
+            price += cebus_pricing_exact_price(chooser, block);
         if (block == window->last)
             return price;
     }
@@ -197,7 +167,7 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
     cebus_lowest_list(chooser, false, &list);
     while (list.count > 0) {
         cebus_block *block = cebus_shortlist_pop(&list).block;
-        double score = exact_score(chooser, block);
+        double score = cebus_pricing_exact_score(chooser, block);
         if (chosen == NULL || score <= best) { /* popped last first: at a tie the lower */
             next = chosen;
             second = best;
@@ -210,9 +180,9 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
     }
     return (cebus_victims){.first = chosen,
                            .last = chosen,
-                           .price = chosen != NULL ? cebus_choose_exact_price(chooser, chosen) : 0,
+                           .price = chosen != NULL ? cebus_pricing_exact_price(chooser, chosen) : 0,
                            .next_price =
-                               next != NULL ? cebus_choose_exact_price(chooser, next) : 0};
+                               next != NULL ? cebus_pricing_exact_price(chooser, next) : 0};
 }
 
 /** The lowest scores, lowest first; the first few exact. */
@@ -225,7 +195,7 @@ static size_t list_offers(const cebus_chooser *chooser, cebus_offer out[CEBUS_SH
     for (size_t i = count; i-- > 0;) {
         cebus_scored one = cebus_shortlist_pop(&list);
         if (i < REFINED)
-            one.score = exact_score(chooser, one.block);
+            one.score = cebus_pricing_exact_score(chooser, one.block);
         out[i] = (cebus_offer){one.score, one.block->bytes, one.block->tick, one.block};
     }
     for (size_t i = 1; i < count && i < REFINED; i++) {

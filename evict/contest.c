@@ -2,7 +2,9 @@
 
 #include <math.h>
 
+#include "evict/pricing.h"
 #include "evict/vacancy.h"
+#include "layout/window.h"
 
 /** What scattered bytes are worth of what usable ones cost. */
 #define SCATTERED 0.9
@@ -85,7 +87,7 @@ static cebus_entry entry_of(const cebus_contest *contest, cebus_block *first, ce
     for (cebus_block *block = first;; block = block->next) {
         if (block->state == CEBUS_BLOCK_EVICTABLE &&
             cebus_market_sells(&contest->market, block, dearest))
-            entry.victims.price += cebus_choose_exact_price(contest->chooser, block);
+            entry.victims.price += cebus_pricing_exact_price(contest->chooser, block);
         if (block == last)
             return entry;
     }

@@ -23,7 +23,7 @@
 #ifndef CEBUS_EVICT_CONTEST_H
 #define CEBUS_EVICT_CONTEST_H
 
-#include "evict/choose.h"
+#include "evict/chooser.h"
 #include "evict/clearing.h"
 #include "evict/lowest.h"
 

@@ -2,6 +2,7 @@
 
 #include "evict/wish.h"
 #include "layout/checked.h"
+#include "layout/window.h"
 #include "layout/window_index.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
@@ -143,4 +144,29 @@ double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *
     cebus_quote quote = {block->weight, block->tick, block->bytes,
                          free_bytes(block->prev) + free_bytes(block->next)};
     return cebus_pricing_score(chooser, block, &quote);
+}
+
+/** A swap's weight is exact, and so is that of what nobody misses. */
+static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *block)
+{
+    cebus_candidate *candidate = block->owner;
+    if (candidate->method == CEBUS_GO_SWAP ||
+        !cebus_version_is_missed(chooser->lineage, &candidate->value))
+        return block->weight;
+    return cebus_wish_price(cebus_pricing_exact(chooser, candidate),
+                            cebus_pricing_shift(candidate));
+}
+
+double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block)
+{
+    cebus_block exact = *block;
+    exact.weight = exact_weight(chooser, block);
+    return cebus_pricing_score_now(chooser, &exact);
+}
+
+uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block)
+{
+    cebus_block exact = *block;
+    exact.weight = exact_weight(chooser, block);
+    return cebus_block_price(&exact, chooser->now);
 }

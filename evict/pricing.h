@@ -5,7 +5,7 @@
 #ifndef CEBUS_EVICT_PRICING_H
 #define CEBUS_EVICT_PRICING_H
 
-#include "evict/choose.h"
+#include "evict/chooser.h"
 
 /** What a score is worked out from: what a block says, or what was kept of it. */
 typedef struct cebus_quote {
@@ -41,5 +41,9 @@ double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *bloc
 
 /** By what the block and its neighbours say. */
 double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block);
+
+/** Score and window price (layout/window.h) of a block that may go, by its exact price. */
+double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block);
+uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block);
 
 #endif

@@ -9,7 +9,7 @@
 #ifndef CEBUS_EVICT_RANK_H
 #define CEBUS_EVICT_RANK_H
 
-#include "evict/choose.h"
+#include "evict/chooser.h"
 #include "layout/window_chunk.h"
 
 /** A chunk and the holes around it, in bytes: what ends where it begins, begins where it ends. */

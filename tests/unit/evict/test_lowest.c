@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "evict/choose.h"
 #include "evict/wish.h"
 #include "layout/window_index.h"
 
