@@ -201,13 +201,12 @@ static cebus_status check_mutated(const frame *f, uint32_t i)
                           "input %u, written in place, is "
                           "missing",
                           i);
-    for (int d = 0; d < tensor->view.ndim; d++) {
-        if (tensor->view.strides[d] == 0 && tensor->view.shape[d] > 1)
-            return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
-                              "cannot write in place to an expanded tensor of shape %s: several "
-                              "elements share one location; cebus_clone() it first",
-                              CEBUS_SHAPE(&tensor->view));
-    }
+    if (cebus_view_may_repeat(&tensor->view))
+        return cebus_fail(
+            CEBUS_INVALID_ARGUMENT, f->op->name,
+            "cannot write in place to an expanded tensor, or one of windows, of shape "
+            "%s: several elements share one location; cebus_clone() it first",
+            CEBUS_SHAPE(&tensor->view));
     for (uint32_t k = 0; k < f->spec->n_in; k++) {
         if (k != i && f->spec->in[k] != NULL && overlap_partially(tensor, f->spec->in[k]))
             return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,

@@ -222,6 +222,27 @@ bool cebus_shape_valid(cebus_dtype dtype, int ndim, const int64_t *shape)
     return bytes > 0 && bytes <= UINT64_C(1) << 62;
 }
 
+bool cebus_view_may_repeat(const cebus_view *view)
+{
+    /* Each dimension, by rising strides, has to step over all that the ones before reach. */
+    int64_t reach = 0;
+    uint32_t seen = 0;
+    if (cebus_view_numel(view) == 0)
+        return false;
+    for (int n = 0; n < view->ndim; n++) {
+        int least = -1;
+        for (int d = 0; d < view->ndim; d++) {
+            if (!(seen >> d & 1) && (least < 0 || view->strides[d] < view->strides[least]))
+                least = d;
+        }
+        seen |= UINT32_C(1) << least;
+        if (view->shape[least] > 1 && view->strides[least] <= reach)
+            return true;
+        reach += (view->shape[least] - 1) * view->strides[least];
+    }
+    return false;
+}
+
 /** The elements of a view modulo `unit`: [begin, begin + length), or all when it wraps. */
 typedef struct residues {
     int64_t begin, length;

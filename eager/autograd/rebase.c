@@ -4,6 +4,7 @@
 
 #include <cebus/ops.h>
 
+#include "eager/autograd/window.h"
 #include "eager/ops/reduce.h"
 #include "eager/view.h"
 #include "eager/views.h"
@@ -57,15 +58,12 @@ static cebus_status as_view_gradient(const cebus_gradient *io)
     cebus_runtime *rt = io->rt;
     const cebus_view *base = &io->in_view[0];
     cebus_view region = unrepeated(&io->out_view[0], base->offset);
-    cebus_tensor *zeros = NULL, *window = NULL, *sum = NULL;
+    cebus_tensor *zeros = NULL, *sum = NULL;
     cebus_status status = cebus_views_zeros(rt, base, &zeros);
     if (status == CEBUS_OK)
         status = cebus_sum_to(rt, io->grad_out[0], &region, &sum);
     if (status == CEBUS_OK)
-        status = cebus_views_alias(rt, zeros, &region, &window);
-    if (status == CEBUS_OK)
-        status = cebus_copy_(rt, window, sum);
-    cebus_tensor_release(window);
+        status = cebus_window_add(rt, zeros, &region, sum);
     cebus_tensor_release(sum);
     if (status == CEBUS_OK)
         io->grad_in[0] = zeros;

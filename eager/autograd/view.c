@@ -2,8 +2,10 @@
 
 #include <cebus/ops.h>
 
+#include "eager/autograd/window.h"
 #include "eager/ops/reduce.h"
 #include "eager/view.h"
+#include "eager/views.h"
 
 static cebus_status reshape_gradient(const cebus_gradient *io)
 {
@@ -47,6 +49,16 @@ static cebus_status diagonal_window(cebus_runtime *rt, cebus_tensor *x,
 typedef cebus_status (*window_fn)(cebus_runtime *rt, cebus_tensor *x, const cebus_view_attrs *attrs,
                                   cebus_tensor **out);
 
+/** Hands `zeros` out when all went well. */
+static cebus_status give(const cebus_gradient *io, cebus_status status, cebus_tensor *zeros)
+{
+    if (status == CEBUS_OK)
+        io->grad_in[0] = zeros;
+    else
+        cebus_tensor_release(zeros);
+    return status;
+}
+
 /** zeros in the input's shape with the gradient written where the view lay. */
 static cebus_status place(const cebus_gradient *io, window_fn window)
 {
@@ -58,11 +70,7 @@ static cebus_status place(const cebus_gradient *io, window_fn window)
     if (status == CEBUS_OK)
         status = cebus_copy_(io->rt, part, io->grad_out[0]);
     cebus_tensor_release(part);
-    if (status == CEBUS_OK)
-        io->grad_in[0] = zeros;
-    else
-        cebus_tensor_release(zeros);
-    return status;
+    return give(io, status, zeros);
 }
 
 /** Many views of one tensor (the steps of a sequence) so cost as much as the tensor, not each. */
@@ -106,6 +114,40 @@ static cebus_status diagonal_add_gradient(const cebus_gradient *io, cebus_tensor
     return add_to_window(io, sum, diagonal_window);
 }
 
+/** Windows share elements. */
+static cebus_status windows_add_gradient(const cebus_gradient *io, cebus_tensor *sum)
+{
+    const cebus_view_attrs *attrs = io->attrs;
+    cebus_tensor *part = NULL;
+    cebus_status status =
+        cebus_windows(io->rt, sum, attrs->dims[0], attrs->stop, attrs->step, &part);
+    if (status == CEBUS_OK)
+        status = cebus_window_add(io->rt, sum, &part->view, io->grad_out[0]);
+    cebus_tensor_release(part);
+    return status;
+}
+
+static cebus_status windows_gradient(const cebus_gradient *io)
+{
+    const cebus_view *in = &io->in_view[0];
+    cebus_tensor *zeros = NULL;
+    cebus_status status = cebus_zeros(io->rt, in->dtype, in->ndim, in->shape, &zeros);
+    if (status == CEBUS_OK)
+        status = windows_add_gradient(io, zeros);
+    return give(io, status, zeros);
+}
+
+static cebus_status as_strided_gradient(const cebus_gradient *io)
+{
+    cebus_view region = io->out_view[0];
+    region.offset -= io->in_view[0].offset;
+    cebus_tensor *zeros = NULL;
+    cebus_status status = cebus_views_zeros(io->rt, &io->in_view[0], &zeros);
+    if (status == CEBUS_OK)
+        status = cebus_window_add(io->rt, zeros, &region, io->grad_out[0]);
+    return give(io, status, zeros);
+}
+
 const cebus_op cebus_op_reshape = {.name = "reshape", .gradient = reshape_gradient};
 const cebus_op cebus_op_permute = {.name = "permute", .gradient = permute_gradient};
 const cebus_op cebus_op_slice = {
@@ -124,3 +166,9 @@ const cebus_op cebus_op_diagonal = {
     .add_gradient = diagonal_add_gradient,
 };
 const cebus_op cebus_op_expand = {.name = "expand", .gradient = expand_gradient};
+const cebus_op cebus_op_windows = {
+    .name = "windows",
+    .gradient = windows_gradient,
+    .add_gradient = windows_add_gradient,
+};
+const cebus_op cebus_op_as_strided = {.name = "as_strided", .gradient = as_strided_gradient};

@@ -8,9 +8,10 @@
 
 /** What a view's gradient must know beside the two shapes. */
 typedef struct cebus_view_attrs {
-    int dims[CEBUS_MAX_DIMS]; /**< permute: the permutation; slice, select: dims[0];
-                                 diagonal: both of its dimensions */
-    int64_t start, stop, step;
+    int dims[CEBUS_MAX_DIMS];  /**< permute: the permutation; slice, select: dims[0];
+                                  windows: likewise;
+                                  diagonal: both of its dimensions */
+    int64_t start, stop, step; /**< windows: `stop` is their size */
 } cebus_view_attrs;
 
 extern const cebus_op
@@ -20,5 +21,7 @@ extern const cebus_op cebus_op_slice;
 extern const cebus_op cebus_op_select;
 extern const cebus_op cebus_op_diagonal;
 extern const cebus_op cebus_op_expand;
+extern const cebus_op cebus_op_windows;
+extern const cebus_op cebus_op_as_strided;
 
 #endif

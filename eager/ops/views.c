@@ -380,6 +380,92 @@ cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim, const in
     return make_view(rt, x, &view, &cebus_op_expand, NULL, out);
 }
 
+cebus_status cebus_windows(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t size, int64_t step,
+                           cebus_tensor **out)
+{
+    static const char op[] = "windows";
+    int d;
+    cebus_status status = begin(rt, x, op, out);
+    if (status == CEBUS_OK)
+        status = check_dim(x, dim, 0, op, &d);
+    if (status != CEBUS_OK)
+        return status;
+    int64_t length = x->view.shape[d];
+    if (size < 0 || size > length || step < 1)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "windows of %" PRId64 ", %" PRId64 " apart, along a dimension of %" PRId64
+                          ": size must be in [0, %" PRId64 "], step greater than 0",
+                          size, step, length, length);
+    if (x->view.ndim == CEBUS_MAX_DIMS)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "a tensor has at most %d dimensions",
+                          CEBUS_MAX_DIMS);
+    cebus_view view = x->view;
+    cebus_view_attrs attrs = {.dims = {d}, .stop = size, .step = step};
+    view.shape[d] = (length - size) / step + 1;
+    if (view.shape[d] > 1)
+        view.strides[d] *= step;
+    view.shape[view.ndim] = size;
+    view.strides[view.ndim++] = x->view.strides[d];
+    status = check_lengths(&view, op);
+    return status == CEBUS_OK ? make_view(rt, x, &view, &cebus_op_windows, &attrs, out) : status;
+}
+
+/** Whether all of a view lies in what another, which has no gaps, shows. */
+static bool lies_in(const cebus_view *view, const cebus_view *whole)
+{
+    return cebus_view_numel(view) == 0 ||
+           (cebus_view_is_dense(whole) && view->offset >= whole->offset &&
+            cebus_view_extent(view) <= cebus_view_extent(whole));
+}
+
+/** The view that is asked for; what is wrong with it alone. */
+static cebus_status describe_strided(const cebus_tensor *x, int ndim, const int64_t *shape,
+                                     const int64_t *strides, int64_t offset, cebus_view *out)
+{
+    static const char op[] = "as_strided";
+    uint64_t bytes;
+    if (ndim < 0 || ndim > CEBUS_MAX_DIMS || (ndim > 0 && (shape == NULL || strides == NULL)))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%d dimensions; 0 to %d are possible", ndim,
+                          CEBUS_MAX_DIMS);
+    *out = (cebus_view){.dtype = x->view.dtype, .ndim = ndim, .offset = offset};
+    bool valid = offset >= 0;
+    for (int d = 0; d < ndim; d++) {
+        out->shape[d] = shape[d];
+        out->strides[d] = strides[d];
+        valid = valid && strides[d] >= 0;
+    }
+    if (!valid)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "strides and offset must not be negative");
+    cebus_status status = check_lengths(out, op);
+    if (status == CEBUS_OK && (!cebus_view_bytes(out, &bytes) || bytes > UINT64_C(1) << 62))
+        status = cebus_fail(CEBUS_INVALID_ARGUMENT, op, "it would end beyond 2^62 bytes");
+    if (status == CEBUS_OK && bytes == 0)
+        cebus_view_contiguous(out, out->dtype, ndim, shape);
+    return status;
+}
+
+cebus_status cebus_as_strided(cebus_runtime *rt, cebus_tensor *x, int ndim, const int64_t *shape,
+                              const int64_t *strides, int64_t offset, cebus_tensor **out)
+{
+    static const char op[] = "as_strided";
+    cebus_view view;
+    cebus_status status = begin(rt, x, op, out);
+    if (status == CEBUS_OK)
+        status = describe_strided(x, ndim, shape, strides, offset, &view);
+    if (status != CEBUS_OK)
+        return status;
+    const cebus_tensor *base = cebus_tensor_base(x);
+    bool recorded = cebus_grad_is_enabled() && cebus_tensor_requires_grad(x);
+    if (!lies_in(&view, &x->view) && (recorded || base == NULL || !lies_in(&view, &base->view)))
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "elements %" PRId64 " to %" PRId64 " of the storage do not all lie in "
+                          "the tensor of shape %s%s",
+                          view.offset, cebus_view_extent(&view) - 1, CEBUS_SHAPE(&x->view),
+                          recorded ? ", which records gradients and must have no gaps"
+                                   : " or what it is a view of");
+    return make_view(rt, x, &view, &cebus_op_as_strided, NULL, out);
+}
+
 cebus_status cebus_squeeze(cebus_runtime *rt, cebus_tensor *x, int dim, cebus_tensor **out)
 {
     int d;

@@ -7,7 +7,7 @@ from ._core import Tensor, cat, where
 from .positions import _hits, scatter
 
 METHODS = ("hsplit vsplit dsplit rot90 diagflat select_scatter slice_scatter diagonal_scatter "
-           "fill_diagonal_ as_strided split_with_sizes unsafe_chunk unsafe_split narrow_copy "
+           "fill_diagonal_ split_with_sizes unsafe_chunk unsafe_split narrow_copy "
            "masked_scatter put scatter_reduce swapaxes_ swapdims_ resize_as_ is_same_size "
            "is_nonzero is_signed is_inference is_pinned is_shared is_set_to as_subclass").split()
 FUNCTIONS = ("atleast_3d dstack column_stack cartesian_prod combinations vander").split()
@@ -104,19 +104,6 @@ def swapaxes_(x, dim0, dim1):
 
 
 swapdims_ = swapaxes_
-
-
-def as_strided(x, size, stride, storage_offset=None):
-    """The elements of the storage at multiples of `stride`. A copy: what is written to it does not
-    reach x, which must be contiguous; nothing before x is read."""
-    offset = 0 if storage_offset is None else storage_offset - x.storage_offset()
-    if not x.is_contiguous() or offset < 0:
-        raise _core.UnsupportedError("as_strided: of a tensor that is not contiguous, or before "
-                                     "its first element")
-    place = _core.full((), offset, dtype=_core.int64, device=x.device)
-    for length, step in zip(size, stride):
-        place = place.unsqueeze(-1) + _core.arange(length, device=x.device) * step
-    return x.reshape(-1).index_select(0, place.reshape(-1)).reshape(tuple(size))
 
 
 def resize_as_(x, other):

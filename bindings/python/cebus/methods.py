@@ -17,7 +17,7 @@ AS_FUNCTIONS = (
     "exp log sqrt rsqrt reciprocal sin cos erf tanh sigmoid relu clamp clone softmax "
     "log_softmax sum mean amax amin argmax argmin logsumexp max min var gather index_select "
     "scatter_add roll reshape permute transpose t squeeze unsqueeze select narrow unbind "
-    "flatten diagonal numel is_floating_point is_complex detach").split()
+    "flatten diagonal as_strided numel is_floating_point is_complex detach").split()
 
 # Methods that have a form which writes: x.name_() is x.copy_(x.name()).
 IN_PLACE = (

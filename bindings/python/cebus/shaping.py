@@ -4,7 +4,7 @@ from ._core import Size, cat, where
 
 METHODS = ("chunk repeat repeat_interleave tile flip fliplr flipud movedim moveaxis swapaxes "
            "swapdims expand_as view_as reshape_as type_as unflatten ravel adjoint tril triu diag "
-           "trace broadcast_to tensor_split unfold diag_embed sum_to_size").split()
+           "trace broadcast_to tensor_split diag_embed sum_to_size").split()
 
 
 def sum_to_size(x, *shape):
@@ -161,21 +161,6 @@ def unflatten(x, dim, sizes):
     """One dimension cut into several."""
     dim = dim % x.ndim
     return x.reshape(tuple(x.shape[:dim]) + tuple(sizes) + tuple(x.shape[dim + 1:]))
-
-
-def unfold(x, dim, size, step):
-    """Windows of `size` along `dim`, `step` apart, as a last dimension."""
-    dim = dim % x.ndim
-    if not 0 <= size <= x.size(dim) or step <= 0:
-        raise _core.InvalidArgumentError(f"unfold: windows of {size}, {step} apart, along a "
-                                         f"dimension of {x.size(dim)}: size must be in "
-                                         f"[0, {x.size(dim)}], step greater than 0")
-    starts = range(0, x.size(dim) - size + 1, step)
-    index = _core.tensor([[start + i for i in range(size)] for start in starts],
-                         dtype=_core.int64, device=x.device)
-    taken = x.index_select(dim, index.reshape(-1))
-    shape = tuple(x.shape[:dim]) + (len(starts), size) + tuple(x.shape[dim + 1:])
-    return movedim(taken.reshape(shape), dim + 1, -1)
 
 
 def _triangle(x, diagonal, lower):

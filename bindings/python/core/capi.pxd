@@ -69,6 +69,11 @@ cdef extern from "<cebus/cebus.h>" nogil:
                              int64_t stop, int64_t step, cebus_tensor **out)
     cebus_status cebus_select(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t index,
                               cebus_tensor **out)
+    cebus_status cebus_windows(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t size,
+                               int64_t step, cebus_tensor **out)
+    cebus_status cebus_as_strided(cebus_runtime *rt, cebus_tensor *x, int ndim,
+                                  const int64_t *shape, const int64_t *strides, int64_t offset,
+                                  cebus_tensor **out)
     cebus_status cebus_diagonal(cebus_runtime *rt, cebus_tensor *x, int64_t offset, int dim1,
                                 int dim2, cebus_tensor **out)
     cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim, const int64_t *shape,

@@ -86,6 +86,36 @@
             fail(status)
         return wrap(out, self.rt)
 
+    def unfold(self, int dimension, int64_t size, int64_t step):
+        """Windows of `size` along a dimension, `step` apart, as a last dimension."""
+        cdef cebus_tensor *out = NULL
+        cdef cebus_status status
+        if cebus_tensor_ndim(self.handle) == 0:
+            return self.unsqueeze(0).unfold(dimension, size, step).select(0, 0)
+        with nogil:
+            status = cebus_windows(self.rt, self.handle, dimension, size, step, &out)
+        if status:
+            fail(status)
+        return wrap(out, self.rt)
+
+    def as_strided(self, size, stride, storage_offset=None):
+        """The storage read in any way: element (i, j, ..) is storage_offset + i stride[0] + .."""
+        cdef int64_t lengths[8]
+        cdef int64_t strides[8]
+        cdef int n = shape_into((size,), lengths)
+        cdef int64_t offset = cebus_tensor_view(self.handle).offset
+        cdef cebus_tensor *out = NULL
+        cdef cebus_status status
+        if shape_into((stride,), strides) != n:
+            raise ShapeError(f"as_strided: {n} lengths and {len(stride)} strides")
+        if storage_offset is not None:
+            offset = storage_offset
+        with nogil:
+            status = cebus_as_strided(self.rt, self.handle, n, lengths, strides, offset, &out)
+        if status:
+            fail(status)
+        return wrap(out, self.rt)
+
     def squeeze(self, dim=None):
         """Without dimensions of length 1, or without `dim` if its length is 1."""
         if dim is not None and not isinstance(dim, (tuple, list)):

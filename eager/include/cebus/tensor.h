@@ -144,6 +144,19 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_select(cebus_runtime *rt, cebus_te
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_diagonal(cebus_runtime *rt, cebus_tensor *x,
                                                        int64_t offset, int dim1, int dim2,
                                                        cebus_tensor **out);
+/** Windows of `size` elements along `dim`, `step` apart, as a last dimension; 0 <= size <= the
+ * length of `dim`. Where they share elements they cannot be written to. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_windows(cebus_runtime *rt, cebus_tensor *x, int dim,
+                                                      int64_t size, int64_t step,
+                                                      cebus_tensor **out);
+/** x's storage read in any way: element (i, j, ..) is the one at offset + i x strides[0] + j x
+ * strides[1] + .. of the storage; strides and offset must not be negative. All of it must lie in x
+ * or, where no gradient is recorded, in the tensor that x is a view of. Not to be written to where
+ * two elements may be one. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_as_strided(cebus_runtime *rt, cebus_tensor *x,
+                                                         int ndim, const int64_t *shape,
+                                                         const int64_t *strides, int64_t offset,
+                                                         cebus_tensor **out);
 /** Repeats dimensions of length 1, and new leading ones, with stride 0; -1 keeps a length. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim,
                                                      const int64_t *shape, cebus_tensor **out);

@@ -15,10 +15,12 @@ OF_NUMBERS = ("{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} / {b}", "{a} * 2.0", "
               "{a}.unsqueeze(0)", "{a}[None]", "{a}.squeeze()")
 MAPS = OF_NUMBERS + (
     "{a}.sum(0, keepdim=True)", "torch.cat([{a}, {b}], 0)", "{a}[{a} > 1]",
-    "{a}.index_select(0, torch.tensor([0, 0]))")
+    "{a}.index_select(0, torch.tensor([0, 0]))", "{a}.unfold(0, 2, 1).sum(-1)",
+    "{a}.unfold(-1, 2, 1) * 2")
 VIEWS = ("{a}.transpose(0, -1)", "{a}[..., 0]", "{a}[0]", "{a}[1:]", "{a}[::2]",
          "{a}.view({a}.shape)",
-         "{a}.narrow(0, 0, 1)", "{a}.view_as({b})", "{a}.flatten()")
+         "{a}.narrow(0, 0, 1)", "{a}.view_as({b})", "{a}.flatten()",
+         "{a}.unfold(0, 1, 1)", "{a}.unfold(-1, 2, 2)")
 WRITES = ("{a}.add_({b})", "{a}.mul_(2)", "{a}.mul_({b})", "{a} += {b}", "{a} *= 0.5",
           "{a}.relu_()", "{a}[0] = {b}[0]",
           "{a}[..., 0] += 1", "{a}[0].mul_(2)",

@@ -212,6 +212,37 @@ def test_diagonals_are_views():
     assert numpy.array_equal(x.numpy(), array)
 
 
+def test_windows_are_views():
+    x = cebus.arange(12.)
+    for size, step in ((3, 3), (2, 4), (1, 1)):
+        x.unfold(0, size, step).add_(1)
+    assert x.tolist() == [3, 4, 4, 5, 7, 8, 8, 9, 11, 12, 12, 13]
+    x.as_strided((2, 2), (6, 2), 1).zero_()
+    assert x.tolist() == [3, 0, 4, 0, 7, 8, 8, 0, 11, 0, 12, 13]
+    assert x[4:].as_strided((2,), (3,), 0).tolist() == [3, 0]
+    for shared in (x.unfold(0, 3, 2), x.as_strided((3, 2), (1, 1)), x.unfold(0, 2, 1)[::1, :]):
+        with pytest.raises(cebus.InvalidArgumentError, match="share one location"):
+            shared.zero_()
+    for shape, stride, offset in (((13,), (1,), 0), ((2,), (-1,), 4), ((2,), (1,), -1),
+                                  ((2, 2), (8, 4), 0), ((2,), (1 << 62,), 0)):
+        with pytest.raises(cebus.InvalidArgumentError, match="as_strided"):
+            x.as_strided(shape, stride, offset)
+    assert x.max() == 13
+
+
+def test_gradients_of_shared_elements_are_summed():
+    x = cebus.arange(6.).requires_grad_()
+    (x.unfold(0, 3, 1) * cebus.arange(12.).reshape(4, 3)).sum().backward()
+    assert x.grad.tolist() == [0, 4, 12, 21, 18, 11]
+    x.grad = None
+    y = x * 1
+    windows, strided = y.unfold(0, 2, 2), y.as_strided((3, 2), (1, 1), 1)
+    windows.mul_(2)  # what others show is written, too
+    assert strided.tolist() == [[2, 4], [4, 6], [6, 8]]
+    (windows.sum() + strided.square().sum()).backward()
+    assert x.grad.tolist() == [2, 10, 34, 50, 34, 2]
+
+
 def test_what_changes_no_shape_is_a_view_all_the_same():
     x = cebus.ones(2, 3, requires_grad=True)
     for y in (x.squeeze(), x.squeeze(0), x.squeeze((0, 1)), x[:], x[...]):

@@ -98,6 +98,31 @@ Test(inplace, writes_through_diagonals_are_writes_to_the_matrix)
         cebus_tensor_release(all[i]);
 }
 
+/** Windows that share no element are written through, to the tensor; others are refused. */
+Test(inplace, writes_through_windows_are_writes_to_the_tensor)
+{
+    cebus_tensor *x, *apart, *shared, *strided, *none;
+    OK(cebus_zeros(rt, CEBUS_F32, 2, (int64_t[]){2, 6}, &x));
+    OK(cebus_windows(rt, x, 1, 2, 4, &apart));
+    cr_expect_eq(cebus_tensor_numel(apart), 8);
+    OK(cebus_fill_(rt, apart, 7));
+    OK(cebus_runtime_trim(rt));
+    for (int i = 0; i < 12; i++)
+        cr_expect_eq(at(x, i), i % 6 % 4 < 2 ? 7 : 0, "%d", i);
+    OK(cebus_as_strided(rt, x, 1, (int64_t[]){3}, (int64_t[]){4}, 2, &strided));
+    OK(cebus_fill_(rt, strided, 3));
+    cr_expect_eq(at(x, 2) + at(x, 6) + at(x, 10), 9);
+    OK(cebus_windows(rt, x, -1, 3, 2, &shared));
+    cr_expect_eq(cebus_fill_(rt, shared, 1), CEBUS_INVALID_ARGUMENT);
+    cr_expect_eq(cebus_windows(rt, x, 1, 7, 1, &none), CEBUS_INVALID_ARGUMENT);
+    cr_expect_eq(cebus_windows(rt, x, 1, 1, 0, &none), CEBUS_INVALID_ARGUMENT);
+    cr_expect_eq(cebus_as_strided(rt, x, 1, (int64_t[]){3}, (int64_t[]){5}, 2, &none),
+                 CEBUS_INVALID_ARGUMENT);
+    cebus_tensor *all[] = {x, apart, shared, strided};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        cebus_tensor_release(all[i]);
+}
+
 Test(inplace, a_dimension_that_stays_is_squeezed_into_a_view)
 {
     cebus_tensor *x = leaf(rt, N, 1), *same;

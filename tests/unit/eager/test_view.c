@@ -86,6 +86,10 @@ Test(view, predicates_match_enumeration)
         cr_assert_eq(cebus_view_extent(&view), n ? sorted[n - 1] + 1 : 0);
         cr_assert(cebus_view_bytes(&view, &bytes));
         cr_assert_eq(bytes, n ? 4 * (uint64_t)(sorted[n - 1] + 1) : 0);
+        bool repeats = false;
+        for (int i = 1; i < n; i++)
+            repeats = repeats || sorted[i] == sorted[i - 1];
+        cr_assert_eq(cebus_view_may_repeat(&view), repeats, "%s", CEBUS_SHAPE(&view));
         dense += is_dense;
         contiguous += is_contiguous;
     }
