@@ -16,6 +16,7 @@
 #include "plan_file.h"
 #include "plan_program.h"
 #include "result.h"
+#include "settings.h"
 #include "svg.h"
 #include "text.h"
 
@@ -133,7 +134,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         advise->format = argument;
         return 0;
     case KEY_SVG:
-        advise->svg = argument;
+        advise->svg = settings_file("svg", argument, state);
         return 0;
     case KEY_JSON:
         advise->json = true;

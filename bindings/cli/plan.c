@@ -44,7 +44,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         *policy = (struct setting){argument, FROM_OPTION};
         return 0;
     case 'o':
-        plan->output = argument;
+        plan->output = settings_file("output", argument, state);
         return 0;
     case ARGP_KEY_END:
         if (plan->output == NULL)

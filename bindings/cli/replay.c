@@ -62,7 +62,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[2] = &replay->trace;
         return 0;
     case KEY_RECORD:
-        replay->record = argument;
+        replay->record = settings_file("record", argument, state);
         return 0;
     case KEY_PLAN:
         replay->plan = argument;

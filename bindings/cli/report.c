@@ -16,6 +16,7 @@
 #include "report_perfetto.h"
 #include "report_snapshot.h"
 #include "result.h"
+#include "settings.h"
 #include "text.h"
 
 enum output {
@@ -59,13 +60,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct report *report = state->input;
     switch (key) {
     case 'o':
-        report->paths[OUTPUT_PAGE] = argument;
+        report->paths[OUTPUT_PAGE] = settings_file("output", argument, state);
         return 0;
     case KEY_PERFETTO:
-        report->paths[OUTPUT_PERFETTO] = argument;
+        report->paths[OUTPUT_PERFETTO] = settings_file("perfetto", argument, state);
         return 0;
     case KEY_SNAPSHOT:
-        report->paths[OUTPUT_SNAPSHOT] = argument;
+        report->paths[OUTPUT_SNAPSHOT] = settings_file("snapshot", argument, state);
         return 0;
     case KEY_JSON:
         report->json = true;

@@ -293,3 +293,10 @@ uint64_t settings_bytes(const char *text, uint64_t whole)
         complain_cebus(text);
     return bytes;
 }
+
+const char *settings_file(const char *option, const char *argument, struct argp_state *state)
+{
+    if (strcmp(argument, "-") == 0)
+        argp_error(state, "--%s: \"-\" is no file, and standard output has the results", option);
+    return argument;
+}

@@ -69,6 +69,11 @@ double settings_limit(const struct settings *settings);
 /** A checked budget in bytes: a size, or a percentage of `whole`. */
 uint64_t settings_bytes(const char *text, uint64_t whole);
 
+/** The argument of an option that names a file for more than the results, which standard output
+ * has:
+ * "-" is refused. */
+const char *settings_file(const char *option, const char *argument, struct argp_state *state);
+
 /** What is wrong with a value, in a sentence; NULL: nothing. Valid until the next call. */
 const char *setting_problem(enum setting_key key, const char *text);
 

@@ -124,7 +124,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         read_policies(sweep, argument, state);
         return 0;
     case KEY_SVG:
-        sweep->svg = argument;
+        sweep->svg = settings_file("svg", argument, state);
         return 0;
     case KEY_BOUNDS:
         sweep->bounds_path = argument;

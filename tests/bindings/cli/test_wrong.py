@@ -175,5 +175,18 @@ def case_traces_are_not_written_over(cli):
             assert file.read() == before, words
 
 
+def case_files_beside_the_results_have_names(cli):
+    trace = example(cli)
+    run = cli.path("r.run")
+    cli.run("replay", trace, "--record", run)
+    for words in (("replay", trace, "--record", "-"), ("sweep", trace, "--svg", "-"),
+                  ("plan", trace, "-o", "-"), ("report", run, "-o", "-"),
+                  ("report", run, "--perfetto", "-"), ("report", run, "--snapshot", "-"),
+                  ("advise", trace, "-m", "v100-16g", "--svg", "-")):
+        done = cli.refuses(*words, status=64, says=["is no file", words[0]])
+        assert done.stdout == ""
+        assert not os.path.exists("-"), words
+
+
 if __name__ == "__main__":
     main(globals())
