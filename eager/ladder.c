@@ -132,6 +132,12 @@ uint64_t cebus_ladder_room(cebus_runtime *rt)
     return cebus_choose_room(&chooser);
 }
 
+bool cebus_ladder_has_room(cebus_runtime *rt, uint64_t bytes)
+{
+    cebus_chooser chooser = chooser_of(rt, 0);
+    return cebus_choose_suffices(&chooser, bytes);
+}
+
 bool cebus_ladder_may_go(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_chooser chooser = chooser_of(rt, 0);

@@ -57,8 +57,9 @@ cebus_status cebus_oom_budget(cebus_runtime *rt, uint64_t bytes);
 size_t cebus_ladder_foresee(cebus_runtime *rt, uint64_t bytes, cebus_candidate **out, size_t limit);
 
 /** Bytes that are free or may be given up now, wherever they lie; and whether a value may be. What
- * is too dear for the rebuild that runs may not. */
+ * is too dear for the rebuild that runs may not. Whether there are so many costs less to know. */
 uint64_t cebus_ladder_room(cebus_runtime *rt);
+bool cebus_ladder_has_room(cebus_runtime *rt, uint64_t bytes);
 bool cebus_ladder_may_go(cebus_runtime *rt, cebus_candidate *candidate);
 
 #endif

@@ -291,23 +291,23 @@ static cebus_status rebuild_by_plan(cebus_runtime *rt, cebus_candidate *target, 
     return status;
 }
 
-/** Room that a dearer try has more of. */
-static uint64_t room_kept(cebus_runtime *rt)
+/** Whether a dearer try has more room. */
+static bool keeps_room(cebus_runtime *rt)
 {
     uint64_t limit = rt->frugal.limit, room = cebus_ladder_room(rt);
     rt->frugal.limit = 0;
-    uint64_t all = cebus_ladder_room(rt);
+    bool more = cebus_ladder_has_room(rt, room + 1);
     rt->frugal.limit = limit;
-    return all - room;
+    return more;
 }
 
 /** While a dearer try may follow: whether so many bytes are more than this one has. What it gave up
  * for nothing would have to be made again, too. */
 static bool is_too_much(cebus_runtime *rt, uint64_t bytes)
 {
-    if (rt->frugal.limit == 0 || bytes <= cebus_ladder_room(rt))
+    if (rt->frugal.limit == 0 || cebus_ladder_has_room(rt, bytes))
         return false;
-    rt->frugal.kept |= room_kept(rt) > 0;
+    rt->frugal.kept |= keeps_room(rt);
     return true;
 }
 
@@ -329,7 +329,7 @@ static bool may_go_deep(cebus_runtime *rt, const cebus_candidate *target, const 
         return true;
     if (is_too_much(rt, target->value.producer->need))
         return false;
-    bool waits = list->count >= LONG_LIST && patience < LAST_PATIENCE && room_kept(rt) > 0;
+    bool waits = list->count >= LONG_LIST && patience < LAST_PATIENCE && keeps_room(rt);
     rt->frugal.kept |= waits;
     return !waits;
 }
