@@ -4,6 +4,7 @@
 #include "eager/storage.h"
 #include "eager/swap.h"
 #include "lineage/cost.h"
+#include "lineage/version.h"
 
 static cebus_away *list_of(cebus_runtime *rt, const cebus_candidate *candidate)
 {
@@ -66,6 +67,7 @@ bool cebus_away_give_up(cebus_runtime *rt, bool spill)
         return false;
     cebus_swap_forget(rt, candidate);
     cebus_cost_leave(&rt->lineage, &candidate->value);
+    cebus_version_left(&rt->lineage, &candidate->value);
     return true;
 }
 

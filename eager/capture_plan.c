@@ -5,6 +5,7 @@
 #include "eager/ladder.h"
 #include "eager/replay_call.h"
 #include "eager/swap.h"
+#include "lineage/version.h"
 
 #define NONE CEBUS_CAPTURE_NONE
 
@@ -244,6 +245,7 @@ static void look_past_copies(cebus_runtime *rt, const cebus_spots *spots)
             continue;
         candidate->value.swapped = false;
         cebus_swap_spare(rt, candidate, true);
+        cebus_version_left(&rt->lineage, &candidate->value);
     }
 }
 

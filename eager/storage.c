@@ -50,7 +50,7 @@ cebus_storage *cebus_storage_of(cebus_runtime *rt, cebus_candidate *version)
     if (storage == NULL)
         return NULL;
     *storage = (cebus_storage){.refs = 1, .now = version, .saved = true};
-    cebus_value_hold(&version->value);
+    cebus_value_hold(&rt->lineage, &version->value);
     cebus_away_sort(rt, version);
     return storage;
 }
@@ -259,8 +259,10 @@ static void become_absent(cebus_runtime *rt, cebus_candidate *candidate)
     }
     candidate->value.resident = false;
     candidate->value.swapped = copied;
-    if (!copied)
-        cebus_cost_leave(&rt->lineage, &candidate->value);
+    if (copied)
+        return;
+    cebus_cost_leave(&rt->lineage, &candidate->value);
+    cebus_version_left(&rt->lineage, &candidate->value);
 }
 
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to)

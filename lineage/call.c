@@ -161,10 +161,12 @@ static void holders_change(const cebus_value *value)
         cebus_cost_disturb(value);
 }
 
-void cebus_value_hold(cebus_value *value)
+void cebus_value_hold(cebus_lineage *lineage, cebus_value *value)
 {
-    if (value->holders == 0)
+    if (value->holders == 0) {
         holders_change(value);
+        lineage->barren += !cebus_value_is_present(value);
+    }
     value->holders++;
     value->refs++;
 }
@@ -222,6 +224,7 @@ void cebus_lineage_init(cebus_lineage *lineage, cebus_pool *pool)
 {
     memset(lineage, 0, sizeof *lineage);
     lineage->pool = pool;
+    lineage->barren = 1; /* no record says so yet */
 }
 
 static void free_scratch(cebus_pool *pool, struct cebus_scratch *scratch)

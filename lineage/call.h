@@ -36,6 +36,7 @@ struct cebus_call {
     uint64_t seed, rng_offset;
     uint64_t widest; /**< the most bytes that it reads of one value that was made */
     uint64_t mark;   /**< visited in this epoch */
+    uint64_t barren; /**< of the lineage's, when nobody missed what it makes (version.h) */
     uint64_t listed; /**< its place, from 1, in the list that is being rebuilt; 0: not in it */
     uint64_t
         waiting;    /**< its place, from 1, among the calls that wait for inputs; 0: it does not */
@@ -50,6 +51,7 @@ typedef struct cebus_lineage {
     cebus_pool *pool;    /**< borrowed */
     cebus_value *dead;   /**< waiting to be reaped */
     uint64_t epoch;      /**< stamps visits; only ever grows */
+    uint64_t barren;     /**< grows when versions may be missed that were not (version.h) */
     uint64_t live_calls; /**< records in memory */
     uint64_t made_calls; /**< records so far */
     struct cebus_scratch {
@@ -93,7 +95,7 @@ void cebus_call_forget(cebus_lineage *lineage, cebus_call *call);
 void cebus_value_detach(cebus_lineage *lineage, cebus_value *value);
 
 /** A handle outside lineage takes (drops) the value. A value at zero refs queues as dead. */
-void cebus_value_hold(cebus_value *value);
+void cebus_value_hold(cebus_lineage *lineage, cebus_value *value);
 void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value);
 /** The same without claiming the bytes: the version must stay rebuildable, not resident. */
 void cebus_value_park(cebus_value *value);

@@ -1,5 +1,7 @@
 #include "lineage/version.h"
 
+#include <assert.h>
+
 /** Whom a walk looks for. */
 typedef enum keeper {
     HOLDER,      /**< who is going to read it */
@@ -29,15 +31,22 @@ static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call, 
     return CEBUS_OK;
 }
 
+/** Whether a walk has no need to go by this record. */
+static bool is_passed(const cebus_lineage *lineage, const cebus_call *call, keeper by)
+{
+    return call->mark == lineage->epoch || (by == HOLDER && call->barren == lineage->barren);
+}
+
 /**
  * Walks the records that read `leaf`, directly or through absent versions that are not kept; pushes
- * each once onto lineage->list. Stops early at an absent version that is.
+ * each once onto lineage->list. Stops early at an absent version that is. Who looks for holders
+ * passes by records whose versions are missed by nobody.
  */
 static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, keeper by,
                                  cebus_value **out_kept)
 {
     struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
-    uint64_t epoch = ++lineage->epoch;
+    lineage->epoch++;
     *out_kept = NULL;
     stack->count = list->count = 0;
     if (!cebus_scratch_push(lineage, stack, leaf))
@@ -45,9 +54,9 @@ static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, keep
     while (stack->count > 0 && *out_kept == NULL) {
         cebus_value *value = stack->items[--stack->count];
         for (cebus_edge *edge = value->consumers; edge && *out_kept == NULL; edge = edge->next) {
-            if (edge->call->mark == epoch)
+            if (is_passed(lineage, edge->call, by))
                 continue;
-            edge->call->mark = epoch;
+            edge->call->mark = lineage->epoch;
             if (!cebus_scratch_push(lineage, list, edge->call))
                 return CEBUS_OUT_OF_HOST_MEMORY;
             cebus_status status = push_absent(lineage, edge->call, by, out_kept);
@@ -67,12 +76,39 @@ cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
     return walk_readers(lineage, leaf, HOLDER_NAME, out_value);
 }
 
-bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value)
+static bool has_heir(cebus_lineage *lineage, cebus_value *value)
 {
     cebus_value *heir;
+    return walk_readers(lineage, value, HOLDER, &heir) != CEBUS_OK || heir != NULL;
+}
+
+#if CEBUS_CHECKS >= 2
+/** The same by a walk that passes by nothing. */
+static void check_heir(cebus_lineage *lineage, cebus_value *value, bool found)
+{
+    uint64_t barren = lineage->barren;
+    lineage->barren = UINT64_MAX; /* no record is of that */
+    assert(has_heir(lineage, value) == found);
+    lineage->barren = barren;
+}
+#endif
+
+bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value)
+{
     if (value->holders > 0)
         return true;
-    return walk_readers(lineage, value, HOLDER, &heir) != CEBUS_OK || heir != NULL;
+    bool found = has_heir(lineage, value);
+    for (size_t i = 0; !found && i < lineage->list.count; i++)
+        ((cebus_call *)lineage->list.items[i])->barren = lineage->barren;
+#if CEBUS_CHECKS >= 2
+    check_heir(lineage, value, found);
+#endif
+    return found;
+}
+
+void cebus_version_left(cebus_lineage *lineage, cebus_value *value)
+{
+    lineage->barren += cebus_version_is_missed(lineage, value);
 }
 
 /** What `call` makes: heirs are listed, other absent versions are on the way. */

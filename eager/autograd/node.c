@@ -75,7 +75,7 @@ cebus_node *cebus_node_create_bare(cebus_runtime *rt, cebus_call *call)
 void cebus_node_save(cebus_node *node, uint32_t slot, const cebus_tensor *tensor)
 {
     cebus_candidate *version = tensor->storage->now;
-    cebus_value_hold(&version->value);
+    cebus_value_hold(&tensor->rt->lineage, &version->value);
     node->saved[slot] = (cebus_saved){.version = version, .writes = version->writes};
 }
 
@@ -234,7 +234,7 @@ void cebus_node_unpark(cebus_runtime *rt, cebus_node *node)
         cebus_candidate *version = node->saved[i].version;
         if (version == NULL)
             continue;
-        cebus_value_hold(&version->value);
+        cebus_value_hold(&rt->lineage, &version->value);
         cebus_value_unpark(&rt->lineage, &version->value);
     }
 }

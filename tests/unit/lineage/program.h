@@ -58,6 +58,7 @@ static inline cebus_value *program_call(program *p, uint64_t cost, cebus_value *
 static inline void program_evict(program *p, cebus_value *value)
 {
     value->resident = false;
+    cebus_version_left(&p->lineage, value);
     cebus_cost_leave(&p->lineage, value);
 }
 

@@ -104,7 +104,7 @@ Test(cost_price, falls_when_a_replay_was_faster)
     cr_expect_eq(price(a), 50, "the least counts");
     cebus_cost_lower(a->producer, 40);
     cr_expect_eq(price(a), 40);
-    cebus_value_hold(a);
+    cebus_value_hold(&p.lineage, a);
     cebus_value_park(a);
     program_evict(&p, a);
     cebus_cost_return(&p.lineage, a);
@@ -131,7 +131,7 @@ Test(cost_price, follows_holders_of_parked_versions)
     cr_expect_eq(price(b), 57);
     cebus_value_unhold(&p.lineage, a);
     cr_expect_eq(price(b), 7);
-    cebus_value_hold(a);
+    cebus_value_hold(&p.lineage, a);
     cr_expect_eq(price(b), 57);
     cebus_value_unhold(&p.lineage, a);
     cr_expect_eq(price(b), 7);
@@ -301,7 +301,7 @@ static void toggle_parking(fate *f, slot *s)
 {
     s->parked = !s->parked;
     if (!s->parked) {
-        cebus_value_hold(s->value);
+        cebus_value_hold(&p.lineage, s->value);
         cebus_value_unpark(&p.lineage, s->value);
         return;
     }

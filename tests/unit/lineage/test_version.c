@@ -86,6 +86,31 @@ Test(version, what_parked_versions_are_made_of_is_not_missed)
     program_release(&p, leaf);
 }
 
+Test(version, what_nobody_missed_is_asked_anew_once_that_may_change)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *first = program_call(&p, 1, leaf, NULL),
+                *ghost = program_call(&p, 1, first, NULL), *top = program_call(&p, 1, ghost, NULL);
+    program_evict(&p, ghost);
+    cebus_value_park(ghost);
+    program_release(&p, first);
+    program_release(&p, ghost);
+    cr_expect_not(cebus_version_is_missed(&p.lineage, first));
+    cr_expect_eq(ghost->producer->barren, p.lineage.barren, "the next walk passes by it");
+    cr_expect_not(cebus_version_is_missed(&p.lineage, first));
+    program_evict(&p, top);
+    cr_expect(cebus_version_is_missed(&p.lineage, first), "top is to be made again");
+    program_return(&p, top);
+    cr_expect_not(cebus_version_is_missed(&p.lineage, first));
+    cebus_value_hold(&p.lineage, ghost);
+    cr_expect(cebus_version_is_missed(&p.lineage, first), "somebody holds it again");
+    program_release(&p, ghost);
+    cr_expect_not(cebus_version_is_missed(&p.lineage, first));
+    cebus_value_unpark(&p.lineage, ghost);
+    program_release(&p, top);
+    program_release(&p, leaf);
+    cr_expect_eq(p.live, 0);
+}
+
 Test(version, ghosts_are_forgotten_through_and_through)
 {
     cebus_value *leaf = program_leaf(&p, 64);
