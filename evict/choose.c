@@ -249,6 +249,7 @@ static void find_market(cebus_contest *contest, uint64_t bytes, bool stands)
         price += one;
         found += offer->bytes;
     }
+    market.ns = weight;
     if (market.moves && price > 0) {
         market.move_byte = PROMISED * 1e9 / (double)moves->rate * price / weight;
         market.move_block = PROMISED * (double)moves->ns * price / weight;
@@ -279,17 +280,33 @@ static void enter_windows(cebus_contest *contest, bool stands)
     }
 }
 
-/** The same for windows, and for what is cleared otherwise. */
+/** ns to make again all that goes of a choice. */
+static double ns_of(const cebus_chooser *chooser, const cebus_victims *victims)
+{
+    double ns = 0;
+    for (const cebus_block *block = victims->first;; block = block->next) {
+        if (block->state == CEBUS_BLOCK_EVICTABLE)
+            ns += (double)cebus_pricing_exact_weight(chooser, block);
+        if (block == victims->last)
+            return ns;
+    }
+}
+
+/** The same for windows, and for what is cleared otherwise: where that may save as much time as it
+ * takes to look for. */
 static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     cebus_contest contest = {.chooser = chooser, .usable = HUGE_VAL};
+    const cebus_victims *winner = &contest.winner.victims;
     size_t blocks = chooser->arena->used_blocks + chooser->arena->free_blocks;
+    bool many = blocks >= CEBUS_CLEARING_BLOCKS;
+    double least = (double)blocks * CEBUS_CLEARING_NS;
     find_market(&contest, bytes, stands);
-    if (blocks < CEBUS_CLEARING_BLOCKS && cebus_contest_only_moves(&contest))
+    if (!many && contest.market.ns >= least && cebus_contest_only_moves(&contest))
         return cebus_contest_settle(&contest);
     enter_windows(&contest, stands);
-    if (blocks >= CEBUS_CLEARING_BLOCKS)
-        return contest.winner.victims;
+    if (many || (winner->first != NULL && ns_of(chooser, winner) < least))
+        return *winner;
     cebus_contest_enter_rest(&contest);
     return cebus_contest_settle(&contest);
 }

@@ -20,12 +20,16 @@
 
 /** From so many blocks on, sweeps for clearings would take longer than they save. */
 #define CEBUS_CLEARING_BLOCKS 3000
+/** All ways beside windows take so many ns a block to look for; who would save less does not look.
+ */
+#define CEBUS_CLEARING_NS 32
 
 /** Prices are in ns to rebuild per ns of age, as scores are. */
 typedef struct cebus_market {
     uint64_t now;      /**< the runtime's clock, ns */
     uint64_t bytes;    /**< of the request */
     uint64_t idle;     /**< free now, in pieces */
+    double ns;         /**< to make again what single victims would give for it */
     double byte_price; /**< of the last of the bytes that single victims would give for it */
     double move_byte;  /**< of copying one byte; */
     double move_block; /**< of a copy besides */

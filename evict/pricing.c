@@ -147,7 +147,7 @@ double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *
 }
 
 /** A swap's weight is exact, and so is that of what nobody misses. */
-static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *block)
+uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_candidate *candidate = block->owner;
     if (candidate->method == CEBUS_GO_SWAP ||
@@ -160,13 +160,13 @@ static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *bl
 double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_block exact = *block;
-    exact.weight = exact_weight(chooser, block);
+    exact.weight = cebus_pricing_exact_weight(chooser, block);
     return cebus_pricing_score_now(chooser, &exact);
 }
 
 uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_block exact = *block;
-    exact.weight = exact_weight(chooser, block);
+    exact.weight = cebus_pricing_exact_weight(chooser, block);
     return cebus_block_price(&exact, chooser->now);
 }

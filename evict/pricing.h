@@ -42,7 +42,8 @@ double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *bloc
 /** By what the block and its neighbours say. */
 double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block);
 
-/** Score and window price (layout/window.h) of a block that may go, by its exact price. */
+/** ns to make a block again that may go; score and window price (layout/window.h) by that. */
+uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block);
 double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block);
 uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block);
 

@@ -27,6 +27,24 @@ Test(contest, coop_moves_what_is_dear_where_that_is_cheaper)
     cr_expect_eq(dear->block->state, CEBUS_BLOCK_EVICTABLE);
 }
 
+/** All of it is made again sooner than the search for something better would take. */
+Test(contest, coop_does_not_look_for_what_saves_little)
+{
+    cebus_candidate *first = place(2, 10, 0), *dear = place(1, 100, 0), *last = place(2, 10, 0);
+    fill_the_rest();
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
+    cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
+    cr_expect(!victims.moves);
+    cr_expect_eq(victims.first, first->block);
+    cr_expect_eq(victims.last, last->block);
+    cebus_cost_revise(dear->value.producer, 1000);
+    cr_expect(cebus_choose_victims(&chooser, 4 * UNIT).moves);
+}
+
 /** Enough is free, but apart: the more of it lies idle the dearer a move may be. */
 Test(contest, coop_only_moves_where_much_lies_idle)
 {
