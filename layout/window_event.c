@@ -57,28 +57,41 @@ typedef struct around {
     double time; /**< when all of the run's are at the level */
 } around;
 
-/** To the side where the next block is sooner, by one block at least, until it has enough bytes, or
- * is not at the level yet, or has many blocks: no window that holds the block is sooner there. */
+/** Below, past blocks that are at the level by now, up to so many bytes, or REACH of them. */
+static uint64_t go_below(const event *e, uint64_t wanted, double level, part *low)
+{
+    uint64_t passed = 0;
+    for (int i = 0; passed < wanted && time_of(low, level) <= e->now; i++) {
+        passed = i < REACH ? passed + low->bytes : wanted;
+        *low = below(e->chunks, low->at);
+    }
+    return passed;
+}
+
+static uint64_t go_above(const event *e, uint64_t wanted, double level, part *high)
+{
+    uint64_t passed = 0;
+    for (int i = 0; passed < wanted && time_of(high, level) <= e->now; i++) {
+        passed = i < REACH ? passed + high->bytes : wanted;
+        *high = above(e->chunks, high->at);
+    }
+    return passed;
+}
+
+/** By one block at least, until it has enough bytes, or the next on both sides are not at the level
+ * yet: no window that holds the block is sooner there. */
 static void go_around(const event *e, uint64_t bytes, double level, around *run)
 {
     uint64_t passed = e->self.bytes;
+    if (run->time <= e->now && passed < bytes)
+        passed += go_below(e, bytes - passed, level, &run->low);
+    if (run->time <= e->now && passed < bytes)
+        passed += go_above(e, bytes - passed, level, &run->high);
     if (passed >= bytes)
         return;
     double low = time_of(&run->low, level), high = time_of(&run->high, level);
-    for (int i = 0; i < REACH && passed < bytes; i++) {
-        double next = low < high ? low : high;
-        run->time = next > run->time ? next : run->time;
-        passed += low < high ? run->low.bytes : run->high.bytes;
-        if (run->time > e->now)
-            return;
-        if (low < high) {
-            run->low = below(e->chunks, run->low.at);
-            low = time_of(&run->low, level);
-        } else {
-            run->high = above(e->chunks, run->high.at);
-            high = time_of(&run->high, level);
-        }
-    }
+    double next = low < high ? low : high;
+    run->time = next > run->time ? next : run->time;
 }
 
 /** When one may be that begins in an earlier chunk. */

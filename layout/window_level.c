@@ -183,6 +183,7 @@ bool cebus_level_add(cebus_window_search *search, cebus_seat at, cebus_line line
     hot->zero[i] = line.zero;
     hot->chunk[i] = at.chunk;
     hot->first[i] = search->index->chunks.at[at.chunk].blocks[at.place];
+    hot->place[i] = (uint8_t)at.place;
     hot->in[at.chunk]++;
     return true;
 }

@@ -1,5 +1,6 @@
 #include "layout/window_look.h"
 
+#include "layout/clones.h"
 #include "layout/window_early.h"
 #include "layout/window_level.h"
 
@@ -29,10 +30,15 @@ typedef struct own {
     uint64_t bytes[CEBUS_CHUNK_MAX + 1];
 } own;
 
-static void price_own(const cebus_chunk *chunk, double now, own *out)
+CEBUS_CLONES static void price_blocks(const cebus_chunk *chunk, double now, own *restrict out)
 {
     for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++)
         cebus_chunk_price(chunk, i, now, &out->price[i], &out->slope[i]);
+}
+
+static void price_own(const cebus_chunk *chunk, double now, own *out)
+{
+    price_blocks(chunk, now, out);
     out->prices[0] = out->slopes[0] = 0;
     out->bytes[0] = 0;
     for (uint32_t i = 0; i < chunk->count; i++) {
@@ -379,10 +385,15 @@ typedef union times {
     int64_t bits[CEBUS_CHUNK_MAX];
 } times;
 
-static void find_times(const cebus_chunk *chunk, double level, times *restrict out)
+CEBUS_CLONES static void time_blocks(const cebus_chunk *chunk, double level, times *restrict out)
 {
     for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++)
         out->at[i] = cebus_chunk_time(chunk, i, level);
+}
+
+static void find_times(const cebus_chunk *chunk, double level, times *restrict out)
+{
+    time_blocks(chunk, level, out);
     for (uint32_t bits = chunk->walls; bits != 0; bits &= bits - 1)
         out->at[__builtin_ctz(bits)] = HUGE_VAL;
 }
@@ -522,9 +533,13 @@ bool cebus_window_learn(cebus_window_search *search, uint32_t id)
 
 cebus_seat cebus_window_seat(const cebus_window_search *search, uint32_t hot)
 {
-    cebus_seat at = {search->table->hot->chunk[hot], 0};
+    const cebus_block *first = search->table->hot->first[hot];
+    cebus_seat at = {search->table->hot->chunk[hot], search->table->hot->place[hot]};
     const cebus_chunk *chunk = &search->index->chunks.at[at.chunk];
-    while (at.place < chunk->count && chunk->blocks[at.place] != search->table->hot->first[hot])
+    if (at.place < chunk->count && chunk->blocks[at.place] == first)
+        return at;
+    at.place = 0;
+    while (at.place < chunk->count && chunk->blocks[at.place] != first)
         at.place++;
     return at;
 }

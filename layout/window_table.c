@@ -188,6 +188,7 @@ void cebus_table_remove_hot(cebus_table *table, uint32_t i)
     hot->zero[i] = hot->zero[last];
     hot->chunk[i] = hot->chunk[last];
     hot->first[i] = hot->first[last];
+    hot->place[i] = hot->place[last];
 }
 
 void cebus_table_forget(cebus_table *table, uint32_t chunk)

@@ -47,6 +47,7 @@ typedef struct cebus_hot {
     float rise[CEBUS_HOT_MAX], zero[CEBUS_HOT_MAX];
     uint32_t chunk[CEBUS_HOT_MAX];
     const cebus_block *first[CEBUS_HOT_MAX];
+    uint8_t place[CEBUS_HOT_MAX]; /**< of it in the chunk, when it was last seen */
 } cebus_hot;
 
 typedef struct cebus_table {
@@ -135,15 +136,6 @@ static inline void cebus_table_expect_line(cebus_table *table, uint32_t chunk, c
 {
     if (line.rise > 0)
         cebus_table_expect(table, chunk, (double)line.zero + level / (double)line.rise);
-}
-
-/** Is one of CEBUS_GROUP times over? A loop of a fixed length, for compilers that know vectors. */
-static inline bool cebus_table_any_due(const float *due, float t)
-{
-    uint32_t any = 0;
-    for (uint32_t i = 0; i < CEBUS_GROUP; i++)
-        any |= (uint32_t)(due[i] <= t);
-    return any != 0;
 }
 
 /** After times of a group went up. */
