@@ -393,11 +393,11 @@ Test(window_index, in_a_large_arena_a_level_seldom_falls)
 
 /** Many small values made one after the other, then a pause that is long beside all of that: most
  * cost the same, and where they do the lowest wins. */
-static void fill_alike(scene *s, size_t blocks, uint64_t pause)
+static void fill_alike(scene *s, size_t blocks, uint64_t weight, uint64_t pause)
 {
     fill(s, blocks);
     for (cebus_block *block = s->arena.first; block != NULL; block = block->next) {
-        ((item *)block->owner)->weight = 40;
+        ((item *)block->owner)->weight = weight;
         block->tick = s->now += 25;
         show(block);
     }
@@ -406,7 +406,7 @@ static void fill_alike(scene *s, size_t blocks, uint64_t pause)
 }
 
 /** Searches for several windows of two sizes, evicts the best one and fills the hole. */
-static void take_alike(scene *s, size_t times)
+static void take_alike(scene *s, size_t times, uint64_t weight)
 {
     for (size_t i = 0; i < times; i++) {
         cebus_window best[LIMIT];
@@ -418,17 +418,17 @@ static void take_alike(scene *s, size_t times)
         cr_assert_eq(cebus_arena_place(&s->arena, 4 * UNIT, CEBUS_ZONE_CHEAP, &block),
                      CEBUS_PLACED);
         keep(s, block);
-        ((item *)block->owner)->weight = 40;
+        ((item *)block->owner)->weight = weight;
         show(block);
     }
 }
 
-static void expect_few_looks(uint64_t pause)
+static void expect_few_looks(uint64_t weight, uint64_t pause)
 {
     scene s;
     open_scene(&s, 1, 2000);
-    fill_alike(&s, 10000, pause);
-    take_alike(&s, 500);
+    fill_alike(&s, 10000, weight, pause);
+    take_alike(&s, 500, weight);
     const cebus_window_index *index = s.arena.index;
     cr_expect_eq(index->count.sweeps, 2, "the first of each size");
     cr_expect_lt(index->count.falls, 25);
@@ -438,9 +438,10 @@ static void expect_few_looks(uint64_t pause)
 
 Test(window_index, windows_that_cost_the_same_are_told_apart)
 {
-    expect_few_looks(0);
-    expect_few_looks(30000000);
-    expect_few_looks(UINT64_C(1) << 40);
+    expect_few_looks(40, 0);
+    expect_few_looks(40, 30000000);
+    expect_few_looks(40, UINT64_C(1) << 40);
+    expect_few_looks(0, 30000000);
 }
 
 Test(window_index, sizes_that_never_repeat_are_swept)
