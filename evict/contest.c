@@ -8,9 +8,6 @@
 
 /** What scattered bytes are worth of what usable ones cost. */
 #define SCATTERED 0.9
-/** Of the market's price: what bytes are worth that lie idle. Some of them later requests take as
- * they are. 1/4, 1/2, 1: tests/bench/fragmentation.md. */
-#define IDLE 0.5
 /** Dearest price at which nothing goes, not even what costs nothing. */
 #define NOTHING_GOES (-1.0)
 
@@ -123,11 +120,12 @@ static cebus_entry entry_of_vacancy(const cebus_contest *contest, const cebus_va
     return entry;
 }
 
-/** What it may cost to bring together what is free. */
+/** What it may cost to bring together what is free: what a byte is worth rises with those that are
+ * idle, so all of them by the square. Other shapes: tests/bench/fragmentation.md. */
 static double worth_of_idle(const cebus_market *market)
 {
-    double beyond = (double)(market->idle - market->bytes);
-    return market->byte_price * fmin((double)market->bytes, IDLE * beyond);
+    double asked = (double)market->bytes, beyond = (double)market->idle - asked;
+    return market->byte_price * fmin(asked, beyond * beyond / (2 * asked));
 }
 
 bool cebus_contest_only_moves(cebus_contest *contest)

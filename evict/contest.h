@@ -12,13 +12,16 @@
  * nearly as cheap, since the cheap values are small and lie apart, requests would go on paying a
  * multiple of it while those stay. There scattered bytes are worth what usable ones cost.
  *
- * Where enough is free, but apart, giving up more leaves even more of it idle. What is free
- * beyond the request is worth half the market's price: for less than that, and less than the
- * request's own bytes have for a price, blocks only move, and nothing goes. Not for a replay: what
- * is set free too early is what those after it need.
+ * Where enough is free, but apart, giving up more leaves even more of it idle. There blocks only
+ * move, and nothing goes, where that costs less than what is free beyond the request is worth, and
+ * less than the request's own bytes have for a price. A byte that lies idle is worth the more the
+ * more of them do: the first ones nothing, since later requests take them as they are, the market's
+ * price when as much is idle as was asked for. Not for a replay: what is set free too early is what
+ * those after it need.
  *
- *     | free 3 | B 1 | free 3 | C 4 | free 1 |   request: 4; 3 units lie idle beyond it. At 10
- *     | .  .  .  .  .  .  . | C 4 |     B    |   a unit moving B may cost up to 15
+ *     | free 3 | B 1 | free 3 | C 4 | free 1 |   request: 4; 3 units lie idle beyond it. At 8 a
+ *     | .  .  .  .  .  .  . | C 4 |     B    |   unit, moving B may cost up to 9: 0 to 6, 3 in the
+ *                                                mean, for 3 units
  */
 #ifndef CEBUS_EVICT_CONTEST_H
 #define CEBUS_EVICT_CONTEST_H

@@ -57,14 +57,14 @@ Test(contest, coop_only_moves_where_much_lies_idle)
                              .arena = &arena,
                              .lineage = &lineage,
                              .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 700}};
+                             .moves = {.rate = UINT64_C(1000000000000), .ns = 450}};
     more->value.pins = 1;
     cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(!victims.moves, "two units at half of 1.25 each, and a copy is 1.4");
+    cr_expect(!victims.moves, "two units: 1.25 x 2 x 2 / 8, and a copy is 0.9");
     cr_expect_eq(victims.first, cheap->block);
     cebus_arena_release(&arena, more->block);
     victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(victims.moves && victims.weighs_moves, "three units");
+    cr_expect(victims.moves && victims.weighs_moves, "three units: 1.25 x 3 x 3 / 8");
     cr_expect_eq(victims.price, 0);
     cr_expect_eq(victims.first, first);
     cr_expect_eq(victims.last, last);
