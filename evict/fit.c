@@ -51,6 +51,7 @@ bool cebus_fit_make(cebus_fit *fit)
     uint64_t first = 0, missing = 0;
     bool asks = fit->policy->searches && fit->terms.effort > 0;
     int tries = asks ? TRIES_BESIDE_SEARCH : TRIES;
+    fit->terms.grain = fit->site.alignment;
     fit->site.go_on = fit->terms.go_on;
     fit->site.context = fit->terms.context;
     fit->terms.place = asks ? find_places : NULL;

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+/** Blocks that all rounds of packing may place, where values can move if they find no places: many
+ * rounds take longer than they are worth. */
+#define MOST_TRIED 200000
+
 #include <cebus/pack.h>
 
 #include "evict/shuttle.h"
@@ -176,13 +180,19 @@ static void note_crowd(const question *q, const cebus_sojourns *sojourns, const 
     }
 }
 
+static uint64_t most_rounds(const cebus_site *site, size_t n_blocks)
+{
+    uint64_t most = MOST_TRIED / (n_blocks + 1);
+    return site->rounds < most ? site->rounds : most;
+}
+
 /** Within the capacity, or as low as may be where more lies at once than that. */
 static cebus_status pack(const cebus_pool *pool, const question *q, size_t n_sojourns,
                          const cebus_site *site, cebus_pack_result *result)
 {
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     options.capacity = site->capacity > q->base ? site->capacity - q->base : 1;
-    options.rounds = site->rounds;
+    options.rounds = site->moves.rate > 0 ? most_rounds(site, q->count) : site->rounds;
     options.presets = q->count > n_sojourns ? q->presets : NULL;
     options.host = &pool->host;
     options.go_on = site->go_on;

@@ -48,6 +48,7 @@ typedef struct cebus_plan cebus_plan;
 typedef struct cebus_plan_terms {
     uint64_t budget; /**< bytes for the values of the iteration and the workspaces of its calls */
     uint64_t holes;  /**< of these: to be left free, since bytes have addresses and leave holes */
+    uint64_t grain;  /**< what each value has is rounded up to that: a power of two; 0: it is not */
     uint64_t host;   /**< bytes on the host; 0: nothing can be swapped */
     uint64_t out_rate, in_rate; /**< bytes/s of the link, each above 0 */
     uint64_t latency_ns;        /**< of each copy, before its first byte */

@@ -345,7 +345,7 @@ static double chain_excess(cebus_closure *c, double level)
     for (uint32_t i = 0; i < c->n_calls; i++) {
         uint32_t count, call = c->calls[i];
         level += placed_by(c, call);
-        double most = level + (double)c->sequence->iteration->calls[call].workspace - c->limit;
+        double most = level + cebus_sequence_workspace(c->sequence, call) - c->limit;
         excess += most > 0 ? most : 0;
         const uint32_t *values = cebus_sequence_reads(c->sequence, call, &count);
         for (uint32_t j = 0; j < count; j++) {

@@ -27,7 +27,7 @@ enum {
     MOST_RUNNERS = 8,
     RACE_VISITS = 100,
     /* Replays that a look at all of them counts as one visit for. */
-    PRUNED_A_VISIT = 2,
+    PRUNED_A_VISIT = 8,
 };
 
 /** What a step may make worse, on the average, at first and in the end: times what the best has for

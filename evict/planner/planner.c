@@ -34,8 +34,22 @@
 #define MOST_MARCHES 64
 /** Times the half of the effort for a search after marches, at most. */
 #define MOST_DEAR 4
+/** Of the effort for what is placed first, where calls are so many and packings take long: what
+ * places are found for at once goes on with the rest. */
+#define LONG_CALLS 4096
+#define FIRST_EFFORT (3.0 / 4)
 /** The least part of the limit that is left free where a plan cannot be placed. */
 #define LEAST_FREE_PART 512
+/** A run of the greedy for less room, and the search from the best of some, may take such a part of
+ * the effort; the search more of it where it gains more: where values are swapped, or plans dear.
+ */
+#define TIGHTEN_PART 8
+#define GAINING_PART 3
+/** Moves that take a smaller part of the program's time are none: another plan costs more. */
+#define SMALL_MOVES_PART 1000
+/** Times what the best takes with its moves, beyond which a plan for less room is given up: what is
+ * pruned and searched may be that much cheaper. */
+#define MOST_TIGHTENED 1.25
 /** So many times the effort where calls are few, less up to where there are many. */
 #define FEW_CALLS 512
 #define MANY_CALLS 2048
@@ -54,7 +68,9 @@ typedef struct search {
     double price;      /**< ns for an area, of the weights */
     double best_theta; /**< at which the best run ended */
     uint64_t begun;    /**< spent before the search at hand */
-    uint64_t effort;   /**< that it has */
+    uint64_t effort;   /**< that each march has */
+    uint64_t until;    /**< what may have been spent when it is over */
+    uint64_t first;    /**< effort for what is placed first, unless that is dear */
 } search;
 
 /** A way to run the greedy. */
@@ -162,13 +178,14 @@ static bool try_all(search *s, bool done)
         {.factor = 0.93, .shares = true},
     };
     bool ok = true;
-    uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
+    const uint64_t first = FIRST_VISITS * (s->sequence.iteration->n_calls + 64);
+    const uint64_t effort = s->until - s->begun;
     for (size_t i = done; i < sizeof ways / sizeof *ways && ok; i++) {
-        uint64_t most = s->begun + s->effort / (done ? SWAPS_PART : WAYS_PART);
+        uint64_t most = s->begun + effort / (done ? SWAPS_PART : WAYS_PART);
         bool enough = s->greedy.closure.spent >= most;
         if (i > 0 && enough && (s->best.peak <= s->limit || i > 2))
             break;
-        s->greedy.most_spent = s->greedy.closure.spent + first + s->effort / 4;
+        s->greedy.most_spent = s->greedy.closure.spent + first + effort / 4;
         ok = try_one(s, &ways[i]);
     }
     return ok;
@@ -230,8 +247,7 @@ static bool march_all(search *s)
     }
     if (s->greedy.closure.spent > begun) {
         double dear = fmin((double)s->best_ns / (DEAR * s->base_ns), MOST_DEAR);
-        s->begun =
-            s->greedy.closure.spent + (uint64_t)(fmax(dear, 1) * (double)(effort / 2)) - effort;
+        s->until = s->greedy.closure.spent + (uint64_t)(fmax(dear, 1) * (double)(effort / 2));
     }
     return ok;
 }
@@ -334,38 +350,15 @@ static bool leave_free(search *s, const uint64_t *crowd, uint64_t part)
     return any;
 }
 
-/** Brings the sequence down to the limit at that price, and searches from there. */
-static bool tighten_at(search *s, const cebus_plan_terms *terms, double theta)
+/** Brings the sequence down to the limit at that price. */
+static bool tighten_at(search *s, const cebus_plan_terms *terms, double theta, double most_ns)
 {
     cebus_greedy *greedy = &s->greedy;
-    greedy->most_spent = greedy->closure.spent + terms->effort / 4;
-    cebus_greedy_end end =
-        cebus_greedy_run(greedy, s->limit, theta, (uint64_t)(MOST_OVERHEAD * s->base_ns));
+    greedy->most_spent = greedy->closure.spent + terms->effort / TIGHTEN_PART;
+    cebus_greedy_end end = cebus_greedy_run(greedy, s->limit, theta, (uint64_t)most_ns);
     if (end != CEBUS_GREEDY_FITS)
         return end != CEBUS_GREEDY_NO_HOST_MEMORY;
-    return cebus_prune_all(&s->sequence, s->limit, s->sequence.pool) &&
-           cebus_improve_run(greedy, terms, s->limit, theta,
-                             greedy->closure.spent + terms->effort / 8) &&
-           offer(s);
-}
-
-/** Brings what fitted before down to the limit again. It may be far off where most is left free: a
- * repair, which looks at what idles there alone, came to three times the cost; and which price is
- * the one to begin with cannot be told, so some are tried. */
-static bool tighten(search *s, const cebus_plan_terms *terms, bool first, bool *out_fits)
-{
-    static const double parts[] = {1, 0, 0.3, 3};
-    const double theta = s->best_theta;
-    bool ok = cebus_snapshot_take(&s->base, &s->sequence);
-    s->best.peak = INFINITY;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && ok; i++)
-        ok = cebus_snapshot_restore(&s->base, &s->sequence) &&
-             tighten_at(s, terms, parts[i] * theta);
-    if (first || s->best.peak == INFINITY)
-        ok = ok && march_all(s);
-    s->best_theta = theta;
-    *out_fits = s->best.peak < INFINITY;
-    return ok && (!*out_fits || improve(s, terms, s->greedy.closure.spent + terms->effort / 8));
+    return cebus_prune_all(&s->sequence, s->limit, s->sequence.pool) && offer(s);
 }
 
 /** What was found to be placed best. */
@@ -375,6 +368,28 @@ typedef struct placed {
     bool any, last; /**< it is the one that was placed last */
 } placed;
 
+/** Brings what fitted before down to the limit again, and searches from there. It may be far off
+ * where most is left free: a repair, which looks at what idles there alone, came to three times the
+ * cost; and which price is the one to begin with cannot be told, so some are tried. */
+static bool tighten(search *s, const cebus_plan_terms *terms, const placed *p, bool *out_fits)
+{
+    static const double parts[] = {1, 0, 0.3, 3};
+    const double theta = s->best_theta;
+    const double most = p->any ? MOST_TIGHTENED * (double)p->ns : MOST_OVERHEAD * s->base_ns;
+    bool ok = cebus_snapshot_take(&s->base, &s->sequence);
+    s->best.peak = INFINITY;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && ok; i++)
+        ok = cebus_snapshot_restore(&s->base, &s->sequence) &&
+             tighten_at(s, terms, parts[i] * theta, most);
+    if (!p->any)
+        ok = ok && march_all(s);
+    s->best_theta = theta;
+    *out_fits = s->best.peak < INFINITY;
+    bool gains = terms->host > 0 || is_dear(s);
+    uint64_t more = terms->effort / (gains ? GAINING_PART : TIGHTEN_PART);
+    return ok && (!*out_fits || improve(s, terms, s->greedy.closure.spent + more));
+}
+
 /** Asks for places for the plan, and keeps it if it is the best. */
 static bool try_places(search *s, const cebus_plan_terms *terms, uint64_t *crowd, placed *p,
                        cebus_plan *out, bool *out_done)
@@ -382,7 +397,7 @@ static bool try_places(search *s, const cebus_plan_terms *terms, uint64_t *crowd
     uint64_t ns = 0;
     memset(crowd, 0, s->sequence.iteration->n_calls * sizeof *crowd);
     bool found = terms->place(terms->place_context, out, crowd, &ns);
-    *out_done = found && ns == 0;
+    *out_done = found && (double)ns <= s->base_ns / SMALL_MOVES_PART;
     p->last = found && (!p->any || s->best_ns + ns < p->ns);
     if (!p->last)
         return true;
@@ -391,22 +406,49 @@ static bool try_places(search *s, const cebus_plan_terms *terms, uint64_t *crowd
     return cebus_snapshot_take(&p->at, &s->sequence);
 }
 
-/** The plan, and others for less room where its values do not fit side by side: at first for half
- * of what is too much, as a packing that was lucky would do with less. What cannot be placed is
- * handed out as it is. */
+/** A plan that has places, made better with the rest of the effort. */
+static bool go_on(search *s, const cebus_plan_terms *terms, uint64_t *crowd, placed *p,
+                  cebus_plan *out)
+{
+    bool done;
+    const uint64_t ns = s->best_ns;
+    if (!improve(s, terms, terms->effort))
+        return false;
+    if (s->best_ns >= ns)
+        return true;
+    cebus_plan_clear(out);
+    return emit(s, terms, out) && try_places(s, terms, crowd, p, out, &done);
+}
+
+/** Leaves free what was too much, or a half of that: at first, as a packing that was lucky would do
+ * with less. False: there is nothing to leave free. */
+static bool make_room(search *s, const uint64_t *crowd, bool first)
+{
+    bool any = leave_free(s, crowd, first ? 2 : 1);
+    if (any && cebus_track_peak(&s->sequence.track, NULL) <= s->limit)
+        any = leave_free(s, crowd, first ? 2 : 1);
+    return any;
+}
+
+/** The plan, and others for less room where its values do not fit side by side. What cannot be
+ * placed is handed out as it is. */
 static bool place_all(search *s, const cebus_plan_terms *terms, uint64_t *crowd, placed *p,
                       cebus_plan *out)
 {
-    bool fits = true, done;
-    for (int i = 0; i < MOST_PLACED && fits; i++) {
-        if (!try_places(s, terms, crowd, p, out, &done))
+    bool fits, done;
+    if (!try_places(s, terms, crowd, p, out, &done))
+        return false;
+    if (done)
+        return go_on(s, terms, crowd, p, out);
+    for (int i = 1; i < MOST_PLACED && !done; i++) {
+        if (cebus_greedy_is_stopped(&s->greedy) || !make_room(s, crowd, i == 1))
+            break;
+        if (!tighten(s, terms, p, &fits))
             return false;
-        if (done || cebus_greedy_is_stopped(&s->greedy) || (p->any && s->best_ns >= p->ns) ||
-            !leave_free(s, crowd, i == 0 ? 2 : 1))
+        if (!fits || (p->any && s->best_ns >= p->ns))
             break;
         cebus_plan_clear(out);
-        p->last = false;
-        if (!tighten(s, terms, i == 0, &fits) || !emit(s, terms, out))
+        if (!emit(s, terms, out) || !try_places(s, terms, crowd, p, out, &done))
             return false;
     }
     return true;
@@ -448,9 +490,10 @@ static bool search_one(search *s, const cebus_plan_terms *terms, cebus_swap_orde
     const bool swaps = terms->host > 0;
     s->begun = s->greedy.closure.spent;
     s->effort = effort;
+    s->until = s->begun + (effort < s->first ? effort : s->first);
     return cebus_sequence_clear(&s->sequence) && cebus_snapshot_take(&s->base, &s->sequence) &&
            cebus_snapshot_take(&s->best, &s->sequence) && (!swaps || add_swaps(s, terms, order)) &&
-           try_all(s, swaps) && march_all(s) && improve(s, terms, s->begun + effort);
+           try_all(s, swaps) && march_all(s) && improve(s, terms, s->until);
 }
 
 /** Both ways to share out the link; what was found by the better one stands. */
@@ -479,9 +522,11 @@ static bool search_both(search *s, const cebus_plan_terms *terms)
 
 static bool search_all(search *s, const cebus_plan_terms *terms, cebus_plan *out)
 {
+    const bool keeps = terms->place != NULL && s->sequence.iteration->n_calls >= LONG_CALLS;
+    s->first = (uint64_t)((keeps ? FIRST_EFFORT : 1) * (double)terms->effort);
     bool ok = terms->host > 0 ? search_both(s, terms)
                               : search_one(s, terms, CEBUS_SWAP_BEST, terms->effort);
-    return ok && descend(s, terms) && improve(s, terms, terms->effort) && hand_out(s, terms, out);
+    return ok && descend(s, terms) && improve(s, terms, s->first) && hand_out(s, terms, out);
 }
 
 static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_terms *terms,
@@ -489,7 +534,8 @@ static bool plan(search *s, const cebus_iteration *iteration, const cebus_plan_t
 {
     cebus_snapshot_init(&s->base, out->pool);
     cebus_snapshot_init(&s->best, out->pool);
-    if (!cebus_sequence_init(&s->sequence, iteration, out->pool))
+    if (!cebus_sequence_init(&s->sequence, iteration, terms->grain > 0 ? terms->grain : 1,
+                             out->pool))
         return false;
     bool ok = terms->host == 0 || cebus_links_init(&s->links, &s->sequence, terms, out->pool);
     if (ok && cebus_greedy_init(&s->greedy, &s->sequence, out->pool)) {

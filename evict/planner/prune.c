@@ -143,8 +143,62 @@ static void look_without(preview *p, uint32_t instance)
     }
 }
 
+/* ---- what is needed -------------------------------------------------------------------------- */
+
+/** Changes of what a call makes. */
+static uint32_t changes_by(const cebus_sequence *sequence, uint32_t call)
+{
+    uint32_t changes = 0, count;
+    const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
+    for (uint32_t j = 0; j < count; j++)
+        changes += sequence->lives[values[j]].changes;
+    return changes;
+}
+
+/** Changes of what calls make, and of what is made along with what they read: that tells who goes
+ * with them. */
+static uint32_t changes_of(const cebus_sequence *sequence, const uint32_t *calls, uint32_t n)
+{
+    uint32_t changes = 0, count;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t *values = cebus_sequence_reads(sequence, calls[i], &count);
+        for (uint32_t j = 0; j < count; j++) {
+            const cebus_life *life = &sequence->lives[values[j]];
+            changes += life->call == CEBUS_SEQUENCE_NONE ? life->changes
+                                                         : changes_by(sequence, life->call);
+        }
+        changes += changes_by(sequence, calls[i]);
+    }
+    return changes;
+}
+
+/** Whether a replay was needed when it was last looked at, and is for the same reason. */
+static bool is_still_needed(const cebus_sequence *sequence, uint32_t instance, double limit)
+{
+    const cebus_need *need = &sequence->needs[instance];
+    return need->n_calls > 0 && need->calls[0] == sequence->instances[instance].call &&
+           cebus_track_level(&sequence->track, need->item) + need->bytes > limit &&
+           need->changes == changes_of(sequence, need->calls, need->n_calls);
+}
+
+/** Notes why it is, if that is told in short. */
+static void note_need(cebus_sequence *sequence, const preview *p, uint32_t item, double bytes)
+{
+    cebus_need *need = &sequence->needs[p->gone[0]];
+    const uint32_t most = sizeof need->calls / sizeof *need->calls;
+    need->n_calls = 0;
+    if (p->n_gone > most || cebus_sequence_is_replay(sequence, item))
+        return;
+    for (uint32_t i = 0; i < p->n_gone; i++)
+        need->calls[i] = sequence->instances[p->gone[i]].call;
+    need->n_calls = p->n_gone;
+    need->changes = changes_of(sequence, need->calls, need->n_calls);
+    need->item = item;
+    need->bytes = bytes;
+}
+
 /** Whether what fits a limit does without a replay. True where it takes a try to know. */
-static bool fits_without(const cebus_sequence *sequence, uint32_t instance, double limit)
+static bool fits_without(cebus_sequence *sequence, uint32_t instance, double limit)
 {
     preview p;
     double bytes = 0;
@@ -156,10 +210,14 @@ static bool fits_without(const cebus_sequence *sequence, uint32_t instance, doub
     for (uint32_t i = 0; i + 1 < p.n_steps && !p.full; i++) {
         bytes += p.steps[i].bytes;
         gone += p.steps[i].gone;
-        if (bytes > 0 && gone == 0 && p.steps[i].key < p.steps[i + 1].key &&
-            cebus_track_exceeds(&sequence->track, p.steps[i].key, p.steps[i + 1].key,
-                                limit - bytes))
+        if (bytes <= 0 || gone != 0 || p.steps[i].key >= p.steps[i + 1].key)
+            continue;
+        uint32_t item = cebus_track_first_over(&sequence->track, p.steps[i].key, p.steps[i + 1].key,
+                                               limit - bytes);
+        if (item != CEBUS_TRACK_NONE) {
+            note_need(sequence, &p, item, bytes);
             return false;
+        }
     }
     return true;
 }
@@ -174,19 +232,43 @@ static bool try_one(cebus_sequence *sequence, uint32_t instance, double limit)
     return cebus_track_peak(&sequence->track, NULL) <= limit || cebus_sequence_undo(sequence, mark);
 }
 
-bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool)
+static bool reserve_needs(cebus_sequence *sequence)
 {
-    size_t most = sequence->n_replays, n = 0;
-    cost *costs = cebus_pool_alloc(pool, most * sizeof *costs);
-    if (costs == NULL)
-        return false;
+    while (sequence->n_needs < sequence->n_instances) {
+        void *needs = sequence->needs;
+        if (!cebus_pool_grow(sequence->pool, &needs, &sequence->needs_capacity, sequence->n_needs,
+                             sizeof *sequence->needs))
+            return false;
+        sequence->needs = needs;
+        sequence->needs[sequence->n_needs++] = (cebus_need){.n_calls = 0};
+    }
+    return true;
+}
+
+/** The replays that may not be needed, the dearest first. */
+static size_t list(const cebus_sequence *sequence, double limit, cost *costs)
+{
+    size_t n = 0;
     for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
         uint32_t call = sequence->instances[i].call;
-        if (call != CEBUS_SEQUENCE_NONE && !cebus_sequence_is_swap(sequence, call))
+        if (call != CEBUS_SEQUENCE_NONE && !cebus_sequence_is_swap(sequence, call) &&
+            !is_still_needed(sequence, i, limit))
             costs[n++] = (cost){cebus_sequence_cost(sequence, call),
                                 cebus_sequence_key(sequence, i), i, call};
     }
     qsort(costs, n, sizeof *costs, dearest_first);
+    return n;
+}
+
+bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool)
+{
+    size_t most = sequence->n_replays;
+    cost *costs = cebus_pool_alloc(pool, most * sizeof *costs);
+    if (costs == NULL || !reserve_needs(sequence)) {
+        cebus_pool_free_object(pool, costs, most * sizeof *costs);
+        return false;
+    }
+    size_t n = list(sequence, limit, costs);
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
         if (sequence->instances[costs[i].instance].call == costs[i].call)

@@ -101,6 +101,7 @@ static bool insert_event(cebus_sequence *sequence, uint32_t value, uint32_t even
     memmove(&life->events[i + 1], &life->events[i], (life->count - i) * sizeof *life->events);
     life->events[i] = event;
     life->count++;
+    life->changes++;
     weigh_event(sequence, value, i, 1);
     return true;
 }
@@ -111,6 +112,7 @@ static void remove_event(cebus_sequence *sequence, uint32_t value, uint32_t inst
     uint32_t i = cebus_sequence_find(sequence, value, cebus_sequence_key(sequence, instance));
     weigh_event(sequence, value, i, -1);
     life->count--;
+    life->changes++;
     memmove(&life->events[i], &life->events[i + 1], (life->count - i) * sizeof *life->events);
 }
 
@@ -138,7 +140,7 @@ static void find_calls(cebus_sequence *sequence)
         const cebus_iteration_value *value = &iteration->values[v];
         bool again = value->replayable && !value->persistent && value->born < iteration->n_calls;
         sequence->lives[v].call = again ? value->born : NONE;
-        sequence->lives[v].bytes = (double)value->bytes;
+        sequence->lives[v].bytes = cebus_sequence_bytes(sequence, value->bytes);
         sequence->selves[v] = (uint32_t)v;
     }
     for (size_t k = 0; k < iteration->n_calls; k++) {
@@ -253,7 +255,7 @@ static double *curve(const cebus_sequence *sequence, double *out_persistent)
     for (size_t v = 0; v < iteration->n_values && steps != NULL; v++) {
         const cebus_life *life = &sequence->lives[v];
         if (iteration->values[v].persistent)
-            *out_persistent += (double)iteration->values[v].bytes;
+            *out_persistent += cebus_sequence_bytes(sequence, iteration->values[v].bytes);
         if (life->count == 0)
             continue;
         /* START stands before call 0, END behind the last: one more for each. */
@@ -283,7 +285,7 @@ static bool add_program(cebus_sequence *sequence)
         level += steps[i];
         ok = cebus_track_append(
             &sequence->track, instance,
-            level + (is_call ? (double)iteration->calls[instance].workspace : 0), 1);
+            level + (is_call ? cebus_sequence_workspace(sequence, instance) : 0), 1);
     }
     cebus_pool_free_object(sequence->pool, steps, (n + 3) * sizeof *steps);
     return ok;
@@ -324,10 +326,10 @@ static bool fill(cebus_sequence *sequence)
     return ok && add_program(sequence);
 }
 
-bool cebus_sequence_init(cebus_sequence *sequence, const cebus_iteration *iteration,
+bool cebus_sequence_init(cebus_sequence *sequence, const cebus_iteration *iteration, uint64_t grain,
                          cebus_pool *pool)
 {
-    *sequence = (cebus_sequence){.pool = pool, .iteration = iteration};
+    *sequence = (cebus_sequence){.pool = pool, .iteration = iteration, .grain = grain};
     cebus_track_init(&sequence->track, pool);
     if (fill(sequence))
         return true;
@@ -350,6 +352,8 @@ void cebus_sequence_deinit(cebus_sequence *sequence)
     cebus_pool_free_object(pool, sequence->last_gaps, n * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->instances,
                            sequence->instances_capacity * sizeof *sequence->instances);
+    cebus_pool_free_object(pool, sequence->needs,
+                           sequence->needs_capacity * sizeof *sequence->needs);
     cebus_pool_free_object(pool, sequence->unused, sequence->unused_capacity * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->changes,
                            sequence->changes_capacity * sizeof *sequence->changes);
@@ -357,20 +361,13 @@ void cebus_sequence_deinit(cebus_sequence *sequence)
 
 /* ---- changes ------------------------------------------------------------------------------ */
 
-static double workspace_of(const cebus_sequence *sequence, uint32_t call)
-{
-    return cebus_sequence_is_swap(sequence, call)
-               ? 0
-               : (double)sequence->iteration->calls[call].workspace;
-}
-
 double cebus_sequence_level_before(const cebus_sequence *sequence, uint32_t instance)
 {
     double level = cebus_track_level(&sequence->track, instance);
     uint32_t call = sequence->instances[instance].call, count;
     if (call == NONE)
         return level;
-    level -= workspace_of(sequence, call);
+    level -= cebus_sequence_workspace(sequence, call);
     uint64_t key = cebus_sequence_key(sequence, instance);
     bool is_replay = cebus_sequence_is_replay(sequence, instance);
     const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
@@ -421,7 +418,8 @@ static bool put_in(cebus_sequence *sequence, uint32_t call, uint32_t before, uin
     uint32_t instance, count;
     if (!new_instance(sequence, &instance))
         return false;
-    double level = cebus_sequence_level_before(sequence, before) + workspace_of(sequence, call);
+    double level =
+        cebus_sequence_level_before(sequence, before) + cebus_sequence_workspace(sequence, call);
     if (!cebus_track_insert(&sequence->track, instance, before, level))
         return false;
     sequence->instances[instance] = (cebus_instance){call, sequence->instances[before].gap};

@@ -51,7 +51,8 @@ static inline cebus_event_kind cebus_event_kind_of(uint32_t event)
 typedef struct cebus_life {
     uint32_t *events;
     uint32_t count, capacity;
-    uint32_t call; /**< that makes it again; NONE: none can */
+    uint32_t changes; /**< events put in and taken out so far */
+    uint32_t call;    /**< that makes it again; NONE: none can */
     double bytes;
 } cebus_life;
 
@@ -64,6 +65,17 @@ typedef struct cebus_change {
     uint32_t instance;
     uint32_t call, before; /**< of one taken out: to put it back; before: NONE, it was put in */
 } cebus_change;
+
+/** Why a replay was found to be needed (prune.h): without it, and those of other calls that go with
+ * it, an item would have so many bytes more than fit. Holds while the lives of what these calls
+ * make, and of what is made along with what they read, are as they were. */
+typedef struct cebus_need {
+    uint32_t calls[4]; /**< its own first */
+    uint32_t n_calls;  /**< 0: not known */
+    uint32_t changes;  /**< of these lives, in all */
+    uint32_t item;     /**< a call of the program */
+    double bytes;
+} cebus_need;
 
 typedef struct cebus_sequence {
     cebus_pool *pool;                 /**< borrowed */
@@ -78,14 +90,18 @@ typedef struct cebus_sequence {
     size_t n_instances, instances_capacity;
     uint32_t *unused; /**< numbers of replays taken out: a stack */
     size_t n_unused, unused_capacity;
+    cebus_need *needs; /**< of replays, by instance; may be shorter */
+    size_t n_needs, needs_capacity;
     cebus_change *changes; /**< the log */
     size_t n_changes, changes_capacity;
-    uint64_t cost; /**< ns of all replays */
+    uint64_t grain; /**< bytes are rounded up to that */
+    uint64_t cost;  /**< ns of all replays */
     size_t n_replays;
 } cebus_sequence;
 
-/** The program, no replays. False without host memory: then there is nothing to free. */
-bool cebus_sequence_init(cebus_sequence *sequence, const cebus_iteration *iteration,
+/** The program, no replays; bytes count in grains (a power of two; 1: as they are). False without
+ * host memory: then there is nothing to free. */
+bool cebus_sequence_init(cebus_sequence *sequence, const cebus_iteration *iteration, uint64_t grain,
                          cebus_pool *pool);
 void cebus_sequence_deinit(cebus_sequence *sequence);
 
@@ -128,6 +144,18 @@ static inline bool cebus_sequence_remakes(const cebus_sequence *sequence, uint32
 static inline uint64_t cebus_sequence_cost(const cebus_sequence *sequence, uint32_t call)
 {
     return cebus_sequence_is_swap(sequence, call) ? 0 : sequence->iteration->calls[call].cost_ns;
+}
+
+/** Bytes as they count. */
+static inline double cebus_sequence_bytes(const cebus_sequence *sequence, uint64_t bytes)
+{
+    return (double)((bytes + sequence->grain - 1) & ~(sequence->grain - 1));
+}
+static inline double cebus_sequence_workspace(const cebus_sequence *sequence, uint32_t call)
+{
+    return cebus_sequence_is_swap(sequence, call)
+               ? 0
+               : cebus_sequence_bytes(sequence, sequence->iteration->calls[call].workspace);
 }
 
 /** Values with events that a call reads, or makes. */

@@ -355,7 +355,7 @@ double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, do
     return area_of(track, from, to, limit, before, after);
 }
 
-bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to, double limit)
+uint32_t cebus_track_first_over(const cebus_track *track, uint64_t from, uint64_t to, double limit)
 {
     size_t end = end_block(track, to);
     for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
@@ -367,10 +367,10 @@ bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to, d
         clip(block, from, to, &first, &last);
         for (uint32_t i = first; i < last; i++) {
             if (block->level[i] + sum->lift > limit)
-                return true;
+                return block->items[i];
         }
     }
-    return false;
+    return CEBUS_TRACK_NONE;
 }
 
 double cebus_track_peak(const cebus_track *track, uint32_t *out_item)

@@ -88,8 +88,14 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
 double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
                         double before, double after);
 
-/** Whether any item with a key in [from, to) has more bytes than the limit. */
-bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to, double limit);
+/** The first item with a key in [from, to) that has more bytes than the limit; NONE: none has. */
+uint32_t cebus_track_first_over(const cebus_track *track, uint64_t from, uint64_t to, double limit);
+/** Whether there is one. */
+static inline bool cebus_track_exceeds(const cebus_track *track, uint64_t from, uint64_t to,
+                                       double limit)
+{
+    return cebus_track_first_over(track, from, to, limit) != CEBUS_TRACK_NONE;
+}
 /** The most bytes of all, and where first (may be NULL). */
 double cebus_track_peak(const cebus_track *track, uint32_t *out_item);
 

@@ -315,11 +315,15 @@ Test(planner, moves_values_where_that_is_cheaper_than_to_leave_room)
     recorded_network(&r, 24, 100, 10);
     offers told = plan_accepted((offers){.bytes = TOO_MUCH});
     cr_expect_eq(told.asked, 1, "nothing moves");
+    told = plan_accepted(
+        (offers){.moving_ns = {cebus_iteration_cost(&r.iteration) / 1000}, .bytes = TOO_MUCH});
+    cr_expect_eq(told.asked, 1, "what moves is not worth another plan");
     told = plan_accepted((offers){.moving_ns = {1 << 20}, .bytes = TOO_MUCH});
     cr_expect_eq(told.asked, 2, "what moves takes longer than what is replayed for it");
     cr_expect_gt(told.replay_ns[1], told.replay_ns[0]);
     uint64_t more = told.replay_ns[1] - told.replay_ns[0];
     told = plan_accepted((offers){.moving_ns = {more - 1, 1 << 20}, .bytes = TOO_MUCH});
+    cr_expect_eq(told.asked, 1, "nor is a plan placed that alone costs more");
     cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
     cr_expect_eq(check.replay_ns, told.replay_ns[0]);
     cr_expect_eq(told.replay_ns[told.asked - 1], told.replay_ns[0], "it is placed last");
@@ -331,7 +335,7 @@ static double bring_down(double limit, uint64_t effort)
     cebus_plan_terms terms = {.budget = (uint64_t)limit, .effort = effort};
     cebus_sequence sequence;
     cebus_greedy greedy;
-    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
     cr_assert(cebus_greedy_init(&greedy, &sequence, &r.pool));
     cebus_weights_level(&sequence);
     if (effort == 0)
@@ -373,7 +377,7 @@ static void make_random(uint64_t seed, uint32_t n_calls)
 
 static void begin(void)
 {
-    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
     cr_assert(cebus_greedy_init(&greedy, &sequence, &r.pool));
     cebus_weights_level(&sequence);
 }

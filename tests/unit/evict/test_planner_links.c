@@ -41,7 +41,7 @@ static void setup(void)
     recorded_free(&r, x);
     recorded_free(&r, y);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
     cr_assert(cebus_links_init(&links, &sequence, &terms, &r.pool));
 }
 

@@ -26,7 +26,7 @@ TestSuite(planner_march, .init = setup, .fini = teardown);
 
 static void begin(void)
 {
-    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
     cr_assert(cebus_greedy_init(&greedy, &sequence, &r.pool));
     cebus_weights_level(&sequence);
 }

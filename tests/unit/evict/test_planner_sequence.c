@@ -1,5 +1,7 @@
 #include <criterion/criterion.h>
 
+#include <math.h>
+
 #include "evict/planner/check.h"
 #include "evict/planner/emit.h"
 #include "evict/planner/greedy.h"
@@ -30,7 +32,7 @@ static void make(uint64_t seed, uint32_t n_calls)
 {
     cebus_iteration_clear(&r.iteration);
     random_iteration_make(&r.iteration, seed, n_calls);
-    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
 }
 
 /** Whether all a call reads can be there before an instance. */
@@ -261,6 +263,56 @@ Test(planner_sequence, prunes_what_trying_all_would)
     }
 }
 
+/** Prunes until nothing changes any more. */
+static void prune_to_the_end(double limit)
+{
+    for (size_t n = sequence.n_replays + 1; sequence.n_replays < n;) {
+        n = sequence.n_replays;
+        cr_assert(cebus_prune_all(&sequence, limit, &r.pool));
+    }
+}
+
+/** Why a replay was needed is remembered, but not for longer than that holds. */
+Test(planner_sequence, prunes_no_less_after_changes_than_from_scratch)
+{
+    int more = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed;
+        make(seed, 100);
+        double most = cebus_track_peak(&sequence.track, NULL);
+        bring_down(0.8 * most);
+        double limit = fmax(0.8 * most, cebus_track_peak(&sequence.track, NULL));
+        for (int i = 0; i < 8; i++) {
+            prune_to_the_end(limit);
+            size_t n = sequence.n_replays;
+            sequence.n_needs = 0;
+            prune_to_the_end(limit);
+            cr_expect_eq(sequence.n_replays, n, "seed %lu", seed);
+            insert_some(&random, 3);
+            remove_some(&random, 1);
+            limit = fmax(limit, cebus_track_peak(&sequence.track, NULL));
+            more += sequence.n_replays > 0;
+        }
+        cebus_sequence_deinit(&sequence);
+    }
+    cr_expect_gt(more, 200);
+}
+
+Test(planner_sequence, bytes_count_in_grains)
+{
+    size_t x = recorded_call(&r, "f", 10, SIZE_MAX, SIZE_MAX, 10);
+    size_t y = recorded_call(&r, "g", 10, x, SIZE_MAX, 64);
+    recorded_free(&r, x);
+    recorded_free(&r, y);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
+    cr_expect_eq(cebus_track_peak(&sequence.track, NULL), 74);
+    cebus_sequence_deinit(&sequence);
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 64, &r.pool));
+    cr_expect_eq(cebus_track_peak(&sequence.track, NULL), 128);
+    cebus_sequence_deinit(&sequence);
+}
+
 /** y stays instead of p, which is kept for what y is made of alone. */
 Test(planner_sequence, prunes_what_goes_along_with_what_it_reads)
 {
@@ -274,7 +326,7 @@ Test(planner_sequence, prunes_what_goes_along_with_what_it_reads)
     recorded_call(&r, "u", 1, y, SIZE_MAX, 1);
     recorded_free(&r, y);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
     cr_assert(cebus_sequence_insert(&sequence, 1, 4, NULL));
     cr_assert(cebus_sequence_insert(&sequence, 2, 4, NULL));
     cr_assert_eq(cebus_track_peak(&sequence.track, NULL), 600);

@@ -35,7 +35,7 @@ static void setup(void)
     recorded_free(&r, b);
     recorded_free(&r, c);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    cr_assert(cebus_sequence_init(&sequence, &r.iteration, &r.pool));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
 }
 
 static void teardown(void)
