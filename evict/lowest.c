@@ -311,7 +311,7 @@ static void check_ages(const cebus_chooser *chooser, const cebus_shortlist *list
 static bool list_ages(const cebus_chooser *chooser, cebus_shortlist *list)
 {
     if (!goes_by_age(chooser) || chooser->standing == NULL ||
-        blocks_of(chooser->arena) < CEBUS_WINDOW_INDEX_BLOCKS || !list_kept(chooser, list))
+        blocks_of(chooser->arena) < CEBUS_AGE_BLOCKS || !list_kept(chooser, list))
         return false;
 #if CEBUS_CHECKS >= 2
     check_ages(chooser, list);

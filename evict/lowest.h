@@ -20,8 +20,16 @@
 #include "evict/pricing.h"
 #include "evict/shortlist.h"
 
-/** With fewer blocks than this every choice prices all; by age, CEBUS_WINDOW_INDEX_BLOCKS. */
+/** With fewer blocks than this every choice prices all. */
 #define CEBUS_STANDING_BLOCKS 3000
+/** From so many blocks on the oldest are found without a sweep; with all checks, in small tests,
+ * too.
+ */
+#if CEBUS_CHECKS >= 2
+#define CEBUS_AGE_BLOCKS 4
+#else
+#define CEBUS_AGE_BLOCKS 512
+#endif
 /** Of the blocks: so many choices one sweep is for. What a choice costs by that is what it takes to
  * price so many blocks. */
 #define CEBUS_STANDING_PART 128
