@@ -83,12 +83,13 @@ static bool has_heir(cebus_lineage *lineage, cebus_value *value)
 }
 
 #if CEBUS_CHECKS >= 2
-/** The same by a walk that passes by nothing. */
-static void check_heir(cebus_lineage *lineage, cebus_value *value, bool found)
+/** A walk that passes by nothing finds no holder, either; unless there is no room for it. */
+static void check_barren(cebus_lineage *lineage, cebus_value *value)
 {
+    cebus_value *heir;
     uint64_t barren = lineage->barren;
     lineage->barren = UINT64_MAX; /* no record is of that */
-    assert(has_heir(lineage, value) == found);
+    assert(walk_readers(lineage, value, HOLDER, &heir) != CEBUS_OK || heir == NULL);
     lineage->barren = barren;
 }
 #endif
@@ -101,7 +102,8 @@ bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value)
     for (size_t i = 0; !found && i < lineage->list.count; i++)
         ((cebus_call *)lineage->list.items[i])->barren = lineage->barren;
 #if CEBUS_CHECKS >= 2
-    check_heir(lineage, value, found);
+    if (!found)
+        check_barren(lineage, value);
 #endif
     return found;
 }

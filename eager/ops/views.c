@@ -93,6 +93,14 @@ static cebus_status check_dim(const cebus_tensor *x, int dim, int extra, const c
     return CEBUS_OK;
 }
 
+/** Of an op along one dimension; `extra` more than x has may be named. */
+static cebus_status begin_along(cebus_runtime *rt, cebus_tensor *x, int dim, int extra,
+                                const char *op, int *out_dim, cebus_tensor **out)
+{
+    cebus_status status = begin(rt, x, op, out);
+    return status == CEBUS_OK ? check_dim(x, dim, extra, op, out_dim) : status;
+}
+
 /** More elements could not even be counted. */
 static cebus_status check_lengths(const cebus_view *view, const char *op)
 {
@@ -270,9 +278,7 @@ cebus_status cebus_slice(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t st
 {
     static const char op[] = "slice";
     int d;
-    cebus_status status = begin(rt, x, op, out);
-    if (status == CEBUS_OK)
-        status = check_dim(x, dim, 0, op, &d);
+    cebus_status status = begin_along(rt, x, dim, 0, op, &d, out);
     if (status != CEBUS_OK)
         return status;
     if (step < 1)
@@ -303,9 +309,7 @@ cebus_status cebus_select(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t i
 {
     static const char op[] = "select";
     int d;
-    cebus_status status = begin(rt, x, op, out);
-    if (status == CEBUS_OK)
-        status = check_dim(x, dim, 0, op, &d);
+    cebus_status status = begin_along(rt, x, dim, 0, op, &d, out);
     if (status != CEBUS_OK)
         return status;
     int64_t length = x->view.shape[d];
@@ -385,9 +389,7 @@ cebus_status cebus_windows(cebus_runtime *rt, cebus_tensor *x, int dim, int64_t 
 {
     static const char op[] = "windows";
     int d;
-    cebus_status status = begin(rt, x, op, out);
-    if (status == CEBUS_OK)
-        status = check_dim(x, dim, 0, op, &d);
+    cebus_status status = begin_along(rt, x, dim, 0, op, &d, out);
     if (status != CEBUS_OK)
         return status;
     int64_t length = x->view.shape[d];
@@ -469,9 +471,7 @@ cebus_status cebus_as_strided(cebus_runtime *rt, cebus_tensor *x, int ndim, cons
 cebus_status cebus_squeeze(cebus_runtime *rt, cebus_tensor *x, int dim, cebus_tensor **out)
 {
     int d;
-    cebus_status status = begin(rt, x, "squeeze", out);
-    if (status == CEBUS_OK)
-        status = check_dim(x, dim, 0, "squeeze", &d);
+    cebus_status status = begin_along(rt, x, dim, 0, "squeeze", &d, out);
     if (status != CEBUS_OK)
         return status;
     if (x->view.shape[d] != 1)
@@ -483,9 +483,7 @@ cebus_status cebus_unsqueeze(cebus_runtime *rt, cebus_tensor *x, int dim, cebus_
 {
     static const char op[] = "unsqueeze";
     int at;
-    cebus_status status = begin(rt, x, op, out);
-    if (status == CEBUS_OK)
-        status = check_dim(x, dim, 1, op, &at);
+    cebus_status status = begin_along(rt, x, dim, 1, op, &at, out);
     if (status != CEBUS_OK)
         return status;
     if (x->view.ndim == CEBUS_MAX_DIMS)

@@ -4,17 +4,25 @@
 
 TestSuite(contest, .init = setup, .fini = teardown);
 
+/** Bytes a second at which moves take next to no time beside what each takes at least. */
+#define FAST UINT64_C(1000000000000)
+
+static cebus_chooser chooser_of(uint64_t rate, uint64_t ns)
+{
+    return (cebus_chooser){.policy = &cebus_policy_coop,
+                           .arena = &arena,
+                           .lineage = &lineage,
+                           .now = 1000,
+                           .moves = {.rate = rate, .ns = ns}};
+}
+
 /** Between two cheap values lies a dear one: it may go with them, or move. */
 Test(contest, coop_moves_what_is_dear_where_that_is_cheaper)
 {
     cebus_candidate *first = place(2, 100, 0), *dear = place(1, 100000, 0);
     cebus_candidate *last = place(2, 100, 0);
     fill_the_rest();
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
+    cebus_chooser chooser = chooser_of(FAST, 1);
     cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
     cr_expect(victims.moves && victims.weighs_moves);
     cr_expect_eq(victims.first, first->block);
@@ -32,11 +40,7 @@ Test(contest, coop_does_not_look_for_what_saves_little)
 {
     cebus_candidate *first = place(2, 10, 0), *dear = place(1, 100, 0), *last = place(2, 10, 0);
     fill_the_rest();
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
+    cebus_chooser chooser = chooser_of(FAST, 1);
     cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
     cr_expect(!victims.moves);
     cr_expect_eq(victims.first, first->block);
@@ -53,11 +57,7 @@ Test(contest, coop_only_moves_where_much_lies_idle)
     fill_the_rest();
     cebus_block *first = cebus_arena_release(&arena, low->block);
     cebus_block *last = cebus_arena_release(&arena, high->block);
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 450}};
+    cebus_chooser chooser = chooser_of(FAST, 450);
     more->value.pins = 1;
     cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
     cr_expect(!victims.moves, "two units: 1.25 x 2 x 2 / 8, and a copy is 0.9");
@@ -86,11 +86,7 @@ Test(contest, coop_moves_no_dearer_than_the_request_is_worth)
     fill_the_rest();
     for (int i = 0; i < 8; i++)
         cebus_arena_release(&arena, holes[i]->block);
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 2600}};
+    cebus_chooser chooser = chooser_of(FAST, 2600);
     cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
     cr_expect_eq(victims.first, cheap->block, "two units at 2 each, and a copy is 5.2");
     chooser.moves.ns = 1500;
@@ -111,11 +107,7 @@ Test(contest, coop_takes_what_is_cheap_wherever_it_lies)
     }
     cebus_candidate *large = place(2, 700, 0);
     fill_the_rest();
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = 1, .ns = 1}};
+    cebus_chooser chooser = chooser_of(1, 1);
     cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
     cr_expect(!victims.moves);
     cr_expect_eq(victims.first, small[0]->block);
@@ -139,11 +131,7 @@ Test(contest, coop_vacates_where_nothing_has_to_go)
     cebus_arena_release(&arena, hole->block);
     cebus_arena_release(&arena, other->block);
     hole->block = other->block = NULL;
-    cebus_chooser chooser = {.policy = &cebus_policy_coop,
-                             .arena = &arena,
-                             .lineage = &lineage,
-                             .now = 1000,
-                             .moves = {.rate = UINT64_C(1000000000000), .ns = 1}};
+    cebus_chooser chooser = chooser_of(FAST, 1);
     cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
     cr_expect(victims.moves && victims.vacates);
     cr_expect_eq(victims.to - victims.from, 2 * UNIT);
