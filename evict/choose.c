@@ -146,12 +146,18 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes, b
                            .next_price = best[1].first != NULL ? best[1].price : 0};
 }
 
-static uint64_t exact_sum(const cebus_chooser *chooser, const cebus_window *window)
+/** What all that goes of a window really costs, and the ns to make it again. */
+static uint64_t exact_sum(const cebus_chooser *chooser, const cebus_window *window, double *out_ns)
 {
     uint64_t price = 0;
-    for (cebus_block *block = window->first;; block = block->next) {
-        if (block->state == CEBUS_BLOCK_EVICTABLE)
-            price += cebus_pricing_exact_price(chooser, block);
+    *out_ns = 0;
+    for (const cebus_block *block = window->first;; block = block->next) {
+        if (block->state == CEBUS_BLOCK_EVICTABLE) {
+            cebus_block exact = *block;
+            exact.weight = cebus_pricing_exact_weight(chooser, block);
+            price += cebus_block_price(&exact, chooser->now);
+            *out_ns += (double)exact.weight;
+        }
         if (block == window->last)
             return price;
     }
@@ -275,20 +281,10 @@ static void enter_windows(cebus_contest *contest, bool stands)
     size_t count = find_candidates(contest->chooser, contest->market.bytes, stands, windows);
     for (size_t i = 0; i < count; i++) {
         const cebus_window *w = &windows[i];
-        cebus_victims victims = {w->first, w->last, .price = exact_sum(contest->chooser, w)};
-        cebus_contest_enter_window(contest, &victims, w->evicted_bytes);
-    }
-}
-
-/** ns to make again all that goes of a choice. */
-static double ns_of(const cebus_chooser *chooser, const cebus_victims *victims)
-{
-    double ns = 0;
-    for (const cebus_block *block = victims->first;; block = block->next) {
-        if (block->state == CEBUS_BLOCK_EVICTABLE)
-            ns += (double)cebus_pricing_exact_weight(chooser, block);
-        if (block == victims->last)
-            return ns;
+        double ns;
+        uint64_t price = exact_sum(contest->chooser, w, &ns);
+        cebus_victims victims = {w->first, w->last, .price = price};
+        cebus_contest_enter_window(contest, &victims, w->evicted_bytes, ns);
     }
 }
 
@@ -305,7 +301,7 @@ static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes,
     if (!many && contest.market.ns >= least && cebus_contest_only_moves(&contest))
         return cebus_contest_settle(&contest);
     enter_windows(&contest, stands);
-    if (many || (winner->first != NULL && ns_of(chooser, winner) < least))
+    if (many || (winner->first != NULL && contest.winner.ns < least))
         return *winner;
     cebus_contest_enter_rest(&contest);
     return cebus_contest_settle(&contest);

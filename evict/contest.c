@@ -63,10 +63,11 @@ static void enter_at_market(cebus_contest *contest, const cebus_entry *entry)
 }
 
 void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *victims,
-                                uint64_t evicted_bytes)
+                                uint64_t evicted_bytes, double ns)
 {
     cebus_entry entry = {.victims = *victims,
                          .evicted_bytes = evicted_bytes,
+                         .ns = ns,
                          .from = 0,
                          .to = UINT64_MAX,
                          .dearest = HUGE_VAL};

@@ -36,6 +36,7 @@ typedef struct cebus_entry {
     cebus_victims victims;
     uint64_t evicted_bytes;
     double moving; /**< price of what moves */
+    double ns;     /**< to make again what goes; of windows */
     size_t gone;
     uint64_t from, to;
     double dearest;
@@ -51,9 +52,9 @@ typedef struct cebus_contest {
     double usable; /**< the least that a byte of a hole would cost; HUGE_VAL: unknown */
 } cebus_contest;
 
-/** Where everything goes that lies in the victims' range. */
+/** Where everything goes that lies in the victims' range, `ns` to make again. */
 void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *victims,
-                                uint64_t evicted_bytes);
+                                uint64_t evicted_bytes, double ns);
 
 /** Whether it is best that blocks only move; the winner then. For an empty contest. O(blocks). */
 bool cebus_contest_only_moves(cebus_contest *contest);

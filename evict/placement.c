@@ -2,15 +2,15 @@
 
 #include <string.h>
 
-/** Blocks that all rounds of packing may place, where values can move if they find no places: many
- * rounds take longer than they are worth. */
-#define MOST_TRIED 200000
-
 #include <cebus/pack.h>
 
 #include "evict/shuttle.h"
 #include "evict/sojourn.h"
 #include "evict/stages.h"
+
+/** Blocks that all rounds of packing may place, where values can move if they find no places: many
+ * rounds take longer than they are worth. */
+#define MOST_TRIED 200000
 
 void cebus_placement_init(cebus_placement *placement, cebus_pool *pool)
 {

@@ -24,7 +24,7 @@ cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
 /** True if somebody holds it, or, by way of any number of absent versions, something absent that is
  * made of it: an heir. Who only parked a version (value.h) is not going to read it. Without host
  * memory for the walk: as if. O(absent region); what was found to be missed by nobody is not walked
- * again until cebus_version_left(). */
+ * again until cebus_version_left(), or until an absent version is held again. */
 bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value);
 
 /** The version's bytes are about to go, or went, so that others may be missed now. */

@@ -69,9 +69,7 @@ double settings_limit(const struct settings *settings);
 /** A checked budget in bytes: a size, or a percentage of `whole`. */
 uint64_t settings_bytes(const char *text, uint64_t whole);
 
-/** The argument of an option that names a file for more than the results, which standard output
- * has:
- * "-" is refused. */
+/** The argument of an option that names a file. "-" is refused: standard output has the results. */
 const char *settings_file(const char *option, const char *argument, struct argp_state *state);
 
 /** What is wrong with a value, in a sentence; NULL: nothing. Valid until the next call. */
