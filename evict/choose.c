@@ -263,14 +263,29 @@ static void find_market(cebus_contest *contest, uint64_t bytes, bool stands)
     contest->market = market;
 }
 
+/** On the board, where there is one. */
+static size_t find_priced(cebus_contest *contest, uint64_t bytes, bool stands, cebus_window *out,
+                          size_t limit)
+{
+    if (contest->board.pool == NULL)
+        return find_windows(contest->chooser, bytes, stands, out, limit);
+    size_t count = cebus_board_find_windows(&contest->board, bytes, out, limit);
+#if CEBUS_CHECKS >= 2
+    cebus_window others[REFINED];
+    assert(find_windows(contest->chooser, bytes, stands, others, limit) == count);
+    check_windows(contest->chooser, bytes, out, count, limit);
+#endif
+    return count;
+}
+
 /** The best windows of the size and, since a larger hole may be cheaper by the byte, some of its
  * multiples. */
-static size_t find_candidates(const cebus_chooser *chooser, uint64_t bytes, bool stands,
-                              cebus_window out[2 * REFINED])
+static size_t find_candidates(cebus_contest *contest, bool stands, cebus_window out[2 * REFINED])
 {
+    uint64_t bytes = contest->market.bytes;
     size_t count = 0;
-    for (int i = 0; i < SIZES && bytes <= chooser->arena->capacity >> i; i++)
-        count += find_windows(chooser, bytes << i, stands, out + count, REFINED >> i);
+    for (int i = 0; i < SIZES && bytes <= contest->chooser->arena->capacity >> i; i++)
+        count += find_priced(contest, bytes << i, stands, out + count, REFINED >> i);
     return count;
 }
 
@@ -278,7 +293,7 @@ static size_t find_candidates(const cebus_chooser *chooser, uint64_t bytes, bool
 static void enter_windows(cebus_contest *contest, bool stands)
 {
     cebus_window windows[2 * REFINED];
-    size_t count = find_candidates(contest->chooser, contest->market.bytes, stands, windows);
+    size_t count = find_candidates(contest, stands, windows);
     for (size_t i = 0; i < count; i++) {
         const cebus_window *w = &windows[i];
         double ns;
@@ -288,23 +303,33 @@ static void enter_windows(cebus_contest *contest, bool stands)
     }
 }
 
-/** The same for windows, and for what is cleared otherwise: where that may save as much time as it
- * takes to look for. */
+/** Windows, and what is cleared otherwise where that may save as much time as it takes to look for.
+ * Without a board windows alone. */
+static cebus_victims hold_contest(cebus_contest *contest, bool stands)
+{
+    const cebus_victims *winner = &contest->winner.victims;
+    const cebus_arena *arena = contest->chooser->arena;
+    bool more = contest->board.pool != NULL;
+    double least = (double)(arena->used_blocks + arena->free_blocks) * CEBUS_CLEARING_NS;
+    if (more && contest->market.ns >= least && cebus_contest_only_moves(contest))
+        return cebus_contest_settle(contest);
+    enter_windows(contest, stands);
+    if (!more || (winner->first != NULL && contest->winner.ns < least))
+        return *winner;
+    cebus_contest_enter_rest(contest);
+    return cebus_contest_settle(contest);
+}
+
 static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     cebus_contest contest = {.chooser = chooser, .usable = HUGE_VAL};
-    const cebus_victims *winner = &contest.winner.victims;
-    size_t blocks = chooser->arena->used_blocks + chooser->arena->free_blocks;
-    bool many = blocks >= CEBUS_CLEARING_BLOCKS;
-    double least = (double)blocks * CEBUS_CLEARING_NS;
+    const cebus_arena *arena = chooser->arena;
     find_market(&contest, bytes, stands);
-    if (!many && contest.market.ns >= least && cebus_contest_only_moves(&contest))
-        return cebus_contest_settle(&contest);
-    enter_windows(&contest, stands);
-    if (many || (winner->first != NULL && contest.winner.ns < least))
-        return *winner;
-    cebus_contest_enter_rest(&contest);
-    return cebus_contest_settle(&contest);
+    if (arena->used_blocks + arena->free_blocks < CEBUS_CLEARING_BLOCKS)
+        (void)cebus_board_make(&contest.board, arena, chooser->now);
+    cebus_victims victims = hold_contest(&contest, stands);
+    cebus_board_free(&contest.board);
+    return victims;
 }
 
 /** Where addresses do not matter, or what lies between victims will be read soon, there are no

@@ -25,17 +25,10 @@ double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t e
     return byte_worth(market) * cebus_market_useful(market, limit, evicted_bytes);
 }
 
-double cebus_market_price(const cebus_market *market, const cebus_block *block)
-{
-    if (block->state != CEBUS_BLOCK_EVICTABLE)
-        return 0;
-    uint64_t age = market->now > block->tick ? market->now - block->tick : 1;
-    return (double)block->weight / (double)age;
-}
-
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest)
 {
-    return cebus_market_price(market, block) <= dearest * (double)block->bytes;
+    uint64_t age = market->now > block->tick ? market->now - block->tick : 1;
+    return (double)block->weight / (double)age <= dearest * (double)block->bytes;
 }
 
 /** What a block adds to a run. */
@@ -45,17 +38,15 @@ typedef struct share {
     bool wall;                /**< neither goes nor moves */
 } share;
 
-/** `price`: of the block. */
-static share share_of(const cebus_market *market, const cebus_block *block, double price,
-                      double dearest)
+static share share_of(const cebus_market *market, const cebus_board_row *row, double dearest)
 {
-    if (block->state == CEBUS_BLOCK_FREE)
-        return (share){.gained = block->bytes};
-    if (block->state == CEBUS_BLOCK_EVICTABLE && price <= dearest * (double)block->bytes)
-        return (share){.price = price, .gained = block->bytes, .evicted = block->bytes};
-    if (block->immovable || block->unmapped)
+    if (row->state == CEBUS_BLOCK_FREE)
+        return (share){.gained = row->bytes};
+    if (cebus_market_sells_row(row, dearest))
+        return (share){.price = row->rate, .gained = row->bytes, .evicted = row->bytes};
+    if (row->fixed)
         return (share){.wall = true};
-    return (share){.moving = market->move_byte * (double)block->bytes + market->move_block};
+    return (share){.moving = market->move_byte * (double)row->bytes + market->move_block};
 }
 
 static void add(share *sum, const share *one)
@@ -74,40 +65,39 @@ static void take_away(share *sum, const share *one)
     sum->evicted -= one->evicted;
 }
 
-/** A run that ends with the block at hand, and the best so far. */
+/** A run that ends with the row at hand, and the best so far. */
 typedef struct runner {
     double dearest, best;
-    cebus_block *first; /**< NULL: the run has none yet */
+    const cebus_board_row *first; /**< NULL: the run has none yet */
     share sum;
 } runner;
 
 /** Leaves out what the request can do without at the front, which nothing needs to move for. */
-static void trim(const cebus_market *market, runner *run, const cebus_block *last)
+static void trim(const cebus_market *market, runner *run, const cebus_board_row *last)
 {
     while (run->first != last) {
-        share one =
-            share_of(market, run->first, cebus_market_price(market, run->first), run->dearest);
+        share one = share_of(market, run->first, run->dearest);
         if (run->sum.gained - one.gained < market->bytes && one.gained > 0)
             break;
         take_away(&run->sum, &one);
-        run->first = run->first->next;
+        run->first++;
     }
 }
 
-static void extend(const cebus_market *market, uint64_t limit, runner *run, cebus_block *block,
-                   double price, cebus_clearing *out)
+static void extend(const cebus_market *market, uint64_t limit, runner *run,
+                   const cebus_board_row *row, cebus_clearing *out)
 {
-    share one = share_of(market, block, price, run->dearest);
+    share one = share_of(market, row, run->dearest);
     if (one.wall) {
         run->first = NULL;
         return;
     }
     if (run->first == NULL) {
-        run->first = block;
+        run->first = row;
         run->sum = (share){0};
     }
     add(&run->sum, &one);
-    trim(market, run, block);
+    trim(market, run, row);
     const share *sum = &run->sum;
     if (sum->gained < market->bytes)
         return;
@@ -116,12 +106,13 @@ static void extend(const cebus_market *market, uint64_t limit, runner *run, cebu
         return;
     double net = sum->price + sum->moving - cebus_market_worth(market, limit, sum->evicted);
     if (out->first == NULL || net < run->best) {
-        *out = (cebus_clearing){run->first, block, sum->evicted, sum->price, sum->moving};
+        *out =
+            (cebus_clearing){run->first->block, row->block, sum->evicted, sum->price, sum->moving};
         run->best = net;
     }
 }
 
-void cebus_clearing_find(const cebus_arena *arena, const cebus_market *market,
+void cebus_clearing_find(const cebus_board *board, const cebus_market *market,
                          const double *dearest, size_t n, cebus_clearing *out)
 {
     runner runs[CEBUS_CLEARINGS] = {{0}};
@@ -129,9 +120,8 @@ void cebus_clearing_find(const cebus_arena *arena, const cebus_market *market,
         runs[i].dearest = dearest[i];
         out[i] = (cebus_clearing){0};
     }
-    for (cebus_block *block = arena->first; block != NULL && market->moves; block = block->next) {
-        const double price = cebus_market_price(market, block);
+    for (uint32_t k = 0; k < board->count && market->moves; k++) {
         for (size_t i = 0; i < n; i++)
-            extend(market, arena->limit, &runs[i], block, price, &out[i]);
+            extend(market, board->limit, &runs[i], &board->rows[k], &out[i]);
     }
 }

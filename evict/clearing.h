@@ -16,7 +16,7 @@
 #ifndef CEBUS_EVICT_CLEARING_H
 #define CEBUS_EVICT_CLEARING_H
 
-#include "layout/arena.h"
+#include "evict/board.h"
 
 /** From so many blocks on, sweeps for clearings would take longer than they save. */
 #define CEBUS_CLEARING_BLOCKS 3000
@@ -50,11 +50,14 @@ double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t 
 /** What bytes set free are worth in an arena that may use `limit`. */
 double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes);
 
-/** Of a block; 0 where it does not go. */
-double cebus_market_price(const cebus_market *market, const cebus_block *block);
-
 /** Whether an EVICTABLE block goes where bytes cost up to `dearest`; none does below 0. */
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest);
+
+/** The same of a row, which may be in any state. */
+static inline bool cebus_market_sells_row(const cebus_board_row *row, double dearest)
+{
+    return row->state == CEBUS_BLOCK_EVICTABLE && row->rate <= dearest * (double)row->bytes;
+}
 
 /** So many ideas of what is dear are looked at side by side. */
 #define CEBUS_CLEARINGS 6
@@ -62,9 +65,9 @@ bool cebus_market_sells(const cebus_market *market, const cebus_block *block, do
 /**
  * The run that is best by price, moving and worth, where what costs more a byte than `dearest`
  * stays and moves; for each of n (at most CEBUS_CLEARINGS) prices. `first` of it is NULL where
- * there is none. One sweep for all: O(n x blocks), and each block is read once.
+ * there is none. One sweep for all: O(n x blocks).
  */
-void cebus_clearing_find(const cebus_arena *arena, const cebus_market *market,
+void cebus_clearing_find(const cebus_board *board, const cebus_market *market,
                          const double *dearest, size_t n, cebus_clearing *out);
 
 #endif

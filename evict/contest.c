@@ -82,13 +82,12 @@ static cebus_entry entry_of(const cebus_contest *contest, cebus_block *first, ce
                          .from = first->offset,
                          .to = last->offset + last->bytes,
                          .dearest = dearest};
-    for (cebus_block *block = first;; block = block->next) {
-        if (block->state == CEBUS_BLOCK_EVICTABLE &&
-            cebus_market_sells(&contest->market, block, dearest))
-            entry.victims.price += cebus_pricing_exact_price(contest->chooser, block);
-        if (block == last)
-            return entry;
+    const cebus_board_row *end = cebus_board_find(&contest->board, last);
+    for (const cebus_board_row *row = cebus_board_find(&contest->board, first); row <= end; row++) {
+        if (cebus_market_sells_row(row, dearest))
+            entry.victims.price += cebus_pricing_exact_price(contest->chooser, row->block);
     }
+    return entry;
 }
 
 static void enter_clearings(cebus_contest *contest)
@@ -98,7 +97,7 @@ static void enter_clearings(cebus_contest *contest)
     cebus_clearing found[CEBUS_CLEARINGS];
     for (size_t i = 0; i < CEBUS_CLEARINGS; i++)
         dearest[i] = degrees[i] * contest->market.byte_price;
-    cebus_clearing_find(contest->chooser->arena, &contest->market, dearest, CEBUS_CLEARINGS, found);
+    cebus_clearing_find(&contest->board, &contest->market, dearest, CEBUS_CLEARINGS, found);
     for (size_t i = 0; i < CEBUS_CLEARINGS; i++) {
         if (found[i].first == NULL)
             continue;
@@ -133,13 +132,13 @@ bool cebus_contest_only_moves(cebus_contest *contest)
 {
     const double none = NOTHING_GOES;
     const cebus_market *market = &contest->market;
-    const cebus_arena *arena = contest->chooser->arena;
+    const cebus_board *board = &contest->board;
     cebus_clearing run;
     cebus_vacancy stretch;
     if (!market->moves || market->idle <= market->bytes || market->passing)
         return false;
-    cebus_clearing_find(arena, market, &none, 1, &run);
-    bool vacates = cebus_vacancy_find(arena, market, none, &stretch) &&
+    cebus_clearing_find(board, market, &none, 1, &run);
+    bool vacates = cebus_vacancy_find(board, market, none, &stretch) &&
                    (run.first == NULL || stretch.moving < run.moving);
     if (!vacates && run.first == NULL)
         return false;
@@ -157,7 +156,7 @@ static void enter_vacancies(cebus_contest *contest, size_t gone, uint64_t bytes,
     cebus_vacancy found;
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
         double dearest = degrees[i] * contest->market.byte_price;
-        if (!cebus_vacancy_find(contest->chooser->arena, &contest->market, dearest, &found))
+        if (!cebus_vacancy_find(&contest->board, &contest->market, dearest, &found))
             continue;
         cebus_entry entry = entry_of_vacancy(contest, &found, dearest);
         entry.victims.price += price_of(price);
@@ -176,15 +175,15 @@ static void enter_all_vacancies(cebus_contest *contest)
     missing -= missing < contest->market.idle ? missing : contest->market.idle;
     enter_vacancies(contest, 0, 0, 0);
     for (; gone < contest->count && bytes < missing; gone++) {
-        cebus_offer *one = &contest->lowest[gone];
+        const cebus_offer *one = &contest->lowest[gone];
         price += one->score * (double)one->block->bytes;
         bytes += one->block->bytes;
-        one->block->state = CEBUS_BLOCK_FREE;
+        cebus_board_find(&contest->board, one->block)->state = CEBUS_BLOCK_FREE;
     }
-    if (gone > 0 && bytes >= missing)
-        enter_vacancies(contest, gone, bytes, price);
-    while (gone > 0)
-        contest->lowest[--gone].block->state = CEBUS_BLOCK_EVICTABLE;
+    if (gone == 0 || bytes < missing)
+        return; /* or nobody looks at the board any more */
+    cebus_board_list_holes(&contest->board);
+    enter_vacancies(contest, gone, bytes, price);
 }
 
 /** Whether a block is free once the lowest `gone` scores have gone. */

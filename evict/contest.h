@@ -45,6 +45,7 @@ typedef struct cebus_entry {
 typedef struct cebus_contest {
     const cebus_chooser *chooser;
     cebus_market market;
+    cebus_board board; /**< none: windows alone compete */
     size_t count;
     cebus_offer lowest[CEBUS_SHORTLIST_MAX]; /**< lowest first */
     cebus_entry winner;                      /**< victims.first NULL: none yet */
@@ -59,7 +60,7 @@ void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *vic
 /** Whether it is best that blocks only move; the winner then. For an empty contest. O(blocks). */
 bool cebus_contest_only_moves(cebus_contest *contest);
 
-/** All others, where blocks may move. The states of blocks are as they were after it. O(blocks). */
+/** All others, where blocks may move. O(blocks). */
 void cebus_contest_enter_rest(cebus_contest *contest);
 
 /** The winner; of its range only what goes is still EVICTABLE then. */

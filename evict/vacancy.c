@@ -10,55 +10,24 @@ typedef struct share {
 } share;
 
 typedef struct search {
-    const cebus_arena *arena;
+    const cebus_board *board;
     const cebus_market *market;
     double dearest;
-    uint64_t idle;    /**< free bytes in all */
-    uint64_t largest; /**< hole */
 } search;
 
-static uint64_t hole_from(const cebus_block *block, const cebus_block **out_end)
-{
-    uint64_t bytes = 0;
-    for (; block != NULL && block->state == CEBUS_BLOCK_FREE; block = block->next)
-        bytes += block->bytes;
-    *out_end = block;
-    return bytes;
-}
-
-static void survey(search *s)
-{
-    for (const cebus_block *block = s->arena->first; block != NULL;) {
-        const cebus_block *end = block->next;
-        if (block->state == CEBUS_BLOCK_FREE) {
-            uint64_t bytes = hole_from(block, &end);
-            s->idle += bytes;
-            s->largest = bytes > s->largest ? bytes : s->largest;
-        }
-        block = end;
-    }
-}
-
-static bool goes(const search *s, const cebus_block *block)
-{
-    return block->state == CEBUS_BLOCK_EVICTABLE &&
-           cebus_market_sells(s->market, block, s->dearest);
-}
-
 /** False: neither goes nor moves. */
-static bool share_of(const search *s, const cebus_block *block, share *out)
+static bool share_of(const search *s, const cebus_board_row *row, share *out)
 {
-    *out = (share){.bytes = block->bytes};
-    if (block->state == CEBUS_BLOCK_FREE) {
-        out->idle = block->bytes;
-    } else if (goes(s, block)) {
-        out->price = cebus_market_price(s->market, block);
-        out->evicted = block->bytes;
+    *out = (share){.bytes = row->bytes};
+    if (row->state == CEBUS_BLOCK_FREE) {
+        out->idle = row->bytes;
+    } else if (cebus_market_sells_row(row, s->dearest)) {
+        out->price = row->rate;
+        out->evicted = row->bytes;
     } else {
-        if (block->immovable || block->unmapped || block->owner == NULL ||
-            block->zone == CEBUS_ZONE_PERSISTENT || block->bytes > s->largest)
+        if (row->settled || row->bytes > s->board->largest)
             return false;
-        out->moving = s->market->move_byte * (double)block->bytes + s->market->move_block;
+        out->moving = s->market->move_byte * (double)row->bytes + s->market->move_block;
     }
     return true;
 }
@@ -81,77 +50,77 @@ static void take_away(share *sum, const share *one)
     sum->evicted -= one->evicted;
 }
 
-static size_t list_holes(const search *s, const cebus_block *first, const cebus_block *last,
+/** The holes outside of rows first..last, or what is outside of them. */
+static size_t list_holes(const cebus_board *board, uint32_t first, uint32_t last,
                          uint64_t out[HOLES])
 {
+    const cebus_board_row *rows = board->rows;
     size_t count = 0;
-    for (const cebus_block *block = s->arena->first; block != NULL && count < HOLES;) {
-        const cebus_block *end = block->next;
-        if (block == first) {
-            end = last->next;
-        } else if (block->state == CEBUS_BLOCK_FREE) {
-            uint64_t bytes = 0;
-            for (end = block; end != NULL && end != first && end->state == CEBUS_BLOCK_FREE;
-                 end = end->next)
-                bytes += end->bytes;
-            out[count++] = bytes;
-        }
-        block = end;
+    for (uint32_t i = 0; i < board->n_holes && count < HOLES; i++) {
+        const cebus_board_hole *hole = &board->holes[i];
+        uint64_t below = hole->from < first && hole->to >= first
+                             ? rows[first].offset - rows[hole->from].offset
+                             : 0;
+        uint64_t above = hole->to > last && hole->from <= last
+                             ? rows[hole->to].offset + rows[hole->to].bytes - rows[last].offset -
+                                   rows[last].bytes
+                             : 0;
+        if (hole->to < first || hole->from > last)
+            out[count++] = hole->bytes;
+        if (below > 0)
+            out[count++] = below;
+        if (above > 0 && count < HOLES)
+            out[count++] = above;
     }
     return count;
 }
 
 /** Whether what moves finds holes outside. */
-static bool settles(const search *s, const cebus_block *first, const cebus_block *last)
+static bool settles(const search *s, uint32_t first, uint32_t last)
 {
     uint64_t holes[HOLES];
-    size_t count = list_holes(s, first, last, holes);
-    for (const cebus_block *block = first;; block = block->next) {
-        if (block->state != CEBUS_BLOCK_FREE && !goes(s, block)) {
-            size_t best = count;
-            for (size_t i = 0; i < count; i++) {
-                if (holes[i] >= block->bytes && (best == count || holes[i] < holes[best]))
-                    best = i;
-            }
-            if (best == count)
-                return false;
-            holes[best] -= block->bytes;
+    size_t count = list_holes(s->board, first, last, holes);
+    for (uint32_t k = first; k <= last; k++) {
+        const cebus_board_row *row = &s->board->rows[k];
+        if (row->state == CEBUS_BLOCK_FREE || cebus_market_sells_row(row, s->dearest))
+            continue;
+        size_t best = count;
+        for (size_t i = 0; i < count; i++) {
+            if (holes[i] >= row->bytes && (best == count || holes[i] < holes[best]))
+                best = i;
         }
-        if (block == last)
-            return true;
+        if (best == count)
+            return false;
+        holes[best] -= row->bytes;
     }
+    return true;
 }
 
-bool cebus_vacancy_find(const cebus_arena *arena, const cebus_market *market, double dearest,
+bool cebus_vacancy_find(const cebus_board *board, const cebus_market *market, double dearest,
                         cebus_vacancy *out)
 {
-    search s = {.arena = arena, .market = market, .dearest = dearest};
-    cebus_block *first = NULL;
+    search s = {board, market, dearest};
+    const cebus_board_row *rows = board->rows;
     share sum = {0}, one;
     double best = 0;
     *out = (cebus_vacancy){0};
-    if (!market->moves)
-        return false;
-    survey(&s);
-    for (cebus_block *block = arena->first; block != NULL; block = block->next) {
-        if (!share_of(&s, block, &one)) {
-            first = NULL;
-            continue;
-        }
-        if (first == NULL) {
-            first = block;
+    for (uint32_t k = 0, first = 0; k < board->count && market->moves; k++) {
+        if (!share_of(&s, &rows[k], &one)) {
             sum = (share){0};
+            first = k + 1;
+            continue;
         }
         add(&sum, &one);
-        while (share_of(&s, first, &one) && sum.bytes - one.bytes >= market->bytes) {
+        while (share_of(&s, &rows[first], &one) && sum.bytes - one.bytes >= market->bytes) {
             take_away(&sum, &one);
-            first = first->next;
+            first++;
         }
-        double net = sum.price + sum.moving - cebus_market_worth(market, arena->limit, sum.evicted);
+        double net = sum.price + sum.moving - cebus_market_worth(market, board->limit, sum.evicted);
         if (sum.bytes < market->bytes || (out->first != NULL && net >= best) ||
-            sum.bytes - sum.idle - sum.evicted > s.idle - sum.idle || !settles(&s, first, block))
+            sum.bytes - sum.idle - sum.evicted > board->idle - sum.idle || !settles(&s, first, k))
             continue;
-        *out = (cebus_vacancy){first, block, sum.evicted, sum.price, sum.moving};
+        *out =
+            (cebus_vacancy){rows[first].block, rows[k].block, sum.evicted, sum.price, sum.moving};
         best = net;
     }
     return out->first != NULL;

@@ -23,11 +23,11 @@ typedef struct cebus_vacancy {
 
 /**
  * The stretch that is best by price, moving and worth, where what costs more a byte than `dearest`
- * moves. Blocks in state FREE count as free though they may not be in the arena's books: for a
- * caller that has set the states of what goes elsewhere. False when there is none. O(blocks), and
- * O(blocks) more for each stretch that is better than those before it.
+ * moves. What the board has as free and listed counts as free, whatever its block says. False when
+ * there is none. O(blocks), and for each stretch that is better than those before it O(blocks that
+ * move in it).
  */
-bool cebus_vacancy_find(const cebus_arena *arena, const cebus_market *market, double dearest,
+bool cebus_vacancy_find(const cebus_board *board, const cebus_market *market, double dearest,
                         cebus_vacancy *out);
 
 #endif

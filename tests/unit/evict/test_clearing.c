@@ -82,9 +82,18 @@ static bool weigh(const field *f, const cebus_market *m, double dearest, const c
     return gained >= m->bytes;
 }
 
+static void find_all(const field *f, const cebus_market *m, const double *dearest, size_t n,
+                     cebus_clearing *out)
+{
+    cebus_board board;
+    cr_assert(cebus_board_make(&board, &f->arena, NOW));
+    cebus_clearing_find(&board, m, dearest, n, out);
+    cebus_board_free(&board);
+}
+
 static bool find(const field *f, const cebus_market *m, double dearest, cebus_clearing *out)
 {
-    cebus_clearing_find(&f->arena, m, &dearest, 1, out);
+    find_all(f, m, &dearest, 1, out);
     return out->first != NULL;
 }
 
@@ -197,7 +206,7 @@ Test(clearing, side_by_side)
         cebus_market m = market_of(&seed);
         for (size_t i = 0; i < CEBUS_CLEARINGS; i++)
             dearest[i] = (double)draw(&seed, 200) / UNIT;
-        cebus_clearing_find(&f.arena, &m, dearest, CEBUS_CLEARINGS, got);
+        find_all(&f, &m, dearest, CEBUS_CLEARINGS, got);
         for (size_t i = 0; i < CEBUS_CLEARINGS; i++) {
             cr_assert_eq(find(&f, &m, dearest[i], &alone), got[i].first != NULL);
             cr_assert_eq(got[i].first, alone.first);

@@ -39,6 +39,15 @@ static void clear(void)
     cebus_pool_deinit(&pool);
 }
 
+static bool find(const cebus_market *market, double dearest, cebus_vacancy *out)
+{
+    cebus_board board;
+    cr_assert(cebus_board_make(&board, &arena, market->now));
+    bool found = cebus_vacancy_find(&board, market, dearest, out);
+    cebus_board_free(&board);
+    return found;
+}
+
 static cebus_market market_of(int units)
 {
     return (cebus_market){.now = NOW,
@@ -56,7 +65,7 @@ Test(vacancy, moves_what_is_dear_to_holes_elsewhere)
     cebus_market market = market_of(2);
     cebus_arena_release(&arena, blocks[0]);
     cebus_arena_release(&arena, blocks[2]);
-    cr_assert(cebus_vacancy_find(&arena, &market, 0, &found));
+    cr_assert(find(&market, 0, &found));
     cr_expect_eq(found.first, arena.first, "the first hole, and the block after it");
     cr_expect_eq(found.last, blocks[1], "which goes to the second");
     cr_expect_eq(found.evicted_bytes, 0);
@@ -70,7 +79,7 @@ Test(vacancy, lets_go_what_is_cheap_in_the_stretch)
     lay((int[]){4, 2, 4}, 3);
     cebus_market market = market_of(2);
     blocks[1]->weight = NOW * UNIT;
-    cr_assert(cebus_vacancy_find(&arena, &market, 1, &found));
+    cr_assert(find(&market, 1, &found));
     cr_expect_eq(found.first, blocks[1]);
     cr_expect_eq(found.last, blocks[1]);
     cr_expect_eq(found.evicted_bytes, 2 * UNIT);
@@ -86,7 +95,7 @@ Test(vacancy, needs_a_hole_for_each_block_that_moves)
     cebus_market market = market_of(2);
     cebus_arena_release(&arena, blocks[2]);
     cebus_arena_release(&arena, blocks[4]);
-    cr_expect(!cebus_vacancy_find(&arena, &market, 0, &found),
+    cr_expect(!find(&market, 0, &found),
               "two units are free, and no block finds room in one of them");
     cr_expect_null(found.first);
     clear();
@@ -100,13 +109,13 @@ Test(vacancy, leaves_alone_what_must_not_move)
     cebus_arena_release(&arena, blocks[0]);
     cebus_arena_release(&arena, blocks[2]);
     blocks[1]->immovable = 1;
-    cr_expect(!cebus_vacancy_find(&arena, &market, 0, &found), "its address was handed out");
+    cr_expect(!find(&market, 0, &found), "its address was handed out");
     blocks[1]->immovable = 0;
     blocks[1]->owner = NULL;
-    cr_expect(!cebus_vacancy_find(&arena, &market, 0, &found), "scratch of the running call");
+    cr_expect(!find(&market, 0, &found), "scratch of the running call");
     blocks[1]->owner = &arena;
-    cr_expect(cebus_vacancy_find(&arena, &market, 0, &found));
+    cr_expect(find(&market, 0, &found));
     market.moves = false;
-    cr_expect(!cebus_vacancy_find(&arena, &market, 0, &found), "nothing moves here");
+    cr_expect(!find(&market, 0, &found), "nothing moves here");
     clear();
 }
