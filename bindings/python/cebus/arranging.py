@@ -3,7 +3,7 @@ import itertools
 import math
 
 from . import _core
-from ._core import Tensor, cat, where
+from ._core import Tensor, _wrapped, cat, where
 from .positions import _hits, scatter
 
 METHODS = ("hsplit vsplit dsplit rot90 diagflat select_scatter slice_scatter diagonal_scatter "
@@ -90,7 +90,9 @@ def vander(x, N=None, *, increasing=False):
 
 def rot90(x, k=1, dims=(0, 1)):
     """Turned k times by 90 degrees in the plane of two dimensions."""
-    a, b = [d % x.ndim for d in dims]
+    a, b = [_wrapped(x, d) for d in dims]
+    if a == b:
+        raise _core.InvalidArgumentError(f"rot90: twice the same dimension, {tuple(dims)}")
     k = k % 4
     if k == 2:
         return x.flip(a, b)
@@ -134,7 +136,7 @@ def select_scatter(x, src, dim, index):
 
 def slice_scatter(x, src, dim=0, start=None, end=None, step=1):
     """A copy in which a slice of `dim` is `src`."""
-    key = (slice(None),) * (dim % x.ndim) + (slice(start, end, step),)
+    key = (slice(None),) * _wrapped(x, dim) + (slice(start, end, step),)
 
     def write(out):
         out[key] = src
@@ -145,10 +147,10 @@ def _on_diagonal(x, offset, dim1, dim2):
     """Where the diagonal of two dimensions is, and how it is reached: (mask, row index)."""
     rows, columns = x.size(dim1), x.size(dim2)
     shape = [1] * x.ndim
-    shape[dim1 % x.ndim] = rows
+    shape[_wrapped(x, dim1)] = rows
     i = _core.arange(rows, device=x.device).reshape(shape)
     shape = [1] * x.ndim
-    shape[dim2 % x.ndim] = columns
+    shape[_wrapped(x, dim2)] = columns
     j = _core.arange(columns, device=x.device).reshape(shape)
     return i + offset == j, i, j
 
@@ -158,7 +160,7 @@ def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
     mask, i, j = _on_diagonal(x, offset, dim1, dim2)
     length = src.size(-1)
     place = (i if offset >= 0 else j).clamp(max=max(length - 1, 0))
-    low, high = sorted((dim1 % x.ndim, dim2 % x.ndim))
+    low, high = sorted((_wrapped(x, dim1), _wrapped(x, dim2)))
     spread = src.movedim(-1, low).unsqueeze(high)
     along = place.expand(x.shape).contiguous()
     full = list(x.shape)
@@ -205,7 +207,7 @@ def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
     sum, mean, prod, amax, amin."""
     src = src[tuple(slice(0, n) for n in index.shape)]
     hits = _hits(x, dim, index)
-    base = x if include_self else where(hits != 0, _neutral(reduce, x), x)
+    base = x if include_self else where(hits != 0, _neutral(reduce, x, src), x)
     if reduce == "sum":
         return base.scatter_add(dim, index, src)
     if reduce == "mean":
@@ -213,18 +215,18 @@ def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
         total = base.scatter_add(dim, index, src)
         return total / count if x.is_floating_point() else total // count
     if reduce in ("prod", "amax", "amin"):
-        return _one_by_one(base, dim % x.ndim, index, src, reduce)
+        return _one_by_one(base, _wrapped(x, dim), index, src, reduce)
     raise _core.InvalidArgumentError("reduce argument must be either sum, prod, mean, amax or "
                                      f"amin, got {reduce}")
 
 
-def _neutral(reduce, x):
+def _neutral(reduce, x, src):
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":
         return 1
     if not x.is_floating_point():
-        return (-1 if reduce == "amax" else 1) * (2 ** 31 - 1)
+        return (src.amin() if reduce == "amax" else src.amax()) if src.numel() else 0
     return -math.inf if reduce == "amax" else math.inf
 
 

@@ -25,7 +25,7 @@ def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):  # noqa: A002
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):  # noqa: A002
     """Of the matrices in two dimensions: "fro", "nuc", 1, -1, 2, -2, inf, -inf."""
     A = A if dtype is None else A.to(dtype)
-    rows, columns = [d % A.ndim for d in dim]
+    rows, columns = [_core._wrapped(A, d) for d in dim]
     if ord == "fro":
         return A.norm(2, (rows, columns), keepdim)
     if ord in (1, -1, math.inf, -math.inf):

@@ -48,6 +48,7 @@ def _bytes(x):
 
 def argsort(x, dim=-1, descending=False, stable=False):
     """Indices that put `dim` in order."""
+    dim = _core._wrapped(x, dim)
     if x.ndim == 0 or x.numel() == 0:
         return _core.zeros(x.shape, dtype=_core.int64, device=x.device)
     try:
@@ -74,6 +75,8 @@ def topk(x, k, dim=-1, largest=True, sorted=True):  # noqa: A002
 def kthvalue(x, k, dim=-1, keepdim=False):
     """The k-th smallest along `dim`, k from 1: (value, index)."""
     values, indices = topk(x, k, dim, largest=False)
+    if x.ndim == 0:
+        return ValuesAndIndices(values, indices)
     pick = [each.narrow(dim, k - 1, 1) for each in (values, indices)]
     return ValuesAndIndices(*(pick if keepdim else [each.squeeze(dim) for each in pick]))
 
@@ -155,7 +158,7 @@ def scatter(x, dim, index, src=None, *, value=None, reduce=None):
     written = zeros.scatter_add(dim, index, source.to(kind))
     if kind.is_floating_point:
         written = written / times.clamp(min=1).to(kind)
-    elif int(times.max()) > 1:
+    elif times.numel() and int(times.max()) > 1:
         written = written // times.clamp(min=1).to(kind)
     return where(times != 0, written.to(x.dtype), x)
 

@@ -1,4 +1,6 @@
 """Products that the C library leaves to composition: everything becomes one matmul."""
+import math
+
 from . import _core
 
 METHODS = ("dot mv outer ger inner addmm addmv baddbmm addbmm addr tensordot vdot kron cross "
@@ -116,17 +118,21 @@ def kron(x, other):
 def tensordot(x, other, dims=2):
     """Sums products over pairs of dimensions."""
     if isinstance(dims, int):
+        if not 0 <= dims <= min(x.ndim, other.ndim):
+            raise _core.InvalidArgumentError(f"tensordot: {dims} dimensions of tensors that have "
+                                             f"{x.ndim} and {other.ndim}")
         left, right = list(range(x.ndim - dims, x.ndim)), list(range(dims))
     else:
         left, right = [[each] if isinstance(each, int) else list(each) for each in dims]
-    left, right = [dim % x.ndim for dim in left], [dim % other.ndim for dim in right]
+    left = [_core._wrapped(x, dim) for dim in left]
+    right = [_core._wrapped(other, dim) for dim in right]
     free = [dim for dim in range(x.ndim) if dim not in left]
     rest = [dim for dim in range(other.ndim) if dim not in right]
     summed = 1
     for dim in left:
         summed *= x.size(dim)
-    a = x.permute(free + left).reshape(-1, summed)
-    b = other.permute(right + rest).reshape(summed, -1)
+    a = x.permute(free + left).reshape(math.prod(x.size(dim) for dim in free), summed)
+    b = other.permute(right + rest).reshape(summed, math.prod(other.size(dim) for dim in rest))
     return (a @ b).reshape([x.size(dim) for dim in free] + [other.size(dim) for dim in rest])
 
 

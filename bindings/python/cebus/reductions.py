@@ -2,7 +2,7 @@
 import math
 
 from . import _core
-from ._core import Tensor, ValuesAndIndices, cat, where
+from ._core import Tensor, ValuesAndIndices, _wrapped, cat, where
 
 METHODS = ("std std_mean var_mean norm prod any all cumsum cumprod median nansum "
            "nanmean count_nonzero dist aminmax equal allclose isclose").split()
@@ -61,6 +61,8 @@ def count_nonzero(x, dim=None):
 
 
 def nansum(x, dim=None, keepdim=False):
+    if not x.is_floating_point():
+        return x.sum(dim, keepdim)
     return where(x != x, 0.0, x).sum(dim, keepdim)
 
 
@@ -80,10 +82,12 @@ def prod(x, dim=None, keepdim=False, *, dtype=None):
     if dim is None:
         x, dim, shape = x.reshape(-1), 0, ()
     else:
-        dim = dim % max(x.ndim, 1)
+        dim = _wrapped(x, dim)
+        if x.ndim == 0:
+            return x.clone()
         shape = tuple(x.shape[:dim]) + ((1,) if keepdim else ()) + tuple(x.shape[dim + 1:])
     if x.size(dim) == 0:
-        return _core.ones(shape, dtype=x.dtype, device=x.device)
+        return x.sum(dim).reshape(shape) + 1
     if x.size(dim) == 1:
         return x.reshape(shape).clone()
     while x.size(dim) > 1:
@@ -96,6 +100,7 @@ def prod(x, dim=None, keepdim=False, *, dtype=None):
 
 def _scan(x, dim, operation, neutral):
     """Inclusive scan in log2(n) steps (Hillis and Steele 1986)."""
+    dim = _wrapped(x, dim)
     if x.ndim == 0 or x.size(dim) < 2:
         return x.clone()
     step, length = 1, x.size(dim)
@@ -134,6 +139,8 @@ def median(x, dim=None, keepdim=False):
         flat = x.reshape(-1).sort()[0]
         return flat[(flat.numel() - 1) // 2]
     values, indices = x.sort(dim)
+    if x.ndim == 0:
+        return ValuesAndIndices(values, indices)
     middle = (x.size(dim) - 1) // 2
     pick = [each.narrow(dim, middle, 1) for each in (values, indices)]
     return ValuesAndIndices(*(pick if keepdim else [each.squeeze(dim) for each in pick]))

@@ -1,6 +1,6 @@
 """Shapes: what is composed of the C library's views."""
 from . import _core
-from ._core import Size, cat, where
+from ._core import Size, _wrapped, cat, where
 
 METHODS = ("chunk repeat repeat_interleave tile flip fliplr flipud movedim moveaxis swapaxes "
            "swapdims expand_as view_as reshape_as type_as unflatten ravel adjoint tril triu diag "
@@ -90,9 +90,13 @@ def repeat_interleave(x, repeats, dim=None):
 
 def flip(x, *order, dims=None):
     """Elements of the dimensions in reverse order."""
+    dims = _lengths(order if dims is None else (dims,) if isinstance(dims, int) else dims)
+    dims = [_wrapped(x, dim) for dim in dims]
+    if len(set(dims)) < len(dims):
+        raise _core.InvalidArgumentError(f"flip: a dimension appears more than once in {dims}")
     if x.ndim == 0:
         return x.clone()
-    for dim in _lengths(order if dims is None else (dims,) if isinstance(dims, int) else dims):
+    for dim in dims:
         order = _core.arange(x.size(dim) - 1, -1, -1, device=x.device) if x.size(dim) else \
             _core.zeros((0,), dtype=_core.int64, device=x.device)
         x = x.index_select(dim, order)
@@ -111,8 +115,8 @@ def movedim(x, source, destination):
     """Moves dimensions to other places; the rest keeps its order."""
     source = [source] if isinstance(source, int) else list(source)
     destination = [destination] if isinstance(destination, int) else list(destination)
-    source = [dim % x.ndim for dim in source]
-    destination = [dim % x.ndim for dim in destination]
+    source = [_wrapped(x, dim) for dim in source]
+    destination = [_wrapped(x, dim) for dim in destination]
     rest = iter(dim for dim in range(x.ndim) if dim not in source)
     order = [source[destination.index(i)] if i in destination else next(rest)
              for i in range(x.ndim)]
@@ -159,7 +163,7 @@ def ravel(x):
 
 def unflatten(x, dim, sizes):
     """One dimension cut into several."""
-    dim = dim % x.ndim
+    dim = _wrapped(x, dim)
     return x.reshape(tuple(x.shape[:dim]) + tuple(sizes) + tuple(x.shape[dim + 1:]))
 
 
@@ -188,8 +192,8 @@ def diag_embed(x, offset=0, dim1=-2, dim2=-1):
         out = _core.pad_constant(out, (wide, 0, 0, wide), 0.0)
     elif offset < 0:
         out = _core.pad_constant(out, (0, wide, wide, 0), 0.0)
-    dim1, dim2 = dim1 % (x.ndim + 1), dim2 % (x.ndim + 1)
-    return out if (dim1, dim2) == (x.ndim - 1, x.ndim) or n == 0 else \
+    dim1, dim2 = _wrapped(out, dim1), _wrapped(out, dim2)
+    return out if (dim1, dim2) == (x.ndim - 1, x.ndim) else \
         movedim(out, (-2, -1), (dim1, dim2))
 
 

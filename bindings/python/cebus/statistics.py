@@ -3,7 +3,7 @@ found on the host and values are gathered on the device."""
 import math
 
 from . import _core
-from ._core import Tensor, ValuesAndIndices, cat, where
+from ._core import Tensor, ValuesAndIndices, _wrapped, cat, where
 
 METHODS = ("cummax cummin logcumsumexp mode nanmedian quantile nanquantile msort diff cov corrcoef "
            "unique_consecutive renorm argwhere").split()
@@ -14,9 +14,9 @@ FUNCTIONS = ("searchsorted bucketize isin trapezoid trapz cumulative_trapezoid h
 
 def _running_extreme(x, dim, better):
     """Each step looks twice as far back; of equal ones the later index stands."""
+    dim = _wrapped(x, dim)
     if x.ndim == 0:
         return ValuesAndIndices(x.clone(), _core.zeros((), dtype=_core.int64, device=x.device))
-    dim = dim % x.ndim
     values, length, step = x.detach(), x.size(dim), 1
     shape = [length if d == dim else 1 for d in range(x.ndim)]
     at = _core.arange(length, device=x.device).reshape(shape).expand(x.shape).contiguous()
@@ -48,7 +48,7 @@ def logcumsumexp(x, dim):
     """log of the sums of e^x up to each along `dim`."""
     from .reductions import _scan
     from .special import logaddexp
-    return _scan(x, dim % max(x.ndim, 1), logaddexp, -math.inf)
+    return _scan(x, dim, logaddexp, -math.inf)
 
 
 # --- order ------------------------------------------------------------------------------------
@@ -60,9 +60,9 @@ def msort(x):
 
 def mode(x, dim=-1, keepdim=False):
     """The most frequent along `dim` (of several the smallest), and where it is last."""
+    dim = _wrapped(x, dim)
     if x.ndim == 0:
         return ValuesAndIndices(x.clone(), _core.zeros((), dtype=_core.int64, device=x.device))
-    dim = dim % x.ndim
     ordered, order = x.sort(dim, stable=True)
     other = ordered.detach()
     same = (other.unsqueeze(dim) == other.unsqueeze(dim + 1)).sum(dim)
@@ -79,6 +79,8 @@ def nanmedian(x, dim=None, keepdim=False):
     if dim is None:
         return nanmedian(x.reshape(-1), 0)[0]
     values, indices = x.sort(dim)
+    if x.ndim == 0:
+        return ValuesAndIndices(values, indices)
     count = (values == values).sum(dim, keepdim=True)
     place = ((count - 1).clamp(min=0).double() / 2).floor().long()
     pick = [each.gather(dim, place) for each in (values, indices)]
@@ -104,8 +106,9 @@ def _quantile(x, q, dim, keepdim, interpolation, known):
     if min(shares.reshape(-1).tolist(), default=0) < 0 \
             or max(shares.reshape(-1).tolist(), default=0) > 1:
         raise _core.InvalidArgumentError("quantile() q values must be in the range [0, 1]")
-    kept = [1 if dim is None or d == dim % max(x.ndim, 1) else n for d, n in enumerate(x.shape)]
-    rows = x.reshape(-1) if dim is None else x.movedim(dim, -1)
+    dim = dim if dim is None else _wrapped(x, dim)
+    kept = [1 if dim in (None, d) else n for d, n in enumerate(x.shape)]
+    rows = x.reshape(-1) if dim is None or x.ndim == 0 else x.movedim(dim, -1)
     ordered = rows.sort(-1)[0]
     last = ordered.size(-1) - 1 if known is None else \
         (known(ordered).sum(-1, keepdim=True) - 1).clamp(min=0)
@@ -115,7 +118,7 @@ def _quantile(x, q, dim, keepdim, interpolation, known):
         found = where(bad, math.nan, found)
     found = found.movedim(-1, 0)
     whole = kept if keepdim else [n for d, n in enumerate(x.shape)
-                                  if dim is not None and d != dim % x.ndim]
+                                  if dim is not None and d != dim]
     return found.reshape(list(shape) + list(whole))
 
 
@@ -283,6 +286,7 @@ def corrcoef(x):
 
 def renorm(x, p, dim, maxnorm):
     """Slices along `dim` scaled to a norm of at most `maxnorm`."""
-    others = [d for d in range(x.ndim) if d != dim % x.ndim]
+    dim = _wrapped(x, dim)
+    others = [d for d in range(x.ndim) if d != dim]
     size = x.norm(p, others, True)
     return x * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)

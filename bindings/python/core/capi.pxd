@@ -122,17 +122,7 @@ cdef extern from "<cebus/cebus.h>" nogil:
 
     ctypedef struct cebus_memory_stats:
         size_t struct_size
-        uint64_t allocated_bytes_current, allocated_bytes_peak, allocated_bytes_allocated
-        uint64_t reserved_bytes_current, active_bytes_persistent, inactive_split_bytes
-        uint64_t largest_hole, num_alloc_retries, num_ooms, calls, evictions, dropped_bytes
-        uint64_t eager_drops, recomputes, recompute_ns, compute_ns, searches, search_ns
-        uint64_t compactions, moved_bytes, lineage_cuts
-        uint64_t fragmentation_ppm_sum, fragmentation_ppm_max
-        uint64_t live_records, host_bytes, iterations, stranded_bytes_max
-        uint64_t swap_outs, swap_ins, swapped_out_bytes, swapped_in_bytes, swapped_bytes_current
-        uint64_t prefetches, device_ns, stall_ns, outside_bytes
-        uint64_t forced_evictions, forced_free_ppm_sum, forced_free_ppm_max
-        uint64_t unused_ppm_sum, unused_ppm_max, unused_with_request_ppm_sum
+        uint64_t allocated_bytes_current # the first of many, all alike: memory.pxi names them
 
     cebus_status cebus_runtime_memory_stats(cebus_runtime *rt, cebus_memory_stats *out)
     ctypedef enum cebus_hint:

@@ -9,7 +9,15 @@ cdef tuple stat_names = (
     "live_records", "host_bytes", "iterations", "stranded_bytes_max", "swap_outs", "swap_ins",
     "swapped_out_bytes", "swapped_in_bytes", "swapped_bytes_current", "prefetches", "device_ns",
     "stall_ns", "outside_bytes", "forced_evictions", "forced_free_ppm_sum", "forced_free_ppm_max",
-    "unused_ppm_sum", "unused_ppm_max", "unused_with_request_ppm_sum")
+    "unused_ppm_sum", "unused_ppm_max", "unused_with_request_ppm_sum", "planned_replays",
+    "planned_placements", "missed_placements", "iterations_found", "iterations_repeated",
+    "iterations_known", "iteration_signature", "spilled_bytes", "unspilled_bytes",
+    "spill_bytes_current", "spill_failures", "pageable_bytes_current", "guided_iterations",
+    "guided_peak_bytes", "guided_predicted_ns", "guided_measured_ns", "guided_lost_ns",
+    "guided_swap_outs", "guided_swapped_bytes", "guided_recomputes", "guided_actions",
+    "guided_missed", "guided_unforeseen", "moved_triggers", "replans", "plans_loaded",
+    "plans_used", "plans_refused", "copies_ahead", "copied_ahead_bytes", "clean_evictions",
+    "demotions", "demoted_bytes")
 
 
 def counters(device=None):

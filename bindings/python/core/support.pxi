@@ -55,6 +55,11 @@ cdef int wrapped_dim(Tensor x, int dim) except -1:
     return dim + n if dim < 0 else dim
 
 
+def _wrapped(Tensor x, int dim):
+    """`dim` counted from the front; IndexError where x has none such. A number has 0 and -1."""
+    return wrapped_dim(x, dim)
+
+
 # --- arithmetic -------------------------------------------------------------------------------
 
 cdef cebus_status logical_not_of(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out) nogil:
@@ -247,6 +252,10 @@ cdef Tensor variance(Tensor x, object dim, int correction, bint keepdim):
     cdef int n = dims_into(dim, dims)
     cdef cebus_var_options options
     cdef cebus_status status
+    if cebus_tensor_ndim(x.handle) == 0:
+        for i in range(n):
+            wrapped_dim(x, dims[i])
+        n = 0
     options.dims = NULL if n <= 0 else dims
     options.n_dims = max(n, 0)
     options.correction = correction

@@ -119,7 +119,9 @@
     def squeeze(self, dim=None):
         """Without dimensions of length 1, or without `dim` if its length is 1."""
         if dim is not None and not isinstance(dim, (tuple, list)):
-            return along(self, dim, cebus_squeeze)
+            if cebus_tensor_ndim(self.handle) > 0:
+                return along(self, dim, cebus_squeeze)
+            dim = (dim,)
         return squeezed(self, dim)
 
     def unsqueeze(self, int dim):

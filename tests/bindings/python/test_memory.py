@@ -1,8 +1,10 @@
 """Budgets, statistics, events, recordings and reports."""
 import gc
 import os
+import re
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +27,13 @@ def tight():
     cebus.manual_seed(3)
     with cebus.budget(cebus.memory_allocated() + 180 * 1024) as runtime:
         yield runtime
+
+
+def test_every_counter_of_the_header_has_its_name():
+    header = Path(__file__).parents[3] / "eager/include/cebus/memory.h"
+    names = re.findall(r"^ +uint64_t\s+(\w+);", header.read_text(), re.MULTILINE)
+    assert len(names) > 70 and list(cebus._core.counters())[:len(names)] == names
+    assert set(names) <= set(cebus.memory_stats())
 
 
 def test_budgets_are_held_and_come_back(tight):

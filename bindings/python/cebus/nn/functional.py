@@ -89,6 +89,9 @@ def mish(input, inplace=False):
 
 
 def glu(input, dim=-1):
+    if input.size(dim) % 2:
+        raise _core.ShapeError(f"glu: halving dimension must be even, but dimension {dim} is size "
+                               f"{input.size(dim)}")
     a, b = input.chunk(2, dim)
     return a * b.sigmoid()
 
