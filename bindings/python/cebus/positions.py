@@ -180,11 +180,15 @@ def index_add(x, dim, index, source, *, alpha=1):
 
 def index_copy(x, dim, index, source):
     """A copy with slices of `source` at `index` along `dim`."""
+    if index.ndim > 1 or x.ndim and source.ndim and source.size(dim) != index.numel():
+        raise _core.ShapeError(f"index_copy: {tuple(index.shape)} indices for slices of "
+                               f"{tuple(source.shape)} along dimension {dim}")
     return scatter(x, dim, _spread(x, dim, index).contiguous(), source)
 
 
 def index_fill(x, dim, index, value):
-    """A copy with `value` in the slices `index` of `dim`."""
+    """A copy with `value` in the slices `index` of `dim`; negative ones count from the end."""
+    index = where(index < 0, index + x.size(dim), index)
     return where(_hits(x, dim, _spread(x, dim, index).contiguous()) != 0,
                  value if not hasattr(value, "item") else value.item(), x)
 

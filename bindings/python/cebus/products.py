@@ -30,6 +30,8 @@ ger = outer
 
 
 def inner(x, other):
+    if x.ndim == 0 or other.ndim == 0:
+        return x * other
     return x @ other if x.ndim == 1 and other.ndim == 1 else tensordot(x, other, ([-1], [-1]))
 
 
@@ -126,6 +128,9 @@ def tensordot(x, other, dims=2):
         left, right = [[each] if isinstance(each, int) else list(each) for each in dims]
     left = [_core._wrapped(x, dim) for dim in left]
     right = [_core._wrapped(other, dim) for dim in right]
+    if [x.size(dim) for dim in left] != [other.size(dim) for dim in right]:
+        raise _core.ShapeError(f"tensordot: dimensions {left} of {tuple(x.shape)} are not as long "
+                               f"as {right} of {tuple(other.shape)}")
     free = [dim for dim in range(x.ndim) if dim not in left]
     rest = [dim for dim in range(other.ndim) if dim not in right]
     summed = 1

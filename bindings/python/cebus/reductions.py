@@ -10,7 +10,16 @@ METHODS = ("std std_mean var_mean norm prod any all cumsum cumprod median nansum
 
 def std(x, dim=None, unbiased=True, keepdim=False, *, correction=None):
     """Square root of the variance."""
-    return x.var(dim, unbiased, keepdim, correction=correction).sqrt()
+    return _root(x.var(dim, unbiased, keepdim, correction=correction))
+
+
+def _root(x, p=2):
+    """The p-th root, with a gradient of 0 at 0, as norms and deviations have: not infinity, which
+    times the 0 behind it is NaN."""
+    some = x != 0 if x.requires_grad and _core.is_grad_enabled() else None
+    x = x if some is None else where(some, x, 1.0)
+    x = x.sqrt() if p == 2 else x ** (1.0 / p)
+    return x if some is None else x * some
 
 
 def var_mean(x, dim=None, unbiased=True, keepdim=False):
@@ -25,7 +34,7 @@ def norm(x, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm: (sum |x|^p)^(1/p); p may be 0, inf and -inf."""
     x = _core._raised(x) if dtype is None else x.to(dtype)
     if p in ("fro", 2, 2.0, None):
-        return (x * x).sum(dim, keepdim).sqrt()
+        return _root((x * x).sum(dim, keepdim))
     size = x.abs()
     if p == math.inf:
         return size.amax(dim, keepdim)
@@ -35,7 +44,7 @@ def norm(x, p="fro", dim=None, keepdim=False, dtype=None):
         return size.sum(dim, keepdim)
     if p == 0:
         return (x != 0).to(x.dtype).sum(dim, keepdim)
-    return (size ** p).sum(dim, keepdim) ** (1.0 / p)
+    return _root((size ** p).sum(dim, keepdim), p)
 
 
 def dist(x, other, p=2):
@@ -136,13 +145,14 @@ def median(x, dim=None, keepdim=False):
     if (x.numel() if dim is None else x.size(dim) if x.ndim else 1) == 0:
         raise _core.InvalidArgumentError("median: there is no element to choose")
     if dim is None:
-        flat = x.reshape(-1).sort()[0]
-        return flat[(flat.numel() - 1) // 2]
+        return median(x.reshape(-1), 0)[0]
     values, indices = x.sort(dim)
     if x.ndim == 0:
         return ValuesAndIndices(values, indices)
-    middle = (x.size(dim) - 1) // 2
-    pick = [each.narrow(dim, middle, 1) for each in (values, indices)]
+    last, middle = x.size(dim) - 1, (x.size(dim) - 1) // 2
+    end = values.detach().narrow(dim, last, 1)
+    place = (end != end).long() * (last - middle) + middle  # NaN is last, and of NaN all is NaN
+    pick = [each.gather(dim, place) for each in (values, indices)]
     return ValuesAndIndices(*(pick if keepdim else [each.squeeze(dim) for each in pick]))
 
 

@@ -262,9 +262,10 @@ def hstack(tensors):
 
 
 def block_diag(*tensors):
+    tensors = [atleast_2d(x) for x in tensors]
     columns = sum(x.size(-1) for x in tensors)
     rows, at = [], 0
-    for x in map(atleast_2d, tensors):
+    for x in tensors:
         rows.append(_core.pad_constant(x, (at, columns - at - x.size(-1)), 0.0))
         at += x.size(-1)
     return cat(rows, 0)

@@ -12,9 +12,14 @@ __all__ = ["celu", "hardshrink", "softshrink", "threshold", "rrelu", "dropout1d"
 SELU_FLOOR = -1.0507009873554804934 * 1.6732632423543772848
 
 
+def _into(input, found, inplace):
+    """What was found, written into the input on request."""
+    return input.copy_(found) if inplace and found is not input else found
+
+
 def celu(input, alpha=1.0, inplace=False):
     """max(x, 0) + min(alpha (e^(x / alpha) - 1), 0)"""
-    return input.relu() + alpha * (input.clamp(max=0) / alpha).expm1()
+    return _into(input, input.relu() + alpha * (input.clamp(max=0) / alpha).expm1(), inplace)
 
 
 def hardshrink(input, lambd=0.5):
@@ -32,15 +37,14 @@ def softshrink(input, lambd=0.5):
 
 def threshold(input, threshold, value, inplace=False):
     """x where it is above the threshold, else `value`."""
-    return where(input > threshold, input, float(value))
+    return _into(input, where(input > threshold, input, float(value)), inplace)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """x, or a random share of it where x < 0; in evaluation the mean share."""
-    if not training:
-        return where(input >= 0, input, input * ((lower + upper) / 2))
-    share = _core.uniform(input.shape, lower, upper, dtype=input.dtype, device=input.device)
-    return where(input >= 0, input, input * share)
+    share = _core.uniform(input.shape, lower, upper, dtype=input.dtype, device=input.device) \
+        if training else (lower + upper) / 2
+    return _into(input, where(input >= 0, input, input * share), inplace)
 
 
 # --- dropout ----------------------------------------------------------------------------------
@@ -63,12 +67,12 @@ def _channels(input, p, training, ndim):
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """Whole channels of [N, C, L] become zero."""
-    return _channels(input, p, training, 2)
+    return _into(input, _channels(input, p, training, 2), inplace)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """Whole channels of [N, C, D, H, W] become zero."""
-    return _channels(input, p, training, 4)
+    return _into(input, _channels(input, p, training, 4), inplace)
 
 
 def _to_floor(input, p, training, shape):
@@ -85,12 +89,13 @@ def _to_floor(input, p, training, shape):
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps what SELU normalizes."""
-    return _to_floor(input, p, training, input.shape)
+    return _into(input, _to_floor(input, p, training, input.shape), inplace)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """alpha_dropout of whole channels."""
-    return _to_floor(input, p, training, tuple(input.shape[:2]) + (1,) * (input.ndim - 2))
+    shape = tuple(input.shape[:2]) + (1,) * (input.ndim - 2)
+    return _into(input, _to_floor(input, p, training, shape), inplace)
 
 
 # --- in place ---------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 from .. import _core
 from .._core import conv2d as _conv2d, layer_norm as _layer_norm
 from .._core import batch_norm as _batch_norm, group_norm as _group_norm, rms_norm as _rms_norm
-from .._core import gelu, linear, silu  # noqa: F401
+from .._core import gelu, linear, where  # noqa: F401
 from ..elementwise import log1p, softplus  # noqa: F401
 from ..grad_mode import no_grad
+from ..shaping import broadcast_tensors
 from .activations import *  # noqa: F401, F403
-from .activations import _channels
+from .activations import _channels, _into
 from .ctc import ctc_loss  # noqa: F401
 from .losses import *  # noqa: F401, F403
 from .margins import *  # noqa: F401, F403
@@ -27,29 +28,29 @@ def relu(input, inplace=False):
 
 
 def relu6(input, inplace=False):
-    return input.clamp(0, 6)
+    return _into(input, input.clamp(0, 6), inplace)
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """x, or negative_slope x where x < 0."""
-    return input.relu() - negative_slope * (-input).relu()
+    return _into(input, where(input > 0, input, negative_slope * input), inplace)
 
 
 def prelu(input, weight):
     shape = [1] * input.ndim
     if input.ndim > 1 and weight.numel() > 1:
         shape[1] = weight.numel()
-    return input.relu() - weight.reshape(shape if input.ndim else ()) * (-input).relu()
+    return where(input > 0, input, weight.reshape(shape if input.ndim else ()) * input)
 
 
 def elu(input, alpha=1.0, inplace=False):
     """x, or alpha (e^x - 1) where x < 0."""
-    return input.relu() + alpha * input.clamp(max=0).expm1()
+    return _into(input, input.relu() + alpha * input.clamp(max=0).expm1(), inplace)
 
 
 def selu(input, inplace=False):
     """Klambauer et al. 2017."""
-    return 1.0507009873554804934 * elu(input, 1.6732632423543772848)
+    return _into(input, 1.0507009873554804934 * elu(input, 1.6732632423543772848), inplace)
 
 
 def sigmoid(input):
@@ -73,19 +74,23 @@ def tanhshrink(input):
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    return input.clamp(min_val, max_val)
+    return _into(input, input.clamp(min_val, max_val), inplace)
 
 
 def hardsigmoid(input, inplace=False):
-    return (input + 3).clamp(0, 6) / 6
+    return _into(input, (input + 3).clamp(0, 6) / 6, inplace)
 
 
 def hardswish(input, inplace=False):
-    return input * hardsigmoid(input)
+    return _into(input, input * hardsigmoid(input), inplace)
+
+
+def silu(input, inplace=False):
+    return _into(input, _core.silu(input), inplace)
 
 
 def mish(input, inplace=False):
-    return input * softplus(input).tanh()
+    return _into(input, input * softplus(input).tanh(), inplace)
 
 
 def glu(input, dim=-1):
@@ -136,12 +141,12 @@ def dropout(input, p=0.5, training=True, inplace=False):
     """Zero with probability p, else scaled by 1 / (1 - p)."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return _core.dropout(input, p, training)
+    return _into(input, _core.dropout(input, p, training), inplace)
 
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """Whole channels of [N, C, H, W] become zero."""
-    return _channels(input, p, training, 3)
+    return _into(input, _channels(input, p, training, 3), inplace)
 
 
 # --- products, convolutions -------------------------------------------------------------------
@@ -465,6 +470,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    x1, x2 = broadcast_tensors(x1, x2)
     return (x1 * x2).sum(dim) / (x1.norm(2, dim) * x2.norm(2, dim)).clamp(min=eps)
 
 

@@ -129,8 +129,13 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if tuple(input.shape) != tuple(target.shape):
         raise _core.ShapeError(f"Using a target size ({tuple(target.shape)}) that is different to "
                                f"the input size ({tuple(input.shape)}) is not allowed")
-    loss = -(target * input.log().clamp(min=-100)
-             + (1 - target) * (1 - input).log().clamp(min=-100))
+    x = input if target.requires_grad else input.detach()
+    loss = -(target * x.log().clamp(min=-100) + (1 - target) * (1 - x).log().clamp(min=-100))
+    if x is not input and input.requires_grad:
+        # The gradient in one piece: through the logarithms it is 0 / 0 at 0 and at 1.
+        least = 1e-12 if input.dtype is not _core.float16 else 2.0 ** -14
+        slope = (x - target) / (x * (1 - x)).clamp(min=least)
+        loss = loss + (input - x) * slope
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
@@ -141,7 +146,9 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     if tuple(input.shape) != tuple(target.shape):
         raise _core.ShapeError(f"Target size ({tuple(target.shape)}) must be the same as input "
                                f"size ({tuple(input.shape)})")
-    tail = log1p((-input.abs()).exp()) + (-input).relu()
+    # Of equal operands each gets half of maximum()'s gradient: 1/2 at zero, as it should be.
+    zero = _core.zeros((), dtype=input.dtype, device=input.device)
+    tail = log1p((-input.abs()).exp()) + (-input).maximum(zero)
     if pos_weight is not None:
         tail = tail * (1 + (pos_weight - 1) * target)
     loss = (1 - target) * input + tail

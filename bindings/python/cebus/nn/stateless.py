@@ -54,13 +54,12 @@ def _make(name, function, base=_Function, tensors=1):
 
 
 _gelu = lambda input, approximate="none": F.gelu(input, approximate)  # noqa: E731
-_silu = lambda input, inplace=False: F.silu(input)  # noqa: E731
 _upsample = lambda input, size=None, scale_factor=None, mode="nearest", align_corners=None: \
     F.interpolate(input, size, scale_factor, mode, align_corners)  # noqa: E731
 
 ACTIVATIONS = {
     "ReLU": F.relu, "ReLU6": F.relu6, "LeakyReLU": F.leaky_relu, "ELU": F.elu, "SELU": F.selu,
-    "GELU": _gelu, "SiLU": _silu, "Sigmoid": F.sigmoid, "Tanh": F.tanh, "Softplus": F.softplus,
+    "GELU": _gelu, "SiLU": F.silu, "Sigmoid": F.sigmoid, "Tanh": F.tanh, "Softplus": F.softplus,
     "Softsign": F.softsign, "LogSigmoid": F.logsigmoid, "Tanhshrink": F.tanhshrink,
     "Hardtanh": F.hardtanh, "Hardsigmoid": F.hardsigmoid, "Hardswish": F.hardswish,
     "Mish": F.mish, "GLU": F.glu,
