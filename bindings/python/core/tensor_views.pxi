@@ -137,7 +137,7 @@
         cdef int64_t whole = self.size(dim), begin = start
         if begin < 0:
             begin += whole
-        if begin < 0 or length < 0 or begin + length > whole:
+        if begin < 0 or length < 0 or begin > whole or length > whole - begin:
             raise OutOfRangeError(f"start ({start}) + length ({length}) exceeds dimension size "
                                   f"({whole}).")
         return sliced(self, dim, begin, begin + length, 1)

@@ -37,6 +37,9 @@ def recurrent(str kind, Tensor x, h, c, groups, int num_layers, bint bidirection
     cdef cebus_lstm_state *given = &state if h is not None else NULL
     cdef bint lstm = kind == "lstm"
     cdef cebus_status status
+    if num_layers < 1 or len(weights.tensors) != num_layers * (2 if bidirectional else 1):
+        raise InvalidArgumentError(f"{kind}: weights of {len(weights.tensors)} cells for "
+                                   f"{num_layers} layers")
     x, h, c = [beside_weights(each, weights) for each in (x, h, c)]
     state.h, state.c = handle_of(h), handle_of(c)
     options.num_layers, options.bidirectional = num_layers, bidirectional

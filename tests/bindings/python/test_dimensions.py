@@ -97,3 +97,24 @@ def test_scatter_reduce_without_the_old_values_takes_the_new_whatever_they_are(k
         source = cebus.tensor([low, low, low] if reduce == "amax" else [high, high, high]).to(kind)
         seen = x.scatter_reduce(0, index, source, reduce, include_self=False)
         assert seen.tolist() == source.tolist()[:2] + [9]
+
+
+def test_narrow_refuses_lengths_that_overflow():
+    for start, length in (((1 << 63) - 1, 1 << 61), (1, (1 << 63) - 1), (-1 << 63, 1), (4, 0)):
+        with pytest.raises(IndexError):
+            MATRIX.narrow(1, start, length)
+    assert MATRIX.narrow(1, 3, 0).shape == (2, 0)
+
+
+@pytest.mark.parametrize("kind", [cebus.nn.LSTM, cebus.nn.GRU, cebus.nn.RNN])
+def test_recurrent_layers_are_at_least_one_and_have_their_weights(kind):
+    with pytest.raises(ValueError, match="num_layers"):
+        kind(2, 3, num_layers=0)
+    layer = kind(2, 3)
+    layer.num_layers = 2
+    with pytest.raises((ValueError, AttributeError)):
+        layer(cebus.ones(1, 1, 2))
+    if kind is not cebus.nn.RNN:
+        with pytest.raises(ValueError, match="weights of 0 cells"):
+            cebus._core.recurrent(kind.__name__.lower(), cebus.ones(1, 1, 2), None, None, [], 0,
+                                  False, False, 0.0, False)

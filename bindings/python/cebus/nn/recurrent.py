@@ -14,6 +14,8 @@ class _Recurrent(Module):
     def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False,
                  dropout=0.0, bidirectional=False, device=None, dtype=None):
         super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"num_layers must be greater than zero, got {num_layers}")
         if not 0 <= dropout <= 1:
             raise ValueError("dropout should be a number in range [0, 1] representing the "
                              "probability of an element being zeroed")
