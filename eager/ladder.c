@@ -11,6 +11,7 @@
 #include "eager/write_behind.h"
 #include "evict/choose.h"
 #include "evict/pricing.h"
+#include "evict/wish.h"
 #include "lineage/cost.h"
 
 static void report_eviction(cebus_runtime *rt, const cebus_candidate *victim,
@@ -553,15 +554,26 @@ cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block)
     return cebus_arena_release(&rt->arena, block);
 }
 
-static bool goes_with_all(const cebus_runtime *rt, cebus_candidate *candidate)
+/** To be copied where that is cheaper, although the policy is not asked: next to nothing will be
+ * left to make it from. */
+static bool is_copied_for_less(cebus_runtime *rt, const cebus_swap_terms *terms,
+                               const cebus_candidate *candidate)
+{
+    uint64_t back = cebus_regen_back_ns(terms, candidate);
+    return !cebus_wish_recomputes(candidate) &&
+           cebus_replay_behind(&rt->lineage, &candidate->value, SIZE_MAX, back).ns > back;
+}
+
+static bool goes_with_all(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
     if (!cebus_candidate_is_idle(candidate))
         return false;
     bool may_swap = cebus_regen_may_swap(&terms, candidate);
     bool may_drop = cebus_regen_may_drop(&terms, candidate) && !candidate->gradient;
-    candidate->method =
-        may_swap && (terms.use == CEBUS_SWAP_ALWAYS || !may_drop) ? CEBUS_GO_SWAP : CEBUS_GO_DROP;
+    bool swaps = may_swap && (terms.use == CEBUS_SWAP_ALWAYS || !may_drop ||
+                              is_copied_for_less(rt, &terms, candidate));
+    candidate->method = swaps ? CEBUS_GO_SWAP : CEBUS_GO_DROP;
     return may_swap || may_drop;
 }
 

@@ -77,6 +77,36 @@ static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
     return chooser->policy->weight(chooser->lineage, candidate);
 }
 
+/**
+ * What would be copied is dropped all the same where making it again takes less than its copy back.
+ * The policy's price counts what other rebuilds make anyway, the exact one does not. The copy out
+ * would be hidden at best, and what is absent makes other values dearer, so it does not count.
+ */
+static void prefer_making(const cebus_chooser *chooser, cebus_block *block)
+{
+    cebus_candidate *candidate = block->owner;
+    uint64_t most = cebus_regen_back_ns(&chooser->swap, candidate);
+    if (!cebus_value_is_replayable(&candidate->value) ||
+        cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, most).ns > most)
+        return;
+    uint64_t exact = cebus_pricing_exact(chooser, candidate);
+    if (exact > most)
+        return;
+    candidate->method = CEBUS_GO_DROP;
+    block->weight = exact;
+}
+
+static void choose_method(const cebus_chooser *chooser, cebus_block *block)
+{
+    cebus_candidate *candidate = block->owner;
+    candidate->method = CEBUS_GO_DROP;
+    if (chooser->swap.use == CEBUS_SWAP_NEVER)
+        return;
+    block->weight = cebus_regen_weight(&chooser->swap, candidate, block->weight);
+    if (candidate->method == CEBUS_GO_SWAP && cebus_regen_may_choose(&chooser->swap, candidate))
+        prefer_making(chooser, block);
+}
+
 /** What the running rebuild reads soon is dearer than anything it does not read: the sooner the
  * dearer, whatever its age. */
 static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *block,
@@ -102,10 +132,7 @@ void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block)
     uint64_t before = block->weight;
     block->state = CEBUS_BLOCK_EVICTABLE;
     block->weight = weigh(chooser, candidate);
-    if (chooser->swap.use != CEBUS_SWAP_NEVER)
-        block->weight = cebus_regen_weight(&chooser->swap, candidate, block->weight);
-    else
-        candidate->method = CEBUS_GO_DROP;
+    choose_method(chooser, block);
     block->weight = cebus_wish_price(block->weight, cebus_pricing_shift(candidate));
     if (chooser->rebuild != NULL)
         block->weight = add_urgency(chooser, block, &candidate->value);

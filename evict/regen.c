@@ -5,6 +5,10 @@
 
 #define NS_PER_S 1000000000.0
 
+/** The part of a copy's latency that its price counts. All of it made TreeLSTM under dtr up to 3
+ * points dearer on the logs, none of it the GAN up to 5 (tests/bench/logs.md). */
+#define LATENCY_PART 4
+
 bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *candidate)
 {
     uint64_t bytes = candidate->value.bytes;
@@ -50,13 +54,31 @@ static uint64_t copy_ns(uint64_t bytes, uint64_t rate)
     return rate > 0 ? (uint64_t)((double)bytes * NS_PER_S / (double)rate) + 1 : 1;
 }
 
+uint64_t cebus_regen_back_ns(const cebus_swap_terms *terms, const cebus_candidate *candidate)
+{
+    bool spill = tier_of(terms, candidate) == CEBUS_TIER_SPILL;
+    return copy_ns(candidate->value.bytes, spill ? terms->spill.in_rate : terms->in_rate);
+}
+
 uint64_t cebus_regen_swap_ns(const cebus_swap_terms *terms, const cebus_candidate *candidate)
 {
     bool spill = tier_of(terms, candidate) == CEBUS_TIER_SPILL;
-    uint64_t out_rate = spill ? terms->spill.out_rate : terms->out_rate;
-    uint64_t in_rate = spill ? terms->spill.in_rate : terms->in_rate;
-    uint64_t bytes = candidate->value.bytes, in = copy_ns(bytes, in_rate);
-    return candidate->host != NULL ? in : in + copy_ns(bytes, out_rate);
+    uint64_t back = cebus_regen_back_ns(terms, candidate);
+    if (candidate->host != NULL)
+        return back;
+    return back + copy_ns(candidate->value.bytes, spill ? terms->spill.out_rate : terms->out_rate);
+}
+
+static bool is_droppable(const cebus_swap_terms *terms, const cebus_candidate *candidate)
+{
+    return !candidate->gradient && cebus_regen_may_drop(terms, candidate);
+}
+
+bool cebus_regen_may_choose(const cebus_swap_terms *terms, const cebus_candidate *candidate)
+{
+    return terms->use == CEBUS_SWAP_CHEAPER && cebus_regen_may_swap(terms, candidate) &&
+           !cebus_wish_offloads(candidate) && !cebus_wish_recomputes(candidate) &&
+           is_droppable(terms, candidate);
 }
 
 uint64_t cebus_regen_weight(const cebus_swap_terms *terms, cebus_candidate *candidate,
@@ -66,12 +88,11 @@ uint64_t cebus_regen_weight(const cebus_swap_terms *terms, cebus_candidate *cand
     if (!cebus_regen_may_swap(terms, candidate))
         return recompute;
     uint64_t swap = cebus_regen_swap_ns(terms, candidate);
-    bool droppable = !candidate->gradient && cebus_regen_may_drop(terms, candidate);
-    if (droppable && cebus_wish_recomputes(candidate))
+    if (cebus_wish_recomputes(candidate) && is_droppable(terms, candidate))
         return recompute;
-    if (droppable && terms->use == CEBUS_SWAP_CHEAPER && recompute <= swap &&
-        !cebus_wish_offloads(candidate))
+    if (recompute <= swap && cebus_regen_may_choose(terms, candidate))
         return recompute;
     candidate->method = CEBUS_GO_SWAP;
-    return swap;
+    bool free = terms->use == CEBUS_SWAP_ALWAYS || tier_of(terms, candidate) == CEBUS_TIER_SPILL;
+    return swap + (free ? 0 : terms->latency_ns / LATENCY_PART);
 }

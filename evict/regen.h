@@ -2,10 +2,16 @@
  * regen.h: what it costs to bring a value back, and how: by running its call again, or by copying
  * it back from host memory or the spill file (ALGORITHMS: regen(x) = min(recompute, swap)).
  *
- * A copy back is charged in full: an on-demand swap-in is waited for. A copy out is charged only
- * where it is still to be made, since nothing waits for it but the reuse of its block. Leaves
- * cannot be made again, so they swap or stay, and so do persistent values where the terms let them;
- * gradients swap if they can, since no neighbourhood cost tells what rebuilding one runs again.
+ * A copy back is charged in full, since an on-demand swap-in is waited for. A copy out is charged
+ * only where it is still to be made, since nothing waits for it but the reuse of its block. Whether
+ * to copy or to rebuild is told without latencies: what a call reads comes in one copy behind the
+ * other. What is copied counts with a part of the link's, or thousands of values of a few bytes
+ * would go before a large one. The file's is left out: measured ones count waits for other copies;
+ * so is that of policies published with swapping only.
+ *
+ * Leaves cannot be made again, so they swap or stay, and so do persistent values where the terms
+ * let them; gradients swap if they can, since no neighbourhood cost tells what rebuilding one runs
+ * again.
  *
  * A new copy goes to the host while there is room, then to the file.
  */
@@ -29,7 +35,7 @@ typedef struct cebus_swap_tier {
 typedef struct cebus_swap_terms {
     cebus_swap_use use;
     uint64_t out_rate, in_rate; /**< bytes/s of the link to the host */
-    uint64_t latency_ns;        /**< of each copy: what planners reckon with */
+    uint64_t latency_ns;        /**< of each copy */
     uint64_t room;              /**< bytes of host memory left */
     cebus_swap_tier spill;      /**< the file; no room: there is none */
     bool persistent;            /**< parameters and optimizer state may swap, too */
@@ -48,8 +54,14 @@ bool cebus_regen_may_swap(const cebus_swap_terms *terms, const cebus_candidate *
  */
 bool cebus_regen_may_drop(const cebus_swap_terms *terms, const cebus_candidate *candidate);
 
-/** ns of the copies still to be made. */
+/** ns of the copy back, without latency. */
+uint64_t cebus_regen_back_ns(const cebus_swap_terms *terms, const cebus_candidate *candidate);
+
+/** ns of the copies still to be made, without latencies. */
 uint64_t cebus_regen_swap_ns(const cebus_swap_terms *terms, const cebus_candidate *candidate);
+
+/** True if the value may go either way, and goes the cheaper. O(inputs). */
+bool cebus_regen_may_choose(const cebus_swap_terms *terms, const cebus_candidate *candidate);
 
 /**
  * What a policy takes instead of the cost of rebuilding, `recompute` (0: a leaf); writes how the

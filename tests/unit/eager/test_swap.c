@@ -379,3 +379,32 @@ Test(swap, on_simulated_machines_parameters_leave_by_odswap_alone)
         cebus_runtime_destroy(rt);
     }
 }
+
+/** What comes last is made by eight products, which take longer than its copy. */
+Test(swap, what_is_dear_is_copied_where_all_has_to_go)
+{
+    const int64_t n = 1024;
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:v100-16g";
+    options.swap = CEBUS_SWAP_ON;
+    OK(cebus_runtime_create(&options, &rt));
+    cebus_tensor *x, *cheap, *last, *next;
+    OK(cebus_full(rt, 1, CEBUS_F32, 2, (int64_t[]){n, n}, &x));
+    OK(cebus_add_scalar(rt, x, 1, &cheap));
+    OK(cebus_add_scalar(rt, x, 2, &last));
+    for (int i = 0; i < 8; i++) {
+        OK(cebus_matmul(rt, last, last, &next));
+        cebus_tensor_release(last);
+        last = next;
+    }
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(stats_of(rt).swap_outs, 1);
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    uint64_t before = stats_of(rt).recomputes;
+    OK(cebus_add_scalar(rt, last, 1, &next));
+    cr_expect_eq(stats_of(rt).recomputes, before);
+    cr_expect_eq(stats_of(rt).swap_ins, 1);
+    release_all((cebus_tensor *[]){x, cheap, last, next}, 4);
+    cebus_runtime_destroy(rt);
+}

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "evict/pricing.h"
 #include "tests/unit/evict/room.h"
 
 TestSuite(choose, .init = setup, .fini = teardown);
@@ -118,6 +119,41 @@ Test(choose, tells_chains_apart_that_one_class_ties_together)
     cr_expect_gt(cebus_cost_price(&lineage, &of_cheap->value), 100000);
     cr_expect_neq(choose(&cebus_policy_dtr, 1).first, of_dear->block);
     cr_expect_neq(choose(&cebus_policy_coop, 1).first, of_dear->block);
+}
+
+/** The class that a dead value ties to a dear one says that it takes 100000 ns: it takes 10. The
+ * copy out does not count against that, since nobody need wait for it. */
+Test(choose, drops_what_is_made_for_less_than_its_copy_back)
+{
+    cebus_candidate *dear = place(1, 100000, 0), *both = place_child(dear, 10, 0);
+    cebus_candidate *cheap = place_child(dear, 10, 900);
+    cebus_chooser chooser = {.policy = &cebus_policy_coop,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = 1000,
+                             .swap = {.use = CEBUS_SWAP_CHEAPER,
+                                      .out_rate = 1000000000,
+                                      .in_rate = 1000000000,
+                                      .room = 1 << 20,
+                                      .memory = 1 << 20}};
+    cebus_call *reader = cebus_call_create(&lineage, "op", 2, 1, 0);
+    cheap->zone = CEBUS_ZONE_EXPENSIVE;
+    cebus_value_init(&candidates[count].value, UNIT);
+    reader->cost_ns = 100000;
+    cebus_call_read(reader, 0, &cheap->value);
+    cebus_call_read(reader, 1, &both->value);
+    cebus_call_make(reader, 0, &candidates[count].value);
+    cebus_cost_leave(&lineage, &candidates[count].value);
+    candidates[count].value.holders = 0;
+    fill_the_rest();
+    cr_expect_gt(cebus_cost_price(&lineage, &cheap->value), 100000);
+    cebus_pricing_block(&chooser, cheap->block);
+    cr_expect_eq(cheap->method, CEBUS_GO_DROP);
+    cr_expect_eq(cheap->block->weight, 10);
+    cheap->value.producer->cost_ns = UNIT + 2;
+    cebus_pricing_block(&chooser, cheap->block);
+    cr_expect_eq(cheap->method, CEBUS_GO_SWAP, "the copy back takes a ns a byte");
+    cr_expect_eq(cheap->block->weight, 2 * UNIT + 2);
 }
 
 Test(choose, keeps_what_is_dearer_than_a_rebuild_may_cost)

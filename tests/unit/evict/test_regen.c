@@ -35,6 +35,41 @@ Test(regen, takes_the_cheaper_way)
     cr_expect_eq(cebus_regen_weight(&terms, &x, 9000), 1001, "in only: the copy is there");
 }
 
+/** The file's is measured, and full of waits for other copies. */
+Test(regen, latency_counts_against_other_victims_alone)
+{
+    cebus_candidate x = made(1000);
+    cebus_swap_terms terms = terms_of(CEBUS_SWAP_CHEAPER, 1000);
+    terms.latency_ns = 4000;
+    cr_expect_eq(cebus_regen_back_ns(&terms, &x), 1001);
+    cr_expect_eq(cebus_regen_swap_ns(&terms, &x), 2002);
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 2003), 3002, "a part of it");
+    cr_expect_eq(x.method, CEBUS_GO_SWAP, "although it takes longer");
+    terms.use = CEBUS_SWAP_ALWAYS;
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 2003), 2002, "as published");
+    terms.use = CEBUS_SWAP_CHEAPER;
+    terms.room = 0;
+    terms.spill = (cebus_swap_tier){
+        .out_rate = 1000000000, .in_rate = 500000000, .room = 1000, .latency_ns = 4000};
+    cr_expect_eq(cebus_regen_back_ns(&terms, &x), 2001);
+    cr_expect_eq(cebus_regen_weight(&terms, &x, 9000), 3002);
+}
+
+Test(regen, chooses_only_where_both_ways_are_open)
+{
+    cebus_candidate x = made(1000);
+    cebus_swap_terms terms = terms_of(CEBUS_SWAP_CHEAPER, 1000);
+    cr_expect(cebus_regen_may_choose(&terms, &x));
+    terms.use = CEBUS_SWAP_ALWAYS;
+    cr_expect_not(cebus_regen_may_choose(&terms, &x), "as published");
+    terms.use = CEBUS_SWAP_CHEAPER;
+    x.gradient = true;
+    cr_expect_not(cebus_regen_may_choose(&terms, &x));
+    x.gradient = false;
+    terms.room = 999;
+    cr_expect_not(cebus_regen_may_choose(&terms, &x));
+}
+
 Test(regen, swaps_only_where_there_is_room)
 {
     cebus_candidate x = made(1000);
