@@ -246,8 +246,9 @@ static bool march_all(search *s)
         ok = march_once(s, &how, ways[i % n].shares);
     }
     if (s->greedy.closure.spent > begun) {
+        const uint64_t half = effort / 2;
         double dear = fmin((double)s->best_ns / (DEAR * s->base_ns), MOST_DEAR);
-        s->until = s->greedy.closure.spent + (uint64_t)(fmax(dear, 1) * (double)(effort / 2));
+        s->until = s->greedy.closure.spent + (uint64_t)(fmax(dear, 1) * (double)half);
     }
     return ok;
 }
@@ -342,9 +343,10 @@ static bool leave_free(search *s, const uint64_t *crowd, uint64_t part)
     cebus_sequence *sequence = &s->sequence;
     uint32_t last = cebus_sequence_start(sequence);
     for (uint32_t k = 0; k < sequence->iteration->n_calls; last = k++) {
+        const uint64_t share = crowd[k] / part;
         cebus_track_add(&sequence->track, cebus_sequence_key(sequence, last) + 1,
                         cebus_sequence_key(sequence, k) + 1,
-                        crowd[k] > 0 ? fmax((double)(crowd[k] / part), least) : 0);
+                        crowd[k] > 0 ? fmax((double)share, least) : 0);
         any = any || crowd[k] > 0;
     }
     return any;
