@@ -118,6 +118,7 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .strained = rt->stats.recompute_ns > rt->stats.compute_ns,
                            .moves = (how & CHOOSE_IN_PLACE) != 0 ? (cebus_move_terms){0}
                                                                  : cebus_compaction_terms(rt),
+                           .waits = !rt->info.simulated && !rt->info.deferred,
                            .now = rt->clock_ns,
                            .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,

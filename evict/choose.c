@@ -10,8 +10,15 @@
 
 /** So many of the lowest prices are worked out exactly, */
 #define REFINED 8
-/** windows of as many sizes: that of the request, twice, four times as large. */
+/** windows of as many sizes: that of the request, twice, four times as large, */
 #define SIZES 3
+/** and of so many more where searches count. */
+#define MORE_SIZES 4
+#define CANDIDATES (2 * REFINED + MORE_SIZES)
+/** A search takes so many ns a block, up to as many blocks as are all read. It counts where its
+ * price is so many times that of what goes. */
+#define SEARCH_NS 16
+#define SEARCH_COUNTS 8
 /** So many ns of price for one that is paid in the end: what several need is made again once, and
  * some of it nobody misses. On ResNet-50 2.2 to 2.5. A copy is paid in full. */
 #define PROMISED 2.0
@@ -231,6 +238,18 @@ static size_t find_offers(const cebus_chooser *chooser, bool stands,
     return standing->n_offers;
 }
 
+/** At a price of so much a ns; 0 where it does not count, or the device computes meanwhile. */
+static double search_price(const cebus_chooser *chooser, const cebus_market *market,
+                           double ns_price)
+{
+    const cebus_arena *arena = chooser->arena;
+    double blocks = fmin((double)(arena->used_blocks + arena->free_blocks), CEBUS_CLEARING_BLOCKS);
+    double price = PROMISED * SEARCH_NS * blocks * ns_price;
+    bool counts =
+        chooser->waits && price > SEARCH_COUNTS * market->byte_price * (double)market->bytes;
+    return counts ? price : 0;
+}
+
 /** What single victims would cost by the byte if addresses did not matter: the last of those that
  * together have what is missing. Moving costs time at once, going costs it some day: as much a
  * price as if it were a value's that is as old as those, and PROMISED times that. */
@@ -260,6 +279,8 @@ static void find_market(cebus_contest *contest, uint64_t bytes, bool stands)
         market.move_byte = PROMISED * 1e9 / (double)moves->rate * price / weight;
         market.move_block = PROMISED * (double)moves->ns * price / weight;
     }
+    if (price > 0)
+        market.search = search_price(chooser, &market, price / weight);
     contest->market = market;
 }
 
@@ -280,19 +301,21 @@ static size_t find_priced(cebus_contest *contest, uint64_t bytes, bool stands, c
 
 /** The best windows of the size and, since a larger hole may be cheaper by the byte, some of its
  * multiples. */
-static size_t find_candidates(cebus_contest *contest, bool stands, cebus_window out[2 * REFINED])
+static size_t find_candidates(cebus_contest *contest, bool stands, cebus_window out[CANDIDATES])
 {
     uint64_t bytes = contest->market.bytes;
+    int sizes = contest->market.search > 0 ? SIZES + MORE_SIZES : SIZES;
     size_t count = 0;
-    for (int i = 0; i < SIZES && bytes <= contest->chooser->arena->capacity >> i; i++)
-        count += find_priced(contest, bytes << i, stands, out + count, REFINED >> i);
+    for (int i = 0; i < sizes && bytes <= contest->chooser->arena->capacity >> i; i++)
+        count +=
+            find_priced(contest, bytes << i, stands, out + count, i < SIZES ? REFINED >> i : 1);
     return count;
 }
 
 /** Windows all of which goes. */
 static void enter_windows(cebus_contest *contest, bool stands)
 {
-    cebus_window windows[2 * REFINED];
+    cebus_window windows[CANDIDATES];
     size_t count = find_candidates(contest, stands, windows);
     for (size_t i = 0; i < count; i++) {
         const cebus_window *w = &windows[i];

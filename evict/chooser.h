@@ -18,6 +18,7 @@ typedef struct cebus_chooser {
     cebus_move_terms moves;
     bool replaying; /**< the request is a replay's */
     bool strained;  /**< rebuilding took longer than the program itself so far */
+    bool waits;     /**< the device has nothing to do while the host chooses */
     uint64_t now;   /**< the runtime's clock, ns */
     /** Offer leaf gradients, too. They are small and to be read at the step; rebuilding one runs
      * most of the backward again, which no neighbourhood cost tells. */

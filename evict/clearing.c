@@ -1,5 +1,7 @@
 #include "evict/clearing.h"
 
+#include <math.h>
+
 /** Of the market's price: what bytes are worth that are set free, and those that a replay sets
  * free.
  */
@@ -8,9 +10,15 @@
 /** Of the limit: so many bytes that nobody has asked for are worth half their price. */
 #define DEPTH 0.125
 
+static double part_of(const cebus_market *market)
+{
+    return market->passing ? PASSING : LASTING;
+}
+
+/** At most. */
 static double byte_worth(const cebus_market *market)
 {
-    return (market->passing ? PASSING : LASTING) * market->byte_price;
+    return part_of(market) * (market->byte_price + market->search / (double)market->bytes);
 }
 
 double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t bytes)
@@ -22,7 +30,10 @@ double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t 
 
 double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes)
 {
-    return byte_worth(market) * cebus_market_useful(market, limit, evicted_bytes);
+    double useful = cebus_market_useful(market, limit, evicted_bytes);
+    double more = fmin(useful / (double)market->bytes, CEBUS_SPARED_MOST) - 1;
+    double spared = more > 0 ? more * market->search : 0;
+    return part_of(market) * market->byte_price * useful + part_of(market) * spared;
 }
 
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest)

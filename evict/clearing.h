@@ -24,6 +24,9 @@
  */
 #define CEBUS_CLEARING_NS 32
 
+/** One search is made for so many requests at most: who knows which those after them are. */
+#define CEBUS_SPARED_MOST 64
+
 /** Prices are in ns to rebuild per ns of age, as scores are. */
 typedef struct cebus_market {
     uint64_t now;      /**< the runtime's clock, ns */
@@ -33,6 +36,7 @@ typedef struct cebus_market {
     double byte_price; /**< of the last of the bytes that single victims would give for it */
     double move_byte;  /**< of copying one byte; */
     double move_block; /**< of a copy besides */
+    double search;     /**< of one more search like this one; 0: next to nothing */
     bool moves;        /**< blocks may move at all */
     bool passing;      /**< the request is a replay's: it gives back what it takes */
 } cebus_market;
@@ -47,7 +51,8 @@ typedef struct cebus_clearing {
 /** Of bytes set free in an arena that may use `limit`: what is beyond the request counts less. */
 double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t bytes);
 
-/** What bytes set free are worth in an arena that may use `limit`. */
+/** What bytes set free are worth in an arena that may use `limit`: their price, and the searches
+ * that requests like this one need not make. */
 double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes);
 
 /** Whether an EVICTABLE block goes where bytes cost up to `dearest`; none does below 0. */

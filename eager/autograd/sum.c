@@ -4,6 +4,7 @@
 
 #include "eager/capture.h"
 #include "eager/guidance.h"
+#include "eager/residency.h"
 #include "eager/view.h"
 
 /** sum += grad (takes the reference). */
@@ -48,9 +49,24 @@ static void settle_gradient(cebus_runtime *rt, cebus_candidate *gradient)
         cebus_candidate_move_low(rt, gradient);
 }
 
+/** A gradient that went before it was settled comes back, where there is room: a sum beside its two
+ * terms takes half as much again as a sum in the place of one. */
+static void settle_absent(cebus_runtime *rt, const cebus_tensor *sum)
+{
+    cebus_candidate *now = sum->storage->now;
+    if (now->value.producer == NULL || !now->gradient || !cebus_sum_is_own(sum))
+        return;
+    if (cebus_residency_begin(rt, &now, 1, "gradient") != CEBUS_OK)
+        return;
+    settle_gradient(rt, now);
+    cebus_residency_end(rt, &now, 1);
+}
+
 cebus_status cebus_sum_leaf(cebus_runtime *rt, cebus_tensor **sum, cebus_tensor *grad)
 {
     cebus_status status;
+    if (*sum != NULL)
+        settle_absent(rt, *sum);
     if (*sum != NULL && cebus_sum_is_own(*sum) && (*sum)->storage->now->value.producer == NULL) {
         status = cebus_add_(rt, *sum, grad, 1.0);
         cebus_tensor_release(grad);

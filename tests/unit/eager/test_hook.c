@@ -418,3 +418,49 @@ Test(hook, a_recorded_function_that_fails_can_be_tried_again)
     cebus_tensor *out;
     FAILS(CEBUS_INVALID_ARGUMENT, "struct_size", cebus_function_record(rt, &none, &out));
 }
+
+/** All that it makes goes at once. */
+static cebus_status vanishing_gradient(void *context, const cebus_function_step *step)
+{
+    cebus_status status = product_gradient(context, step);
+    return status == CEBUS_OK ? cebus_runtime_trim(step->rt) : status;
+}
+
+static cebus_tensor *vanishing_product(cebus_tensor *a, cebus_tensor *b, watcher *w)
+{
+    cebus_tensor *in[2] = {a, b}, *result, *out;
+    bool recorded = cebus_grad_enable(false);
+    OK(cebus_mul(rt, a, b, &result));
+    cebus_grad_enable(recorded);
+    cebus_function f = product_of(in, &result, w);
+    f.gradient = vanishing_gradient;
+    OK(cebus_function_record(rt, &f, &out));
+    cebus_tensor_release(result);
+    return out;
+}
+
+static void count_in_place(void *context, const cebus_event *event)
+{
+    int *sums = context;
+    if (event->kind == CEBUS_EVENT_CALLED && strcmp(event->op, "add_") == 0)
+        ++*sums;
+}
+
+Test(hook, a_gradient_that_is_gone_comes_back_to_be_added_to)
+{
+    watcher w = {0};
+    int sums = 0;
+    cebus_tensor *x = variable(rt, 4096, 3), *c = vector(rt, 4096, 5), *total;
+    cebus_tensor *one = vanishing_product(x, c, &w), *two = vanishing_product(x, c, &w);
+    OK(cebus_add(rt, one, two, &total));
+    cebus_runtime_set_event_hook(rt, count_in_place, &sums);
+    backward_of_sum(rt, total);
+    cebus_runtime_set_event_hook(rt, NULL, NULL);
+    cr_expect_eq(grad_at(x, 0), 10);
+    cr_expect_eq(sums, 1, "and not beside it, which takes more room");
+    cebus_tensor_release(total);
+    cebus_tensor_release(one);
+    cebus_tensor_release(two);
+    cebus_tensor_release(c);
+    cebus_tensor_release(x);
+}

@@ -138,3 +138,26 @@ Test(contest, coop_vacates_where_nothing_has_to_go)
     cr_expect(b->block->offset >= victims.from && b->block->offset < victims.to);
     cr_expect_eq(b->block->state, CEBUS_BLOCK_BARRIER, "it stays, if elsewhere");
 }
+
+/** Where the device waits, what is made again sooner than the search takes goes for requests to
+ * come, too; what is dear does not. */
+Test(contest, coop_gives_up_more_where_searches_are_dear)
+{
+    cebus_candidate *cheap[12];
+    for (int i = 0; i < 12; i++)
+        cheap[i] = place(1, 2, 0);
+    place(1, 100000, 0);
+    fill_the_rest();
+    cebus_chooser chooser = chooser_of(0, 0);
+    cebus_victims victims = cebus_choose_victims(&chooser, UNIT);
+    cr_expect_eq(victims.first, victims.last, "it computes meanwhile");
+    chooser.waits = true;
+    victims = cebus_choose_victims(&chooser, UNIT);
+    uint64_t units = (victims.last->offset - victims.first->offset) / UNIT + 1;
+    cr_expect_geq(units, 8);
+    cr_expect_leq(units, 12);
+    for (int i = 0; i < 12; i++)
+        cebus_cost_revise(cheap[i]->value.producer, 10000);
+    victims = cebus_choose_victims(&chooser, UNIT);
+    cr_expect_eq(victims.first, victims.last);
+}
