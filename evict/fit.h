@@ -18,6 +18,7 @@ typedef struct cebus_fit {
         terms; /**< go_on ends packing, too. budget: what there is, then what it was planned for */
     cebus_plan *plan;           /**< empty; then the plan, to be followed as it is */
     cebus_placement *placement; /**< empty; then the places */
+    cebus_placement found;      /**< those found last; no one else's business */
 } cebus_fit;
 
 /** False: nothing was found that can be placed, or host memory is short; plan and placement are

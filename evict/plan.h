@@ -59,9 +59,12 @@ typedef struct cebus_plan_terms {
     /** Asked whether what a plan (in order) leaves resident finds places side by side. *out_ns:
      * what it takes to move values between theirs, where they cannot keep them. If they move, or
      * there are none, crowd[k], zeroed before, has the bytes too many while call k runs, or what
-     * the plan runs before it: planners that search leave them free there and try again. What was
-     * placed last is what is handed out. NULL: nobody minds where bytes lie. */
+     * the plan runs before it: planners that search leave them free there and try again. NULL:
+     * nobody minds where bytes lie. */
     bool (*place)(void *context, cebus_plan *plan, uint64_t *crowd, uint64_t *out_ns);
+    /** Said right after: what was found there, be it nothing, stands from now on, for the plan that
+     * is handed out. NULL: nobody wants to know. */
+    void (*keep)(void *context);
     void *place_context;
 } cebus_plan_terms;
 
@@ -76,6 +79,7 @@ struct cebus_plan {
     cebus_action *actions;
     size_t count, capacity;
     uint64_t wait_ns; /**< that calls should wait for copies; 0: the planner does not know */
+    uint64_t spent;   /**< steps that a planner that searches took */
     uint8_t *first;   /**< by ordinal: the kind of the value's first action, KINDS; once linked */
     size_t n_values;
 };

@@ -370,6 +370,8 @@ static bool place_anew(const shuttle *s, cebus_plan *plan)
         return s->terms->place == NULL;
     memset(crowd, 0, bytes);
     (void)s->terms->place(s->terms->place_context, plan, crowd, &ns);
+    if (s->terms->keep != NULL)
+        s->terms->keep(s->terms->place_context);
     cebus_pool_free_object(s->pool, crowd, bytes);
     return true;
 }

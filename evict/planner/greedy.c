@@ -25,7 +25,7 @@ bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_poo
     memset(greedy, 0, sizeof *greedy);
     greedy->pool = pool;
     greedy->sequence = sequence;
-    greedy->most_spent = UINT64_MAX;
+    greedy->most_spent = greedy->end = UINT64_MAX;
     if (!cebus_closure_init(&greedy->closure, sequence, pool))
         return false;
     size_t bytes = sequence->iteration->n_values * sizeof *greedy->marks;
@@ -152,6 +152,17 @@ static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
 #define LOOKS 8
 #define LEARNING_LOOKS 3
 
+/** Finds where something is over the limit: elsewhere there is no area to gain. */
+static void find_over(cebus_greedy *g)
+{
+    const cebus_track *track = &g->sequence->track;
+    if (g->over_version == track->version && g->over_limit == g->closure.limit)
+        return;
+    g->over_version = track->version;
+    g->over_limit = g->closure.limit;
+    cebus_track_find_over(track, g->over_limit, &g->over_from, &g->over_to);
+}
+
 /** The least that weigh() may say: the own call for the own bytes. A chain that evicts more than
  * that costs no less for an area than the cheapest of what it evicts. So most stretches are never
  * weighed. INFINITY: it gains nothing. */
@@ -162,6 +173,9 @@ static double least_of(cebus_greedy *g, uint32_t v, uint32_t i)
         return INFINITY;
     uint64_t from = begin_of(g, life, i), to = end_of(g, life, i);
     g->closure.spent += ++g->looks % (g->learns ? LEARNING_LOOKS : LOOKS) == 0;
+    find_over(g);
+    from = from > g->over_from ? from : g->over_from;
+    to = to < g->over_to ? to : g->over_to;
     double area = from < to ? cebus_track_area(&g->sequence->track, from, to, g->closure.limit,
                                                -life->bytes, 0)
                             : 0;

@@ -21,9 +21,13 @@ typedef struct cebus_greedy {
     uint32_t *marks;   /**< of values: the round that touched them */
     size_t n_touched, touched_capacity;
     uint32_t round, noted, looks;
-    bool changed;                  /**< since it was last seen whether it fits */
+    bool changed;                /**< since it was last seen whether it fits */
+    uint64_t over_from, over_to; /**< keys between which something is over the limit: */
+    uint64_t over_version;       /**< of the track, when that was seen */
+    double over_limit;
     double least;                  /**< bytes of the values worth a look */
     uint64_t most_spent;           /**< by the closure, beyond which a run gives up */
+    uint64_t end;                  /**< the same for all that is done with it */
     double dearest;                /**< of the scores taken */
     const cebus_plan_terms *terms; /**< borrowed: asked whether to go on; NULL: nobody is */
     uint32_t noise;   /**< above 0: scores are off by a part, each value's by its own */
@@ -44,10 +48,12 @@ typedef enum cebus_greedy_end {
     CEBUS_GREEDY_NO_HOST_MEMORY,
 } cebus_greedy_end;
 
-/** Whether the plan is no longer wanted. */
+/** Whether all is spent, or the plan is no longer wanted. */
 static inline bool cebus_greedy_is_stopped(const cebus_greedy *greedy)
 {
     const cebus_plan_terms *terms = greedy->terms;
+    if (greedy->closure.spent >= greedy->end)
+        return true;
     return terms != NULL && terms->go_on != NULL && !terms->go_on(terms->context);
 }
 

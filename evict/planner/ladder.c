@@ -58,7 +58,8 @@ static bool settle(ladder *l, double target)
     double theta = greedy->closure.theta;
     unsigned part = target > l->limit ? SEARCH_PART : LAST_PART;
     uint64_t spent = greedy->closure.spent + l->terms->effort / part;
-    if (!cebus_prune_all(sequence, target, sequence->pool) ||
+    uint64_t visits;
+    if (!cebus_prune_all(sequence, target, sequence->pool, &visits) ||
         !cebus_improve_run(greedy, l->terms, target, theta, spent))
         return false;
     l->theta = theta;

@@ -19,8 +19,8 @@
 #include "evict/planner/snapshot.h"
 
 /** Brings the sequence as it stands to the limit, or as near as it gets: within ten times the
- * effort of the terms, and with replays of at most most_ns. Leaves it on the lowest rung. False
- * without host memory. */
+ * effort of the terms and what the greedy has left, and with replays of at most most_ns. Leaves it
+ * on the lowest rung. False without host memory. */
 bool cebus_ladder_descend(cebus_greedy *greedy, const cebus_plan_terms *terms, double limit,
                           uint64_t most_ns);
 

@@ -21,6 +21,10 @@ static int dearest_first(const void *a, const void *b)
 enum {
     MOST_GONE = 64, /* beyond that it is tried */
     MOST_STEPS = 256,
+    FIRM_CALLS = 4,
+    /* How long it takes: steps as one visit of a closure, replays that are listed as one step. */
+    STEPS_A_VISIT = 16,
+    LISTED_A_STEP = 2,
 };
 
 /** Bytes more from a key on, until others come; what runs at it is gone, or no longer is. */
@@ -176,29 +180,45 @@ static uint32_t changes_of(const cebus_sequence *sequence, const uint32_t *calls
 static bool is_still_needed(const cebus_sequence *sequence, uint32_t instance, double limit)
 {
     const cebus_need *need = &sequence->needs[instance];
-    return need->n_calls > 0 && need->calls[0] == sequence->instances[instance].call &&
-           cebus_track_level(&sequence->track, need->item) + need->bytes > limit &&
+    if (need->n_calls == 0 || need->calls[0] != sequence->instances[instance].call)
+        return false;
+    if (cebus_sequence_is_replay(sequence, need->item) &&
+        sequence->instances[need->item].call == CEBUS_SEQUENCE_NONE)
+        return false;
+    return cebus_track_level(&sequence->track, need->item) + need->bytes > limit &&
            need->changes == changes_of(sequence, need->calls, need->n_calls);
 }
 
-/** Notes why it is, if that is told in short. */
+/** Whether that is likely to hold while others are taken out: a reason that hangs on replays, or on
+ * many calls, is looked at again in turn. */
+static bool is_firm(const cebus_sequence *sequence, uint32_t instance)
+{
+    const cebus_need *need = &sequence->needs[instance];
+    return need->n_calls <= FIRM_CALLS && !cebus_sequence_is_replay(sequence, need->item);
+}
+
+/** Notes why it is, if that is told in short. What runs at an item that is a replay counts as one
+ * of the calls: while the lives of what it makes are as they were, it is still there. */
 static void note_need(cebus_sequence *sequence, const preview *p, uint32_t item, double bytes)
 {
     cebus_need *need = &sequence->needs[p->gone[0]];
     const uint32_t most = sizeof need->calls / sizeof *need->calls;
     need->n_calls = 0;
-    if (p->n_gone > most || cebus_sequence_is_replay(sequence, item))
+    if (p->n_gone >= most)
         return;
     for (uint32_t i = 0; i < p->n_gone; i++)
         need->calls[i] = sequence->instances[p->gone[i]].call;
     need->n_calls = p->n_gone;
+    if (cebus_sequence_is_replay(sequence, item))
+        need->calls[need->n_calls++] = sequence->instances[item].call;
     need->changes = changes_of(sequence, need->calls, need->n_calls);
     need->item = item;
     need->bytes = bytes;
 }
 
 /** Whether what fits a limit does without a replay. True where it takes a try to know. */
-static bool fits_without(cebus_sequence *sequence, uint32_t instance, double limit)
+static bool fits_without(cebus_sequence *sequence, uint32_t instance, double limit,
+                         uint64_t *looked)
 {
     preview p;
     double bytes = 0;
@@ -207,6 +227,7 @@ static bool fits_without(cebus_sequence *sequence, uint32_t instance, double lim
     p.n_gone = p.n_steps = 0;
     p.full = false;
     look_without(&p, instance);
+    *looked += p.n_steps;
     for (uint32_t i = 0; i + 1 < p.n_steps && !p.full; i++) {
         bytes += p.steps[i].bytes;
         gone += p.steps[i].gone;
@@ -222,10 +243,11 @@ static bool fits_without(cebus_sequence *sequence, uint32_t instance, double lim
     return true;
 }
 
-static bool try_one(cebus_sequence *sequence, uint32_t instance, double limit)
+static bool try_one(cebus_sequence *sequence, uint32_t instance, double limit, uint64_t *looked)
 {
     size_t mark = cebus_sequence_mark(sequence);
-    if (!cebus_sequence_can_remove(sequence, instance) || !fits_without(sequence, instance, limit))
+    if (!cebus_sequence_can_remove(sequence, instance) ||
+        !fits_without(sequence, instance, limit, looked))
         return true;
     if (!cebus_sequence_remove_all(sequence, instance))
         return false;
@@ -246,13 +268,15 @@ static bool reserve_needs(cebus_sequence *sequence)
 }
 
 /** The replays that may not be needed, the dearest first. */
-static size_t list(const cebus_sequence *sequence, double limit, cost *costs)
+static size_t list(const cebus_sequence *sequence, double limit, cost *costs, bool *out_swaps)
 {
     size_t n = 0;
+    *out_swaps = false;
     for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
         uint32_t call = sequence->instances[i].call;
+        *out_swaps = *out_swaps || cebus_sequence_is_swap(sequence, call);
         if (call != CEBUS_SEQUENCE_NONE && !cebus_sequence_is_swap(sequence, call) &&
-            !is_still_needed(sequence, i, limit))
+            !(is_firm(sequence, i) && is_still_needed(sequence, i, limit)))
             costs[n++] = (cost){cebus_sequence_cost(sequence, call),
                                 cebus_sequence_key(sequence, i), i, call};
     }
@@ -260,20 +284,26 @@ static size_t list(const cebus_sequence *sequence, double limit, cost *costs)
     return n;
 }
 
-bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool)
+bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool, uint64_t *out_visits)
 {
     size_t most = sequence->n_replays;
+    uint64_t looked = most / LISTED_A_STEP;
+    *out_visits = 0;
     cost *costs = cebus_pool_alloc(pool, most * sizeof *costs);
     if (costs == NULL || !reserve_needs(sequence)) {
         cebus_pool_free_object(pool, costs, most * sizeof *costs);
         return false;
     }
-    size_t n = list(sequence, limit, costs);
-    bool ok = true;
+    bool swaps, ok = true;
+    size_t n = list(sequence, limit, costs, &swaps);
     for (size_t i = 0; i < n && ok; i++) {
-        if (sequence->instances[costs[i].instance].call == costs[i].call)
-            ok = try_one(sequence, costs[i].instance, limit);
+        /* What went since may have made others needed again, for the reasons they had. Beside swaps
+         * reasons are found anew: those that are out of date let less go the next time. */
+        if (sequence->instances[costs[i].instance].call == costs[i].call &&
+            (swaps || !is_still_needed(sequence, costs[i].instance, limit)))
+            ok = try_one(sequence, costs[i].instance, limit, &looked);
     }
+    *out_visits = looked / STEPS_A_VISIT;
     cebus_pool_free_object(pool, costs, most * sizeof *costs);
     return ok;
 }

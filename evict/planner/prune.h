@@ -7,8 +7,9 @@
 
 #include "evict/planner/sequence.h"
 
-/** Of a sequence that fits. False without host memory: then only deinit of it is left.
- * O(replays x items / 64). */
-bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool);
+/** Of a sequence that fits. *out_visits: how long it took, in visits (closure.h). False without
+ * host memory: then only deinit of the sequence is left. O(replays x items / 64). */
+bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool,
+                     uint64_t *out_visits);
 
 #endif

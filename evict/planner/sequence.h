@@ -67,13 +67,13 @@ typedef struct cebus_change {
 } cebus_change;
 
 /** Why a replay was found to be needed (prune.h): without it, and those of other calls that go with
- * it, an item would have so many bytes more than fit. Holds while the lives of what these calls
- * make, and of what is made along with what they read, are as they were. */
+ * it, an item would have so many bytes more, and more than fit. Holds while the lives of what these
+ * calls make, and of what is made along with what they read, are as they were. */
 typedef struct cebus_need {
-    uint32_t calls[4]; /**< its own first */
+    uint32_t calls[8]; /**< its own first; that of the item last, if that is a replay */
     uint32_t n_calls;  /**< 0: not known */
     uint32_t changes;  /**< of these lives, in all */
-    uint32_t item;     /**< a call of the program */
+    uint32_t item;
     double bytes;
 } cebus_need;
 

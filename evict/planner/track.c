@@ -171,6 +171,7 @@ bool cebus_track_append(cebus_track *track, uint32_t item, double level, double 
 {
     /* Some room in each for what will be put between. */
     cebus_track_block *last = track->n_blocks > 0 ? track->blocks[track->n_blocks - 1] : NULL;
+    track->version++;
     if (!reserve(track, item))
         return false;
     if (last == NULL || last->count >= CEBUS_TRACK_BLOCK * 3 / 4)
@@ -206,6 +207,7 @@ static bool split(cebus_track *track, cebus_track_block *block)
 
 bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, double level)
 {
+    track->version++;
     if (!reserve(track, item))
         return false;
     if (block_of(track, before)->count == CEBUS_TRACK_BLOCK &&
@@ -225,6 +227,7 @@ void cebus_track_remove(cebus_track *track, uint32_t item)
 {
     cebus_track_block *block = block_of(track, item);
     uint32_t index = index_of(track, item), behind = block->count - index - 1;
+    track->version++;
     memmove(&block->items[index], &block->items[index + 1], behind * sizeof *block->items);
     memmove(&block->level[index], &block->level[index + 1], behind * sizeof *block->level);
     memmove(&block->weights[index], &block->weights[index + 1], behind * sizeof *block->weights);
@@ -278,6 +281,7 @@ static inline size_t end_block(const cebus_track *track, uint64_t to)
 void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double bytes)
 {
     size_t end = end_block(track, to);
+    track->version++;
     for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
         cebus_track_block *block = track->blocks[b];
         uint32_t first, last;
@@ -371,6 +375,18 @@ uint32_t cebus_track_first_over(const cebus_track *track, uint64_t from, uint64_
         }
     }
     return CEBUS_TRACK_NONE;
+}
+
+void cebus_track_find_over(const cebus_track *track, double limit, uint64_t *out_from,
+                           uint64_t *out_to)
+{
+    size_t first = 0, end = track->n_blocks;
+    while (first < end && track->sums[first].most + track->sums[first].lift <= limit)
+        first++;
+    while (end > first && track->sums[end - 1].most + track->sums[end - 1].lift <= limit)
+        end--;
+    *out_from = first * CEBUS_TRACK_BLOCK;
+    *out_to = end * CEBUS_TRACK_BLOCK;
 }
 
 double cebus_track_peak(const cebus_track *track, uint32_t *out_item)

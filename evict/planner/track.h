@@ -40,6 +40,7 @@ typedef struct cebus_track {
     cebus_track_sum *sums;      /**< of them */
     size_t n_blocks, capacity, sums_capacity;
     uint32_t *places; /**< of items: rank of the block x 64 + index in it */
+    uint64_t version; /**< grows with each change of an item or its bytes */
     size_t n_items, items_capacity;
 } cebus_track;
 
@@ -96,6 +97,10 @@ static inline bool cebus_track_exceeds(const cebus_track *track, uint64_t from, 
 {
     return cebus_track_first_over(track, from, to, limit) != CEBUS_TRACK_NONE;
 }
+/** Keys of the blocks between the first and the last with an item over the limit: `from` is not
+ * below `to` where there is none. */
+void cebus_track_find_over(const cebus_track *track, double limit, uint64_t *out_from,
+                           uint64_t *out_to);
 /** The most bytes of all, and where first (may be NULL). */
 double cebus_track_peak(const cebus_track *track, uint32_t *out_item);
 

@@ -10,6 +10,7 @@
 
 static recorded r;
 static cebus_sequence sequence;
+static uint64_t visits;
 static cebus_greedy greedy;
 
 static void setup(void)
@@ -53,7 +54,7 @@ Test(planner_march, comes_to_where_no_run_leads)
     cr_expect_eq(cebus_march_run(&greedy, &how, limit, 100000), CEBUS_GREEDY_FITS);
     cr_expect_leq(peak(), limit);
     uint64_t cost = sequence.cost;
-    cr_assert(cebus_prune_all(&sequence, limit, &r.pool));
+    cr_assert(cebus_prune_all(&sequence, limit, &r.pool, &visits));
     cr_expect_lt(sequence.cost, cost);
     cr_expect_leq(peak(), limit);
     end();

@@ -15,6 +15,7 @@
 
 static recorded r;
 static cebus_sequence sequence;
+static uint64_t visits;
 
 static void setup(void)
 {
@@ -181,6 +182,26 @@ Test(planner_sequence, a_snapshot_brings_it_back)
     }
 }
 
+Test(planner_sequence, finds_between_which_blocks_something_is_over_a_limit)
+{
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        uint64_t random = seed, from, to;
+        make(seed, 200);
+        insert_some(&random, 200);
+        const cebus_track *track = &sequence.track;
+        double limit = cebus_track_peak(track, NULL) * (double)(seed % 10 + 1) / 10;
+        cebus_track_find_over(track, limit, &from, &to);
+        cr_expect_eq(from < to, cebus_track_exceeds(track, 0, UINT64_MAX, limit));
+        cr_expect_not(cebus_track_exceeds(track, 0, from, limit));
+        cr_expect_not(cebus_track_exceeds(track, to, UINT64_MAX, limit));
+        if (from < to) {
+            cr_expect(cebus_track_exceeds(track, from, from + CEBUS_TRACK_BLOCK, limit));
+            cr_expect(cebus_track_exceeds(track, to - CEBUS_TRACK_BLOCK, to, limit));
+        }
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
 Test(planner_sequence, pruning_keeps_the_limit_and_makes_it_cheaper)
 {
     for (uint64_t seed = 1; seed <= 100; seed++) {
@@ -190,7 +211,7 @@ Test(planner_sequence, pruning_keeps_the_limit_and_makes_it_cheaper)
         remove_useless();
         double peak = cebus_track_peak(&sequence.track, NULL);
         uint64_t cost = sequence.cost;
-        cr_assert(cebus_prune_all(&sequence, peak, &r.pool));
+        cr_assert(cebus_prune_all(&sequence, peak, &r.pool, &visits));
         cr_expect_leq(cebus_track_peak(&sequence.track, NULL), peak);
         cr_expect_leq(sequence.cost, cost);
         remove_useless();
@@ -255,7 +276,7 @@ Test(planner_sequence, prunes_what_trying_all_would)
             uint64_t cost = sequence.cost;
             size_t n = sequence.n_replays;
             cr_assert(cebus_sequence_undo(&sequence, 0));
-            cr_assert(cebus_prune_all(&sequence, limit, &r.pool));
+            cr_assert(cebus_prune_all(&sequence, limit, &r.pool, &visits));
             cr_expect_eq(sequence.cost, cost, "seed %lu: %lu, not %lu", seed, sequence.cost, cost);
             cr_expect_eq(sequence.n_replays, n, "seed %lu", seed);
         }
@@ -268,7 +289,7 @@ static void prune_to_the_end(double limit)
 {
     for (size_t n = sequence.n_replays + 1; sequence.n_replays < n;) {
         n = sequence.n_replays;
-        cr_assert(cebus_prune_all(&sequence, limit, &r.pool));
+        cr_assert(cebus_prune_all(&sequence, limit, &r.pool, &visits));
     }
 }
 
@@ -330,7 +351,7 @@ Test(planner_sequence, prunes_what_goes_along_with_what_it_reads)
     cr_assert(cebus_sequence_insert(&sequence, 1, 4, NULL));
     cr_assert(cebus_sequence_insert(&sequence, 2, 4, NULL));
     cr_assert_eq(cebus_track_peak(&sequence.track, NULL), 600);
-    cr_assert(cebus_prune_all(&sequence, 600, &r.pool));
+    cr_assert(cebus_prune_all(&sequence, 600, &r.pool, &visits));
     cr_expect_eq(sequence.n_replays, 0);
     cr_expect_eq(cebus_track_peak(&sequence.track, NULL), 550);
     cebus_sequence_deinit(&sequence);

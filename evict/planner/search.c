@@ -1,0 +1,384 @@
+#include "evict/planner/search.h"
+
+#include <math.h>
+
+#include "evict/planner/improve.h"
+#include "evict/planner/ladder.h"
+#include "evict/planner/march.h"
+#include "evict/planner/prune.h"
+#include "evict/planner/swap_slots.h"
+#include "evict/planner/weights.h"
+
+/** Visits for a call of the program that a run may take beside its part of the effort. */
+#define FIRST_VISITS 64
+/** Parts of the effort after which no more ways are tried; swaps are better searched than found. */
+#define WAYS_PART 2
+#define SWAPS_PART 6
+/** Plans that take such a part of the program's time are dear: marches may find better ones. */
+#define DEAR 0.3
+/** Times the effort for marches where no plan fits. */
+#define MARCH_EFFORTS 5
+#define MOST_MARCHES 64
+/** Times the half of the effort for a search after marches, at most. */
+#define MOST_DEAR 4
+/** Of the effort for what is placed first, where calls are so many and packings take long: what
+ * places are found for at once goes on with the rest. */
+#define LONG_CALLS 4096
+#define FIRST_EFFORT (3.0 / 4)
+/** Of the effort for each of two searches; the better one goes on with the rest. */
+#define BOTH_PARTS (3.0 / 8)
+
+/** A way to run the greedy. */
+typedef struct
+try {
+    double factor; /**< of one limit to the next on the way to the last; 1: straight to it */
+    bool weighs;   /**< by weights.h */
+    bool shares;   /**< cebus_greedy_share() */
+    bool twice;
+}
+way;
+
+/** Whether what has that peak, and takes so much longer than the program, is better than the best.
+ */
+static bool is_better(const cebus_search *s, double peak, uint64_t ns)
+{
+    return peak <= s->limit && s->best.peak <= s->limit ? ns < s->best_ns : peak < s->best.peak;
+}
+
+bool cebus_search_offer(cebus_search *s)
+{
+    double peak = cebus_track_peak(&s->sequence.track, NULL);
+    uint64_t ns = s->sequence.cost;
+    if (peak <= s->limit && s->links.terms != NULL) {
+        if (!cebus_links_run(&s->links))
+            return false;
+        ns += s->links.streams.stall_ns;
+    }
+    if (!is_better(s, peak, ns))
+        return true;
+    s->best_theta = s->greedy.closure.theta;
+    s->best_ns = ns;
+    return cebus_snapshot_take(&s->best, &s->sequence);
+}
+
+/** How much dearer than the best a run may get. */
+static uint64_t most_ns(const cebus_search *s)
+{
+    return s->best.peak <= s->limit ? s->best_ns + s->best_ns / 2
+                                    : (uint64_t)(CEBUS_SEARCH_MOST_OVERHEAD * s->base_ns);
+}
+
+/** A short look at each replay goes with the run that made it; what takes longer counts. */
+bool cebus_search_prune(cebus_search *s, double limit)
+{
+    const uint64_t most = 64 + s->sequence.n_replays / 2;
+    uint64_t visits;
+    bool ok = cebus_prune_all(&s->sequence, limit, s->sequence.pool, &visits);
+    s->greedy.closure.spent += visits > most ? visits - most : 0;
+    return ok;
+}
+
+/** One run, pruned. It goes on with the sequence that is there. */
+static bool run_once(cebus_search *s, double limit, double theta, cebus_greedy_end *out_end)
+{
+    *out_end = cebus_greedy_run(&s->greedy, limit, theta, most_ns(s));
+    return *out_end != CEBUS_GREEDY_NO_HOST_MEMORY &&
+           (*out_end != CEBUS_GREEDY_FITS || cebus_search_prune(s, limit));
+}
+
+/** From the bare program to the limit, by way of higher ones. Where a run gets stuck, what it did
+ * is dear and of no use: what fitted the limit before stands. */
+static bool run_steps(cebus_search *s, const way *how, double theta)
+{
+    cebus_greedy_end end = CEBUS_GREEDY_FITS;
+    if (!cebus_snapshot_restore(&s->base, &s->sequence))
+        return false;
+    double limit = s->limit, peak = cebus_track_peak(&s->sequence.track, NULL);
+    while (how->factor < 1 && limit / how->factor < peak)
+        limit /= how->factor;
+    while (end == CEBUS_GREEDY_FITS) {
+        if (!run_once(s, limit, theta, &end) ||
+            (end == CEBUS_GREEDY_FITS && !cebus_search_offer(s)))
+            return false;
+        if (limit <= s->limit)
+            break;
+        limit = fmax(limit * how->factor, s->limit);
+    }
+    return true;
+}
+
+static bool fits(const cebus_search *s)
+{
+    return s->best.peak <= s->limit;
+}
+
+uint64_t cebus_search_first_visits(const cebus_iteration *iteration)
+{
+    return FIRST_VISITS * (iteration->n_calls + 64);
+}
+
+/** Sets the search up as told, runs it, and runs it again at some of the price it ended at. */
+static bool try_one(cebus_search *s, const way *how)
+{
+    if (!cebus_snapshot_restore(&s->base, &s->sequence))
+        return false;
+    cebus_greedy_share(&s->greedy, s->limit, how->shares);
+    if (!how->weighs)
+        cebus_weights_level(&s->sequence);
+    else if (!cebus_weights_fit(&s->sequence, s->limit,
+                                s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
+                                s->sequence.pool, &s->price))
+        return false;
+    return run_steps(s, how, 0) &&
+           (!how->twice || run_steps(s, how, 0.3 * s->greedy.closure.theta));
+}
+
+/** Whether what a search may take is gone before it began to search. */
+static bool spends_all(const cebus_search *s)
+{
+    return s->greedy.closure.spent >= s->until;
+}
+
+/** done: the first of them was tried. */
+static bool try_all(cebus_search *s, bool done)
+{
+    static const way ways[] = {
+        {.factor = 1, .weighs = true},
+        {.factor = 1, .twice = true},
+        {.factor = 0.7, .shares = true},
+        {.factor = 1, .shares = true, .twice = true},
+        {.factor = 0.7},
+        {.factor = 0.7, .weighs = true},
+        {.factor = 0.85},
+        {.factor = 0.85, .shares = true},
+        {.factor = 1, .weighs = true, .shares = true, .twice = true},
+        {.factor = 0.7, .weighs = true, .shares = true},
+        {.factor = 0.6},
+        {.factor = 0.85, .weighs = true, .shares = true},
+        {.factor = 0.93, .shares = true},
+    };
+    bool ok = true;
+    const uint64_t effort = s->until - s->begun,
+                   first = cebus_search_first_visits(s->sequence.iteration);
+    for (size_t i = done; i < sizeof ways / sizeof *ways && ok; i++) {
+        uint64_t most = s->begun + effort / (done ? SWAPS_PART : WAYS_PART);
+        bool enough = s->greedy.closure.spent >= most;
+        if (i > 0 && enough && (fits(s) || (effort > 0 && spends_all(s)) || i > 2))
+            break;
+        s->greedy.most_spent = s->greedy.closure.spent + first + effort / 4;
+        ok = try_one(s, &ways[i]);
+    }
+    return ok;
+}
+
+/** One march; what it fitted in is pruned, which may make it a third as dear. */
+static bool march_once(cebus_search *s, const cebus_march *how, bool shares)
+{
+    const uint64_t most =
+        (uint64_t)fmin(CEBUS_SEARCH_MOST_OVERHEAD * s->base_ns, 3.0 * (double)most_ns(s));
+    if (!cebus_snapshot_restore(&s->base, &s->sequence))
+        return false;
+    cebus_weights_level(&s->sequence);
+    cebus_greedy_share(&s->greedy, s->limit, shares);
+    cebus_greedy_end end = cebus_march_run(&s->greedy, how, s->limit, most);
+    cebus_greedy_share(&s->greedy, s->limit, false);
+    if (end != CEBUS_GREEDY_FITS)
+        return end != CEBUS_GREEDY_NO_HOST_MEMORY;
+    return cebus_search_prune(s, s->limit) && cebus_search_offer(s);
+}
+
+bool cebus_search_is_dear(const cebus_search *s)
+{
+    return s->best.peak > s->limit || (double)s->best_ns > DEAR * s->base_ns;
+}
+
+bool cebus_search_march(cebus_search *s)
+{
+    static const struct {
+        cebus_march how;
+        bool shares;
+    } ways[] = {
+        {{.price = INFINITY}, false},
+        {{.price = 0, .merges = true}, false},
+        {{.price = 0}, true},
+        {{.price = 10000}, false},
+        {{.price = INFINITY, .merges = true}, false},
+        {{.price = 10000}, true},
+        {{.price = 0}, false},
+        {{.price = 10000, .merges = true}, true},
+    };
+    const size_t n = sizeof ways / sizeof *ways;
+    const uint64_t begun = s->greedy.closure.spent, effort = s->effort;
+    bool ok = true;
+    for (uint32_t i = 0; ok && effort > 0 && i < MOST_MARCHES && cebus_search_is_dear(s); i++) {
+        bool any = fits(s);
+        uint64_t end = begun + (any ? 1 : MARCH_EFFORTS) * effort;
+        if ((any && i >= n) || s->greedy.closure.spent >= end ||
+            cebus_greedy_is_stopped(&s->greedy))
+            break;
+        cebus_march how = ways[i % n].how;
+        how.noise = i / (uint32_t)n;
+        if (how.noise > 0 && how.price <= 0)
+            continue;
+        s->greedy.most_spent = s->greedy.closure.spent + effort;
+        ok = march_once(s, &how, ways[i % n].shares);
+    }
+    if (s->greedy.closure.spent > begun) {
+        const uint64_t half = effort / 2;
+        double dear = fmin((double)s->best_ns / (DEAR * s->base_ns), MOST_DEAR);
+        s->until = s->greedy.closure.spent + (uint64_t)(fmax(dear, 1) * (double)half);
+        s->until = s->until < s->last ? s->until : s->last;
+    }
+    return ok;
+}
+
+/** Swaps whatever the link hides; all runs start from that. */
+static bool fill_base(cebus_search *s, const cebus_plan_terms *terms, cebus_swap_order order,
+                      double again)
+{
+    return cebus_sequence_clear(&s->sequence) &&
+           cebus_weights_fit(&s->sequence, s->limit,
+                             s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
+                             s->sequence.pool, &s->price) &&
+           cebus_swap_slots_fill(&s->sequence, terms, s->limit, order, s->price, again) &&
+           cebus_snapshot_take(&s->base, &s->sequence) && cebus_search_offer(s);
+}
+
+/** The best of some ways to share out the link; runs start from it then. */
+static bool add_swaps(cebus_search *s, const cebus_plan_terms *terms, cebus_swap_order order)
+{
+    static const way plain = {.factor = 1, .weighs = true};
+    static const double agains[] = {1, 4, 1e9};
+    const uint64_t first = cebus_search_first_visits(s->sequence.iteration);
+    s->greedy.most_spent = s->greedy.closure.spent + first;
+    if (!try_one(s, &plain))
+        return false;
+    size_t n = order == CEBUS_SWAP_BEST ? sizeof agains / sizeof *agains : 1, best = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t ns = s->best_ns;
+        double peak = s->best.peak;
+        s->greedy.most_spent = s->greedy.closure.spent + first;
+        if (!fill_base(s, terms, order, agains[i]) || !try_one(s, &plain))
+            return false;
+        if (s->best_ns != ns || s->best.peak < peak)
+            best = i;
+    }
+    return best + 1 == n || fill_base(s, terms, order, agains[best]);
+}
+
+/** Down a ladder from there. */
+static bool descend_from(cebus_search *s, const cebus_plan_terms *terms, const cebus_snapshot *from)
+{
+    return cebus_snapshot_restore(from, &s->sequence) &&
+           cebus_ladder_descend(&s->greedy, terms, s->limit,
+                                (uint64_t)(CEBUS_SEARCH_MOST_OVERHEAD * s->base_ns)) &&
+           cebus_search_offer(s);
+}
+
+/** Where no way led to the limit: from the lowest that one led to, which may be near, and if that
+ * leads nowhere from the top. */
+static bool descend(cebus_search *s, const cebus_plan_terms *terms)
+{
+    if (s->best.peak <= s->limit || terms->effort == 0)
+        return true;
+    return descend_from(s, terms, &s->best) &&
+           (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
+}
+
+bool cebus_search_improve(cebus_search *s, const cebus_plan_terms *terms, uint64_t spent)
+{
+    const double theta = s->best_theta;
+    spent = spent < s->greedy.end ? spent : s->greedy.end;
+    if (!cebus_snapshot_restore(&s->best, &s->sequence))
+        return false;
+    if (s->best.peak > s->limit || s->greedy.closure.spent >= spent)
+        return true;
+    cebus_weights_level(&s->sequence);
+    bool ok = cebus_improve_run(&s->greedy, terms, s->limit, theta, spent) && cebus_search_offer(s);
+    s->best_theta = theta;
+    return ok;
+}
+
+/** From the bare program, within the effort. The best there was is in `best` and the sequence. */
+static bool search_one(cebus_search *s, const cebus_plan_terms *terms, cebus_swap_order order,
+                       uint64_t effort)
+{
+    const bool swaps = terms->host > 0;
+    s->begun = s->greedy.closure.spent;
+    s->effort = effort;
+    s->until = s->begun + (effort < s->first ? effort : s->first);
+    return cebus_sequence_clear(&s->sequence) && cebus_snapshot_take(&s->base, &s->sequence) &&
+           cebus_snapshot_take(&s->best, &s->sequence) && (!swaps || add_swaps(s, terms, order)) &&
+           try_all(s, swaps) && cebus_search_march(s) && cebus_search_improve(s, terms, s->until);
+}
+
+/** Both ways to share out the link; what was found by the better one stands. */
+static bool search_both(cebus_search *s, const cebus_plan_terms *terms)
+{
+    const uint64_t effort = (uint64_t)(BOTH_PARTS * (double)terms->effort);
+    if (!search_one(s, terms, CEBUS_SWAP_IN_TURN, effort))
+        return false;
+    if (terms->effort == 0 || (s->best.peak <= s->limit && s->best_ns == 0))
+        return true;
+    cebus_snapshot first = s->best;
+    const uint64_t first_ns = s->best_ns;
+    const double first_theta = s->best_theta;
+    cebus_snapshot_init(&s->best, s->sequence.pool);
+    bool ok = search_one(s, terms, CEBUS_SWAP_BEST, effort);
+    if (ok && is_better(s, first.peak, first_ns)) {
+        cebus_snapshot second = s->best;
+        s->best = first;
+        s->best_ns = first_ns;
+        s->best_theta = first_theta;
+        first = second;
+    }
+    cebus_snapshot_deinit(&first);
+    return ok;
+}
+
+bool cebus_search_run(cebus_search *s, const cebus_plan_terms *terms)
+{
+    const bool keeps = terms->place != NULL && s->sequence.iteration->n_calls >= LONG_CALLS;
+    s->first = (uint64_t)((keeps ? FIRST_EFFORT : 1) * (double)terms->effort);
+    bool ok = terms->host > 0 ? search_both(s, terms)
+                              : search_one(s, terms, CEBUS_SWAP_BEST, terms->effort);
+    return ok && descend(s, terms) && cebus_search_improve(s, terms, s->first);
+}
+
+bool cebus_search_init(cebus_search *s, const cebus_iteration *iteration,
+                       const cebus_plan_terms *terms, double limit, cebus_pool *pool)
+{
+    *s = (cebus_search){.limit = limit, .base_ns = (double)cebus_iteration_cost(iteration)};
+    cebus_snapshot_init(&s->base, pool);
+    cebus_snapshot_init(&s->best, pool);
+    if (!cebus_sequence_init(&s->sequence, iteration, terms->grain > 0 ? terms->grain : 1, pool))
+        return false;
+    if (terms->host > 0 && !cebus_links_init(&s->links, &s->sequence, terms, pool)) {
+        cebus_sequence_deinit(&s->sequence);
+        return false;
+    }
+    if (cebus_greedy_init(&s->greedy, &s->sequence, pool)) {
+        s->greedy.terms = terms;
+        s->last = UINT64_MAX;
+        if (terms->effort > 0)
+            s->greedy.end =
+                CEBUS_SEARCH_EFFORTS * terms->effort + cebus_search_first_visits(iteration);
+        if (terms->effort > 0 && terms->place != NULL)
+            s->last = s->greedy.end - terms->effort;
+        return true;
+    }
+    if (s->links.terms != NULL)
+        cebus_links_deinit(&s->links);
+    cebus_sequence_deinit(&s->sequence);
+    return false;
+}
+
+void cebus_search_deinit(cebus_search *s)
+{
+    cebus_greedy_deinit(&s->greedy);
+    if (s->links.terms != NULL)
+        cebus_links_deinit(&s->links);
+    cebus_sequence_deinit(&s->sequence);
+    cebus_snapshot_deinit(&s->best);
+    cebus_snapshot_deinit(&s->base);
+}

@@ -1,0 +1,161 @@
+#include <criterion/criterion.h>
+
+#include "evict/curve.h"
+#include "evict/planner/check.h"
+#include "evict/planner/planner.h"
+#include "evict/planner/search.h"
+#include "tests/unit/evict/random_iteration.h"
+#include "tests/unit/evict/recorded.h"
+
+enum {
+    CALLS = 240,
+    EFFORT = 40000,
+    MOST_OFFERED = 16,
+};
+
+static recorded r;
+
+static void setup(void)
+{
+    recorded_init(&r);
+}
+
+static void teardown(void)
+{
+    recorded_deinit(&r);
+}
+
+TestSuite(planner_effort, .init = setup, .fini = teardown);
+
+/** Calls that read anything made before: to make one of them again takes most others. */
+static void make_tangle(uint64_t seed)
+{
+    size_t made[CALLS], reads[CALLS][2], last[CALLS];
+    uint64_t random = seed;
+    for (uint32_t k = 0; k < CALLS; k++) {
+        last[k] = k;
+        for (uint32_t i = 0; i < 2 && k > 0; i++) {
+            bool near = random_below(&random, 5) < 2;
+            uint32_t back = random_below(&random, near && k > 4 ? 4 : k);
+            reads[k][i] = near ? k - 1 - back : back;
+            last[reads[k][i]] = k;
+        }
+    }
+    for (uint32_t k = 0; k < CALLS; k++) {
+        uint64_t bytes = 64 + random_below(&random, 1 << (4 + random_below(&random, 8)));
+        uint64_t ns = 1000 + random_below(&random, 20000);
+        made[k] = recorded_call(&r, "f", ns, k > 0 ? made[reads[k][0]] : SIZE_MAX,
+                                k > 0 ? made[reads[k][1]] : SIZE_MAX, bytes);
+        for (uint32_t v = 0; v <= k; v++) {
+            if (last[v] == k)
+                recorded_free(&r, made[v]);
+        }
+    }
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+static uint64_t peak(void)
+{
+    cebus_curve curve;
+    cr_assert(cebus_curve_init(&curve, &r.iteration, &r.pool));
+    uint64_t bytes = cebus_curve_peak(&curve, NULL);
+    cebus_curve_deinit(&curve);
+    return bytes;
+}
+
+static uint64_t plan(const cebus_plan_terms *terms)
+{
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_planner_plan(&r.iteration, terms, &r.plan));
+    return r.plan.spent;
+}
+
+/** One step more may begin before the end. */
+static uint64_t most_spent(void)
+{
+    return CEBUS_SEARCH_EFFORTS * cebus_planner_effort(&r.iteration, EFFORT) +
+           cebus_search_first_visits(&r.iteration) + EFFORT / 4;
+}
+
+/** Whatever the program, and where nothing fits. */
+Test(planner_effort, all_that_a_plan_takes_is_some_times_its_effort, .timeout = 120)
+{
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        setup();
+        make_tangle(seed);
+        for (uint64_t percent = 10; percent <= 70; percent += 15) {
+            cebus_plan_terms terms = {.budget = peak() * percent / 100,
+                                      .out_rate = 1 << 28,
+                                      .in_rate = 1 << 28,
+                                      .effort = EFFORT};
+            cr_expect_leq(plan(&terms), most_spent(), "seed %lu, %lu%%", seed, percent);
+            terms.host = UINT64_MAX;
+            cr_expect_leq(plan(&terms), most_spent(), "swaps: seed %lu, %lu%%", seed, percent);
+        }
+        teardown();
+    }
+    setup();
+}
+
+/** What is offered, and which of it is to stand. */
+typedef struct offers {
+    int asked, kept;
+    bool refuses;
+    uint64_t replay_ns[MOST_OFFERED];
+} offers;
+
+/** Bytes are too many everywhere; moving them takes the longer the later. */
+static bool place(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
+{
+    offers *told = context;
+    cebus_check check;
+    cr_assert_lt(told->asked, MOST_OFFERED);
+    cr_assert(cebus_check_run(&r.iteration, offered, &r.pool, &check));
+    told->replay_ns[told->asked] = check.replay_ns;
+    for (size_t k = 0; k < r.iteration.n_calls; k++)
+        crowd[k] = 100;
+    *out_ns = UINT64_C(1) << (20 + told->asked++);
+    return !told->refuses;
+}
+
+static void keep(void *context)
+{
+    offers *told = context;
+    told->kept = told->asked;
+}
+
+static uint64_t plan_with(offers *told)
+{
+    cebus_plan_terms terms = {.budget = peak() / 2,
+                              .out_rate = 1,
+                              .in_rate = 1,
+                              .effort = EFFORT,
+                              .place = place,
+                              .keep = keep,
+                              .place_context = told};
+    return plan(&terms);
+}
+
+Test(planner_effort, plans_for_less_room_draw_on_the_same)
+{
+    offers told = {.refuses = true};
+    make_tangle(3);
+    cr_expect_leq(plan_with(&told), most_spent());
+    cr_expect_gt(told.asked, 1);
+    cr_expect_eq(told.kept, 0, "none had places");
+}
+
+/** What had places stands: it is not placed again once others were tried. */
+Test(planner_effort, the_plan_that_was_placed_best_is_handed_out_as_it_was)
+{
+    cebus_check check;
+    offers told = {.asked = 0};
+    make_tangle(3);
+    plan_with(&told);
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_gt(told.asked, 1, "others were tried");
+    cr_expect_eq(told.kept, 1);
+    cr_expect_eq(check.replay_ns, told.replay_ns[0]);
+    for (int i = 1; i < told.asked; i++)
+        cr_expect_neq(told.replay_ns[i], told.replay_ns[0], "offer %d", i);
+}
