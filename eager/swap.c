@@ -332,10 +332,10 @@ bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate, bool now
     rt->swap.blocked = !reserve(rt, candidate->value.bytes, now, &copy);
     if (rt->swap.blocked)
         return false;
-    uint64_t before = ops->clock(rt->device, CEBUS_STREAM_OUT);
     ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_COMPUTE,
                      block->fence[CEBUS_STREAM_COMPUTE]);
     ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_IN, block->fence[CEBUS_STREAM_IN]);
+    uint64_t before = ops->clock(rt->device, CEBUS_STREAM_OUT);
     if (start_copy(rt, &copy, rt->base + block->offset) != CEBUS_OK) {
         free_copy(rt, &copy);
         rt->swap.blocked = true;
@@ -407,7 +407,6 @@ static cebus_status copy_in(cebus_runtime *rt, cebus_candidate *candidate, cebus
 {
     const cebus_device_ops *ops = rt->device_ops;
     char *to = rt->base + block->offset;
-    ops->stream_wait(rt->device, CEBUS_STREAM_IN, CEBUS_STREAM_OUT, candidate->host_mark);
     cebus_status status = candidate->tier != CEBUS_TIER_HOST
                               ? cebus_spill_copy_read(rt, candidate->host, to)
                               : ops->copy_async(rt->device, CEBUS_STREAM_IN, to, candidate->host,
@@ -428,7 +427,6 @@ static cebus_status check_return(cebus_runtime *rt, cebus_candidate *candidate, 
 cebus_status cebus_swap_in(cebus_runtime *rt, cebus_candidate *candidate, const char *op)
 {
     cebus_block *block;
-    uint64_t before = rt->device_ops->clock(rt->device, CEBUS_STREAM_IN);
     cebus_request request = {.bytes = candidate->value.bytes,
                              .spot = cebus_guidance_spot(rt, candidate),
                              .stream = CEBUS_STREAM_IN,
@@ -437,6 +435,9 @@ cebus_status cebus_swap_in(cebus_runtime *rt, cebus_candidate *candidate, const 
     cebus_status status = cebus_ladder_reserve(rt, &request, &block);
     if (status != CEBUS_OK)
         return status;
+    rt->device_ops->stream_wait(rt->device, CEBUS_STREAM_IN, CEBUS_STREAM_OUT,
+                                candidate->host_mark);
+    uint64_t before = rt->device_ops->clock(rt->device, CEBUS_STREAM_IN);
     status = copy_in(rt, candidate, block);
     if (status != CEBUS_OK) {
         cebus_ladder_release(rt, block);

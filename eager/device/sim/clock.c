@@ -97,5 +97,5 @@ void cebus_sim_clock_synchronize(cebus_sim_clock *clock)
 
 uint64_t cebus_sim_clock_done(const cebus_sim_clock *clock, cebus_stream stream)
 {
-    return max_u64(clock->host, clock->streams[stream].free);
+    return max_u64(clock->host, max_u64(clock->streams[stream].free, clock->streams[stream].wait));
 }

@@ -1,5 +1,6 @@
 /** Where the link is the limit copies keep it busy, and what the program waited is told. */
 #include <criterion/criterion.h>
+#include <math.h>
 
 #include "timed_layer.h"
 
@@ -15,6 +16,7 @@ enum {
 /** One direction of the link, in one iteration. */
 typedef struct lane {
     uint64_t bytes, first, last; /**< ns: when the first copy began, when the last one ended */
+    double longest;              /**< an event's time over what the copy alone takes */
 } lane;
 
 typedef struct lanes {
@@ -29,6 +31,7 @@ static void add_copy(lane *l, const cebus_event *event, uint64_t rate)
         l->first = event->device_ns - took;
     l->bytes += event->bytes;
     l->last = event->device_ns;
+    l->longest = fmax(l->longest, (double)event->ns / (double)took);
 }
 
 static void on_event(void *context, const cebus_event *event)
@@ -78,6 +81,9 @@ static void expect_busy(const char *policy, int steps, double share)
     cr_expect_geq(l.out.bytes, (LAYERS - BUDGET) * MAP, "%s: %lu", policy, l.out.bytes / MAP);
     cr_expect_geq(busy(&l.out, l.out_rate), share, "%s: %.3f", policy, busy(&l.out, l.out_rate));
     cr_expect_geq(busy(&l.in, l.in_rate), share, "%s: %.3f", policy, busy(&l.in, l.in_rate));
+    cr_expect_leq(fmax(l.out.longest, l.in.longest), 2.1,
+                  "%s: an event tells its copy's time, not what that waited for: %.2f", policy,
+                  fmax(l.out.longest, l.in.longest));
     cr_expect_gt(stall, took / 2, "%s: the link is the limit", policy);
     cr_expect_eq(stall + after.compute_ns - before.compute_ns, took, "%s: all that was exposed",
                  policy);
