@@ -150,7 +150,7 @@ Test(choose, drops_what_is_made_for_less_than_its_copy_back)
     cebus_pricing_block(&chooser, cheap->block);
     cr_expect_eq(cheap->method, CEBUS_GO_DROP);
     cr_expect_eq(cheap->block->weight, 10);
-    cheap->value.producer->cost_ns = UNIT + 2;
+    cebus_cost_revise(cheap->value.producer, UNIT + 2);
     cebus_pricing_block(&chooser, cheap->block);
     cr_expect_eq(cheap->method, CEBUS_GO_SWAP, "the copy back takes a ns a byte");
     cr_expect_eq(cheap->block->weight, 2 * UNIT + 2);
