@@ -71,7 +71,7 @@ static uint64_t most_ns(const cebus_search *s)
 /** A short look at each replay goes with the run that made it; what takes longer counts. */
 bool cebus_search_prune(cebus_search *s, double limit)
 {
-    const uint64_t most = 64 + s->sequence.n_replays / 2;
+    const uint64_t most = 256 + 2 * s->sequence.n_replays;
     uint64_t visits;
     bool ok = cebus_prune_all(&s->sequence, limit, s->sequence.pool, &visits);
     s->greedy.closure.spent += visits > most ? visits - most : 0;

@@ -15,7 +15,7 @@
 #include "evict/planner/snapshot.h"
 
 /** Times the effort that all there is may take, what places are asked for included. */
-#define CEBUS_SEARCH_EFFORTS 5
+#define CEBUS_SEARCH_EFFORTS 7
 /** Times the iteration itself, beyond which a run is not worth going on with. */
 #define CEBUS_SEARCH_MOST_OVERHEAD 5
 
