@@ -27,9 +27,9 @@ enum {
     MOST_RUNNERS = 8,
     RACE_VISITS = 100,
     /* Replays that pruning counts as one visit for; visits that this is the price of, and one for
-     * four replays: where it takes longer, as replays depend on each other, that counts, too. */
+     * each replay: where it takes longer, as replays depend on each other, that counts, too. */
     PRUNED_A_VISIT = 8,
-    PRUNED_USUALLY = 64,
+    PRUNED_USUALLY = 256,
 };
 
 /** What a step may make worse, on the average, at first and in the end: times what the best has for
@@ -370,7 +370,7 @@ static bool try_change(ruin *r, double limit, double theta, uint64_t most, bool 
     *out_fits = end == CEBUS_GREEDY_FITS;
     if (!*out_fits || sequence->cost > most + most / 64)
         return end != CEBUS_GREEDY_NO_HOST_MEMORY;
-    const uint64_t usual = PRUNED_USUALLY + sequence->n_replays / 4;
+    const uint64_t usual = PRUNED_USUALLY + sequence->n_replays;
     greedy->closure.spent += sequence->n_replays / PRUNED_A_VISIT;
     uint64_t visits;
     bool ok = cebus_prune_all(sequence, limit, sequence->pool, &visits);
