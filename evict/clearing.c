@@ -15,7 +15,7 @@ static double part_of(const cebus_market *market)
     return market->passing ? PASSING : LASTING;
 }
 
-/** At most. */
+/** What a byte that is set free is worth at most: as one of so many that each spares a search. */
 static double byte_worth(const cebus_market *market)
 {
     return part_of(market) * (market->byte_price + market->search / (double)market->bytes);

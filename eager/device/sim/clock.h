@@ -53,7 +53,7 @@ void cebus_sim_clock_wait(cebus_sim_clock *clock, cebus_stream stream, cebus_str
 void cebus_sim_clock_await(cebus_sim_clock *clock, cebus_stream stream, uint64_t mark);
 /** The host waits for everything. */
 void cebus_sim_clock_synchronize(cebus_sim_clock *clock);
-/** When all that was asked of a stream is done, or now. */
+/** When all that was asked of a stream is done, waiting included, or now. */
 uint64_t cebus_sim_clock_done(const cebus_sim_clock *clock, cebus_stream stream);
 
 #endif
