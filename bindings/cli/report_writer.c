@@ -17,7 +17,6 @@ enum {
     PICKLE_INT2 = 'M',
     PICKLE_INT4 = 'J',
     PICKLE_LONG = 0x8a,
-    PICKLE_FLOAT = 'G',
     PICKLE_TEXT = 'X',
     PICKLE_TRUE = 0x88,
     PICKLE_FALSE = 0x89,
@@ -198,22 +197,6 @@ void writer_micros(struct writer *w, uint64_t ns)
     fprintf(w->file, "%" PRIu64, ns / 1000);
     if (ns % 1000 != 0)
         fprintf(w->file, ".%03" PRIu64, ns % 1000);
-}
-
-void writer_real(struct writer *w, double number)
-{
-    uint64_t bits;
-    separate(w);
-    if (!isfinite(number))
-        number = 0;
-    if (w->form == WRITER_JSON) {
-        fprintf(w->file, "%.9g", number);
-        return;
-    }
-    memcpy(&bits, &number, sizeof bits);
-    put(w, PICKLE_FLOAT);
-    for (int i = 7; i >= 0; i--)
-        put(w, (int)(bits >> (8 * i) & 0xff));
 }
 
 void writer_text(struct writer *w, const char *text)

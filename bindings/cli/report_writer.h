@@ -48,7 +48,6 @@ void writer_key(struct writer *writer, const char *key);
 void writer_number(struct writer *writer, uint64_t number);
 /** Nanoseconds as microseconds: in JSON exactly, with a fraction; in a pickle whole ones. */
 void writer_micros(struct writer *writer, uint64_t ns);
-void writer_real(struct writer *writer, double number);
 /** UTF-8. */
 void writer_text(struct writer *writer, const char *text);
 void writer_flag(struct writer *writer, bool flag);

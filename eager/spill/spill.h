@@ -29,7 +29,6 @@ typedef struct cebus_spilled {
     cebus_block *extent;
     uint64_t bytes;
     _Atomic(int) write_error, read_error; /**< errno, or CEBUS_SPILL_CORRUPT; 0: none */
-    uint64_t read_mark;                   /**< the owner's: of the last copy back, on its stream */
     uint32_t sums[];                      /**< a checksum a piece */
 } cebus_spilled;
 

@@ -15,7 +15,6 @@ typedef struct maker {
     track *tracks;
     uint32_t *chain;  /**< by ref: the reader before it */
     uint32_t *stamps; /**< by call: whose predecessor it is already, plus 1 */
-    size_t edges_room;
     cebus_shelf *shelf;
 } maker;
 

@@ -30,7 +30,7 @@ typedef enum cebus_fold_kind {
 } cebus_fold_kind;
 
 typedef struct cebus_fold {
-    uint32_t in_bytes, out_bytes, accumulator_bytes;
+    uint32_t in_bytes, out_bytes;
     /** Starts n accumulators; centers (NULL: 0) are `stride` elements apart. */
     void (*begin)(void *block, int64_t n, const void *centers, int64_t stride);
     /** Folds x[0..n) into a block of one. `first` is x[0]'s position in the reduction. */

@@ -68,8 +68,13 @@ static void VALUE(finish)(const void *block, int64_t n, void *to, int64_t stride
 }
 
 static const cebus_fold VALUE(fold) = {
-    sizeof(T),  sizeof(T),      sizeof(T),    VALUE(begin),
-    VALUE(row), VALUE(columns), VALUE(merge), VALUE(finish),
+    .in_bytes = sizeof(T),
+    .out_bytes = sizeof(T),
+    .begin = VALUE(begin),
+    .row = VALUE(row),
+    .columns = VALUE(columns),
+    .merge = VALUE(merge),
+    .finish = VALUE(finish),
 };
 
 typedef struct INDEX(best) {
@@ -130,8 +135,13 @@ static void INDEX(finish)(const void *block, int64_t n, void *to, int64_t stride
 }
 
 static const cebus_fold INDEX(fold) = {
-    sizeof(T),  sizeof(int64_t), sizeof(INDEX(best)), INDEX(begin),
-    INDEX(row), INDEX(columns),  INDEX(merge),        INDEX(finish),
+    .in_bytes = sizeof(T),
+    .out_bytes = sizeof(int64_t),
+    .begin = INDEX(begin),
+    .row = INDEX(row),
+    .columns = INDEX(columns),
+    .merge = INDEX(merge),
+    .finish = INDEX(finish),
 };
 
 #undef VALUE

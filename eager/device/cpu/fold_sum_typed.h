@@ -111,8 +111,13 @@ static void FOLD(finish)(const void *block, int64_t n, void *to, int64_t stride,
 }
 
 static const cebus_fold FOLD(fold) = {
-    sizeof(T),   sizeof(OUT),  sizeof(TOTAL) + sizeof(T), FOLD(begin), FOLD(row), FOLD(columns),
-    FOLD(merge), FOLD(finish),
+    .in_bytes = sizeof(T),
+    .out_bytes = sizeof(OUT),
+    .begin = FOLD(begin),
+    .row = FOLD(row),
+    .columns = FOLD(columns),
+    .merge = FOLD(merge),
+    .finish = FOLD(finish),
 };
 
 #undef FOLD
