@@ -4,6 +4,7 @@
 #include <cebus/advise.h>
 #include <cebus/runtime.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "command.h"
 #include "machine.h"
 #include "message.h"
+#include "numbers.h"
 #include "plan_file.h"
 #include "plan_program.h"
 #include "result.h"
@@ -54,38 +56,22 @@ static const struct argp_option options[] = {
      "search for so many generations of 144 plans: the same result on any machine; no other limit "
      "unless one is given",
      1},
-    {"seed", KEY_SEED, "N", 0, "other seeds, other plans (default: 0)", 1},
-    {"threads", 'j', "N", 0, "that search (default: one a core); does not change the result", 1},
+    {"seed", KEY_SEED, "N", 0,
+     "of the random numbers: another seed finds another plan (default: 0)", 1},
+    {"threads", 'j', "N", 0,
+     "threads that search (default: one a core); their number does not change the result", 1},
     {"fix-schedule", KEY_FIX, NULL, 0, "calls run in the order of the trace", 2},
     {"published", KEY_PUBLISHED, NULL, 0,
      "as SwapAdvisor was published: pools of equal objects, nothing is made again", 2},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "of the trace: cebus or dtr (default: told by its first line; of a pipe, cebus)", 2},
+     "the format of the trace: cebus or dtr (default: told from its first line; cebus for a pipe)",
+     2},
     {"svg", KEY_SVG, "FILE", 0, "a plot: the best plan's time against seconds", 3},
     {"json", KEY_JSON, NULL, 0, "print the result as an object", 3},
     {0},
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
-
-static uint64_t read_count(const char *name, const char *text, uint64_t least,
-                           struct argp_state *state)
-{
-    char *end;
-    const uint64_t count = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || count < least || strlen(text) > 18)
-        argp_error(state, "--%s: \"%s\" is not a whole number from %" PRIu64, name, text, least);
-    return count;
-}
-
-static double read_seconds(const char *text, struct argp_state *state)
-{
-    char *end;
-    const double seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds > 0 && seconds <= 1e9))
-        argp_error(state, "--time-limit: \"%s\" is not a number of seconds above 0", text);
-    return seconds;
-}
 
 static error_t parse_end(struct advise *advise, struct argp_state *state)
 {
@@ -113,16 +99,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         advise->output = argument;
         return 0;
     case 't':
-        advise->seconds = read_seconds(argument, state);
+        advise->seconds = number_seconds("time-limit", argument, state);
         return 0;
     case 'j':
-        advise->how.threads = (unsigned)read_count("threads", argument, 1, state);
+        advise->how.threads = (unsigned)number_count("threads", argument, 1, UINT_MAX, state);
         return 0;
     case KEY_STEPS:
-        advise->how.generations = read_count("steps", argument, 0, state);
+        advise->how.generations = number_count("steps", argument, 0, UINT64_MAX, state);
         return 0;
     case KEY_SEED:
-        advise->how.seed = read_count("seed", argument, 0, state);
+        advise->how.seed = number_count("seed", argument, 0, UINT64_MAX, state);
         return 0;
     case KEY_FIX:
         advise->how.fix_order = true;

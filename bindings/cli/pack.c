@@ -12,6 +12,7 @@
 #include "blocks_file.h"
 #include "command.h"
 #include "message.h"
+#include "numbers.h"
 #include "result.h"
 #include "text.h"
 
@@ -46,11 +47,11 @@ static const struct argp_option options[] = {
     {"output", 'o', "OUT.csv", 0, "the blocks with their offsets (-: standard output)", 0},
     {"time-limit", 't', "S", 0, "end after so many seconds (default: 10)", 1},
     {"rounds", KEY_ROUNDS, "N", 0,
-     "so many times, what comes out too high is placed earlier and all again, before the search "
+     "before the search, pack again up to N times, each time with what lay too high placed earlier "
      "(default: 50)",
      1},
     {"max-steps", KEY_MAX_STEPS, "N", 0,
-     "end after so many nodes of the search, which repeats on any machine", 1},
+     "end after so many nodes of the search: the same result on any machine", 1},
     {"seed", KEY_SEED, "N", 0, "other random orders for the search (default: 0)", 1},
     {"json", KEY_JSON, NULL, 0, "print the result as an object", 2},
     {0},
@@ -58,22 +59,12 @@ static const struct argp_option options[] = {
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-static uint64_t read_count(const char *name, const char *text, uint64_t least,
-                           struct argp_state *state)
-{
-    char *end;
-    uint64_t count = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || count < least || strlen(text) > 19)
-        argp_error(state, "--%s: \"%s\" is not a whole number from %" PRIu64, name, text, least);
-    return count;
-}
-
 /** Sizes are read as everywhere; plain numbers are not rounded as doubles are. */
 static uint64_t read_capacity(const char *text, struct argp_state *state)
 {
     uint64_t bytes;
     if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
-        return read_count("capacity", text, 1, state);
+        return number_count("capacity", text, 1, UINT64_MAX, state);
     if (strchr(text, '%') != NULL)
         argp_error(state, "--capacity: \"%s\": percent of what?", text);
     if (cebus_size_parse(text, 0, &bytes) != CEBUS_OK)
@@ -81,15 +72,6 @@ static uint64_t read_capacity(const char *text, struct argp_state *state)
     if (bytes == 0)
         argp_error(state, "--capacity: \"%s\" is nothing", text);
     return bytes;
-}
-
-static double read_seconds(const char *text, struct argp_state *state)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-    if (end == text || *end != '\0' || !(seconds > 0 && seconds <= 1e9))
-        argp_error(state, "--time-limit: \"%s\" is not a number of seconds above 0", text);
-    return seconds;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -103,7 +85,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         pack->output = argument;
         return 0;
     case 't':
-        pack->seconds = read_seconds(argument, state);
+        pack->seconds = number_seconds("time-limit", argument, state);
         return 0;
     case KEY_MINIMIZE:
         pack->minimize = true;
@@ -112,13 +94,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         pack->json = true;
         return 0;
     case KEY_ROUNDS:
-        pack->rounds = read_count("rounds", argument, 0, state);
+        pack->rounds = number_count("rounds", argument, 0, UINT64_MAX, state);
         return 0;
     case KEY_MAX_STEPS:
-        pack->max_steps = read_count("max-steps", argument, 0, state);
+        pack->max_steps = number_count("max-steps", argument, 0, UINT64_MAX, state);
         return 0;
     case KEY_SEED:
-        pack->seed = read_count("seed", argument, 0, state);
+        pack->seed = number_count("seed", argument, 0, UINT64_MAX, state);
         return 0;
     case ARGP_KEY_ARG:
         if (pack->input != NULL)

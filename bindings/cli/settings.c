@@ -151,18 +151,21 @@ static const struct {
 static const struct argp_option machine_options[] = {
     {NULL, 0, NULL, 0, "The machine:", 1},
     {"machine", KEY_FIRST + SETTING_MACHINE, "NAME", 0,
-     "to simulate: titanv-12g (default) or another that `cebus info' lists; changes follow after "
-     "commas, as in titanv-12g,link=25GB",
+     "the machine to simulate: titanv-12g (default) or another that `cebus info' lists; changes "
+     "follow after commas, as in titanv-12g,link=25GB",
      0},
     {"layout", KEY_FIRST + SETTING_LAYOUT, "NAME", 0,
-     "where values lie: one that `cebus info' lists, or auto (default): what suits the policy; "
-     "commodity: memory is a number",
+     "how places in memory are chosen: a layout that `cebus info' lists, or auto (default), the "
+     "one "
+     "that suits the policy; commodity counts bytes and has no places",
      0},
     {"commodity", KEY_COMMODITY, NULL, 0, "the same as --layout commodity", 0},
     {"swap", KEY_FIRST + SETTING_SWAP, "on|off", 0,
-     "may values be copied to the host? Default: as the policy was published", 0},
+     "whether values may wait in host memory instead of being made again (default: as the policy "
+     "was published)",
+     0},
     {"host-budget", KEY_FIRST + SETTING_HOST_BUDGET, "SIZE", 0,
-     "host memory for them (default: half of what the machine has)", 0},
+     "host memory for values that are swapped (default: half of what the machine has)", 0},
     {"profile", KEY_FIRST + SETTING_PROFILE, "FILE", 0,
      "measured costs, written by `cebus profile', that replace those of the trace", 0},
     {NULL, 0, NULL, 0, "The runs:", 2},
@@ -171,17 +174,18 @@ static const struct argp_option machine_options[] = {
      "whole pass by the second)",
      0},
     {"marks", KEY_FIRST + SETTING_MARKS, "on|off", 0,
-     "does the program say where an iteration ends (default), or is it to be found out? That takes "
-     "four passes",
+     "on (default): the program marks the end of each iteration; off: the runtime finds the ends "
+     "by itself, which takes four passes",
      0},
     {"learn", KEY_FIRST + SETTING_LEARN, "budget|ample", 0,
-     "where policies that plan see their first passes: in the budget, as a program that begins "
-     "there (default), or in passes before, in all the memory they want",
+     "how policies that plan see the program first: in the budget (default), as in a program that "
+     "starts there, or in extra passes before, with as much memory as it wants",
      0},
     {"limit", KEY_FIRST + SETTING_LIMIT, "X", 0,
      "a pass that takes more than X times its time without a budget is given up (default 10)", 0},
     {"format", KEY_FIRST + SETTING_FORMAT, "NAME", 0,
-     "of the trace: cebus, or dtr (default: told by its first line; of a pipe, cebus)", 0},
+     "the format of the trace: cebus or dtr (default: told from its first line; cebus for a pipe)",
+     0},
     {NULL, 0, NULL, 0, "Output:", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object a line, not a table", 0},
     {NULL, 0, NULL, 0, "Help:", -1},
@@ -194,7 +198,9 @@ static const struct argp_option run_options[] = {
      "100%)",
      0},
     {"policy", KEY_FIRST + SETTING_POLICY, "NAME", 0,
-     "how to choose what is given up; all: one run with each (default coop)", 0},
+     "how to choose what is given up; all: one run with each (default: coop; of `cebus plan', "
+     "cebus)",
+     0},
     {0},
 };
 
