@@ -2,9 +2,9 @@
  * timeline.h: how long an iteration takes by a plan: calls and replays one after the other, copies
  * beside them on a link that carries one each way at a time.
  *
- *     compute   conv | relu | conv2 |wait| conv3' | relu' ...   waits for what it reads, and for
- * room out             [== x1 ==]                                after the last use; room at its
- * end in                             [== x1 ==]                 once there is room for it
+ *     compute   conv | relu | conv2 |wait| conv3' | relu' ...   waits for inputs, and for room
+ *     out              [== x1 ==]              from the last use on; its room is free at its end
+ *     in                             [== x1 ==]                 once there is room for it
  *
  * Memory is a number here. Free bytes remember since when they are free, those free for longest are
  * taken first; values that may leave do so when room is needed, in the plan's order. What the plan

@@ -6,8 +6,8 @@
  * persists stays: in a hole among what comes and goes it would be in the way for good, of plans
  * with places above all.
  *
- *     | a 3 | B 90 | free | C 80 | d 2 |     request: 2 units, of which each block and the hole has
- * one |  .     .   |  B   | C 80 |  .  |     a and d go, B moves
+ *     | a 3 | B 90 | C 80 | d 2 |     request: 2 units; each block has one
+ *     |  .     .   | C 80 |  B  |     a and d go, B moves to where d was
  */
 #ifndef CEBUS_EVICT_VACANCY_H
 #define CEBUS_EVICT_VACANCY_H

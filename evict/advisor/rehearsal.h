@@ -3,8 +3,8 @@
  * each in its order, from event to event.
  *
  *     calls   0 | 1 | 2 |wait| 3 | 4 ...      waits for copies in that it reads, and for room
- *     out         [= x ==]                    after the step that used it last; then its room is
- * free in                   [= y =]            from `since` on, as soon as there is room
+ *     out         [= x ==]                    after the last use of x, whose room is free at its
+ * end in                    [= y =]           from `since` on, as soon as there is room
  *
  * Copies of both directions at once share what the link carries in all. Room that is promised to a
  * copy in by belady.h is free once the copies out before it are done, so nothing waits for ever.
