@@ -184,17 +184,33 @@ def fill_diagonal_(x, fill_value, wrap=False):
 def masked_scatter(x, mask, source):
     """A copy in which the places of `mask` get the elements of `source` in turn."""
     from .shaping import broadcast_shapes
+    _one_type("masked_scatter", x, source)
+    if mask.dtype not in (_core.bool_, _core.uint8):
+        raise _core.DtypeError(f"masked_scatter: the mask is of bool, not of {mask.dtype}")
     shape = broadcast_shapes(x.shape, mask.shape)
-    mask = mask.expand(shape)
-    place = (mask.reshape(-1).long().cumsum(0) - 1).clamp(min=0)
+    mask = mask.expand(shape) != 0
+    if source.numel() < mask.numel() and source.numel() < int(mask.sum()):
+        raise _core.ShapeError(f"masked_scatter: {source.numel()} elements for the "
+                               f"{int(mask.sum())} places of the mask")
     if source.numel() == 0:
         return x.expand(shape).clone()
+    place = (mask.reshape(-1).long().cumsum(0) - 1).clamp(min=0)
     taken = source.reshape(-1).index_select(0, place.clamp(max=source.numel() - 1))
     return where(mask, taken.reshape(shape), x)
 
 
+def _one_type(op, x, source):
+    if x.dtype != source.dtype:
+        raise _core.DtypeError(f"{op}: the source is of {source.dtype}, not of {x.dtype}")
+
+
 def put(x, index, source, accumulate=False):
     """A copy with `source` at positions of the row-major sequence."""
+    _one_type("put", x, source)
+    if index.dtype != _core.int64:
+        raise _core.DtypeError(f"put: positions are of int64, not of {index.dtype}")
+    if index.numel() != source.numel():
+        raise _core.OutOfRangeError(f"put: {source.numel()} elements for {index.numel()} positions")
     flat, index = x.reshape(-1), index.reshape(-1)
     index = where(index < 0, index + x.numel(), index)
     source = source.reshape(-1)

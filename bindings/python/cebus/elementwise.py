@@ -190,7 +190,19 @@ def sgn(x):
 
 
 def hypot(x, other):
-    return (x * x + other * other).sqrt()
+    """The length of (x, other), also where its square does not fit."""
+    from .reductions import _power_for
+    kind = _core.result_type(x, other)
+    if kind in (_core.float16, _core.bfloat16):
+        return hypot(x.float(), other.float()).to(kind)
+    if not kind.is_floating_point:
+        raise _core.DtypeError(f"hypot: of floating point numbers, not of {kind}")
+    size = x.detach().abs().maximum(other.detach().abs()).to(kind)
+    scale = _power_for(size)
+    a, b = x * scale, other * scale
+    found = (a * a + b * b).sqrt() / scale
+    return where((x.detach().abs() == math.inf) | (other.detach().abs() == math.inf), math.inf,
+                 found)
 
 
 def xlogy(x, other):

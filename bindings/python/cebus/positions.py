@@ -81,21 +81,47 @@ def kthvalue(x, k, dim=-1, keepdim=False):
     return ValuesAndIndices(*(pick if keepdim else [each.squeeze(dim) for each in pick]))
 
 
-def unique(x, sorted=True, return_inverse=False, return_counts=False):  # noqa: A002
-    """The different elements in order; on request where each went and how often it is there."""
-    host = x.detach().reshape(-1).tolist()
-    values = _builtin_sorted(set(host))
-    place = {value: i for i, value in enumerate(values)}
-    out = [_core.tensor(values, dtype=x.dtype, device=x.device)]
-    if return_inverse:
-        inverse = _core.tensor([place[value] for value in host], dtype=_core.int64, device=x.device)
-        out.append(inverse.reshape(x.shape))
-    if return_counts:
-        counts = [0] * len(values)
-        for value in host:
-            counts[place[value]] += 1
-        out.append(_core.tensor(counts, dtype=_core.int64, device=x.device))
-    return out[0] if len(out) == 1 else tuple(out)
+def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):  # noqa: A002
+    """The different elements in order, or slices along `dim` in the order of their elements; on
+    request where each went and how often it is there."""
+    if dim is not None:
+        dim = _core._wrapped(x, dim)
+        found = _unique([tuple(row) for row in _slices(x, dim).tolist()])
+        out = x.detach().index_select(dim, _core.tensor(found[0], dtype=_core.int64,
+                                                        device=x.device))
+        shape = (x.size(dim),)
+    else:
+        host = x.detach().reshape(-1).tolist()
+        found = _unique(host)
+        out = _core.tensor([host[i] for i in found[0]], dtype=x.dtype, device=x.device)
+        shape = x.shape
+    more = [_core.tensor(each, dtype=_core.int64, device=x.device) for each in found[1:]]
+    more = [more[0].reshape(shape)] * return_inverse + [more[1]] * return_counts
+    return (out, *more) if more else out
+
+
+def _unique(values):
+    """(where each different value is first, in their order; where each went; how often each is
+    there). NaN is largest, and differs from itself."""
+    order = _builtin_sorted(range(len(values)), key=lambda i: (values[i] != values[i], values[i]))
+    first, inverse, counts = [], [0] * len(values), []
+    for i in order:
+        if not first or values[first[-1]] != values[i]:
+            first.append(i)
+            counts.append(0)
+        counts[-1] += 1
+        inverse[i] = len(first) - 1
+    return first, inverse, counts
+
+
+def _slices(x, dim):
+    """The slices along `dim` as rows."""
+    if x.ndim == 0:
+        raise _core.OutOfRangeError("unique: a number has no slices along a dimension")
+    if 0 in (n for d, n in enumerate(x.shape) if d != dim):
+        raise _core.ShapeError(f"slices along dimension {dim} of {tuple(x.shape)} have no elements")
+    length = x.size(dim)
+    return x.detach().movedim(dim, 0).reshape(length, x.numel() // length if length else 1)
 
 
 _builtin_sorted = sorted

@@ -7,10 +7,17 @@ METHODS = ("dot mv outer ger inner addmm addmv baddbmm addbmm addr tensordot vdo
            "matrix_power").split()
 
 
+def _dims(op, *pairs):
+    """Refuses operands that have other numbers of dimensions than those given."""
+    for x, ndim in pairs:
+        if x.ndim != ndim:
+            raise _core.ShapeError(f"{op}: expected a tensor of {ndim} dimensions, but got "
+                                   f"{x.ndim} of the shape {tuple(x.shape)}")
+
+
 def dot(x, other):
     """Inner product of two vectors."""
-    if x.ndim != 1 or other.ndim != 1:
-        raise _core.ShapeError(f"1D tensors expected, but got {x.ndim}D and {other.ndim}D tensors")
+    _dims("dot", (x, 1), (other, 1))
     return x @ other
 
 
@@ -18,11 +25,14 @@ vdot = dot
 
 
 def mv(x, vector):
+    """The product of a matrix and a vector."""
+    _dims("mv", (x, 2), (vector, 1))
     return x @ vector
 
 
 def outer(x, other):
     """x_i y_j"""
+    _dims("outer", (x, 1), (other, 1))
     return x.unsqueeze(1) * other.unsqueeze(0)
 
 
@@ -35,30 +45,69 @@ def inner(x, other):
     return x @ other if x.ndim == 1 and other.ndim == 1 else tensordot(x, other, ([-1], [-1]))
 
 
+def _added(op, x, product, beta, alpha):
+    """beta x + alpha product, of the shape of the product; x is not read where beta is 0."""
+    _fits(op, x, product.shape)
+    product = product if alpha == 1 else alpha * product
+    if beta == 0:
+        return _core.where(_core.zeros((), dtype=_core.bool_, device=x.device), x, product)
+    return (x if beta == 1 else beta * x) + product
+
+
+def _fits(op, x, shape):
+    lengths = zip(reversed(x.shape), reversed(shape))
+    if x.ndim > len(shape) or not all(n in (1, m) for n, m in lengths):
+        raise _core.ShapeError(f"{op}: the shape {tuple(x.shape)} does not expand to "
+                               f"{tuple(shape)}, the shape of the product")
+
+
+def _in_its_type(x, product, a):
+    """x beside a product: in a block of autocast all of it in 16 bits."""
+    return x if product.dtype == a.dtype else x.to(product.dtype)
+
+
 def addmm(x, a, b, *, beta=1, alpha=1):
-    """beta x + alpha a b"""
+    """beta x + alpha a b of matrices"""
+    _dims("addmm", (a, 2), (b, 2))
     product = a @ b
-    if product.dtype != a.dtype:  # a block of autocast: all of it in 16 bits
-        x = x.to(product.dtype)
-    return (x if beta == 1 else beta * x) + (product if alpha == 1 else alpha * product)
+    return _added("addmm", _in_its_type(x, product, a), product, beta, alpha)
 
 
-addmv = baddbmm = addmm
+def addmv(x, a, b, *, beta=1, alpha=1):
+    """beta x + alpha a b of a matrix and a vector"""
+    _dims("addmv", (a, 2), (b, 1))
+    product = a @ b
+    return _added("addmv", _in_its_type(x, product, a), product, beta, alpha)
+
+
+def _batch(op, a, b):
+    _dims(op, (a, 3), (b, 3))
+    if a.size(0) != b.size(0):
+        raise _core.ShapeError(f"{op}: batches of {a.size(0)} and {b.size(0)} matrices")
+    return a @ b
+
+
+def baddbmm(x, a, b, *, beta=1, alpha=1):
+    """beta x + alpha a b of each matrix of two batches"""
+    product = _batch("baddbmm", a, b)
+    return _added("baddbmm", _in_its_type(x, product, a), product, beta, alpha)
 
 
 def addbmm(x, a, b, *, beta=1, alpha=1):
     """beta x + alpha (the sum of the products of the matrices of two batches)"""
-    return beta * x + alpha * (a @ b).sum(0)
+    return _added("addbmm", x, _batch("addbmm", a, b).sum(0), beta, alpha)
 
 
 def addr(x, a, b, *, beta=1, alpha=1):
     """beta x + alpha (a_i b_j)"""
-    return beta * x + alpha * outer(a, b)
+    _dims("addr", (a, 1), (b, 1))
+    return _added("addr", x, outer(a, b), beta, alpha)
 
 
 def cross(x, other, dim=None):
     """The product of vectors of three elements along `dim` (the first of that length)."""
     from .shaping import broadcast_tensors
+    _dims("cross", (other, x.ndim))
     x, other = broadcast_tensors(x, other)
     if dim is None:
         dim = next((d for d, n in enumerate(x.shape) if n == 3), None)

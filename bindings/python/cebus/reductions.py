@@ -9,8 +9,32 @@ METHODS = ("std std_mean var_mean norm prod any all cumsum cumprod median nansum
 
 
 def std(x, dim=None, unbiased=True, keepdim=False, *, correction=None):
-    """Square root of the variance."""
-    return _root(x.var(dim, unbiased, keepdim, correction=correction))
+    """Square root of the variance, also where that is too large or too small for the type."""
+    scale = _safe_scale(x.detach().abs(), dim)
+    if scale is None:
+        return _root(x.var(dim, unbiased, keepdim, correction=correction))
+    found = _root((x * scale).var(dim, unbiased, True, correction=correction)) / scale
+    return found if keepdim else found.reshape(x.sum(dim).shape)
+
+
+# Of f32 and bf16, whose squares fit between them, and of f64: a power of 2.
+SCALES = {_core.float32: (60, 80), _core.bfloat16: (60, 80), _core.float64: (480, 600)}
+
+
+def _power_for(size):
+    """A power of two that brings sizes where their squares fit; 1 for those that are there. None
+    for types of which all squares fit in what they are summed in."""
+    if size.dtype not in SCALES:
+        return None
+    bound, power = SCALES[size.dtype]
+    up, one, down = [_core.tensor(2.0 ** n, dtype=size.dtype, device=size.device)
+                     for n in (power, 0, -power)]
+    small = where((size < 2.0 ** -bound) & (size > 0), up, one)
+    return where(size > 2.0 ** bound, down, small)
+
+
+def _safe_scale(size, dim):
+    return _power_for(size.amax(dim, True)) if size.numel() else None
 
 
 def _root(x, p=2):

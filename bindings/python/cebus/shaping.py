@@ -232,10 +232,24 @@ def broadcast_tensors(*tensors):
     return tuple(x.expand(shape) for x in tensors)
 
 
+def _check_axes(tensors, indexing):
+    if not tensors:
+        raise _core.InvalidArgumentError("meshgrid: it takes at least one tensor")
+    if indexing not in ("ij", "xy"):
+        raise _core.InvalidArgumentError(f"meshgrid: indexing is 'ij' or 'xy', not {indexing!r}")
+    for x in tensors:
+        if x.ndim > 1:
+            raise _core.ShapeError(f"meshgrid: vectors and numbers, not the shape "
+                                   f"{tuple(x.shape)}")
+        if x.dtype != tensors[0].dtype:
+            raise _core.DtypeError("meshgrid: all tensors must be of one type")
+
+
 def meshgrid(*tensors, indexing="ij"):
-    """Coordinates of a grid."""
+    """Coordinates of a grid of vectors (a number is one of a single element)."""
     tensors = _lengths(tensors)
     n = len(tensors)
+    _check_axes(tensors, indexing)
     if indexing == "xy" and n > 1:
         first, second, *rest = meshgrid(tensors[1], tensors[0], *tensors[2:])
         return (second, first, *rest)

@@ -4,6 +4,7 @@ import math
 
 from . import _core
 from ._core import Tensor, ValuesAndIndices, _wrapped, cat, where
+from .positions import _slices
 
 METHODS = ("cummax cummin logcumsumexp mode nanmedian quantile nanquantile msort diff cov corrcoef "
            "unique_consecutive renorm argwhere").split()
@@ -213,20 +214,20 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
 
 
 def unique_consecutive(x, return_inverse=False, return_counts=False, dim=None):
-    """Of equal neighbours one."""
-    if dim is not None and x.ndim != 1:
-        raise _core.UnsupportedError("unique_consecutive: dim of matrices; flatten them first")
-    flat = x.reshape(-1)
-    if flat.numel() == 0:
-        out = [flat] + [_core.zeros(0, dtype=_core.int64)] * (return_inverse + return_counts)
-        return out[0] if len(out) == 1 else tuple(out)
-    new = cat([_core.ones(1, dtype=_core.bool_, device=x.device), flat[1:] != flat[:-1]])
+    """Of equal neighbours, elements or slices along `dim`, one."""
+    shape, x = (x.shape, x.reshape(-1)) if dim is None else (None, x)
+    dim = 0 if dim is None else _wrapped(x, dim)
+    rows = _slices(x, dim)
+    length = rows.size(0)
+    new = cat([_core.ones(min(length, 1), dtype=_core.bool_, device=x.device),
+               (rows[1:] != rows[:-1]).any(1)])
     first = new.nonzero().reshape(-1)
-    out = [flat[first]]
+    out = [x.detach().index_select(dim, first)]
     if return_inverse:
-        out.append((new.long().cumsum(0) - 1).reshape(x.shape))
+        out.append((new.long().cumsum(0) - 1).reshape((length,) if shape is None else shape))
     if return_counts:
-        out.append(diff(first, append=_core.tensor([flat.numel()], device=x.device)))
+        out.append(diff(first, append=_core.tensor([length], device=x.device))
+                   if length else first)
     return out[0] if len(out) == 1 else tuple(out)
 
 

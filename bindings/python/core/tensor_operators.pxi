@@ -190,6 +190,8 @@
         """Products of matrices, batch by batch."""
         check_ndim("bmm", self, 3)
         check_ndim("bmm", other, 3)
+        if cebus_tensor_size(self.handle, 0) != cebus_tensor_size(other.handle, 0):
+            raise ShapeError(f"bmm: batches of {self.shape[0]} and {other.shape[0]} matrices")
         return product(self, other)
 
     def maximum(self, Tensor other):

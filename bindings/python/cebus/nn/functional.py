@@ -28,7 +28,7 @@ def relu(input, inplace=False):
 
 
 def relu6(input, inplace=False):
-    return _into(input, input.clamp(0, 6), inplace)
+    return hardtanh(input, 0.0, 6.0, inplace)
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
@@ -74,15 +74,23 @@ def tanhshrink(input):
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    return _into(input, input.clamp(min_val, max_val), inplace)
+    """x between two bounds; at and beyond them it has no gradient, unlike that of clamp()."""
+    return _into(input, _hardtanh(input, min_val, max_val), inplace)
+
+
+def _hardtanh(input, low, high):
+    if not input.requires_grad:
+        return input.clamp(low, high)
+    beyond = (input <= low) | (input >= high)
+    return where(beyond, input.detach().clamp(low, high), input)
 
 
 def hardsigmoid(input, inplace=False):
-    return _into(input, (input + 3).clamp(0, 6) / 6, inplace)
+    return _into(input, _hardtanh(input + 3, 0.0, 6.0) / 6, inplace)
 
 
 def hardswish(input, inplace=False):
-    return _into(input, input * hardsigmoid(input), inplace)
+    return _into(input, input * ((input + 3).clamp(0, 6) / 6), inplace)
 
 
 def silu(input, inplace=False):
@@ -216,6 +224,11 @@ def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_paddi
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Windows as columns, by a convolution with unit kernels: [N, C KH KW, windows]."""
+    if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
+        raise _core.ShapeError("unfold: images [N, C, H, W] or [C, H, W] that have pixels, not "
+                               f"{list(input.shape)}")
+    if input.ndim == 3:
+        return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
     kh, kw = _pair(kernel_size)
     channels = input.size(1)
     from ..creation import eye
