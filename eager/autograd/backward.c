@@ -364,13 +364,7 @@ static cebus_status first_gradient(cebus_runtime *rt, cebus_tensor *root, cebus_
 {
     *out = NULL;
     if (gradient != NULL) {
-        cebus_status status = cebus_tensor_check(rt, gradient, name, "the gradient");
-        if (status == CEBUS_OK && (!cebus_view_same_shape(&gradient->view, &root->view) ||
-                                   gradient->view.dtype != root->view.dtype))
-            return cebus_fail(CEBUS_SHAPE_MISMATCH, name,
-                              "the gradient has shape %s of %s, but the root has %s of %s",
-                              CEBUS_SHAPE(&gradient->view), cebus_dtype_name(gradient->view.dtype),
-                              CEBUS_SHAPE(&root->view), cebus_dtype_name(root->view.dtype));
+        cebus_status status = cebus_gradient_check(root, gradient, name, "the root");
         if (status == CEBUS_OK && cebus_tensor_requires_grad(gradient))
             return cebus_detach(rt, gradient, out);
         *out = status == CEBUS_OK ? cebus_tensor_retain(gradient) : NULL;

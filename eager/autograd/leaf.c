@@ -55,17 +55,9 @@ cebus_status cebus_tensor_set_grad(cebus_tensor *tensor, cebus_tensor *grad)
     static const char op[] = "set_grad";
     cebus_status status = cebus_tensor_alive(tensor, op);
     if (status == CEBUS_OK && grad != NULL)
-        status = cebus_tensor_check(grad->rt, grad, op, "the gradient");
+        status = cebus_gradient_check(tensor, grad, op, "the tensor");
     if (status != CEBUS_OK)
         return status;
-    if (grad != NULL && (grad->rt != tensor->rt || grad->view.dtype != tensor->view.dtype ||
-                         !cebus_view_same_shape(&grad->view, &tensor->view)))
-        return cebus_fail(
-            CEBUS_SHAPE_MISMATCH, op,
-            "a gradient has its tensor's runtime, type and shape: %s of %s, not %s of "
-            "%s",
-            CEBUS_SHAPE(&tensor->view), cebus_dtype_name(tensor->view.dtype),
-            CEBUS_SHAPE(&grad->view), cebus_dtype_name(grad->view.dtype));
     cebus_tensor *kept = NULL;
     if (grad != NULL)
         status = cebus_detach(tensor->rt, grad, &kept);

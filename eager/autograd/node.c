@@ -4,6 +4,7 @@
 
 #include "eager/autograd/hook.h"
 #include "eager/autograd/rebase.h"
+#include "eager/view.h"
 #include "lineage/cost.h"
 
 static _Thread_local bool gradients_disabled;
@@ -237,6 +238,23 @@ void cebus_node_unpark(cebus_runtime *rt, cebus_node *node)
         cebus_value_hold(&rt->lineage, &version->value);
         cebus_value_unpark(&rt->lineage, &version->value);
     }
+}
+
+cebus_status cebus_gradient_check(const cebus_tensor *tensor, const cebus_tensor *gradient,
+                                  const char *op, const char *what)
+{
+    const cebus_view *wanted = &tensor->view;
+    cebus_status status = cebus_tensor_check(tensor->rt, gradient, op, "the gradient");
+    if (status != CEBUS_OK)
+        return status;
+    if (gradient->view.dtype != wanted->dtype)
+        return cebus_fail(CEBUS_DTYPE_MISMATCH, op, "the gradient is of %s, but %s is of %s",
+                          cebus_dtype_name(gradient->view.dtype), what,
+                          cebus_dtype_name(wanted->dtype));
+    if (!cebus_view_same_shape(&gradient->view, wanted))
+        return cebus_fail(CEBUS_SHAPE_MISMATCH, op, "the gradient has shape %s, but %s has %s",
+                          CEBUS_SHAPE(&gradient->view), what, CEBUS_SHAPE(wanted));
+    return CEBUS_OK;
 }
 
 cebus_graph_edge cebus_graph_edge_of(cebus_runtime *rt, cebus_tensor *tensor)

@@ -76,6 +76,10 @@ bool cebus_node_saves(const cebus_node *node);
 void cebus_node_park(cebus_runtime *rt, cebus_node *node);
 void cebus_node_unpark(cebus_runtime *rt, cebus_node *node);
 
+/** Whether `gradient` may be one of `tensor`: of its runtime, type and shape. `what` names it. */
+cebus_status cebus_gradient_check(const cebus_tensor *tensor, const cebus_tensor *gradient,
+                                  const char *op, const char *what);
+
 /** The edge that leads to `tensor`'s source, counted; empty when it requires no gradient. */
 cebus_graph_edge cebus_graph_edge_of(cebus_runtime *rt, cebus_tensor *tensor);
 void cebus_graph_edge_release(cebus_runtime *rt, cebus_graph_edge *edge);

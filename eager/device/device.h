@@ -53,7 +53,7 @@ typedef struct cebus_device_info {
 } cebus_device_info;
 
 typedef enum cebus_copy_kind {
-    CEBUS_COPY_TO_DEVICE,
+    CEBUS_COPY_TO_DEVICE, /**< `from` is not read after it returns */
     CEBUS_COPY_TO_HOST,   /**< complete when it returns */
     CEBUS_COPY_ON_DEVICE, /**< ranges may overlap, as for memmove */
 } cebus_copy_kind;

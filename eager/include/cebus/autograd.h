@@ -16,7 +16,8 @@
 
 CEBUS_BEGIN_DECLS
 
-/** Marks a floating-point leaf (a tensor no recorded call made) to collect a gradient. */
+/** Marks a floating-point leaf (a tensor no recorded call made) to collect a gradient.
+ * CEBUS_DTYPE_MISMATCH: another type. CEBUS_AUTOGRAD_ERROR: a call made it. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_requires_grad(cebus_tensor *tensor,
                                                                        bool requires_grad);
 /** True of marked leaves and of everything computed from them with gradients enabled. */
@@ -26,15 +27,16 @@ CEBUS_API bool cebus_tensor_requires_grad(const cebus_tensor *tensor);
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_grad(cebus_tensor *tensor, cebus_tensor **out);
 /**
  * Replaces the gradient (NULL drops it: the usual way to zero it between steps) by a view of
- * `grad` outside any graph, so that a tensor can never hold itself.
+ * `grad` outside any graph, so that a tensor can never hold itself. CEBUS_RUNTIME_MISMATCH,
+ * CEBUS_DTYPE_MISMATCH, CEBUS_SHAPE_MISMATCH: it is not like its tensor.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_grad(cebus_tensor *tensor,
                                                               cebus_tensor *grad);
 /**
  * The tensor shows what `source` shows from now on, sharing its bytes, and stays who it is to the
  * graph: what was computed from it before reads its former value and gives it its gradient. A
- * tensor that was computed, or has a gradient, keeps its type and shape. End mappings of the tensor
- * first.
+ * tensor that was computed, or has a gradient, keeps its type and shape (else
+ * CEBUS_SHAPE_MISMATCH). End mappings of the tensor first.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_data(cebus_tensor *tensor,
                                                               cebus_tensor *source);
@@ -51,6 +53,10 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_straighten(cebus_tensor *te
  * d(loss)/d(root), or NULL for a one-element root (then 1). Unless `retain_graph`, calls that saved
  * something for it or have hooks let go of that and cannot be walked again; others (sums, views)
  * can. On failure no leaf gradient has changed and the graph is kept: it can be tried again.
+ *
+ * CEBUS_AUTOGRAD_ERROR: the root requires no gradient, or a call that was let go of has to be
+ * walked. CEBUS_SHAPE_MISMATCH, CEBUS_DTYPE_MISMATCH: `gradient` is not like the root, or is
+ * missing. CEBUS_OUT_OF_MEMORY.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_backward(cebus_runtime *rt, cebus_tensor *root,
                                                        cebus_tensor *gradient, bool retain_graph);
@@ -112,7 +118,7 @@ typedef struct cebus_grad_hook {
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_register_hook(cebus_tensor *tensor,
                                                                    const cebus_grad_hook *hook,
                                                                    uint64_t *out_id);
-/** Takes the hook called `id` off the tensor. */
+/** Takes the hook called `id` off the tensor. CEBUS_INVALID_ARGUMENT: it has no such hook. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_remove_hook(cebus_tensor *tensor, uint64_t id);
 
 /** One gradient of a user's function; valid until it returns. */

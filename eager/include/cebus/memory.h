@@ -143,10 +143,11 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_check(cebus_runtime *rt);
 
 /**
  * What the calling thread makes from now on until cebus_hint_pop(), on any runtime, has this hint
- * (NONE: none again). Scopes lie within each other, at most 64 deep; the innermost counts.
+ * (NONE: none again). Scopes lie within each other, at most 64 deep (CEBUS_INVALID_ARGUMENT
+ * beyond); the innermost counts.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_hint_push(cebus_hint hint);
-/** Ends the innermost scope. */
+/** Ends the innermost scope. CEBUS_INVALID_ARGUMENT: there is none. */
 CEBUS_API cebus_status cebus_hint_pop(void);
 /** Of the calling thread's innermost scope. */
 CEBUS_API cebus_hint cebus_hint_current(void);

@@ -89,7 +89,8 @@ CEBUS_API void cebus_runtime_destroy(cebus_runtime *rt);
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_budget(cebus_runtime *rt, uint64_t bytes);
 /** The budget in bytes. */
 CEBUS_API uint64_t cebus_runtime_budget(const cebus_runtime *rt);
-/** Another policy from the next eviction on. */
+/** Another policy from the next eviction on. CEBUS_INVALID_ARGUMENT lists the policies there are,
+ * and the old one stays. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_policy(cebus_runtime *rt,
                                                                  const char *policy);
 /** Name of the policy in force. */
@@ -110,8 +111,8 @@ CEBUS_API const char *cebus_layout_name(size_t i);
  * reads from it is zeros. */
 CEBUS_API const char *cebus_machine_name(size_t i);
 
-/** Of a simulated machine, "sim:NAME" with changes if wanted: bytes/s of its link to the host, from
- * it, and of both together (0: it has none), and the time before each copy's first byte.
+/** The link of a simulated machine, "sim:NAME" with changes if wanted: bytes/s to the host, from
+ * it, and of both together (0: it has none), and ns before each copy's first byte.
  * CEBUS_INVALID_ARGUMENT lists what machines there are. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_machine_link(const char *device, uint64_t *out_out,
                                                            uint64_t *out_in, uint64_t *out_both,

@@ -8,8 +8,9 @@
  * Shape, strides and type never need the bytes and never cause a rebuild.
  *
  * Ownership: functions borrow their inputs and hand out new references in `out`; release each
- * with cebus_tensor_release(). Thread-safety: any thread may use any tensor; calls on one runtime
- * are serialized by its lock; retain is lock-free.
+ * with cebus_tensor_release(). Functions that return a status tell NULL and released handles; those
+ * that return a fact (a type, a length) take neither. Thread-safety: any thread may use any tensor;
+ * calls on one runtime are serialized by its lock; retain is lock-free.
  */
 #ifndef CEBUS_TENSOR_H
 #define CEBUS_TENSOR_H
@@ -78,21 +79,26 @@ CEBUS_API bool cebus_tensor_is_resident(const cebus_tensor *tensor);
 /** Counts in-place writes to the storage; shared by all its views. */
 CEBUS_API uint64_t cebus_tensor_version(const cebus_tensor *tensor);
 
-/** A new contiguous tensor with the given host bytes. A leaf: it cannot be recomputed. */
+/**
+ * A new contiguous tensor of numel x element size bytes from `data` (NULL only where that is 0). A
+ * leaf: it cannot be recomputed. `data` is not read after the return. CEBUS_INVALID_ARGUMENT: an
+ * unknown type, a negative length, more than CEBUS_MAX_DIMS dimensions. CEBUS_OUT_OF_MEMORY.
+ */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_from_host(cebus_runtime *rt, const void *data,
                                                                cebus_dtype dtype, int ndim,
                                                                const int64_t *shape,
                                                                cebus_tensor **out);
 /**
  * Copies the elements to `data` in row-major order; `bytes` must be numel x element size.
- * Rebuilds the value first when it was given up, and waits for the device.
+ * Rebuilds the value first when it was given up, and waits for the device. CEBUS_INVALID_ARGUMENT:
+ * NULL or another number of bytes. CEBUS_OUT_OF_MEMORY: there is no room to rebuild it.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_to_host(cebus_tensor *tensor, void *data,
                                                              size_t bytes);
-/** Overwrites the elements from row-major host data: an in-place write. */
+/** Overwrites the elements from row-major host data: an in-place write. Errors as in to_host. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_from_host(cebus_tensor *tensor,
                                                                    const void *data, size_t bytes);
-/** The single element of a one-element tensor, as a double. */
+/** The single element of a one-element tensor (else CEBUS_SHAPE_MISMATCH), as a double. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_item(cebus_tensor *tensor, double *out);
 
 /**
@@ -121,7 +127,11 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_persistent(cebus_tensor
 /** Whether it was. */
 CEBUS_API bool cebus_tensor_is_persistent(const cebus_tensor *tensor);
 
-/** @name Views: new tensors over the same storage; no bytes move. Semantics are PyTorch's. */
+/**
+ * @name Views: new tensors over the same storage; no bytes move. Semantics are PyTorch's.
+ * CEBUS_INVALID_ARGUMENT: a dimension, an index or a step that is out of range, or more than
+ * CEBUS_MAX_DIMS dimensions. CEBUS_SHAPE_MISMATCH: a shape that x does not have the elements for.
+ */
 /** @{ */
 /** One dimension may be -1. Copies only when no view can express the shape. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_reshape(cebus_runtime *rt, cebus_tensor *x, int ndim,
@@ -167,7 +177,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_squeeze(cebus_runtime *rt, cebus_t
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_unsqueeze(cebus_runtime *rt, cebus_tensor *x, int dim,
                                                         cebus_tensor **out);
 /** Pieces of `size` along `dim` (the last may be shorter); `*count` is the room in `out`, then
- * the number of pieces. With out NULL only the count is answered. */
+ * the number of pieces. With out NULL only the count is answered. CEBUS_INVALID_ARGUMENT: too
+ * little room. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_split(cebus_runtime *rt, cebus_tensor *x,
                                                     int64_t size, int dim, cebus_tensor **out,
                                                     size_t *count);

@@ -45,7 +45,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_where(cebus_runtime *rt, cebus_ten
                                                     cebus_tensor *a, cebus_tensor *b,
                                                     cebus_tensor **out);
 
-/** @name With a number: converted to the type of x; integers take whole numbers only. */
+/** @name With a number: converted to the type of x; integers take whole numbers only
+ * (#CEBUS_DTYPE_MISMATCH otherwise). */
 /** @{ */
 /** x + value. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_add_scalar(cebus_runtime *rt, cebus_tensor *x,

@@ -6,7 +6,7 @@
  * the stream; each call takes the next piece of it.
  *
  * Common errors: those of ops/fill.h for shapes, #CEBUS_INVALID_ARGUMENT for parameters out of
- * range.
+ * range and for a type that is not taken.
  */
 #ifndef CEBUS_OPS_RANDOM_H
 #define CEBUS_OPS_RANDOM_H
