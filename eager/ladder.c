@@ -82,12 +82,12 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
     }
 }
 
-/** How to choose, see cebus_chooser. */
+/** How to choose, see cebus_chooser; combined with |. */
 enum {
-    CHOOSE_LAST_RESORT = 1 << 0,
-    CHOOSE_KEEP_PRICES = 1 << 1,
-    CHOOSE_IN_PLACE = 1 << 2,  /**< blocks do not move */
-    CHOOSE_PERSISTENT = 1 << 3 /**< also where persistent values stay */
+    CHOOSE_LAST_RESORT = 1 << 0, /**< gradients of leaves may go, too */
+    CHOOSE_KEEP_PRICES = 1 << 1, /**< prices of the choice before still hold */
+    CHOOSE_IN_PLACE = 1 << 2,    /**< blocks do not move */
+    CHOOSE_PERSISTENT = 1 << 3   /**< persistent values may go where the terms have them stay */
 };
 
 /** The host's clock: a device's own may be virtual. */
@@ -98,8 +98,9 @@ static uint64_t host_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/** Persistent values go with the last resort at the latest; on simulated machines, where the bounds
- * that those are held to have them stay, only when even that is not enough. */
+/** With the last resort persistent values may go. Not yet on simulated machines: the lower bounds
+ * that runs there are compared with count them as always there, so they go only when even the last
+ * resort is not enough (CHOOSE_PERSISTENT). */
 static cebus_swap_terms swap_terms(const cebus_runtime *rt, unsigned how)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
@@ -152,7 +153,7 @@ static void count_search(cebus_runtime *rt, uint64_t start)
     rt->stats.search_ns += host_ns() - start;
 }
 
-/** By the policy's own unit. */
+/** Single values or a window of neighbours, as the policy has it. */
 static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, bool may_move)
 {
     uint64_t start = host_ns();
@@ -162,8 +163,8 @@ static cebus_victims choose(cebus_runtime *rt, uint64_t bytes, bool may_move)
     return victims;
 }
 
-/** Gives up the cheapest wherever they lie; false when there are none. They may not have `bytes` in
- * all: ask again. */
+/** Gives up the cheapest values wherever they lie; false when there are none. Together they may
+ * have fewer than `bytes`: then ask again. */
 static bool evict_cheapest(cebus_runtime *rt, uint64_t bytes, unsigned how)
 {
     cebus_victims victims[CEBUS_SHORTLIST_MAX];
@@ -213,15 +214,16 @@ static cebus_status status_of(cebus_place_result placed, const char *op)
     return placed == CEBUS_PLACED ? CEBUS_OK : CEBUS_OUT_OF_MEMORY;
 }
 
-/** So many absent calls behind a victim are looked at. */
+/** At most so many absent calls behind a victim are counted. */
 #define LOOK_BACK 256
-/** So many ns to make a victim again count as one of moving. Half of that is never paid (choose.c:
- * PROMISED), and the hole that it leaves is what the next requests of its size want, too, where
- * moved blocks are soon apart again. 1, 2, 4, 8: tests/bench/fragmentation.md. */
+/** Blocks move only where that takes less than 1/4 of making the victims again. Half of the time to
+ * make a victim again is never paid (choose.c: PROMISED). And its hole serves the next requests of
+ * its size, too, while blocks that were moved together are soon apart again. Other parts:
+ * tests/bench/fragmentation.md. */
 #define MOVE_WORTH 4
 
-/** What it takes to bring a value back. Prices count what is absent around it on all sides, and
- * would have blocks moved for what is paid once for many. */
+/** What it takes to bring a value back, in ns of moving. Not its price: that counts what is absent
+ * around it on all sides, which is rebuilt once for many values. */
 static uint64_t return_cost(cebus_runtime *rt, const cebus_block *block)
 {
     const cebus_candidate *candidate = block->owner;
@@ -232,7 +234,7 @@ static uint64_t return_cost(cebus_runtime *rt, const cebus_block *block)
     return cebus_max_u64(cebus_cost_own(&candidate->value), behind.ns) / MOVE_WORTH;
 }
 
-/** Of all that a choice gives up, in ns of moving. */
+/** The return costs of all that a choice gives up. */
 static uint64_t regeneration_cost(cebus_runtime *rt, const cebus_victims *victims)
 {
     uint64_t ns = 0;
@@ -273,8 +275,9 @@ static bool is_room(const cebus_block *hole, uint64_t bytes)
 }
 
 /**
- * Evicts what the policy chooses until the request fits, and moves blocks where that is cheaper. A
- * copy that fails half way leaves the blocks chosen other than they were, and ends moving.
+ * Evicts what the policy chooses until the request fits, and moves blocks where that is cheaper.
+ * Blocks are moved once at most: a copy that fails half way leaves the arena other than it was when
+ * moving was chosen.
  */
 static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                      cebus_block **out)
@@ -330,9 +333,9 @@ static bool rung_cut(cebus_runtime *rt)
 }
 
 /**
- * The same for persistent values that the program has let go, before anything is given up: an
- * average over steps that replaces its parameters hangs on all of them, and once it is absent none
- * can go.
+ * The same for persistent values that the program has let go, before anything is given up. Example:
+ * an average over steps is made of the parameters of every step; while it is there they can be cut
+ * from it, but once it is absent all of them are needed to rebuild it.
  */
 static bool cut_left_behind(cebus_runtime *rt)
 {
@@ -375,8 +378,7 @@ static bool suffices(cebus_runtime *rt, uint64_t bytes, unsigned how)
     return false;
 }
 
-/** Cuts parameters that were let go, then evicts, and where that is not enough cuts all that only
- * records keep. */
+/** Cuts persistent values that were let go, then evicts, then cuts all that only records keep. */
 static cebus_place_result evict_and_cut(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
                                         cebus_block **out)
 {
@@ -517,7 +519,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     return CEBUS_OK;
 }
 
-/** A stream that still works on the block. */
+/** The stream that will work on the block last. */
 static cebus_stream last_stream(cebus_runtime *rt, const cebus_block *block)
 {
     const cebus_candidate *owner = block->owner;
@@ -527,7 +529,7 @@ static cebus_stream last_stream(cebus_runtime *rt, const cebus_block *block)
     return owner != NULL && owner->arriving ? CEBUS_STREAM_IN : CEBUS_STREAM_COMPUTE;
 }
 
-/** Once no stream works on the block any more. */
+/** Has the device overwrite the bytes once no stream works on the block any more. */
 static void poison(cebus_runtime *rt, cebus_block *block)
 {
     cebus_stream stream = last_stream(rt, block);
@@ -555,8 +557,8 @@ cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block)
     return cebus_arena_release(&rt->arena, block);
 }
 
-/** To be copied where that is cheaper, although the policy is not asked: next to nothing will be
- * left to make it from. */
+/** Whether copying it back takes less than making it again. The policy's price does not say: it was
+ * made for a moment at which most of what it is made of was there, and now all of that goes. */
 static bool is_copied_for_less(cebus_runtime *rt, const cebus_swap_terms *terms,
                                const cebus_candidate *candidate)
 {

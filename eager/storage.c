@@ -98,8 +98,8 @@ void cebus_storage_reap(cebus_runtime *rt)
         free_candidate(rt, cebus_candidate_of(dead));
 }
 
-/** Bytes that only records keep, where a plan says all that is made again: what is let go is read
- * by no replay. */
+/** A leaf that only records keep, under a plan. The plan says all that is made again, and none of
+ * its replays reads what the program has let go. */
 static bool is_stranded(const cebus_runtime *rt, const cebus_value *value)
 {
     return rt->spots != NULL && value->resident && value->producer == NULL;
@@ -121,8 +121,9 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
         rt->stats.lineage_cuts++;
 }
 
-/** It is read again when its heirs are, and is as old as the youngest of them: one that was just
- * used would outlast what is read sooner. Where they are as large as it is it counts for them. */
+/** A value that is kept for its heirs, the absent values that are made of it, is read again when
+ * one of them is. So it takes over the age of the youngest: its own last use says nothing. Heirs
+ * that are as large as it is are worth its bytes; then it keeps its own age. */
 static void age_by_heirs(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_heirs heirs;
@@ -140,10 +141,10 @@ static void age_by_heirs(cebus_runtime *rt, cebus_candidate *candidate)
     block->tick = tick;
 }
 
-/** Something absent that somebody holds is made of it: it stays at the price of making it again,
- * which may be most of what ran so far (a gradient whose way to another leads through it). Under a
- * plan it goes: its room is another's. And where memory was never short: what is absent there left
- * by a hint, to save memory. */
+/** Whether something absent that somebody holds is made of it. Then it stays, as a candidate like
+ * others: without it much may have to run again (a gradient that others are made of). Not under a
+ * plan, which has given its room away; and not while memory was never short: what is absent then
+ * was given up by a hint. */
 static bool outlives_its_holders(cebus_runtime *rt, cebus_candidate *candidate)
 {
     bool planned = rt->spots != NULL || cebus_guidance_follows(rt);
