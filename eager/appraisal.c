@@ -6,17 +6,18 @@
 #include "evict/shuttle.h"
 #include "evict/timeline.h"
 
-/** So many times in a row a plan may cost more than none where times are measured. */
+/** Iterations in a row in which a plan may cost more than none, where times are measured. */
 #define MOST_DEAR 2
 /** Prediction and measurement part: by more than this part of what was predicted. */
 #define PARTED(ns) ((ns) / 20)
-/** So many iterations in a row must part where times are measured; twice as many after each plan
- * made for it. */
+/** Iterations in a row that must part before a new plan is made, where times are measured; twice as
+ * many after each such plan. */
 #define PATIENCE 3
-/** So many times a plan is made anew because they part, unless one of them held for so long. */
+/** New plans because they part, at most; a plan that held for HELD iterations starts the count
+ * again. */
 #define MOST_REPLANS 4
 #define HELD 32
-/** Measured costs are means, in which the last time counts as one of so many. */
+/** Measured costs are running means, in which the last time has the weight 1 / MEMORY. */
 #define MEMORY 4
 /** Of the plan's actions: where the timeline has to make up for more by itself it foretells nothing
  * on a real machine, where persistent values come and go, too. */

@@ -4,7 +4,7 @@
 
 /** Earlier by this part of what the copy takes (Capuchin). */
 #define STEP_PART 20
-/** So many iterations in a row move triggers. */
+/** Iterations in a row that may move triggers. */
 #define MOST_MOVES 32
 
 static cebus_trigger *trigger_of(const cebus_runtime *rt, const cebus_candidate *candidate)

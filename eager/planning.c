@@ -10,25 +10,25 @@
 #include "eager/shuttles.h"
 #include "eager/swap.h"
 
-/** Of the budget: what plans leave free where bytes have addresses and no placement. Holes of a
- * sixteenth are usual when values of a few sizes come and go; less makes the policy evict what no
- * plan foresaw. */
+/** Plans leave this part of the budget free where bytes have addresses but no planned places. Holes
+ * take about as much when values of a few sizes come and go; with less free the policy would evict
+ * what the plan keeps. */
 #define HOLES_PART 16
 
-/** Of packing, where a plan's values do not fit at once; about a millisecond each for 500 values.
- */
+/** Rounds of packing where a plan's values do not fit at once: about a millisecond each for 500
+ * values. */
 #define ROUNDS 100
-/** So many times in a row places are chosen anew because some were taken. */
+/** How often in a row places are chosen anew because some were taken. */
 #define MOST_MOVES 4
-/** So many new iterations in a row that did not come again, and new ones are not planned before
+/** After this many new iterations in a row that never came again, new ones are planned only once
  * they do: a program that never repeats itself shall not pay for plans. */
 #define MOST_UNPROVEN 4
 /** Steps of a planner that searches: a second or so at most, and enough for its ways of planning
  * to be tried at all. */
 #define MOST_EFFORT 1000000
 #define LEAST_EFFORT 100000
-/** The ns of the iteration for each of them: a step takes about a microsecond, so that searching
- * takes as long as some thirty iterations. */
+/** One step of effort for each 32 ns of the iteration. A step takes about a microsecond, so
+ * searching takes as long as some thirty iterations. */
 #define NS_A_STEP 32
 
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
@@ -96,7 +96,7 @@ void cebus_planning_clear(cebus_runtime *rt)
         cebus_arena_plan_below(&rt->arena, 0);
 }
 
-/** owner: as a fixture's. */
+/** Adds a block that no plan may place anything on; `owner` as in cebus_fixture. */
 static void add_fixture(cebus_pool *pool, cebus_fixtures *fixtures, const cebus_block *block,
                         uint32_t owner)
 {

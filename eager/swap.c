@@ -11,10 +11,10 @@
 #include "eager/storage.h"
 #include "lineage/cost.h"
 
-/** Taken for a link, and a file, whose rate is unknown until copies were timed. */
+/** Bytes/s of a link, and of a file, until copies were timed. */
 #define RATE_GUESS UINT64_C(5000000000)
 #define SPILL_RATE_GUESS UINT64_C(1000000000)
-/** So many bytes must have gone to the file, and come back, to tell its rates. */
+/** Bytes that must have gone to the file, and come back, before its rates are known. */
 #define TELLING_BYTES (UINT64_C(8) << 20)
 
 static uint64_t rate_or_guess(uint64_t rate)
@@ -28,7 +28,8 @@ static uint64_t room(uint64_t budget, uint64_t used, uint64_t spare)
     return budget > needed ? budget - needed : 0;
 }
 
-/** As measured; where the same evictions are wanted in every run, always the guess. */
+/** The file's rates as measured. With estimated costs always the guess, so that every run evicts
+ * the same. */
 static cebus_swap_tier spill_terms(const cebus_runtime *rt)
 {
     cebus_spill_figures now;

@@ -8,19 +8,19 @@
 #include "evict/lowest.h"
 #include "layout/window_index.h"
 
-/** So many of the lowest prices are worked out exactly, */
+/** How many of the lowest prices are worked out exactly. */
 #define REFINED 8
-/** windows of as many sizes: that of the request, twice, four times as large, */
+/** Sizes of windows: the request, twice, four times. */
 #define SIZES 3
-/** and of so many more where searches count. */
+/** Larger sizes beside these, doubled each time, where searches have a price. */
 #define MORE_SIZES 4
 #define CANDIDATES (2 * REFINED + MORE_SIZES)
-/** A search takes so many ns a block, up to as many blocks as are all read. It counts where its
- * price is so many times that of what goes. */
+/** What a search takes, in ns a block that is read; and how many times the price of what goes that
+ * must be for the search to have a price. */
 #define SEARCH_NS 16
 #define SEARCH_COUNTS 8
-/** So many ns of price for one that is paid in the end: what several need is made again once, and
- * some of it nobody misses. On ResNet-50 2.2 to 2.5. A copy is paid in full. */
+/** Prices promise twice what is paid in the end: what several values need is made again once, and
+ * some of it nobody misses. On ResNet-50 2.2 to 2.5 times. A copy is paid in full. */
 #define PROMISED 2.0
 
 /* Offers that stand may be of blocks that are gone: whoever takes part beside windows reads them.
@@ -238,7 +238,8 @@ static size_t find_offers(const cebus_chooser *chooser, bool stands,
     return standing->n_offers;
 }
 
-/** At a price of so much a ns; 0 where it does not count, or the device computes meanwhile. */
+/** The price of one search, `ns_price` for each ns of it; 0 where it is too little to count, or the
+ * device computes meanwhile. */
 static double search_price(const cebus_chooser *chooser, const cebus_market *market,
                            double ns_price)
 {
@@ -250,9 +251,9 @@ static double search_price(const cebus_chooser *chooser, const cebus_market *mar
     return counts ? price : 0;
 }
 
-/** What single victims would cost by the byte if addresses did not matter: the last of those that
- * together have what is missing. Moving costs time at once, going costs it some day: as much a
- * price as if it were a value's that is as old as those, and PROMISED times that. */
+/** The market's price: what a byte would cost if addresses did not matter, that of the last of the
+ * lowest scores that together have what is missing. The time of a move is turned into a price as if
+ * a value of their age took it to make again; times PROMISED, since a move is paid in full. */
 static void find_market(cebus_contest *contest, uint64_t bytes, bool stands)
 {
     const cebus_chooser *chooser = contest->chooser;
@@ -284,7 +285,7 @@ static void find_market(cebus_contest *contest, uint64_t bytes, bool stands)
     contest->market = market;
 }
 
-/** On the board, where there is one. */
+/** Windows, from the board where there is one. */
 static size_t find_priced(cebus_contest *contest, uint64_t bytes, bool stands, cebus_window *out,
                           size_t limit)
 {

@@ -64,7 +64,7 @@ static inline bool cebus_market_sells_row(const cebus_board_row *row, double dea
     return row->state == CEBUS_BLOCK_EVICTABLE && row->rate <= dearest * (double)row->bytes;
 }
 
-/** So many ideas of what is dear are looked at side by side. */
+/** How many limits between cheap (goes) and dear (moves) are tried side by side. */
 #define CEBUS_CLEARINGS 6
 
 /**

@@ -6,9 +6,9 @@
 #include "evict/vacancy.h"
 #include "layout/window.h"
 
-/** What scattered bytes are worth of what usable ones cost. */
+/** What a scattered byte is worth: this part of what a byte of a hole costs by the cheapest way. */
 #define SCATTERED 0.9
-/** Dearest price at which nothing goes, not even what costs nothing. */
+/** A limit on prices below all of them: nothing goes, only moves. */
 #define NOTHING_GOES (-1.0)
 
 static double units_of(uint64_t price)
@@ -120,8 +120,8 @@ static cebus_entry entry_of_vacancy(const cebus_contest *contest, const cebus_va
     return entry;
 }
 
-/** What it may cost to bring together what is free: what a byte is worth rises with those that are
- * idle, so all of them by the square. Other shapes: tests/bench/fragmentation.md. */
+/** What it may cost to bring free bytes together. Each idle byte is worth more than the one before
+ * it, so all of them are worth a square. Other shapes: tests/bench/fragmentation.md. */
 static double worth_of_idle(const cebus_market *market)
 {
     double asked = (double)market->bytes, beyond = (double)market->idle - asked;
@@ -208,7 +208,7 @@ static uint64_t hole_around(const cebus_contest *contest, const cebus_block *blo
     return bytes;
 }
 
-/** The range becomes that of all that goes. */
+/** Widens the range to all that goes. */
 static void span(const cebus_contest *contest, cebus_entry *entry)
 {
     cebus_victims *victims = &entry->victims;
@@ -229,7 +229,8 @@ static double scattered_worth(const cebus_contest *contest, uint64_t bytes)
     return cebus_market_worth(&market, UINT64_MAX, bytes);
 }
 
-/** Not where enough is free already: more holes that are too small help nobody then. */
+/** Scattered values do not compete where enough is free already: that would only make more holes
+ * that are too small. */
 static void enter_scattered(cebus_contest *contest)
 {
     cebus_entry entry = {.victims = {.way = CEBUS_WAY_SCATTERED}};

@@ -25,7 +25,7 @@ bool cebus_curve_init(cebus_curve *curve, const cebus_iteration *iteration, cebu
 bool cebus_curve_init_flat(cebus_curve *curve, size_t n_calls, cebus_pool *pool);
 void cebus_curve_deinit(cebus_curve *curve);
 
-/** So many bytes less (negative: more) while calls [from, to) run. O(1). */
+/** Takes `bytes` (negative: adds them) while calls [from, to) run. O(1). */
 void cebus_curve_cut(cebus_curve *curve, uint32_t from, uint32_t to, int64_t bytes);
 /** The most bytes; *out_at (may be NULL): the first call that needs them. O(calls). */
 uint64_t cebus_curve_peak(const cebus_curve *curve, uint32_t *out_at);

@@ -7,7 +7,7 @@
 #include "evict/rank.h"
 #include "layout/window_index.h"
 
-/** So many blocks ahead a sweep asks for what it is going to read. */
+/** A sweep has the records of this many blocks ahead fetched into the cache. */
 #define AHEAD 4
 
 /**

@@ -60,7 +60,7 @@ static bool find_distances(draft *d)
     return true;
 }
 
-/** So many ops as run during an average copy back. */
+/** How many ops run during an average copy back. */
 static uint32_t find_ahead(const draft *d)
 {
     const cebus_survey *survey = &d->survey;

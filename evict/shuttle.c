@@ -259,7 +259,8 @@ static bool offer(shuttle *s, cebus_plan *plan)
     return true;
 }
 
-/** So many bytes stay, so many are kept for what is on its way. */
+/** A plan in which `stay` bytes of persistent values stay, and `ahead` bytes are kept free for
+ * those on their way. */
 static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *others, uint64_t stay,
                       uint64_t ahead)
 {

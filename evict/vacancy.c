@@ -1,6 +1,6 @@
 #include "evict/vacancy.h"
 
-/** So many holes are kept in mind for what moves; fewer only mean that less may move. */
+/** Holes that are kept in mind for what moves. With fewer, less may move. */
 #define HOLES 64
 
 /** What a block adds to a stretch. */

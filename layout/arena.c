@@ -17,7 +17,7 @@
 #define SMALL_MOST (UINT64_C(10) << 10)
 #define NO_BORDER UINT64_MAX
 
-/** So many addresses are enough for memory as a number, whatever the factor. */
+/** From this limit on there is no factor: memory as a number has addresses enough. */
 #define MANY_ADDRESSES (UINT64_C(1) << 40)
 
 /** Built with -Dchecks=all, every change is followed by a walk over all invariants. */

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/** So many blocks beside a noted one are looked at; a run that goes on counts as long enough. */
+/** Blocks on each side of a noted one that are looked at; a run that goes on beyond counts as long
+ * enough. */
 #define REACH 64
 
 /** A block, as far as a window that holds it is concerned. */

@@ -42,7 +42,7 @@
 /** A size gets a table when it is asked for again within so many searches, or as many as there are
  * chunks: each table costs something at each change, so it must be of use soon. */
 #define CEBUS_WINDOW_ASKED 64
-/** So many sizes are remembered, by hash. */
+/** Sizes that are remembered, by hash. */
 #define CEBUS_WINDOW_SIZES 256
 
 typedef struct cebus_window_asked {

@@ -16,7 +16,7 @@
 
 #include "lineage/iteration.h"
 
-/** So many are remembered, and at most so many bytes of them, but always one. */
+/** Records that are remembered at most, and their bytes; one is remembered whatever its size. */
 #define CEBUS_REFERENCES 32
 #define CEBUS_REFERENCES_BYTES (UINT64_C(1) << 26)
 

@@ -23,7 +23,7 @@ struct cebus_call;
 struct cebus_edge;
 struct cebus_class;
 
-/** So many classes of absent neighbours a value remembers; few have more (cost.h). */
+/** Classes of absent neighbours that a value remembers; few values have more (cost.h). */
 #define CEBUS_NEAR_MAX 4
 
 typedef struct cebus_value {
