@@ -17,15 +17,22 @@ FUNCTIONS = ("atleast_3d dstack column_stack cartesian_prod combinations vander"
 
 def hsplit(x, sections):
     """tensor_split along columns (of a vector along its elements)."""
-    return x.tensor_split(sections, 0 if x.ndim == 1 else 1)
+    return _split_evenly("hsplit", x, sections, 0 if x.ndim == 1 else 1)
 
 
 def vsplit(x, sections):
-    return x.tensor_split(sections, 0)
+    return _split_evenly("vsplit", x, sections, 0)
 
 
 def dsplit(x, sections):
-    return x.tensor_split(sections, 2)
+    return _split_evenly("dsplit", x, sections, 2)
+
+
+def _split_evenly(op, x, sections, dim):
+    if isinstance(sections, int) and (sections <= 0 or x.size(dim) % sections):
+        raise _core.ShapeError(f"{op}: dimension {dim} of {tuple(x.shape)} does not fall into "
+                               f"{sections} pieces of one length")
+    return x.tensor_split(sections, dim)
 
 
 def split_with_sizes(x, split_sizes, dim=0):
@@ -62,8 +69,15 @@ def column_stack(tensors):
     return cat([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors], 1)
 
 
+def _vector(op, x):
+    if x.ndim != 1:
+        raise _core.ShapeError(f"{op}: expected a vector, but got the shape {tuple(x.shape)}")
+
+
 def cartesian_prod(*tensors):
     """All choices of one element of each vector, as rows."""
+    for x in tensors:
+        _vector("cartesian_prod", x)
     if len(tensors) == 1:
         return tensors[0]
     from .shaping import meshgrid
@@ -72,6 +86,7 @@ def cartesian_prod(*tensors):
 
 def combinations(input, r=2, with_replacement=False):
     """All choices of r elements of a vector, as rows."""
+    _vector("combinations", input)
     choose = itertools.combinations_with_replacement if with_replacement else \
         itertools.combinations
     rows = list(choose(range(input.numel()), r))
@@ -79,8 +94,9 @@ def combinations(input, r=2, with_replacement=False):
     return input[index] if rows else input.new_zeros(0, r)
 
 
-def vander(x, N=None, *, increasing=False):
+def vander(x, N=None, increasing=False):
     """Powers of a vector's elements, as columns."""
+    _vector("vander", x)
     n = x.numel() if N is None else N
     powers = range(n) if increasing else range(n - 1, -1, -1)
     return _core.stack([x ** k for k in powers], -1) if n else x.new_zeros(x.numel(), 0)
@@ -131,12 +147,20 @@ def _written(x, write):
 
 def select_scatter(x, src, dim, index):
     """A copy in which one index of `dim` is `src`."""
+    _is_like("select_scatter", x.detach().select(dim, index), src)
     return _written(x, lambda out: out.select(dim, index).copy_(src))
+
+
+def _is_like(op, part, src):
+    if part.shape != src.shape:
+        raise _core.ShapeError(f"{op}: {tuple(src.shape)} for a part of the shape "
+                               f"{tuple(part.shape)}")
 
 
 def slice_scatter(x, src, dim=0, start=None, end=None, step=1):
     """A copy in which a slice of `dim` is `src`."""
     key = (slice(None),) * _wrapped(x, dim) + (slice(start, end, step),)
+    _is_like("slice_scatter", x.detach()[key], src)
 
     def write(out):
         out[key] = src
@@ -157,6 +181,7 @@ def _on_diagonal(x, offset, dim1, dim2):
 
 def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
     """A copy whose diagonal is `src`."""
+    _is_like("diagonal_scatter", x.detach().diagonal(offset, dim1, dim2), src)
     mask, i, j = _on_diagonal(x, offset, dim1, dim2)
     length = src.size(-1)
     place = (i if offset >= 0 else j).clamp(max=max(length - 1, 0))
@@ -170,6 +195,9 @@ def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
 
 def fill_diagonal_(x, fill_value, wrap=False):
     """Writes a value on the main diagonal."""
+    if x.ndim < 2 or x.ndim > 2 and len(set(x.shape)) > 1:
+        raise _core.ShapeError("fill_diagonal_: a matrix, or more dimensions of one length, not "
+                               f"{tuple(x.shape)}")
     if wrap and x.ndim == 2:
         rows, columns = x.shape
         flat = _core.arange(rows * columns, device=x.device).reshape(rows, columns)

@@ -111,6 +111,8 @@ LARGEST = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308,
 
 def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
     """NaN and the infinities replaced by numbers."""
+    if not x.is_floating_point():
+        return x.clone()
     largest = LARGEST[x.dtype.name]
     x = where(isnan(x), float(nan), x)
     x = where(isposinf(x), float(largest if posinf is None else posinf), x)

@@ -158,7 +158,18 @@ def take(x, index):
 
 
 def take_along_dim(x, indices, dim=None):
-    return x.reshape(-1).gather(0, indices.reshape(-1)) if dim is None else x.gather(dim, indices)
+    """Elements at `indices` along `dim`; beside it both are broadcast."""
+    if dim is None:
+        return x.reshape(-1).gather(0, indices.reshape(-1))
+    dim = _core._wrapped(x, dim)
+    if x.ndim != indices.ndim:
+        raise _core.ShapeError(f"take_along_dim: indices of the shape {tuple(indices.shape)} for "
+                               f"{tuple(x.shape)}")
+    apart = [[1 if d == dim else n for d, n in enumerate(each.shape)] for each in (x, indices)]
+    common = broadcast_shapes(*apart)
+    x, indices = [each.expand([each.size(dim) if d == dim else n for d, n in enumerate(common)])
+                  for each in (x, indices)]
+    return x.gather(dim, indices)
 
 
 def _hits(x, dim, index):
@@ -198,22 +209,35 @@ def _spread(x, dim, index):
     return index.reshape(shape).expand(full)
 
 
+def _check_slices(op, x, dim, index, source):
+    """Slices that go with x, one an index."""
+    dim = _core._wrapped(x, dim)
+    wanted = [index.numel() if d == dim else n for d, n in enumerate(x.shape)]
+    if index.ndim > 1 or x.ndim and source.ndim and list(source.shape) != wanted:
+        raise _core.ShapeError(f"{op}: {tuple(index.shape)} indices for slices of "
+                               f"{tuple(source.shape)} along dimension {dim} of {tuple(x.shape)}")
+    if source.dtype != x.dtype:
+        raise _core.DtypeError(f"{op}: the source is of {source.dtype}, not of {x.dtype}")
+
+
 def index_add(x, dim, index, source, *, alpha=1):
     """A copy to which slices of `source` were added at `index` along `dim`."""
+    _check_slices("index_add", x, dim, index, source)
     source = source if alpha == 1 else source * alpha
     return x.scatter_add(dim, _spread(x, dim, index).contiguous(), source)
 
 
 def index_copy(x, dim, index, source):
     """A copy with slices of `source` at `index` along `dim`."""
-    if index.ndim > 1 or x.ndim and source.ndim and source.size(dim) != index.numel():
-        raise _core.ShapeError(f"index_copy: {tuple(index.shape)} indices for slices of "
-                               f"{tuple(source.shape)} along dimension {dim}")
+    _check_slices("index_copy", x, dim, index, source)
     return scatter(x, dim, _spread(x, dim, index).contiguous(), source)
 
 
 def index_fill(x, dim, index, value):
     """A copy with `value` in the slices `index` of `dim`; negative ones count from the end."""
+    if index.ndim > 1:
+        raise _core.ShapeError(f"index_fill: a vector of indices, not the shape "
+                               f"{tuple(index.shape)}")
     index = where(index < 0, index + x.size(dim), index)
     return where(_hits(x, dim, _spread(x, dim, index).contiguous()) != 0,
                  value if not hasattr(value, "item") else value.item(), x)

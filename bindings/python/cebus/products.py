@@ -108,13 +108,13 @@ def cross(x, other, dim=None):
     """The product of vectors of three elements along `dim` (the first of that length)."""
     from .shaping import broadcast_tensors
     _dims("cross", (other, x.ndim))
-    x, other = broadcast_tensors(x, other)
     if dim is None:
         dim = next((d for d, n in enumerate(x.shape) if n == 3), None)
         if dim is None:
             raise _core.ShapeError("cross: no dimension of size 3 in input")
-    if x.size(dim) != 3:
+    if x.size(dim) != 3 or other.size(dim) != 3:
         raise _core.ShapeError(f"cross: dimension {dim} does not have size 3")
+    x, other = broadcast_tensors(x, other)
     return x.roll(-1, dim) * other.roll(-2, dim) - x.roll(-2, dim) * other.roll(-1, dim)
 
 
@@ -197,6 +197,10 @@ def _parse(equation, operands):
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
+    for c in equation.replace("...", "").replace("->", "").replace(",", ""):
+        if not (c.isascii() and c.isalpha()):
+            raise _core.InvalidArgumentError(f"einsum(): {c!r} in {equation!r} is no label: labels "
+                                             "are letters")
     if len(terms) != len(operands):
         raise _core.InvalidArgumentError(f"einsum(): {len(terms)} terms for {len(operands)} "
                                          "operands")
@@ -224,6 +228,9 @@ def _once(x, labels):
     for label in sorted(set(labels)):
         while labels.count(label) > 1:
             first, second = [i for i, c in enumerate(labels) if c == label][:2]
+            if x.size(first) != x.size(second):
+                raise _core.ShapeError(f"einsum(): {label!r} is {x.size(first)} and "
+                                       f"{x.size(second)} long in one operand")
             x = x.diagonal(0, first, second)
             labels = "".join(c for i, c in enumerate(labels) if i not in (first, second)) + label
     return x, labels
@@ -281,6 +288,7 @@ def matmul(x, other):
 
 
 def chain_matmul(*matrices):
+    _dims("chain_matmul", *[(each, 2) for each in matrices])
     out = matrices[0]
     for each in matrices[1:]:
         out = out @ each
@@ -289,6 +297,9 @@ def chain_matmul(*matrices):
 
 def cdist(x, other, p=2.0):
     """Distances of all pairs of rows."""
+    if x.ndim < 2 or other.ndim < 2 or x.size(-1) != other.size(-1):
+        raise _core.ShapeError("cdist: rows of one length, not those of "
+                               f"{tuple(x.shape)} and {tuple(other.shape)}")
     return (x.unsqueeze(-2) - other.unsqueeze(-3)).norm(p, -1)
 
 

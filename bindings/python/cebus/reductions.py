@@ -61,7 +61,7 @@ def norm(x, p="fro", dim=None, keepdim=False, dtype=None):
         return _root((x * x).sum(dim, keepdim))
     size = x.abs()
     if p == math.inf:
-        return size.amax(dim, keepdim)
+        return size.amax(dim, keepdim) if size.numel() else size.sum(dim, keepdim)
     if p == -math.inf:
         return size.amin(dim, keepdim)
     if p == 1:
@@ -165,7 +165,9 @@ def cumprod(x, dim, dtype=None):
 
 
 def median(x, dim=None, keepdim=False):
-    """The middle one; of an even number the lower."""
+    """The middle one; of an even number the lower; of nothing at all NaN."""
+    if dim is None and x.numel() == 0 and x.is_floating_point():
+        return _core.full((), math.nan, dtype=x.dtype, device=x.device)
     if (x.numel() if dim is None else x.size(dim) if x.ndim else 1) == 0:
         raise _core.InvalidArgumentError("median: there is no element to choose")
     if dim is None:

@@ -25,6 +25,8 @@ def chunk(x, chunks, dim=0):
     if chunks <= 0:
         raise _core.InvalidArgumentError(f"chunk expects `chunks` to be greater than 0, got: "
                                          f"{chunks}")
+    if x.size(dim) == 0:
+        return x.split([0] * chunks, dim)
     return x.split(max(-(-x.size(dim) // chunks), 1), dim)
 
 
@@ -205,10 +207,14 @@ def eye_like(x):
 
 def diag(x, diagonal=0):
     """Of a vector the matrix with it on a diagonal; of a matrix that diagonal."""
+    if x.ndim not in (1, 2):
+        raise _core.ShapeError(f"diag: a vector or a matrix, not the shape {tuple(x.shape)}")
     return x.diagonal(diagonal).clone() if x.ndim == 2 else diag_embed(x, diagonal)
 
 
 def trace(x):
+    if x.ndim != 2:
+        raise _core.ShapeError(f"trace: expected a matrix, but got the shape {tuple(x.shape)}")
     return x.diagonal().sum()
 
 

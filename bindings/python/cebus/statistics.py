@@ -78,7 +78,7 @@ def mode(x, dim=-1, keepdim=False):
 def nanmedian(x, dim=None, keepdim=False):
     """median() of what is not NaN."""
     if dim is None:
-        return nanmedian(x.reshape(-1), 0)[0]
+        return nanmedian(x.reshape(-1), 0)[0] if x.numel() else x.median()
     values, indices = x.sort(dim)
     if x.ndim == 0:
         return ValuesAndIndices(values, indices)
@@ -159,6 +159,8 @@ def diff(x, n=1, dim=-1, prepend=None, append=None):
 def _strips(y, x, dx, dim):
     """The area between neighbours along `dim`."""
     length = y.size(dim) - 1
+    if length < 0:
+        return y
     sums = y.narrow(dim, 1, length) + y.narrow(dim, 0, length)
     if x is None:
         return sums * ((1.0 if dx is None else dx) / 2)
@@ -288,6 +290,8 @@ def corrcoef(x):
 def renorm(x, p, dim, maxnorm):
     """Slices along `dim` scaled to a norm of at most `maxnorm`."""
     dim = _wrapped(x, dim)
+    if x.ndim < 2:
+        raise _core.ShapeError(f"renorm: at least two dimensions, not the shape {tuple(x.shape)}")
     others = [d for d in range(x.ndim) if d != dim]
     size = x.norm(p, others, True)
     return x * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)

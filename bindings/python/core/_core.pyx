@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: nonecheck=True
 # cython: always_allow_keywords=True, binding=False, embedsignature=True
 """The extension behind `cebus`: tensors over the public C interface, nothing else."""
 from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE,

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "eager/device/cpu/dense.h"
 #include "eager/device/cpu/lines.h"
@@ -70,10 +71,13 @@ static uint64_t values_bytes(const cebus_view *layout, int count)
     return (uint64_t)count * cebus_scratch_round(lines * cebus_dtype_size(layout->dtype));
 }
 
+/** A value for each line; zero where lines are empty, as no fold reaches them. */
 static void place_values(group_job *job, const cebus_view *layout, int count, char **scratch)
 {
     for (int i = 0; i < count; i++) {
         job->values[i] = *scratch;
+        if (job->lines.n == 0)
+            memset(*scratch, 0, values_bytes(layout, 1));
         *scratch += values_bytes(layout, 1);
     }
 }
@@ -143,6 +147,8 @@ cebus_status cebus_group_norm_backward_run(const cebus_launch *launch)
     job.out = cebus_norm_output(launch, CEBUS_NORM_DX);
     bool single = layout.dtype == CEBUS_F32;
     run_samples(launch, &job, single ? backward_samples_f32 : backward_samples_f64);
+    if (job.lines.n == 0)
+        job.rstd = job.values[0]; /* of nothing it is NaN, which times 0 would be */
     void *dweight = cebus_norm_output(launch, CEBUS_NORM_DWEIGHT);
     void *dbias = cebus_norm_output(launch, CEBUS_NORM_DBIAS);
     if (single)

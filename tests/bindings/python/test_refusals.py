@@ -115,3 +115,111 @@ def test_slopes_at_bounds(function, data, slopes):
     x = cebus.tensor(data, requires_grad=True)
     function(x).sum().backward()
     assert x.grad.tolist() == pytest.approx(slopes)
+
+
+SHAPES = {
+    "trace of a batch": lambda: one(2, 2, 2).trace(),
+    "diag of a batch": lambda: one(2, 2, 2).diag(),
+    "vander of a matrix": lambda: cebus.vander(one(2, 2)),
+    "cartesian_prod of a number": lambda: cebus.cartesian_prod(one(2), cebus.tensor(1.0)),
+    "combinations of a matrix": lambda: cebus.combinations(one(2, 1)),
+    "chain_matmul of a batch": lambda: cebus.chain_matmul(one(2, 3, 4), one(4, 2)),
+    "cdist of other lengths": lambda: cebus.cdist(one(5, 1), one(4, 3)),
+    "cross along ones": lambda: cebus.cross(one(4, 1), one(4, 3)),
+    "hsplit that leaves some": lambda: cebus.hsplit(one(2, 3), 2),
+    "vsplit that leaves some": lambda: cebus.vsplit(one(3, 1), 2),
+    "dsplit that leaves some": lambda: cebus.dsplit(one(3, 1, 3), 2),
+    "select_scatter of one": lambda: one(3, 4).select_scatter(one(1), 0, 0),
+    "slice_scatter of one": lambda: one(3, 4).slice_scatter(one(1, 4), 0, 0, 2),
+    "diagonal_scatter of more": lambda: one(3, 4).diagonal_scatter(one(4)),
+    "fill_diagonal_ of a vector": lambda: one(3).fill_diagonal_(1.0),
+    "fill_diagonal_ of a block": lambda: one(3, 4, 1).fill_diagonal_(1.0),
+    "index_add of more": lambda: one(3, 4).index_add(0, cebus.tensor([0]), one(5, 4)),
+    "index_add of longer": lambda: one(3, 4).index_add(0, cebus.tensor([0]), one(1, 5)),
+    "index_add by a matrix": lambda: one(3, 4).index_add(0, cebus.tensor([[0]]), one(1, 4)),
+    "index_add of another type":
+        lambda: one(3, 4).index_add(0, cebus.tensor([0]), one(1, 4).double()),
+    "index_copy of longer": lambda: one(3, 4).index_copy(0, cebus.tensor([0]), one(1, 5)),
+    "index_fill by a matrix": lambda: one(3, 4).index_fill(0, cebus.tensor([[0]]), 1.0),
+    "take_along_dim of other rows":
+        lambda: cebus.take_along_dim(one(3, 4), cebus.tensor([[0], [1]]), 1),
+    "renorm of a vector": lambda: one(3).renorm(2, 0, 1.0),
+    "einsum of a diagonal that is none": lambda: cebus.einsum("ii->i", one(3, 4)),
+    "einsum with a digit": lambda: cebus.einsum("i1", one(2, 3)),
+    "prelu by a matrix": lambda: functional.prelu(one(3, 4), one(1, 4)),
+    "pdist of a batch": lambda: functional.pdist(one(3, 2, 2)),
+    "margins of a number":
+        lambda: functional.margin_ranking_loss(one(5), cebus.tensor(1.0), one(5)),
+    "triplets of vectors and matrices":
+        lambda: functional.triplet_margin_loss(one(4), one(3, 4), one(3, 4)),
+    "soft margins that broadcast": lambda: functional.soft_margin_loss(one(1, 4), one(3, 4)),
+    "margins of one target": lambda: functional.multi_margin_loss(one(3, 4), cebus.tensor(1)),
+    "variances of more dimensions":
+        lambda: functional.gaussian_nll_loss(one(3, 4), one(3, 4), one(1, 3, 4)),
+    "variances below 0": lambda: functional.gaussian_nll_loss(one(3), one(3), -one(3)),
+    "a negative beta": lambda: functional.smooth_l1_loss(one(3), one(3), beta=-1.0),
+    "a delta of 0": lambda: functional.huber_loss(one(3), one(3), delta=0.0),
+    "probabilities to ignore":
+        lambda: functional.cross_entropy(one(3, 4), one(3, 4) / 4, ignore_index=2),
+    "bags without offsets": lambda: functional.embedding_bag(cebus.tensor([1, 2]), one(5, 2)),
+    "pools of five dimensions": lambda: functional.adaptive_max_pool2d(one(2, 3, 7, 8, 1), 2),
+}
+
+
+@pytest.mark.parametrize("what", SHAPES)
+def test_refused_shapes(what):
+    with pytest.raises((ValueError, TypeError, IndexError)):
+        SHAPES[what]()
+
+
+@pytest.mark.parametrize("pads", [(5, 6), (6,)])
+def test_reflection_pads_what_has_channels(pads):
+    with pytest.raises(NotImplementedError):
+        functional.pad(one(*pads), (1, 1) * len(pads), "reflect")
+
+
+def test_none_is_no_tensor():
+    x = one(3)
+    for call in (lambda: cebus.where(None, x, x), lambda: x.minimum(None),
+                 lambda: x.gather(0, None), lambda: functional.conv2d(None, x)):
+        with pytest.raises((AttributeError, TypeError, ValueError)):
+            call()
+
+
+def test_nothing_has_answers():
+    none, inf = one(0), math.inf
+    assert none.median().isnan() and none.nanmedian().isnan() and none.norm(inf).item() == 0
+    assert one(0, 4).norm(inf, 0).tolist() == [0, 0, 0, 0]
+    assert cebus.trapezoid(none).item() == 0 and functional.glu(none).shape == (0,)
+    assert [part.shape for part in none.chunk(3)] == [(0,), (0,), (0,)]
+    assert cebus.nan_to_num(cebus.tensor([1, 2])).tolist() == [1, 2]
+
+
+def test_whole_numbers_between_fractions_are_fractions():
+    x = cebus.tensor([1, 5, 9])
+    assert x.clamp(0.5, 4.5).tolist() == [1.0, 4.5, 4.5] and x.clamp_min(2.5).dtype == cebus.float32
+    assert x.clamp(2, 8).tolist() == [2, 5, 8] and x.clamp(2, 8).dtype == cebus.int64
+
+
+def test_one_image_without_a_batch_is_convolved_back():
+    image, kernel = cebus.arange(20.0).reshape(4, 5), one(4, 3, 3)
+    found = functional.conv_transpose1d(image, kernel)
+    assert found.equal(functional.conv_transpose1d(image.unsqueeze(0), kernel)[0])
+    image, kernel = cebus.arange(36.0).reshape(4, 3, 3), one(4, 3, 3, 3)
+    found = functional.conv_transpose2d(image, kernel)
+    assert found.equal(functional.conv_transpose2d(image.unsqueeze(0), kernel)[0])
+
+
+def test_what_is_taken_along_a_dimension_is_broadcast_beside_it():
+    x = cebus.arange(12.0).reshape(3, 4)
+    assert x.take_along_dim(cebus.tensor([[1]]), 1).tolist() == [[1], [5], [9]]
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 0, 3), (2, 4, 0), (2, 4, 3, 0)])
+def test_normalized_groups_without_pixels_give_their_weights_nothing(shape):
+    kept = [cebus.full((64,), 7.0) for _ in range(200)]  # what workspace is made of next
+    del kept
+    weight, bias = [cebus.ones(4, requires_grad=True) for _ in range(2)]
+    x = cebus.zeros(shape, requires_grad=True)
+    functional.group_norm(x, 2, weight, bias).sum().backward()
+    assert weight.grad.tolist() == [0] * 4 and bias.grad.tolist() == [0] * 4

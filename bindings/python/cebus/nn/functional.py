@@ -37,6 +37,9 @@ def leaky_relu(input, negative_slope=0.01, inplace=False):
 
 
 def prelu(input, weight):
+    if weight.ndim > 1:
+        raise _core.ShapeError("prelu: the weight is a number or a vector, not "
+                               f"{tuple(weight.shape)}")
     shape = [1] * input.ndim
     if input.ndim > 1 and weight.numel() > 1:
         shape[1] = weight.numel()
@@ -105,7 +108,8 @@ def glu(input, dim=-1):
     if input.size(dim) % 2:
         raise _core.ShapeError(f"glu: halving dimension must be even, but dimension {dim} is size "
                                f"{input.size(dim)}")
-    a, b = input.chunk(2, dim)
+    half = input.size(dim) // 2
+    a, b = input.narrow(dim, 0, half), input.narrow(dim, half, half)
     return a * b.sigmoid()
 
 
@@ -211,15 +215,18 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1,
                      dilation=1):
     """The transpose of conv2d."""
+    if input.ndim == 3:
+        return conv_transpose2d(input.unsqueeze(0), weight, bias, stride, padding, output_padding,
+                                groups, dilation).squeeze(0)
     return _core.conv_transpose2d(input, weight, bias, stride, padding, output_padding, groups,
                                   dilation)
 
 
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1,
                      dilation=1):
-    return conv_transpose2d(input.unsqueeze(2), weight.unsqueeze(2), bias, (1, _one(stride)),
+    return conv_transpose2d(input.unsqueeze(-2), weight.unsqueeze(2), bias, (1, _one(stride)),
                             (0, _one(padding)), (0, _one(output_padding)), groups,
-                            (1, _one(dilation))).squeeze(2)
+                            (1, _one(dilation))).squeeze(-2)
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
@@ -310,6 +317,9 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     """The largest of windows such that the result has the given size."""
     if return_indices:
         raise _core.UnsupportedError("adaptive_max_pool2d: indices are not answered")
+    if input.ndim not in (3, 4):
+        raise _core.ShapeError(f"adaptive_max_pool2d: images [N, C, H, W] or [C, H, W], not "
+                               f"{list(input.shape)}")
     height, width = _target(input, output_size)
     h, w = input.size(-2), input.size(-1)
     if h % height == 0 and w % width == 0:
@@ -326,6 +336,9 @@ def pad(input, pad, mode="constant", value=0.0):
         return _core.pad_constant(input, pad, float(value or 0.0))
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if input.ndim - len(pad) // 2 not in (1, 2):
+        raise NotImplementedError(f"pad: mode {mode!r} pads all dimensions but the first or the "
+                                  f"first two, not {len(pad) // 2} of {input.ndim}")
     for i in range(len(pad) // 2):
         dim, before, after = input.ndim - 1 - i, pad[2 * i], pad[2 * i + 1]
         most = {"reflect": input.size(dim) - 1, "circular": input.size(dim)}.get(mode)
@@ -438,6 +451,9 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2,
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
     else:
+        if offsets is None or offsets.ndim != 1:
+            raise ValueError("embedding_bag: offsets has to be a vector, beside indices that are "
+                             "one")
         starts = offsets.tolist()
         starts = starts[:-1] if include_last_offset else starts
     rows = embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
@@ -493,6 +509,8 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 
 def pdist(input, p=2.0):
     """Distances of all pairs of rows, each pair once."""
+    if input.ndim != 2:
+        raise _core.ShapeError(f"pdist: rows of a matrix, not the shape {tuple(input.shape)}")
     n = input.size(0)
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     index = _core.tensor(pairs, dtype=_core.int64, device=input.device).reshape(-1, 2)

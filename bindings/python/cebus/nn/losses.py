@@ -40,6 +40,9 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
                   reduction="mean", label_smoothing=0.0):
     """-log softmax(logits)[target]: [N, C, ...] with classes [N, ...] or probabilities."""
     if target.is_floating_point():
+        if ignore_index >= 0:
+            raise _core.InvalidArgumentError("cross_entropy: ignore_index is not supported for "
+                                             "floating point target")
         smooth = target * (1 - label_smoothing) + label_smoothing / input.size(_class_dim(input))
         scores = input.log_softmax(_class_dim(input)) * smooth
         if weight is not None:
@@ -110,6 +113,8 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean"):
 @legacy
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Square near zero, linear beyond beta (Girshick 2015)."""
+    if beta < 0:
+        raise _core.InvalidArgumentError(f"smooth_l1_loss: beta is {beta}: it must not be negative")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     d = (input - target).abs()
@@ -118,6 +123,8 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 @legacy
 def huber_loss(input, target, reduction="mean", delta=1.0):
+    if delta <= 0:
+        raise _core.InvalidArgumentError(f"huber_loss: delta is {delta}: it must be positive")
     d = (input - target).abs()
     return _reduce(where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction)
 
@@ -176,7 +183,14 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, size_average=None,
 @legacy
 def margin_ranking_loss(input1, input2, target, margin=0.0, size_average=None, reduce=None,
                         reduction="mean"):
+    _same_ndim("margin_ranking_loss", input1, input2, target)
     return _reduce((margin - target * (input1 - input2)).relu(), reduction)
+
+
+def _same_ndim(op, *tensors):
+    if len({x.ndim for x in tensors}) > 1:
+        raise _core.ShapeError(f"{op}: all tensors have as many dimensions, not the shapes "
+                               + ", ".join(str(tuple(x.shape)) for x in tensors))
 
 
 @legacy
@@ -190,6 +204,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
                         size_average=None, reduce=None, reduction="mean"):
     """max(|anchor - positive| - |anchor - negative| + margin, 0)"""
     from .functional import pairwise_distance
+    _same_ndim("triplet_margin_loss", anchor, positive, negative)
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -199,6 +214,14 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 
 @legacy
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Of a normal distribution around `input`; `var` is of its shape, or one number a row."""
+    if var.shape != input.shape and var.shape == input.shape[:-1]:
+        var = var.unsqueeze(-1)
+    if var.shape != input.shape and tuple(var.shape) != (*input.shape[:-1], 1):
+        raise _core.ShapeError(f"gaussian_nll_loss: var is of incorrect size, {tuple(var.shape)} "
+                               f"for {tuple(input.shape)}")
+    if var.numel() and bool((var < 0).any()):
+        raise _core.InvalidArgumentError("gaussian_nll_loss: var has negative entries")
     var = where(var < eps, eps, var)
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     return _reduce(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
@@ -218,4 +241,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
 
 @legacy
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    if input.shape != target.shape:
+        raise _core.ShapeError(f"soft_margin_loss: a target of {tuple(target.shape)} for "
+                               f"{tuple(input.shape)}")
     return _reduce(log1p((-target * input).exp()), reduction)

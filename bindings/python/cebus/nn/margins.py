@@ -13,6 +13,9 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     """max(margin - x[target] + x[j], 0)^p, the mean over the other classes j."""
     alone = input.ndim == 1
     rows = input.unsqueeze(0) if alone else input
+    if target.ndim > 1 or target.numel() != rows.size(0):
+        raise _core.ShapeError(f"multi_margin_loss: targets of {tuple(target.shape)} for "
+                               f"{tuple(input.shape)}")
     target = target.reshape(-1)
     right = rows.gather(1, target.unsqueeze(1))
     loss = (margin - right + rows).relu() ** p
