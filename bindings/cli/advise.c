@@ -78,7 +78,7 @@ static error_t parse_end(struct advise *advise, struct argp_state *state)
     if (advise->machine == NULL)
         argp_error(state, "--machine is needed: it says how fast copies are");
     if (advise->output != NULL && strcmp(advise->output, "-") == 0 && advise->json)
-        argp_error(state, "--json and a plan on standard output: one of them");
+        argp_error(state, "--json and `-o -' both want standard output; leave one out");
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "command.h"
 #include "evictions.h"
 #include "message.h"
+#include "numbers.h"
 #include "plan_head.h"
 #include "plan_held.h"
 #include "profile_file.h"
@@ -39,15 +40,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static void read_top(struct explain *explain, const char *text, struct argp_state *state)
-{
-    char *end;
-    unsigned long top = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || top < 1 || top > 1000000)
-        argp_error(state, "--top: \"%s\" is not a whole number from 1 to 1000000", text);
-    explain->top = top;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct explain *explain = state->input;
@@ -57,14 +49,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         state->child_inputs[2] = &explain->trace;
         return 0;
     case KEY_TOP:
-        read_top(explain, argument, state);
+        explain->top = number_count("top", argument, 1, 1000000, state);
         return 0;
     case KEY_PLAN:
         explain->plan = argument;
         return 0;
     case ARGP_KEY_END:
         if (strcmp(explain->settings.of[SETTING_POLICY].text, "all") == 0)
-            argp_error(state, "--policy: one at a time");
+            argp_error(state, "--policy: one at a time; name it");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

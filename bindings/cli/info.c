@@ -35,7 +35,7 @@ static const struct argp argp = {
     .children = children,
     .doc = "Shows devices, simulated machines, libraries with their versions, and every setting "
            "with where it comes from: the default, the environment, or an option given "
-           "here." COMMAND_EXIT_STATUS,
+           "here." COMMAND_EXIT_STATUS_NO_RUN,
 };
 
 /** What a program finds that sets no option of cebus_runtime_create(). */

@@ -10,10 +10,10 @@ uint64_t number_count(const char *option, const char *text, uint64_t least, uint
     char *end;
     const uint64_t count = strtoull(text, &end, 10);
     /* Nineteen digits cannot overflow. */
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || count < least || strlen(text) > 19)
-        argp_error(state, "--%s: \"%s\" is not a whole number from %" PRIu64, option, text, least);
-    if (count > most)
-        argp_error(state, "--%s: %s is more than %" PRIu64, option, text, most);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || count < least || count > most ||
+        strlen(text) > 19)
+        argp_error(state, "--%s: \"%s\" is not a whole number from %" PRIu64 " to %" PRIu64, option,
+                   text, least, most);
     return count;
 }
 

@@ -66,11 +66,11 @@ static uint64_t read_capacity(const char *text, struct argp_state *state)
     if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
         return number_count("capacity", text, 1, UINT64_MAX, state);
     if (strchr(text, '%') != NULL)
-        argp_error(state, "--capacity: \"%s\": percent of what?", text);
+        argp_error(state, "--capacity: \"%s\" is a share of nothing; give bytes, as in 6GiB", text);
     if (cebus_size_parse(text, 0, &bytes) != CEBUS_OK)
         argp_error(state, "--capacity: %s", cebus_last_error()->message);
     if (bytes == 0)
-        argp_error(state, "--capacity: \"%s\" is nothing", text);
+        argp_error(state, "--capacity: \"%s\" is no room; give bytes, as in 6GiB", text);
     return bytes;
 }
 
@@ -109,7 +109,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (pack->input == NULL)
-            argp_error(state, "which file of blocks?");
+            argp_error(state, "which file of blocks? Name a CSV file (--help has its format)");
         if (pack->capacity == 0 && !pack->minimize)
             argp_error(state, "--capacity or --minimize is needed");
         return 0;

@@ -50,7 +50,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (plan->output == NULL)
             argp_error(state, "where to? Name a file with -o");
         if (strcmp(policy->text, "all") == 0)
-            argp_error(state, "--planner: one at a time");
+            argp_error(state, "--planner: one at a time; name it");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

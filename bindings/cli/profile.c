@@ -42,9 +42,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (profile->n_traces == 0)
-            argp_error(state, "which traces?");
+            argp_error(state, "which traces? Name one file or more");
         if (profile->output == NULL)
-            argp_error(state, "--output says where the profile goes");
+            argp_error(state, "--output is needed: where the profile goes");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -61,7 +61,7 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "TRACE...",
     .doc = "Turns recorded cebus traces into measured costs: of each op with the same attributes, "
-           "shapes and types, the median." COMMAND_EXIT_STATUS,
+           "shapes and types, the median." COMMAND_EXIT_STATUS_NO_RUN,
 };
 
 static int compare(const void *a, const void *b)

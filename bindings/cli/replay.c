@@ -74,7 +74,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         if (replay->record != NULL && replay->plan != NULL && !plan_head_is(replay->plan))
             argp_error(state, "--record: a plan of `cebus advise' is run without events");
         if (replay->on_paper && (replay->plan == NULL || plan_head_is(replay->plan)))
-            argp_error(state, "--check: with a --plan of `cebus advise'");
+            argp_error(state, "--check needs a --plan of `cebus advise'");
         if ((needless = needless_option(replay)) != NULL)
             argp_error(
                 state,

@@ -78,15 +78,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (report->run == NULL)
-            argp_error(state, "which recorded run?");
+            argp_error(state, "which recorded run? Name a file of `cebus replay --record'");
         if (report->paths[OUTPUT_PAGE] == NULL && report->paths[OUTPUT_PERFETTO] == NULL &&
             report->paths[OUTPUT_SNAPSHOT] == NULL)
-            argp_error(state, "--output says where the page goes");
+            argp_error(state, "--output is needed: where the page goes");
         for (int i = 1; i < OUTPUTS; i++) {
             for (int j = 0; j < i; j++) {
                 if (report->paths[i] != NULL && report->paths[j] != NULL &&
                     strcmp(report->paths[i], report->paths[j]) == 0)
-                    argp_error(state, "%s: one file for two things", report->paths[i]);
+                    argp_error(state, "%s would hold two results: name two files",
+                               report->paths[i]);
             }
         }
         return 0;
@@ -102,7 +103,7 @@ static const struct argp argp = {
     .doc =
         "Shows a run that `cebus replay --record RUN' recorded: a page that needs no network "
         "(memory over time, addresses over time, streams, the costliest regenerations), and files "
-        "for two viewers." COMMAND_EXIT_STATUS,
+        "for two viewers." COMMAND_EXIT_STATUS_NO_RUN,
 };
 
 /* --- files ----------------------------------------------------------------------------------- */

@@ -239,7 +239,7 @@ static error_t parse_trace(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (*trace == NULL)
-            argp_error(state, "which trace?");
+            argp_error(state, "which trace? Name a file (-: standard input)");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -12,6 +12,7 @@
 #include "budgets.h"
 #include "command.h"
 #include "message.h"
+#include "numbers.h"
 #include "profile_file.h"
 #include "result.h"
 #include "svg.h"
@@ -92,15 +93,6 @@ static void read_budgets(struct sweep *sweep, const char *text, struct argp_stat
         argp_error(state, "--budgets: %s", wrong);
 }
 
-static void read_jobs(struct sweep *sweep, const char *text, struct argp_state *state)
-{
-    char *end;
-    long jobs = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || jobs < 1 || jobs > MOST_JOBS)
-        argp_error(state, "--jobs: \"%s\" is not a whole number from 1 to %d", text, MOST_JOBS);
-    sweep->jobs = (int)jobs;
-}
-
 static void complete(struct sweep *sweep, struct argp_state *state)
 {
     if (sweep->budgets.count == 0)
@@ -130,7 +122,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
         sweep->bounds_path = argument;
         return 0;
     case 'j':
-        read_jobs(sweep, argument, state);
+        sweep->jobs = (int)number_count("jobs", argument, 1, MOST_JOBS, state);
         return 0;
     case ARGP_KEY_END:
         complete(sweep, state);

@@ -131,7 +131,8 @@ def case_wrong_requests(cli):
     cli.refuses("advise", *MACHINE, says=["which trace"], status=64)
     cli.refuses("advise", trace, *MACHINE, "--time-limit", "0", says=["above 0"], status=64)
     cli.refuses("advise", trace, *MACHINE, "--steps", "-1", says=["whole number"], status=64)
-    cli.refuses("advise", trace, *MACHINE, "--threads", "4294967296", says=["more than"], status=64)
+    cli.refuses("advise", trace, *MACHINE, "--threads", "4294967296", says=["whole number"],
+                status=64)
     cli.refuses("advise", trace, "--machine", "abacus", says=["no machine"])
     cli.refuses("advise", trace, *MACHINE, "--memory", "much", says=["--memory"])
     cli.refuses("advise", trace, *MACHINE, "--memory", "8MiB", "--steps", "0", status=2,

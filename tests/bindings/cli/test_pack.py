@@ -239,7 +239,7 @@ def case_options_that_make_no_sense(cli):
     path = cli.write("one.csv", HEAD + "a,0,10,5\n")
     for options, says in (
             ((), "--capacity or --minimize"), (("-c", "0"), "from 1"), (("-c", "-5"), "-5"),
-            (("-c", "1e30"), "too large"), (("-c", "5XB"), "XB"), (("-c", "40%"), "percent"),
+            (("-c", "1e30"), "too large"), (("-c", "5XB"), "XB"), (("-c", "40%"), "give bytes"),
             (("-c", "99999999999999999999"), "whole number"), (("-c", ""), "not a size"),
             (("-c", "5", "-t", "0"), "seconds"), (("-c", "5", "-t", "nan"), "seconds"),
             (("-c", "5", "-t", "soon"), "seconds"), (("-c", "5", "--seed", "x"), "--seed"),

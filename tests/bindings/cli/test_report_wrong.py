@@ -221,7 +221,7 @@ def case_outputs(cli):
     with open(run, encoding="utf-8") as file:
         assert file.read() == before
     both = ("-o", page, "--perfetto", page)
-    cli.refuses("report", run, *both, status=64, says=["a.html", "one file"])
+    cli.refuses("report", run, *both, status=64, says=["a.html", "two results"])
     cli.refuses("report", run, "-o", cli.path("absent/a.html"), says=["absent/a.html", "created"])
     for option in ("-o", "--perfetto", "--snapshot"):
         cli.refuses("report", run, option, "/dev/full", says=["/dev/full", "written"])
