@@ -1,37 +1,25 @@
 """Whether operations are recorded for backward; per thread."""
 import functools
 
-from ._core import _grad_enable, is_grad_enabled
+from ._core import _GradScope, _GradSwitch, is_grad_enabled
 
 
-class set_grad_enabled:
+class set_grad_enabled(_GradSwitch):
     """Switches recording on or off: at once, in a `with` block, or in a decorated function."""
 
-    def __init__(self, mode):
-        self.mode = bool(mode)
-        self._before = _grad_enable(self.mode)
+    def __call__(self, function):
+        self.__exit__()  # it was switched for the function alone
 
-    def __enter__(self):
-        _grad_enable(self.mode)
-        return self
-
-    def __exit__(self, *exception):
-        _grad_enable(self._before)
+        @functools.wraps(function)
+        def scoped(*arguments, **keywords):
+            with set_grad_enabled(self.mode):
+                return function(*arguments, **keywords)
+        return scoped
 
 
-class _Scope:
-    mode = False
-
+class _Scope(_GradScope):
     def __init__(self, function=None):
-        self._before = []
         self._function = function
-
-    def __enter__(self):
-        self._before.append(_grad_enable(self.mode))
-        return self
-
-    def __exit__(self, *exception):
-        _grad_enable(self._before.pop())
 
     def __call__(self, *arguments, **keywords):
         if self._function is not None:
@@ -57,7 +45,9 @@ class no_grad(_Scope):
 class enable_grad(_Scope):
     """In this block, or this function, everything is recorded."""
 
-    mode = True
+    def __init__(self, function=None):
+        super().__init__(function)
+        self.mode = True
 
 
 class inference_mode(no_grad):

@@ -6,7 +6,7 @@ import contextlib
 from . import _core
 
 
-class hint(contextlib.ContextDecorator):
+class hint(_core._HintScope, contextlib.ContextDecorator):
     """In this block, or this function, what is made on this thread has a hint.
 
     "must_save": goes only when nothing else can; "prefer_save": counts as dearer than it is;
@@ -15,18 +15,6 @@ class hint(contextlib.ContextDecorator):
     to go, to the host where there is swapping; None: the policy decides. Members of a
     CheckpointPolicy are taken, too. Blocks lie within each other, at most 64 deep.
     """
-
-    def __init__(self, wish):
-        _core._hint_push(wish)  # refuses what is no hint here, not at the block
-        _core._hint_pop()
-        self.wish = wish
-
-    def __enter__(self):
-        _core._hint_push(self.wish)
-        return self
-
-    def __exit__(self, *exception):
-        _core._hint_pop()
 
 
 def attach():

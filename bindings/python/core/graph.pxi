@@ -283,5 +283,39 @@ def is_grad_enabled():
     return cebus_grad_is_enabled()
 
 
-def _grad_enable(bint enabled):
-    return cebus_grad_enable(enabled)
+# An interrupt is raised between two steps of Python code. Blocks are entered and left here, in one
+# step each: else one that comes on the way in or out would leave recording off for good.
+
+cdef class _GradScope:
+    """A block in which recording is on or off."""
+
+    cdef public bint mode
+    cdef list before
+
+    def __cinit__(self, *arguments, **keywords):
+        self.before = []
+
+    def __enter__(self):
+        self.before.append(cebus_grad_enable(self.mode))
+        return self
+
+    def __exit__(self, *exception):
+        cebus_grad_enable(self.before.pop())
+
+
+cdef class _GradSwitch:
+    """Switches recording at once; at the end of its block it is as it was before."""
+
+    cdef readonly bint mode
+    cdef bint before
+
+    def __init__(self, mode):
+        self.mode = bool(mode)
+        self.before = cebus_grad_enable(self.mode)
+
+    def __enter__(self):
+        cebus_grad_enable(self.mode)
+        return self
+
+    def __exit__(self, *exception):
+        cebus_grad_enable(self.before)

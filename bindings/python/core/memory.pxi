@@ -272,14 +272,24 @@ cdef int hint_code(object wish) except -1:
     return hints.index(name)
 
 
-def _hint_push(wish):
-    cdef cebus_status status = cebus_hint_push(<cebus_hint>hint_code(wish))
-    if status:
-        fail(status)
+cdef class _HintScope:
+    """A block with a hint, entered and left in one step each, as _GradScope."""
 
+    cdef readonly object wish
+    cdef int code
 
-def _hint_pop():
-    cebus_hint_pop()
+    def __init__(self, wish):
+        self.code = hint_code(wish)
+        self.wish = wish
+
+    def __enter__(self):
+        cdef cebus_status status = cebus_hint_push(<cebus_hint>self.code)
+        if status:
+            fail(status)
+        return self
+
+    def __exit__(self, *exception):
+        cebus_hint_pop()
 
 
 def _hint_of(Tensor x):

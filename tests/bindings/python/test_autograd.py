@@ -228,3 +228,11 @@ def test_gradients_that_were_asked_for_can_be_written_to():
     found, = cebus.autograd.grad(x.mean(), x)
     found.mul_(6)
     assert found.tolist() == [[1] * 3] * 2
+
+
+def test_a_switch_of_recording_decorates_functions():
+    @cebus.set_grad_enabled(False)
+    def plain(x):
+        return x * 2
+    x = cebus.ones(2, requires_grad=True)
+    assert cebus.is_grad_enabled() and not plain(x).requires_grad and cebus.is_grad_enabled()

@@ -90,6 +90,41 @@ def test_an_interrupt_leaves_everything_consistent():
     cebus.runtime().check()
 
 
+def interrupted(block, check):
+    """Interrupts a loop of blocks 300 times, wherever it is."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for i in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-4 + i * 1e-6)
+                while True:
+                    with block():
+                        pass
+            except KeyboardInterrupt:
+                check()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("block", [cebus.no_grad, cebus.inference_mode])
+def test_an_interrupt_does_not_leave_recording_off(block):
+    def check():
+        assert cebus.is_grad_enabled()
+    interrupted(block, check)
+
+
+def test_an_interrupt_does_not_leave_a_hint_in_force():
+    def check():
+        for _ in range(64):
+            scopes.append(cebus.hint("must_save"))
+            scopes[-1].__enter__()  # of 64 there is room for all
+        while scopes:
+            scopes.pop().__exit__()
+    scopes = []
+    interrupted(lambda: cebus.hint("prefer_save"), check)
+
+
 def child(queue):
     try:
         cebus.ones(3) + 1
