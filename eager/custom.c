@@ -204,10 +204,10 @@ cebus_status cebus_call_custom(cebus_runtime *rt, const cebus_custom_op *op, con
     cebus_status status = check(op, n_in);
     if (status != CEBUS_OK)
         return status;
+    for (uint32_t j = 0; out != NULL && j < op->n_out; j++)
+        out[j] = NULL;
     if (out == NULL || (in == NULL && n_in > 0) || (attrs == NULL && attr_bytes > 0))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name, "in, attrs or out is NULL");
-    for (uint32_t j = 0; j < op->n_out; j++)
-        out[j] = NULL;
     status = cebus_runtime_lock(rt, op->name);
     if (status != CEBUS_OK)
         return status;

@@ -232,7 +232,7 @@ static cebus_status check_tensors(cebus_runtime *rt, const cebus_function *f,
     return status;
 }
 
-static cebus_status check(cebus_runtime *rt, const cebus_function *f)
+static cebus_status check(const cebus_function *f)
 {
     static const char op[] = "function_record";
     if (f == NULL || f->struct_size < sizeof *f || f->name == NULL || f->gradient == NULL)
@@ -244,6 +244,11 @@ static cebus_status check(cebus_runtime *rt, const cebus_function *f)
                           "%u inputs, %u outputs and %u saved tensors; at most %d, 1 to %d, and %d",
                           f->n_in, f->n_out, f->n_saved, CEBUS_MAX_TRACKED, CEBUS_MAX_OUTPUTS,
                           CEBUS_MAX_INPUTS - CEBUS_MAX_TRACKED);
+    return CEBUS_OK;
+}
+
+static cebus_status check_all_tensors(cebus_runtime *rt, const cebus_function *f)
+{
     cebus_status status = check_tensors(rt, f, f->in, f->n_in, "an input");
     if (status == CEBUS_OK)
         status = check_tensors(rt, f, f->saved, f->n_saved, "a saved tensor");
@@ -255,14 +260,16 @@ static cebus_status check(cebus_runtime *rt, const cebus_function *f)
 cebus_status cebus_function_record(cebus_runtime *rt, const cebus_function *function,
                                    cebus_tensor **out)
 {
-    cebus_status status = check(rt, function);
+    cebus_status status = check(function);
     if (status != CEBUS_OK)
         return status;
     if (out == NULL)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, function->name, "out is NULL");
     for (uint32_t j = 0; j < function->n_out; j++)
         out[j] = NULL;
-    status = cebus_runtime_lock(rt, function->name);
+    status = check_all_tensors(rt, function);
+    if (status == CEBUS_OK)
+        status = cebus_runtime_lock(rt, function->name);
     if (status != CEBUS_OK)
         return status;
     status = record_locked(rt, function, out);

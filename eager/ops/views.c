@@ -1,7 +1,6 @@
 #include "eager/views.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include <cebus/ops.h>
 
@@ -502,6 +501,9 @@ cebus_status cebus_split(cebus_runtime *rt, cebus_tensor *x, int64_t size, int d
     int d;
     if (count == NULL)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "count is NULL");
+    const size_t room = *count;
+    for (size_t i = 0; out != NULL && i < room; i++)
+        out[i] = NULL;
     cebus_status status = cebus_tensor_check(rt, x, op, "the input");
     if (status == CEBUS_OK)
         status = check_dim(x, dim, 0, op, &d);
@@ -510,13 +512,12 @@ cebus_status cebus_split(cebus_runtime *rt, cebus_tensor *x, int64_t size, int d
     if (size < 1)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "pieces of %" PRId64 " elements", size);
     int64_t length = x->view.shape[d];
-    size_t pieces = length > 0 ? (size_t)((length - 1) / size + 1) : 1, room = *count;
+    size_t pieces = length > 0 ? (size_t)((length - 1) / size + 1) : 1;
     *count = pieces;
     if (out == NULL)
         return CEBUS_OK;
     if (room < pieces)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "%zu pieces, but room for %zu", pieces, room);
-    memset(out, 0, pieces * sizeof *out);
     for (size_t i = 0; i < pieces && status == CEBUS_OK; i++) {
         int64_t start = (int64_t)i * size;
         int64_t stop = length - start < size ? length : start + size;

@@ -177,8 +177,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_squeeze(cebus_runtime *rt, cebus_t
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_unsqueeze(cebus_runtime *rt, cebus_tensor *x, int dim,
                                                         cebus_tensor **out);
 /** Pieces of `size` along `dim` (the last may be shorter); `*count` is the room in `out`, then
- * the number of pieces. With out NULL only the count is answered. CEBUS_INVALID_ARGUMENT: too
- * little room. */
+ * the number of pieces; what is left of the room is NULL. With out NULL only the count is
+ * answered. CEBUS_INVALID_ARGUMENT: too little room. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_split(cebus_runtime *rt, cebus_tensor *x,
                                                     int64_t size, int dim, cebus_tensor **out,
                                                     size_t *count);

@@ -145,6 +145,66 @@ Test(refusals, gradients)
     end();
 }
 
+static cebus_status passes_on(void *context, const cebus_function_step *step)
+{
+    (void)context;
+    (void)step;
+    return CEBUS_OK;
+}
+
+static cebus_status run_nothing(const cebus_custom_launch *launch)
+{
+    (void)launch;
+    return CEBUS_OK;
+}
+
+/** Of several results all are NULL, too. */
+Test(refusals, functions_of_the_user)
+{
+    begin();
+    cebus_tensor *x = filled(CEBUS_F32, SHAPE(2)), *gone = NULL, *several[2];
+    cebus_function function = {.struct_size = sizeof function,
+                               .name = "f",
+                               .in = &x,
+                               .n_in = 1,
+                               .results = &gone,
+                               .n_out = 1,
+                               .gradient = passes_on};
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_function_record(rt, &function, &out));
+    function.saved = &gone;
+    function.results = &x;
+    function.n_saved = 1;
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_function_record(rt, &function, &out));
+    function.n_saved = 961;
+    cr_expect_eq(cebus_function_record(rt, &function, &out), CEBUS_INVALID_ARGUMENT);
+    function.n_saved = 0;
+    function.n_in = 65;
+    cr_expect_eq(cebus_function_record(rt, &function, &out), CEBUS_INVALID_ARGUMENT);
+    function.n_in = 1;
+    function.n_out = 0;
+    cr_expect_eq(cebus_function_record(rt, &function, &out), CEBUS_INVALID_ARGUMENT);
+    cebus_custom_op op = {
+        .struct_size = sizeof op, .name = "g", .n_out = 1, .mutates = 1, .run = run_nothing};
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_call_custom(rt, &op, NULL, 0, NULL, 1, &out));
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_call_custom(rt, &op, NULL, 8, &x, 1, &out));
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_call_custom(rt, &op, NULL, 0, &gone, 1, &out));
+    several[0] = several[1] = x;
+    cebus_tensor *inputs[] = {x, x};
+    cebus_gradients wanted = CEBUS_GRADIENTS_INIT;
+    wanted.roots = &x;
+    wanted.n_roots = 1;
+    wanted.inputs = inputs;
+    wanted.n_inputs = 2;
+    cr_expect_neq(cebus_gradients_compute(rt, &wanted, several), CEBUS_OK);
+    cr_expect(several[0] == NULL && several[1] == NULL);
+    several[0] = x;
+    size_t count = 1;
+    cr_expect_eq(cebus_split(rt, x, 1, 0, several, &count), CEBUS_INVALID_ARGUMENT);
+    cr_expect_null(several[0]);
+    cebus_tensor_release(x);
+    end();
+}
+
 Test(refusals, operands)
 {
     begin();
