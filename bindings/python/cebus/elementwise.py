@@ -156,7 +156,8 @@ def fmod(x, other):
     if not _core.result_type(x, other).is_floating_point:
         return x - x.div(other, rounding_mode="trunc") * other
     high, low, kind = _core._in_double(x, other)
-    return (high - (high / low).trunc() * low).to(kind)
+    rest = high - (high / low).trunc() * low
+    return where(_core._endless(high, low), high, rest).to(kind)
 
 
 def floor_divide(x, other):
@@ -208,8 +209,14 @@ def hypot(x, other):
 
 
 def xlogy(x, other):
-    """x log(other), 0 where x is 0."""
-    return where(x == 0, 0.0, x * where(x == 0, 1.0, other).log())
+    """x log(other), 0 where x is 0 and `other` is a number."""
+    kind = _core.result_type(x, other)
+    kind = kind if kind.is_floating_point else _core.get_default_dtype()
+    other = other.to(kind) if isinstance(other, Tensor) else \
+        _core.tensor(float(other), dtype=kind, device=x.device)
+    x, one = x.to(kind), _core.ones((), dtype=kind, device=x.device)
+    nothing = (x == 0) & (other == other)
+    return where(nothing, 0.0, x * where(nothing, one, other).log())
 
 
 def logit(x, eps=None):

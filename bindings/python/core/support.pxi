@@ -153,7 +153,16 @@ cdef object divide(object a, object b, object rounding):
     if rounding == "trunc":
         return trunc(a / b)
     high, low, kind = _in_double(a, b)
-    return cast(floor(high / low), code_of(kind))
+    whole = floor(high / low)
+    below = where((high != 0) & ((high < 0) != (low < 0)), -1.0, 0.0)
+    whole = where(_endless(high, low), cast(below, CEBUS_F64), whole)
+    whole = where((high.abs() == float("inf")) & (low != 0), cast(below, CEBUS_F64) * NAN, whole)
+    return cast(whole, code_of(kind))
+
+
+def _endless(high, low):
+    """Where what divides is infinite, and what is divided is not: all of that is left."""
+    return (low.abs() == float("inf")) & (high.abs() < float("inf"))
 
 
 cdef object divide_integers(object a, object b, str rounding):
@@ -173,7 +182,7 @@ cdef object remainder(object a, object b):
     if category(code_of(result_type(a, b))) < 2:
         return a - divide(a, b, "floor") * b
     high, low, kind = _in_double(a, b)
-    rest = high - floor(high / low) * low
+    rest = where(_endless(high, low), high, high - floor(high / low) * low)
     beyond = (rest != 0) & ((rest < 0) != (low < 0))
     return cast(where(beyond, rest + low, rest), code_of(kind))
 
@@ -333,7 +342,8 @@ cdef object copy_into(Tensor x, object source):
     cdef Tensor y
     cdef cebus_status status
     if not isinstance(source, Tensor):
-        y = tensor(source, device=x.device)
+        kind = float64 if isinstance(source, float) else None  # whose digits x may have
+        y = tensor(source, dtype=kind, device=x.device)
     else:
         y = moved(source, runtimes_by_handle[<size_t>x.rt])
     while cebus_tensor_ndim(y.handle) > cebus_tensor_ndim(x.handle) \

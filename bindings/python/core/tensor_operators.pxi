@@ -118,6 +118,8 @@
         """Adds alpha times `other` in place."""
         if isinstance(other, (float, int)) and category(self.code()) == 2:
             return write_number(self, other * alpha, cebus_add_scalar_)
+        if self.code() == CEBUS_BOOL:
+            return copy_into(self, self.add(other, alpha=alpha))
         return write_scaled(self, other, alpha, cebus_add_)
 
     def sub_(self, other, *, alpha=1):

@@ -1,0 +1,49 @@
+"""Divisions by infinity, numbers beyond f32, and what is written into other types."""
+import math
+
+import pytest
+
+import cebus
+
+INF = math.inf
+
+
+@pytest.mark.parametrize("kind", [cebus.float32, cebus.float64])
+def test_what_infinity_divides_is_left_as_it_is(kind):
+    x = cebus.tensor([-5.0, 0.0, 7.0], dtype=kind)
+    assert (x % INF).tolist() == [INF, 0, 7] and (x % -INF).tolist() == [-5, 0, -INF]
+    assert x.fmod(INF).tolist() == [-5, 0, 7] and x.fmod(-INF).tolist() == [-5, 0, 7]
+    assert (x // INF).tolist() == [-1, 0, 0] and (x // -INF).tolist() == [0, 0, -1]
+    lost = cebus.tensor([INF, -INF], dtype=kind)
+    assert (lost // 2.0).isnan().all() and (lost % 2.0).isnan().all()
+    assert (x // 0.0).tolist()[::2] == [-INF, INF] and (x // 2.0).tolist() == [-3, 0, 3]
+
+
+def test_remainders_by_infinity_have_gradients():
+    x = cebus.tensor([-5.0, 7.0], requires_grad=True)
+    (x % INF).nan_to_num(posinf=0.0).sum().backward()
+    assert x.grad[1].item() == 1
+
+
+def test_numbers_are_written_with_all_their_digits():
+    x = cebus.zeros(3, dtype=cebus.float64)
+    assert x.copy_(0.1).tolist() == [0.1] * 3 and x.copy_(1e300).tolist() == [1e300] * 3
+    x[1] = 0.7
+    assert x[1].item() == 0.7 and cebus.zeros(1).copy_(2.5).tolist() == [2.5]
+    assert cebus.zeros(1, dtype=cebus.int64).copy_(2.5).tolist() == [2]
+
+
+def test_products_with_logarithms_are_of_the_type_of_both():
+    x = cebus.tensor([2.0, 0.0], dtype=cebus.float64)
+    assert x.xlogy(1e300).tolist() == [2 * math.log(1e300), 0]
+    assert x.half().xlogy(2.0).dtype == cebus.float16
+    assert x.float().xlogy(cebus.tensor(3.0, dtype=cebus.float64)).dtype == cebus.float32
+    whole = cebus.tensor(3, dtype=cebus.int64)
+    assert x[0].xlogy(whole).item() == 2 * math.log(3)
+    assert x.xlogy(math.nan).isnan().all()
+
+
+def test_truths_are_added_in_place():
+    x = cebus.tensor([True, False, False])
+    x += cebus.tensor([True, True, False])
+    assert x.tolist() == [True, True, False] and x.dtype == cebus.bool
