@@ -119,6 +119,7 @@ static bool pack(staging *s, uint64_t capacity, bool presets, cebus_pack_result 
 {
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     options.capacity = capacity;
+    options.fits_only = true;
     options.presets = presets || s->stages->n_presets > 0 ? s->presets : NULL;
     options.host = &s->pool->host;
     options.go_on = s->stages->go_on;

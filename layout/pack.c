@@ -100,6 +100,15 @@ static uint64_t height_of(const packing *p)
     return height;
 }
 
+/** Units at which a block that ends within the capacity does not end; UINT64_MAX where what ends
+ * above it counts, too. */
+static uint64_t limit_of(const packing *p)
+{
+    const cebus_pack_options *o = &p->options;
+    bool decides = o->fits_only && !o->minimise && o->rounds == 0 && o->max_steps == 0;
+    return decides ? (o->capacity + p->problem.slack) / p->problem.unit + 1 : UINT64_MAX;
+}
+
 /** The heuristics on each part, all of them below `target` bytes if that goes. */
 static cebus_status construct(packing *p, uint64_t target)
 {
@@ -110,7 +119,8 @@ static cebus_status construct(packing *p, uint64_t target)
     for (size_t i = 0; i < p->problem.n_parts; i++) {
         const cebus_pack_part *part = &p->problem.parts[i];
         uint64_t *offset = p->offset + part->block_begin;
-        p->heights[i] = cebus_pack_portfolio_run(&portfolio, part, target, &p->stop, offset);
+        p->heights[i] =
+            cebus_pack_portfolio_run(&portfolio, part, target, limit_of(p), &p->stop, offset);
         if (p->heights[i] > target)
             p->heights[i] =
                 cebus_pack_wheel_run(&portfolio, part, target, p->heights[i], p->options.rounds,

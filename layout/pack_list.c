@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+#include "layout/clones.h"
+
+/* Inlined where vectors are wide. */
+#define INLINE static inline __attribute__((always_inline))
+
 enum {
     RUN = 64
 };
@@ -109,8 +114,18 @@ static void insert(cebus_pack_list *list, uint32_t block, uint64_t offset)
     widen(r, at);
 }
 
+/** A bit for each of eight bytes of 0 or 1, the first one's the lowest: the product moves byte i to
+ * bit i of its highest byte. */
+INLINE uint64_t gathered(uint64_t bytes)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return bytes * UINT64_C(0x0102040810204080) >> 56;
+}
+
 /** Which of a run's blocks live at some time in [first, end): a bit each. */
-static uint64_t meets(const run *r, int32_t first, int32_t end)
+INLINE uint64_t meets(const run *r, int32_t first, int32_t end)
 {
     unsigned char hits[RUN];
     uint64_t bits = 0;
@@ -119,16 +134,13 @@ static uint64_t meets(const run *r, int32_t first, int32_t end)
     for (int word = 0; word < RUN; word += 8) {
         uint64_t eight;
         memcpy(&eight, hits + word, sizeof eight);
-        if (eight == 0)
-            continue;
-        for (int i = word; i < word + 8; i++)
-            bits |= (uint64_t)hits[i] << i;
+        bits |= gathered(eight) << word;
     }
     return bits;
 }
 
 /** The start of the smallest gap among the blocks of this lifetime that the block fits into. */
-static uint64_t best_fit(const cebus_pack_list *list, uint32_t block)
+CEBUS_CLONES static uint64_t best_fit(const cebus_pack_list *list, uint32_t block)
 {
     const cebus_pack_problem *problem = list->problem;
     uint32_t first = problem->first[block], end = problem->end[block];

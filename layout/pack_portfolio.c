@@ -80,13 +80,14 @@ uint64_t cebus_pack_portfolio_try(cebus_pack_portfolio *portfolio, const cebus_p
 }
 
 uint64_t cebus_pack_portfolio_run(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
-                                  uint64_t target, cebus_pack_stop *stop, uint64_t *out_offset)
+                                  uint64_t target, uint64_t limit, cebus_pack_stop *stop,
+                                  uint64_t *out_offset)
 {
     const attempt *attempts = part->has_presets ? around_presets : anywhere;
     size_t count = part->has_presets ? sizeof around_presets / sizeof *around_presets
                                      : sizeof anywhere / sizeof *anywhere;
     uint32_t n = part->block_end - part->block_begin;
-    uint64_t best = UINT64_MAX, limit = UINT64_MAX;
+    uint64_t best = UINT64_MAX;
     for (size_t i = 0; i < count && best > target && !stop->stopped; i++) {
         if (n > attempts[i].most)
             continue;

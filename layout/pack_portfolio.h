@@ -25,11 +25,12 @@ bool cebus_pack_portfolio_init(cebus_pack_portfolio *portfolio, const cebus_pack
 
 /**
  * Packs a part into out_offset, units, the first of them the part's first block's, until it ends at
- * `target` bytes or the orders do; returns the bytes where it ends. When it is stopped before the
- * first order has ended: UINT64_MAX.
+ * `target` bytes or the orders do; returns the bytes where it ends. When none ends below `limit`
+ * units, or it is stopped before the first order has ended: UINT64_MAX.
  */
 uint64_t cebus_pack_portfolio_run(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
-                                  uint64_t target, cebus_pack_stop *stop, uint64_t *out_offset);
+                                  uint64_t target, uint64_t limit, cebus_pack_stop *stop,
+                                  uint64_t *out_offset);
 
 /** Packs a part into `trial` in the order that was sorted last, by best fit or on a skyline;
  * answers the bytes where it ends, UINT64_MAX if at `limit` units or above, or stopped. */

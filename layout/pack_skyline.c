@@ -28,7 +28,10 @@ struct cebus_pack_skyline {
     node *tree;        /**< over blocks in the order of their first sections */
     size_t width;      /**< leaves of the tree, a power of two */
     entry *heap;       /**< stretches, the lowest on top */
-    size_t n_heap;
+    uint32_t *lowest;  /**< a stack of stretches of one height, below all others: */
+    size_t n_heap, n_lowest;
+    int64_t *room; /**< by section, where there is a limit: units that may yet be wasted below it */
+    bool lost;     /**< more are wasted somewhere */
 };
 
 static size_t width_for(size_t n)
@@ -55,8 +58,11 @@ cebus_pack_skyline *cebus_pack_skyline_create(const cebus_pack_problem *problem,
     sky->tree = cebus_pack_memory_take(memory, 2 * width_for(n), sizeof *sky->tree);
     /* Each block adds at most three entries, each raise one; a raise takes a stretch away. */
     sky->heap = cebus_pack_memory_take(memory, 6 * n + 2, sizeof *sky->heap);
-    bool good = sky->height != NULL && sky->end != NULL && sky->before != NULL &&
-                sky->from != NULL && sky->by_rank != NULL && sky->tree != NULL && sky->heap != NULL;
+    sky->lowest = cebus_pack_memory_take(memory, n + 2, sizeof *sky->lowest);
+    sky->room = cebus_pack_memory_take(memory, sections, sizeof *sky->room);
+    bool good = sky->height != NULL && sky->room != NULL && sky->lowest != NULL &&
+                sky->end != NULL && sky->before != NULL && sky->from != NULL &&
+                sky->by_rank != NULL && sky->tree != NULL && sky->heap != NULL;
     return good ? sky : NULL;
 }
 
@@ -70,6 +76,10 @@ static bool is_lower(entry a, entry b)
 static void push(cebus_pack_skyline *sky, uint32_t begin)
 {
     entry added = {sky->height[begin], begin};
+    if (sky->n_lowest == 0 && (sky->n_heap == 0 || is_lower(added, sky->heap[0]))) {
+        sky->lowest[sky->n_lowest++] = begin;
+        return;
+    }
     size_t at = sky->n_heap++;
     for (; at > 0 && is_lower(added, sky->heap[(at - 1) / 2]); at = (at - 1) / 2)
         sky->heap[at] = sky->heap[(at - 1) / 2];
@@ -123,6 +133,8 @@ static uint32_t join(cebus_pack_skyline *sky, uint32_t begin)
 /** The lowest stretch, or NOBODY. */
 static uint32_t lowest(cebus_pack_skyline *sky)
 {
+    if (sky->n_lowest > 0)
+        return join(sky, sky->lowest[--sky->n_lowest]);
     while (sky->n_heap > 0) {
         entry top = pop(sky);
         if (sky->end[top.begin] != 0 && sky->height[top.begin] == top.height)
@@ -224,15 +236,39 @@ static bool put(cebus_pack_skyline *sky, uint32_t begin, uint32_t i, uint64_t *o
     set(sky, from, to, top);
     if (to < end)
         set(sky, to, end, height);
-    if (begin < from)
-        push(sky, begin);
-    push(sky, from);
+    /* What is left of the stretch is still the lowest, the part before the block first. */
     if (to < end)
-        push(sky, to);
+        sky->lowest[sky->n_lowest++] = to;
+    if (begin < from)
+        sky->lowest[sky->n_lowest++] = begin;
+    push(sky, from);
     return true;
 }
 
-/** Gives a niche up; false when it is all there is. */
+/** What may be wasted: all that is not load. False: there is more load than that. */
+static bool measure_room(cebus_pack_skyline *sky)
+{
+    int64_t all = 0;
+    for (uint32_t s = sky->part->section_begin; s < sky->part->section_end; s++) {
+        sky->room[s] = (int64_t)(sky->limit - 1 - sky->problem->load[s]);
+        all |= sky->room[s];
+    }
+    return all >= 0;
+}
+
+/** So many units of some sections are no block's. False: a block that is yet to come there has to
+ * end at the limit or above. */
+static bool waste(cebus_pack_skyline *sky, uint32_t begin, uint32_t end, uint64_t units)
+{
+    int64_t *room = sky->room, all = 0;
+    for (uint32_t s = begin; s < end; s++) {
+        room[s] -= (int64_t)units;
+        all |= room[s];
+    }
+    return all >= 0;
+}
+
+/** Gives a niche up; false when it is all there is, or there is no packing below the limit. */
 static bool raise(cebus_pack_skyline *sky, uint32_t begin)
 {
     const cebus_pack_part *part = sky->part;
@@ -244,9 +280,11 @@ static bool raise(cebus_pack_skyline *sky, uint32_t begin)
         height = sky->height[end];
     if (height == UINT64_MAX)
         return false;
+    uint64_t units = height - sky->height[begin];
     sky->height[begin] = height;
     push(sky, join(sky, begin));
-    return true;
+    sky->lost = sky->limit < UINT64_MAX && !waste(sky, begin, end, units);
+    return !sky->lost;
 }
 
 bool cebus_pack_skyline_run(cebus_pack_skyline *sky, const cebus_pack_part *part,
@@ -255,7 +293,10 @@ bool cebus_pack_skyline_run(cebus_pack_skyline *sky, const cebus_pack_part *part
 {
     sky->part = part;
     sky->limit = limit;
-    sky->n_heap = 0;
+    sky->n_heap = sky->n_lowest = 0;
+    sky->lost = limit < UINT64_MAX && !measure_room(sky);
+    if (sky->lost)
+        return false;
     plant(sky, rank);
     memset(sky->end + part->section_begin, 0,
            (part->section_end - part->section_begin) * sizeof *sky->end);
@@ -267,7 +308,7 @@ bool cebus_pack_skyline_run(cebus_pack_skyline *sky, const cebus_pack_part *part
         bool goes_on =
             best != NOBODY ? put(sky, begin, sky->by_rank[best], out_offset) : raise(sky, begin);
         if (!goes_on)
-            return best == NOBODY;
+            return best == NOBODY && !sky->lost;
         if (cebus_pack_stop_now(stop, 250))
             return false;
     }

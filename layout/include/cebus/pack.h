@@ -73,6 +73,10 @@ typedef struct cebus_pack_options {
      * is given its place earlier and all are placed again; 0: none. Before the exact search, and
      * far quicker where there are many blocks. */
     uint64_t rounds;
+    /** Packings that end above the capacity are of no use: each is given up as soon as it is known
+     * to, which is far quicker. Which one fits stays the same; none that does not is answered. Not
+     * looked at where the call minimises, takes rounds or searches. */
+    bool fits_only;
 } cebus_pack_options;
 
 /** All defaults. */

@@ -83,6 +83,41 @@ Test(pack, one_section_is_a_stack)
     pack_model_destroy(model);
 }
 
+/** Where only what fits counts, the same is found, or nothing. */
+static void expect_same_if_it_fits(pack_model *model, uint64_t capacity, uint64_t *plain)
+{
+    cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
+    options.capacity = capacity;
+    cebus_pack_result wanted = run(model, &options);
+    memcpy(plain, model->offsets, model->n * sizeof *plain);
+    options.fits_only = true;
+    cebus_pack_result result = run(model, &options);
+    cr_expect_eq(result.verdict, wanted.verdict);
+    if (wanted.verdict == CEBUS_PACK_SOLVED)
+        cr_expect_arr_eq(model->offsets, plain, model->n * sizeof *plain);
+    else
+        cr_expect_eq(result.height, 0);
+}
+
+Test(pack, what_fits_is_found_without_what_does_not)
+{
+    static uint64_t plain[600];
+    pack_model *model = pack_model_create(600);
+    uint64_t seed = 11;
+    for (int round = 0; round < 60; round++) {
+        if (round % 3 == 0)
+            pack_model_fill_random(model, 50 + random_below(&seed, 550), &seed);
+        else if (round % 3 == 1)
+            pack_model_fill_tiny(model, 30, true, round % 2 == 0, &seed);
+        else
+            pack_model_fill_cut(model, 100 + random_below(&seed, 400), 1000, 4096, 8, &seed);
+        const uint64_t load = pack_model_load(model);
+        for (uint64_t part = 0; part <= 12; part += 3)
+            expect_same_if_it_fits(model, load + load * part / 100 + 1, plain);
+    }
+    pack_model_destroy(model);
+}
+
 Test(pack, numbers_at_the_edge)
 {
     pack_model *model = pack_model_create(2);
