@@ -147,21 +147,23 @@ static bool adds_excess(const cebus_closure *c, uint64_t from, uint64_t to, doub
     return at < to && cebus_track_exceeds(track, at, to, limit);
 }
 
-/** The area that `bytes` more from a key on would add, on top of the staircase. */
-static double added_area(const cebus_closure *c, uint64_t from, double bytes)
+/** The area that `bytes` more from a key on would add, on top of the staircase; above `most`:
+ * some of it. */
+static double added_area(const cebus_closure *c, uint64_t from, double bytes, double most)
 {
+    const cebus_track *track = &c->sequence->track;
     double area = 0, height = 0;
     uint64_t at = from;
-    for (uint32_t i = 0; i < c->n_steps && c->steps[i].key < c->key; i++) {
+    for (uint32_t i = 0; i < c->n_steps && c->steps[i].key < c->key && area <= most; i++) {
         if (c->steps[i].key > at) {
-            area += cebus_track_area(&c->sequence->track, at, c->steps[i].key, c->limit, height,
-                                     height + bytes);
+            area += cebus_track_area_up_to(track, at, c->steps[i].key, c->limit, height,
+                                           height + bytes, most);
             at = c->steps[i].key;
         }
         height += c->steps[i].bytes;
     }
-    if (at < c->key)
-        area += cebus_track_area(&c->sequence->track, at, c->key, c->limit, height, height + bytes);
+    if (at < c->key && area <= most)
+        area += cebus_track_area_up_to(track, at, c->key, c->limit, height, height + bytes, most);
     return area;
 }
 
@@ -226,6 +228,11 @@ static bool add_outputs(cebus_closure *c, uint32_t call)
     return true;
 }
 
+/** What a call of the chain may still cost. */
+typedef struct purse {
+    double spent, cap;
+} purse;
+
 static double add_call(cebus_closure *c, uint32_t call, double cap, uint32_t depth);
 
 /** Keeps a value that is gone where the chain runs until then. */
@@ -237,19 +244,37 @@ static double extend(cebus_closure *c, uint32_t v, uint32_t i, double price)
     return price;
 }
 
-/** The price in ns of keeping a value from a key on. */
-static double price_from(const cebus_closure *c, uint32_t v, uint64_t from)
+/** Well above a price, whatever is rounded. */
+#define WELL_ABOVE (1 + 1e-9)
+
+/** A price for which a value is not kept: its call is cheaper, and the purse cannot pay it. */
+static double price_beyond(const cebus_closure *c, uint32_t v, purse has)
+{
+    const uint32_t call = c->sequence->lives[v].call;
+    const double left = has.cap - has.spent,
+                 again = call == NONE ? 0 : (double)c->sequence->iteration->calls[call].cost_ns;
+    const double price = fmax(left, again) * WELL_ABOVE;
+    return has.spent + price > has.cap ? price : INFINITY;
+}
+
+/** The price in ns of keeping a value from a key on; INFINITY also where nobody would pay it. */
+static double price_from(const cebus_closure *c, uint32_t v, uint64_t from, purse has)
 {
     if (from < c->settled && adds_excess(c, from, c->settled, c->sequence->lives[v].bytes))
         return INFINITY;
     if (c->theta == INFINITY)
         return adds_excess(c, from, c->key, share_of(c, v)) ? INFINITY : 0;
-    return c->theta > 0 ? c->theta * added_area(c, from, share_of(c, v)) : 0;
+    if (c->theta <= 0)
+        return 0;
+    const double most = price_beyond(c, v, has) * WELL_ABOVE / c->theta;
+    const double area = added_area(c, from, share_of(c, v), most);
+    return area > most ? INFINITY : c->theta * area;
 }
 
 /** The price in ns of having an input of the chain there. */
-static double add_input(cebus_closure *c, uint32_t v, double cap, uint32_t depth)
+static double add_input(cebus_closure *c, uint32_t v, purse has, uint32_t depth)
 {
+    const double cap = has.cap - has.spent;
     const cebus_life *life = &c->sequence->lives[v];
     uint32_t i = cebus_sequence_find(c->sequence, v, c->key);
     if (is_there(c, v, i)) {
@@ -263,7 +288,7 @@ static double add_input(cebus_closure *c, uint32_t v, double cap, uint32_t depth
         c->early = cebus_event_instance(last);
     double price = INFINITY;
     if (cebus_event_kind_of(last) != CEBUS_EVENT_MOVE)
-        price = price_from(c, v, begin_of(c, v, i));
+        price = price_from(c, v, begin_of(c, v, i), has);
     if (life->call == NONE || price <= (double)c->sequence->iteration->calls[life->call].cost_ns)
         return extend(c, v, i, price);
     point back = here(c);
@@ -292,7 +317,7 @@ static double add_call(cebus_closure *c, uint32_t call, double cap, uint32_t dep
     for (uint32_t i = 0; i < count; i++) {
         if (state_of(c, values[i]) != UNKNOWN)
             continue;
-        price += add_input(c, values[i], cap - price, depth);
+        price += add_input(c, values[i], (purse){price, cap}, depth);
         if (price > cap || price == INFINITY)
             return INFINITY;
     }

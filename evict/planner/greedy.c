@@ -161,6 +161,19 @@ static void find_over(cebus_greedy *g)
     g->over_version = track->version;
     g->over_limit = g->closure.limit;
     cebus_track_find_over(track, g->over_limit, &g->over_from, &g->over_to);
+    g->sight++;
+}
+
+/** The area that bytes less between two keys take off, where something is over the limit. */
+static double area_without(cebus_greedy *g, uint64_t from, uint64_t to, double bytes)
+{
+    uint64_t mixed = ((uint64_t)bytes ^ from << 32 ^ to) * UINT64_C(0x9e3779b97f4a7c15);
+    cebus_known_area *known = &g->known[mixed >> 32 & (CEBUS_GREEDY_KNOWN - 1)];
+    if (known->sight != g->sight || known->from != from || known->to != to || known->bytes != bytes)
+        *known = (cebus_known_area){
+            from, to, bytes,
+            cebus_track_area(&g->sequence->track, from, to, g->closure.limit, -bytes, 0), g->sight};
+    return known->area;
 }
 
 /** The least that weigh() may say: the own call for the own bytes. A chain that evicts more than
@@ -176,9 +189,7 @@ static double least_of(cebus_greedy *g, uint32_t v, uint32_t i)
     find_over(g);
     from = from > g->over_from ? from : g->over_from;
     to = to < g->over_to ? to : g->over_to;
-    double area = from < to ? cebus_track_area(&g->sequence->track, from, to, g->closure.limit,
-                                               -life->bytes, 0)
-                            : 0;
+    double area = from < to ? area_without(g, from, to, life->bytes) : 0;
     double cost = (double)g->sequence->iteration->calls[life->call].cost_ns;
     return area > 0 ? cost / area * noise_of(g, v) : INFINITY;
 }
@@ -472,14 +483,6 @@ static void list_worth(cebus_greedy *g)
     }
 }
 
-/** Whether a value has an event at a key or behind it. */
-static bool lasts_until(const cebus_greedy *g, const cebus_life *life, uint64_t key)
-{
-    uint32_t n = life->count;
-    return n > 0 &&
-           cebus_sequence_key(g->sequence, cebus_event_instance(life->events[n - 1])) >= key;
-}
-
 /** Notes the stretches that cross an instance, so none of what the program makes later; with noise
  * every other one: as good a start for a repair, in half the time. */
 bool cebus_greedy_note_at(cebus_greedy *g, uint32_t instance)
@@ -491,11 +494,14 @@ bool cebus_greedy_note_at(cebus_greedy *g, uint32_t instance)
     for (size_t k = 0; k < g->n_worth && ok; k++) {
         uint32_t v = g->worth[k];
         const cebus_life *life = &g->sequence->lives[v];
-        if (life->call > gap || !lasts_until(g, life, key) ||
-            (g->noise > 0 && !g->marches && (g->barred[v] == g->noise || noise_of(g, v) > MIDDLE)))
+        if (g->sequence->ends[v] < gap)
+            continue;
+        if (life->call > gap) /* values are numbered as they are made */
+            break;
+        if (g->noise > 0 && !g->marches && (g->barred[v] == g->noise || noise_of(g, v) > MIDDLE))
             continue;
         uint32_t i = cebus_sequence_find(g->sequence, v, key);
-        if (cebus_event_instance(life->events[i]) == instance)
+        if (i == life->count || cebus_event_instance(life->events[i]) == instance)
             continue;
         cebus_pick pick = {.value = v, .to = cebus_event_instance(life->events[i])};
         pick.order = g->noted++;

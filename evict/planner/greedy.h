@@ -12,6 +12,16 @@
 #include "evict/planner/closure.h"
 #include "evict/planner/picks.h"
 
+/** What an area was found to be: that of so many bytes between two keys. Many values are alike, and
+ * idle from before all that is over the limit until after it. */
+typedef struct cebus_known_area {
+    uint64_t from, to;
+    double bytes, area;
+    uint64_t sight; /**< the sight of the greedy when that was */
+} cebus_known_area;
+
+#define CEBUS_GREEDY_KNOWN 64
+
 typedef struct cebus_greedy {
     cebus_pool *pool;         /**< borrowed */
     cebus_sequence *sequence; /**< borrowed */
@@ -25,6 +35,8 @@ typedef struct cebus_greedy {
     uint64_t over_from, over_to; /**< keys between which something is over the limit: */
     uint64_t over_version;       /**< of the track, when that was seen */
     double over_limit;
+    uint64_t sight; /**< how often that was seen */
+    cebus_known_area known[CEBUS_GREEDY_KNOWN];
     double least;                  /**< bytes of the values worth a look */
     uint64_t most_spent;           /**< by the closure, beyond which a run gives up */
     uint64_t end;                  /**< the same for all that is done with it */

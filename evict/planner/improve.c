@@ -333,7 +333,7 @@ static bool is_good(ruin *r, uint64_t most, bool *out)
     *out = r->sequence->cost <= most;
     if (!*out || !r->swaps)
         return true;
-    if (!cebus_links_run(run))
+    if (!cebus_links_run_within(run, most - r->sequence->cost))
         return false;
     r->greedy->closure.spent += r->sequence->n_instances / 64;
     *out = r->sequence->cost + run->streams.stall_ns <= most;

@@ -242,6 +242,11 @@ static bool run_one(cebus_links *links, uint32_t instance)
 
 bool cebus_links_run(cebus_links *links)
 {
+    return cebus_links_run_within(links, UINT64_MAX);
+}
+
+bool cebus_links_run_within(cebus_links *links, uint64_t most_ns)
+{
     if (!reserve(links))
         return false;
     links->out.count = links->in.count = links->n_waiting = links->n_order = 0;
@@ -251,8 +256,10 @@ bool cebus_links_run(cebus_links *links)
                                      .latency_ns = links->terms->latency_ns};
     find_outs(links);
     bool ok = true;
+    const cebus_track *track = &links->sequence->track;
     uint32_t i = cebus_sequence_start(links->sequence);
-    for (; i != CEBUS_TRACK_NONE && ok; i = cebus_track_next(&links->sequence->track, i)) {
+    for (; i != CEBUS_TRACK_NONE && ok && links->streams.stall_ns <= most_ns;
+         i = cebus_track_next(track, i)) {
         links->order[links->n_order++] = i;
         ok = run_one(links, i);
     }

@@ -49,6 +49,8 @@ void cebus_links_deinit(cebus_links *links);
 /** Runs the sequence; all of the above is then known. False without host memory.
  * O(refs + replays + swaps log swaps). */
 bool cebus_links_run(cebus_links *links);
+/** The same until calls have waited longer than that: then nothing but that is known. */
+bool cebus_links_run_within(cebus_links *links, uint64_t most_ns);
 
 /** Place in `order` of the last instance that starts at or before a time. O(log instances). */
 size_t cebus_links_at(const cebus_links *links, uint64_t ns);

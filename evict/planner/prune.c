@@ -27,26 +27,35 @@ enum {
     LISTED_A_STEP = 2,
 };
 
-/** Bytes more from a key on, until others come; what runs at it is gone, or no longer is. */
+/** Bytes more from a key on, until others come. */
 typedef struct step {
     uint64_t key;
     double bytes;
-    int gone;
 } step;
 
 /** What the sequence would be without a replay and those that make something for it alone. */
 typedef struct preview {
     const cebus_sequence *sequence;
     uint32_t gone[MOST_GONE];
+    uint64_t filter; /**< bits of what is gone: most others have none of them */
     uint32_t n_gone, n_steps;
-    step steps[MOST_STEPS];
+    step steps[MOST_STEPS]; /**< those that matter */
+    uint32_t n_listed;      /**< of steps: two for all that ends or goes */
+    uint64_t from, to;      /**< keys between which there may be more bytes than now */
     bool full;
 } preview;
 
-static bool is_gone(const preview *p, uint32_t event)
+static void lose(preview *p, uint32_t instance)
 {
-    uint32_t instance = cebus_event_instance(event);
+    p->gone[p->n_gone++] = instance;
+    p->filter |= UINT64_C(1) << instance % 64;
+}
+
+static bool is_gone(const preview *p, uint32_t instance)
+{
     bool found = false;
+    if ((p->filter >> instance % 64 & 1) == 0)
+        return false;
     for (uint32_t i = 0; i < p->n_gone && !found; i++)
         found = p->gone[i] == instance;
     return found;
@@ -55,7 +64,7 @@ static bool is_gone(const preview *p, uint32_t event)
 /** Whether a value is used after event i before it is made again. */
 static bool is_used_after(const preview *p, const cebus_life *life, uint32_t i)
 {
-    for (i++; i < life->count && is_gone(p, life->events[i]);)
+    for (i++; i < life->count && is_gone(p, cebus_event_instance(life->events[i]));)
         i++;
     return i < life->count && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE;
 }
@@ -75,26 +84,46 @@ static bool is_useless(const preview *p, uint32_t instance)
     return !used;
 }
 
-static void add_step(preview *p, uint64_t key, double bytes, int gone)
+/** Whether there is room for two steps more. */
+static bool count_steps(preview *p)
 {
-    p->full = p->full || p->n_steps == MOST_STEPS;
-    if (p->full)
-        return;
-    uint32_t i = p->n_steps++;
-    for (; i > 0 && p->steps[i - 1].key > key; i--)
-        p->steps[i] = p->steps[i - 1];
-    p->steps[i] = (step){key, bytes, gone};
+    p->full = p->full || p->n_steps + 2 > MOST_STEPS;
+    p->n_steps += p->full ? 0 : 2;
+    return !p->full;
 }
 
-/** A value has so many bytes more from event i, which it was not placed at if that is a replay, to
- * a key. */
-static void add_stretch(preview *p, const cebus_life *life, uint32_t i, uint64_t to, double bytes)
+/** The key at which the bytes of event i begin: behind it, or at it if that is a replay at which
+ * they were not placed. */
+static uint64_t begin_of(const preview *p, const cebus_life *life, uint32_t i)
 {
     uint32_t instance = cebus_event_instance(life->events[i]);
     bool is_placed = cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE ||
                      !cebus_sequence_is_replay(p->sequence, instance);
-    add_step(p, cebus_sequence_key(p->sequence, instance) + is_placed, bytes, 0);
-    add_step(p, to, -bytes, 0);
+    return cebus_sequence_key(p->sequence, instance) + is_placed;
+}
+
+/** So many bytes more between two keys. */
+static void add_stretch(preview *p, uint64_t from, uint64_t to, double bytes)
+{
+    if (!count_steps(p))
+        return;
+    from = from > p->from ? from : p->from;
+    to = to < p->to ? to : p->to;
+    if (from >= to)
+        return;
+    p->steps[p->n_listed++] = (step){from, bytes};
+    p->steps[p->n_listed++] = (step){to, -bytes};
+}
+
+static void sort_steps(preview *p)
+{
+    for (uint32_t i = 1; i < p->n_listed; i++) {
+        step one = p->steps[i];
+        uint32_t k = i;
+        for (; k > 0 && p->steps[k - 1].key > one.key; k--)
+            p->steps[k] = p->steps[k - 1];
+        p->steps[k] = one;
+    }
 }
 
 /** What a replay reads need not be there for it; who made it for it alone goes, too. */
@@ -107,40 +136,45 @@ static void lose_read(preview *p, uint32_t value, uint64_t key)
     do
         i--;
     while (cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE &&
-           is_gone(p, life->events[i]));
-    add_stretch(p, life, i, key, -life->bytes);
+           is_gone(p, cebus_event_instance(life->events[i])));
+    add_stretch(p, begin_of(p, life, i), key, -life->bytes);
     uint32_t maker = cebus_event_instance(life->events[i]);
     if (cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE ||
-        !cebus_sequence_is_replay(p->sequence, maker) || is_gone(p, life->events[i]) ||
-        !is_useless(p, maker))
+        !cebus_sequence_is_replay(p->sequence, maker) || is_gone(p, maker) || !is_useless(p, maker))
         return;
     p->full = p->full || p->n_gone == MOST_GONE;
     if (!p->full)
-        p->gone[p->n_gone++] = maker;
+        lose(p, maker);
 }
 
-/** What a replay makes and others use stays until there. */
+/** What a replay makes and others use stays until there: nowhere else are there more bytes. */
 static void keep_made(preview *p, uint32_t call, uint64_t key)
 {
     uint32_t count;
+    uint64_t from = key;
     const uint32_t *values = cebus_sequence_makes(p->sequence, call, &count);
+    p->from = 0;
+    p->to = key;
     for (uint32_t j = 0; j < count; j++) {
         const cebus_life *life = &p->sequence->lives[values[j]];
         uint32_t i = cebus_sequence_find(p->sequence, values[j], key);
-        if (cebus_sequence_remakes(p->sequence, call, values[j]) && is_used_after(p, life, i))
-            add_stretch(p, life, i - 1, key, life->bytes);
+        if (!cebus_sequence_remakes(p->sequence, call, values[j]) || !is_used_after(p, life, i))
+            continue;
+        uint64_t begin = begin_of(p, life, i - 1);
+        add_stretch(p, begin, key, life->bytes);
+        from = begin < from ? begin : from;
     }
+    p->from = from;
 }
 
 static void look_without(preview *p, uint32_t instance)
 {
-    p->gone[p->n_gone++] = instance;
+    lose(p, instance);
     keep_made(p, p->sequence->instances[instance].call, cebus_sequence_key(p->sequence, instance));
     for (uint32_t i = 0; i < p->n_gone; i++) {
         uint32_t count, call = p->sequence->instances[p->gone[i]].call;
         uint64_t key = cebus_sequence_key(p->sequence, p->gone[i]);
-        add_step(p, key, 0, 1);
-        add_step(p, key + 1, 0, -1);
+        count_steps(p);
         const uint32_t *values = cebus_sequence_reads(p->sequence, call, &count);
         for (uint32_t j = 0; j < count; j++)
             lose_read(p, values[j], key);
@@ -149,29 +183,29 @@ static void look_without(preview *p, uint32_t instance)
 
 /* ---- what is needed -------------------------------------------------------------------------- */
 
-/** Changes of what a call makes. */
-static uint32_t changes_by(const cebus_sequence *sequence, uint32_t call)
+/** Changes of what the call of a swap makes, and of what is made along with what it reads. */
+static uint32_t changes_of_swap(const cebus_sequence *sequence, uint32_t call)
 {
-    uint32_t changes = 0, count;
-    const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
-    for (uint32_t j = 0; j < count; j++)
-        changes += sequence->lives[values[j]].changes;
-    return changes;
+    const uint32_t n = (uint32_t)sequence->iteration->n_calls, value = (call - n) / 2;
+    const uint32_t maker = sequence->lives[value].call;
+    const bool is_out = call == cebus_sequence_out(sequence, value);
+    return sequence->turns[is_out && maker != CEBUS_SEQUENCE_NONE ? maker : n + value];
 }
 
 /** Changes of what calls make, and of what is made along with what they read: that tells who goes
  * with them. */
 static uint32_t changes_of(const cebus_sequence *sequence, const uint32_t *calls, uint32_t n)
 {
-    uint32_t changes = 0, count;
+    uint32_t changes = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t *values = cebus_sequence_reads(sequence, calls[i], &count);
-        for (uint32_t j = 0; j < count; j++) {
-            const cebus_life *life = &sequence->lives[values[j]];
-            changes += life->call == CEBUS_SEQUENCE_NONE ? life->changes
-                                                         : changes_by(sequence, life->call);
+        if (cebus_sequence_is_swap(sequence, calls[i])) {
+            changes += changes_of_swap(sequence, calls[i]);
+            continue;
         }
-        changes += changes_by(sequence, calls[i]);
+        const uint32_t *ends = &sequence->port_ends[2 * (size_t)calls[i]];
+        for (uint32_t j = ends[0]; j < ends[1]; j++)
+            changes += sequence->turns[sequence->sources[j]];
+        changes += sequence->turns[calls[i]];
     }
     return changes;
 }
@@ -216,25 +250,36 @@ static void note_need(cebus_sequence *sequence, const preview *p, uint32_t item,
     need->bytes = bytes;
 }
 
+/** The first item between two keys that is not gone and has more bytes than the limit; NONE. */
+static uint32_t first_over(const preview *p, uint64_t from, uint64_t to, double limit)
+{
+    const cebus_track *track = &p->sequence->track;
+    uint32_t item = cebus_track_first_over(track, from, to, limit);
+    while (item != CEBUS_TRACK_NONE && is_gone(p, item))
+        item = cebus_track_first_over(track, cebus_track_key(track, item) + 1, to, limit);
+    return item;
+}
+
 /** Whether what fits a limit does without a replay. True where it takes a try to know. */
 static bool fits_without(cebus_sequence *sequence, uint32_t instance, double limit,
                          uint64_t *looked)
 {
     preview p;
     double bytes = 0;
-    int gone = 0;
     p.sequence = sequence;
-    p.n_gone = p.n_steps = 0;
+    p.n_gone = p.n_steps = p.n_listed = 0;
+    p.filter = 0;
     p.full = false;
     look_without(&p, instance);
     *looked += p.n_steps;
-    for (uint32_t i = 0; i + 1 < p.n_steps && !p.full; i++) {
+    if (p.full)
+        return true;
+    sort_steps(&p);
+    for (uint32_t i = 0; i + 1 < p.n_listed; i++) {
         bytes += p.steps[i].bytes;
-        gone += p.steps[i].gone;
-        if (bytes <= 0 || gone != 0 || p.steps[i].key >= p.steps[i + 1].key)
+        if (bytes <= 0 || p.steps[i].key >= p.steps[i + 1].key)
             continue;
-        uint32_t item = cebus_track_first_over(&sequence->track, p.steps[i].key, p.steps[i + 1].key,
-                                               limit - bytes);
+        uint32_t item = first_over(&p, p.steps[i].key, p.steps[i + 1].key, limit - bytes);
         if (item != CEBUS_TRACK_NONE) {
             note_need(sequence, &p, item, bytes);
             return false;

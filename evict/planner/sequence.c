@@ -17,20 +17,6 @@ static bool is_used_at(const cebus_life *life, uint32_t i)
     return kind_at(life, i) != CEBUS_EVENT_PRODUCE;
 }
 
-uint32_t cebus_sequence_find(const cebus_sequence *sequence, uint32_t value, uint64_t key)
-{
-    const cebus_life *life = &sequence->lives[value];
-    uint32_t low = 0, high = life->count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (cebus_sequence_key(sequence, cebus_event_instance(life->events[middle])) < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 bool cebus_sequence_is_placed(const cebus_sequence *sequence, uint32_t value, uint32_t i)
 {
     const cebus_life *life = &sequence->lives[value];
@@ -91,6 +77,22 @@ static void weigh_event(cebus_sequence *sequence, uint32_t value, uint32_t i, do
     place_before(sequence, life, i, bytes);
 }
 
+/** Notes when the last event of a value is. */
+static void note_end(cebus_sequence *sequence, uint32_t value)
+{
+    const cebus_life *life = &sequence->lives[value];
+    uint32_t last = cebus_event_instance(life->events[life->count - 1]);
+    sequence->ends[value] = sequence->instances[last].gap;
+}
+
+static void note_turn(cebus_sequence *sequence, uint32_t value)
+{
+    const cebus_iteration *iteration = sequence->iteration;
+    sequence->turns[iteration->n_calls + value]++;
+    if (iteration->values[value].born < iteration->n_calls)
+        sequence->turns[iteration->values[value].born]++;
+}
+
 static bool insert_event(cebus_sequence *sequence, uint32_t value, uint32_t event)
 {
     cebus_life *life = &sequence->lives[value];
@@ -101,7 +103,9 @@ static bool insert_event(cebus_sequence *sequence, uint32_t value, uint32_t even
     memmove(&life->events[i + 1], &life->events[i], (life->count - i) * sizeof *life->events);
     life->events[i] = event;
     life->count++;
-    life->changes++;
+    note_turn(sequence, value);
+    if (i + 1 == life->count)
+        note_end(sequence, value);
     weigh_event(sequence, value, i, 1);
     return true;
 }
@@ -112,8 +116,10 @@ static void remove_event(cebus_sequence *sequence, uint32_t value, uint32_t inst
     uint32_t i = cebus_sequence_find(sequence, value, cebus_sequence_key(sequence, instance));
     weigh_event(sequence, value, i, -1);
     life->count--;
-    life->changes++;
+    note_turn(sequence, value);
     memmove(&life->events[i], &life->events[i + 1], (life->count - i) * sizeof *life->events);
+    if (i == life->count)
+        note_end(sequence, value);
 }
 
 /* ---- the program -------------------------------------------------------------------------- */
@@ -207,6 +213,10 @@ static void find_ports(cebus_sequence *sequence)
         }
     }
     sequence->port_ends[2 * iteration->n_calls] = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t v = sequence->ports[i], call = sequence->lives[v].call;
+        sequence->sources[i] = call != NONE ? call : (uint32_t)iteration->n_calls + v;
+    }
 }
 
 /** The call while which a value is used last because it is held; START: nobody must hold it. */
@@ -302,10 +312,14 @@ static bool alloc_all(cebus_sequence *sequence)
     sequence->ports = zeroed(pool, iteration->n_refs, sizeof *sequence->ports);
     sequence->port_ends = zeroed(pool, 2 * n + 1, sizeof *sequence->port_ends);
     sequence->selves = zeroed(pool, iteration->n_values, sizeof *sequence->selves);
+    sequence->ends = zeroed(pool, iteration->n_values, sizeof *sequence->ends);
+    sequence->turns = zeroed(pool, n + iteration->n_values, sizeof *sequence->turns);
+    sequence->sources = zeroed(pool, iteration->n_refs, sizeof *sequence->sources);
     sequence->last_gaps = zeroed(pool, n, sizeof *sequence->last_gaps);
     sequence->instances = zeroed(pool, n + 2, sizeof *sequence->instances);
     return sequence->lives != NULL && sequence->ports != NULL && sequence->port_ends != NULL &&
-           sequence->last_gaps != NULL && sequence->instances != NULL && sequence->selves != NULL;
+           sequence->last_gaps != NULL && sequence->instances != NULL && sequence->selves != NULL &&
+           sequence->ends != NULL && sequence->turns != NULL && sequence->sources != NULL;
 }
 
 static bool fill(cebus_sequence *sequence)
@@ -323,7 +337,12 @@ static bool fill(cebus_sequence *sequence)
     cebus_pool_free_object(sequence->pool, writes, iteration->n_values * sizeof *writes);
     for (uint32_t v = 0; v < iteration->n_values && ok; v++)
         ok = iteration->values[v].persistent || add_life(sequence, v);
-    return ok && add_program(sequence);
+    ok = ok && add_program(sequence);
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        if (sequence->lives[v].count > 0)
+            note_end(sequence, v);
+    }
+    return ok;
 }
 
 bool cebus_sequence_init(cebus_sequence *sequence, const cebus_iteration *iteration, uint64_t grain,
@@ -349,6 +368,9 @@ void cebus_sequence_deinit(cebus_sequence *sequence)
     cebus_pool_free_object(pool, sequence->ports, sequence->iteration->n_refs * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->port_ends, (2 * n + 1) * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->selves, n_values * sizeof(uint32_t));
+    cebus_pool_free_object(pool, sequence->ends, n_values * sizeof(uint32_t));
+    cebus_pool_free_object(pool, sequence->turns, (n + n_values) * sizeof(uint32_t));
+    cebus_pool_free_object(pool, sequence->sources, sequence->iteration->n_refs * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->last_gaps, n * sizeof(uint32_t));
     cebus_pool_free_object(pool, sequence->instances,
                            sequence->instances_capacity * sizeof *sequence->instances);

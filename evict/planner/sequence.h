@@ -51,8 +51,7 @@ static inline cebus_event_kind cebus_event_kind_of(uint32_t event)
 typedef struct cebus_life {
     uint32_t *events;
     uint32_t count, capacity;
-    uint32_t changes; /**< events put in and taken out so far */
-    uint32_t call;    /**< that makes it again; NONE: none can */
+    uint32_t call; /**< that makes it again; NONE: none can */
     double bytes;
 } cebus_life;
 
@@ -85,6 +84,11 @@ typedef struct cebus_sequence {
     uint32_t *ports;           /**< of calls: values with events they read, then make; each once */
     uint32_t *port_ends;       /**< of call k: reads [2k, 2k + 1), makes [2k + 1, 2k + 2) */
     uint32_t *selves;          /**< of values: itself, what its swaps read or make */
+    uint32_t *ends;            /**< of values: the gap of its last event */
+    uint32_t *turns;           /**< events put in and taken out so far: of calls, of all that each
+                                    made first; then of values */
+    uint32_t *sources;         /**< of ports: which of `turns` tells whether what makes the value
+                                    makes it as before */
     uint32_t *last_gaps;       /**< of calls: the last gap in which it may run again */
     cebus_instance *instances; /**< the calls' first runs, START, END, then replays */
     size_t n_instances, instances_capacity;
@@ -185,7 +189,20 @@ static inline const uint32_t *cebus_sequence_makes(const cebus_sequence *sequenc
 }
 
 /** The first event of a value at or behind a key; the count: there is none. O(log events). */
-uint32_t cebus_sequence_find(const cebus_sequence *sequence, uint32_t value, uint64_t key);
+static inline uint32_t cebus_sequence_find(const cebus_sequence *sequence, uint32_t value,
+                                           uint64_t key)
+{
+    const cebus_life *life = &sequence->lives[value];
+    uint32_t low = 0, high = life->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (cebus_sequence_key(sequence, cebus_event_instance(life->events[middle])) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
 /** Whether event i of a value is a PRODUCE whose bytes are placed. */
 bool cebus_sequence_is_placed(const cebus_sequence *sequence, uint32_t value, uint32_t i);
 /** Bytes that stay over the gap before an instance. */

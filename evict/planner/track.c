@@ -182,6 +182,7 @@ bool cebus_track_append(cebus_track *track, uint32_t item, double level, double 
     put(track, last, index, item);
     last->level[index] = level - track->sums[last->rank].lift;
     last->weights[index] = weight;
+    track->n_weighed += weight != 1;
     sum_up(&track->sums[last->rank], last);
     return true;
 }
@@ -219,6 +220,7 @@ bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, doub
     put(track, block, index, item);
     block->level[index] = level - track->sums[block->rank].lift;
     block->weights[index] = weight;
+    track->n_weighed += weight != 1;
     sum_up(&track->sums[block->rank], block);
     return true;
 }
@@ -228,6 +230,7 @@ void cebus_track_remove(cebus_track *track, uint32_t item)
     cebus_track_block *block = block_of(track, item);
     uint32_t index = index_of(track, item), behind = block->count - index - 1;
     track->version++;
+    track->n_weighed -= block->weights[index] != 1;
     memmove(&block->items[index], &block->items[index + 1], behind * sizeof *block->items);
     memmove(&block->level[index], &block->level[index + 1], behind * sizeof *block->level);
     memmove(&block->weights[index], &block->weights[index + 1], behind * sizeof *block->weights);
@@ -246,19 +249,15 @@ void cebus_track_remove(cebus_track *track, uint32_t item)
     cebus_pool_free_object(track->pool, block, sizeof *block);
 }
 
-uint32_t cebus_track_next(const cebus_track *track, uint32_t item)
-{
-    const cebus_track_block *block = block_of(track, item);
-    if (index_of(track, item) + 1 < block->count)
-        return block->items[index_of(track, item) + 1];
-    return block->rank + 1 < track->n_blocks ? track->blocks[block->rank + 1]->items[0]
-                                             : CEBUS_TRACK_NONE;
-}
-
 void cebus_track_weigh(cebus_track *track, uint32_t item, double weight)
 {
     cebus_track_block *block = block_of(track, item);
-    block->weights[index_of(track, item)] = weight;
+    double *at = &block->weights[index_of(track, item)];
+    if (*at == weight)
+        return;
+    track->version++;
+    track->n_weighed += (size_t)(weight != 1) - (size_t)(*at != 1);
+    *at = weight;
     sum_up(&track->sums[block->rank], block);
 }
 
@@ -305,35 +304,40 @@ INLINE void cut(quad *bytes)
     *bytes = (quad)(mask & (quad_bits)*bytes);
 }
 
-/** The area of some items, with so many bytes added. */
+/** The area of some items, with so many bytes added. Even: all of weight 1. */
 INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t last, double before,
-                      double after)
+                      double after, bool even)
 {
     quad lanes, level, high, weights;
     uint32_t i = first;
     spread(&lanes, 0);
     for (; i + 4 <= last; i += 4) {
         load(&level, &block->level[i]);
-        load(&weights, &block->weights[i]);
         high = level + after;
         level += before;
         cut(&high);
         cut(&level);
-        lanes += weights * (high - level);
+        high -= level;
+        if (!even) {
+            load(&weights, &block->weights[i]);
+            high *= weights;
+        }
+        lanes += high;
     }
     for (; i < last; i++) {
         double most = greater_of(block->level[i] + after, 0);
-        lanes[0] += block->weights[i] * (most - greater_of(block->level[i] + before, 0));
+        most -= greater_of(block->level[i] + before, 0);
+        lanes[0] += even ? most : block->weights[i] * most;
     }
     return sum_of(&lanes);
 }
 
-CEBUS_CLONES static double area_of(const cebus_track *track, uint64_t from, uint64_t to,
-                                   double limit, double before, double after)
+INLINE double area_of(const cebus_track *track, uint64_t from, uint64_t to, double limit,
+                      double before, double after, double most, bool even)
 {
     double area = 0, low = before < after ? before : after, high = before < after ? after : before;
     size_t end = end_block(track, to);
-    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
+    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end && area <= most; b++) {
         const cebus_track_sum *sum = &track->sums[b];
         double base = sum->lift - limit;
         if (sum->most + base + high <= 0)
@@ -347,16 +351,30 @@ CEBUS_CLONES static double area_of(const cebus_track *track, uint64_t from, uint
             area += sum->weight * (after - before);
             continue;
         }
-        area += area_in(block, first, last, base + before, base + after);
+        area += area_in(block, first, last, base + before, base + after, even);
     }
     return area;
+}
+
+/** Searches know no weights. */
+CEBUS_CLONES static double area_up_to(const cebus_track *track, uint64_t from, uint64_t to,
+                                      double limit, double before, double after, double most)
+{
+    return track->n_weighed == 0 ? area_of(track, from, to, limit, before, after, most, true)
+                                 : area_of(track, from, to, limit, before, after, most, false);
 }
 
 /** Clones of what other files call would be public, whatever the visibility. */
 double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
                         double before, double after)
 {
-    return area_of(track, from, to, limit, before, after);
+    return area_up_to(track, from, to, limit, before, after, INFINITY);
+}
+
+double cebus_track_area_up_to(const cebus_track *track, uint64_t from, uint64_t to, double limit,
+                              double before, double after, double most)
+{
+    return area_up_to(track, from, to, limit, before, after, most);
 }
 
 uint32_t cebus_track_first_over(const cebus_track *track, uint64_t from, uint64_t to, double limit)

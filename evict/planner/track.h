@@ -42,6 +42,7 @@ typedef struct cebus_track {
     uint32_t *places; /**< of items: rank of the block x 64 + index in it */
     uint64_t version; /**< grows with each change of an item or its bytes */
     size_t n_items, items_capacity;
+    size_t n_weighed; /**< items whose weight is not 1 */
 } cebus_track;
 
 void cebus_track_init(cebus_track *track, cebus_pool *pool);
@@ -57,7 +58,15 @@ bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, doub
 void cebus_track_remove(cebus_track *track, uint32_t item);
 
 /** The item after it; NONE: there is none. */
-uint32_t cebus_track_next(const cebus_track *track, uint32_t item);
+static inline uint32_t cebus_track_next(const cebus_track *track, uint32_t item)
+{
+    const uint32_t rank = track->places[item] / CEBUS_TRACK_BLOCK;
+    const uint32_t next = track->places[item] % CEBUS_TRACK_BLOCK + 1;
+    const cebus_track_block *block = track->blocks[rank];
+    if (next < block->count)
+        return block->items[next];
+    return rank + 1 < track->n_blocks ? track->blocks[rank + 1]->items[0] : CEBUS_TRACK_NONE;
+}
 
 /** Grows along the order; holds until the next insert or remove. */
 static inline uint64_t cebus_track_key(const cebus_track *track, uint32_t item)
@@ -88,6 +97,10 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
  */
 double cebus_track_area(const cebus_track *track, uint64_t from, uint64_t to, double limit,
                         double before, double after);
+/** The same where after is not below before, as far as it matters: once it is above `most` it may
+ * be any sum above that. */
+double cebus_track_area_up_to(const cebus_track *track, uint64_t from, uint64_t to, double limit,
+                              double before, double after, double most);
 
 /** The first item with a key in [from, to) that has more bytes than the limit; NONE: none has. */
 uint32_t cebus_track_first_over(const cebus_track *track, uint64_t from, uint64_t to, double limit);

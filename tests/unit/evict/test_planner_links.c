@@ -109,6 +109,21 @@ Test(planner_links, each_copy_takes_its_latency_beside_its_bytes)
     cr_expect_eq(links.in.items[0].when.to - links.in.items[0].when.from, COPY + 70);
 }
 
+Test(planner_links, who_has_waited_too_long_goes_no_further)
+{
+    swap(x, 3, 14);
+    cr_assert(cebus_links_run(&links));
+    const uint64_t all = links.streams.stall_ns;
+    cr_assert_gt(all, 0);
+    cr_assert(cebus_links_run_within(&links, all - 1));
+    cr_expect_gt(links.streams.stall_ns, all - 1);
+    cr_expect_lt(links.n_order, sequence.iteration->n_calls);
+    cr_assert(cebus_links_run_within(&links, all));
+    cr_expect_eq(links.streams.stall_ns, all);
+    cr_expect_eq(links.n_order, sequence.iteration->n_calls + 4, "START, END, OUT, IN");
+    expect_copy(&links.in, 0, x, 14 * COST + all);
+}
+
 Test(planner_links, room_that_is_wanted_early_is_waited_for)
 {
     swap(x, 2, 16);

@@ -202,6 +202,66 @@ Test(planner_sequence, finds_between_which_blocks_something_is_over_a_limit)
     }
 }
 
+/** One by one, by definition. */
+static double area_by_hand(const cebus_track *track, double limit, double bytes)
+{
+    double area = 0;
+    uint32_t item = cebus_sequence_start(&sequence);
+    for (; item != CEBUS_TRACK_NONE; item = cebus_track_next(track, item)) {
+        const double level = cebus_track_level(track, item) - limit;
+        area += cebus_track_weight(track, item) * (fmax(level + bytes, 0) - fmax(level, 0));
+    }
+    return area;
+}
+
+Test(planner_sequence, an_area_is_told_as_far_as_it_matters)
+{
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        uint64_t random = seed;
+        make(seed, 200);
+        insert_some(&random, 200);
+        cebus_track *track = &sequence.track;
+        for (uint32_t i = 0; seed % 2 == 0 && i < 200; i += 3)
+            cebus_track_weigh(track, i, 0.5 * (double)(1 + i % 4));
+        const double peak = floor(cebus_track_peak(track, NULL)), bytes = floor(peak / 3);
+        const double limit = floor(peak * (double)(seed % 10 + 1) / 11);
+        const double all = area_by_hand(track, limit, bytes);
+        cr_expect_eq(cebus_track_area(track, 0, UINT64_MAX, limit, 0, bytes), all);
+        cr_expect_eq(cebus_track_area_up_to(track, 0, UINT64_MAX, limit, 0, bytes, all), all);
+        const double some = cebus_track_area_up_to(track, 0, UINT64_MAX, limit, 0, bytes, all / 2);
+        cr_expect(some > all / 2 && some <= all);
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
+/** Whether the gap of each value's last event is known. */
+static bool knows_ends(void)
+{
+    bool knows = true;
+    for (size_t v = 0; v < sequence.iteration->n_values; v++) {
+        const cebus_life *life = &sequence.lives[v];
+        knows = knows &&
+                (life->count == 0 ||
+                 sequence.ends[v] ==
+                     sequence.instances[cebus_event_instance(life->events[life->count - 1])].gap);
+    }
+    return knows;
+}
+
+Test(planner_sequence, knows_when_the_last_event_of_a_value_is)
+{
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        uint64_t random = seed;
+        make(seed, 60);
+        cr_expect(knows_ends());
+        insert_some(&random, 60);
+        cr_expect(knows_ends());
+        cr_assert(cebus_sequence_undo(&sequence, cebus_sequence_mark(&sequence) / 2));
+        cr_expect(knows_ends());
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
 Test(planner_sequence, pruning_keeps_the_limit_and_makes_it_cheaper)
 {
     for (uint64_t seed = 1; seed <= 100; seed++) {
