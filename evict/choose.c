@@ -251,6 +251,12 @@ static double search_price(const cebus_chooser *chooser, const cebus_market *mar
     return counts ? price : 0;
 }
 
+/** Whether more than windows competes. */
+static bool are_few(const cebus_arena *arena)
+{
+    return arena->used_blocks + arena->free_blocks < CEBUS_CLEARING_BLOCKS;
+}
+
 /** The market's price: what a byte would cost if addresses did not matter, that of the last of the
  * lowest scores that together have what is missing. The time of a move is turned into a price as if
  * a value of their age took it to make again; times PROMISED, since a move is paid in full. */
@@ -259,9 +265,10 @@ static void find_market(cebus_contest *contest, uint64_t bytes, bool stands)
     const cebus_chooser *chooser = contest->chooser;
     const cebus_move_terms *moves = &chooser->moves;
     uint64_t found = cebus_arena_free_bytes(chooser->arena);
+    bool joins = moves->rate > 0 && are_few(chooser->arena);
     cebus_market market = {.now = chooser->now,
                            .bytes = bytes,
-                           .idle = found,
+                           .idle = joins ? found : 0,
                            .passing = chooser->replaying,
                            .moves = moves->rate > 0};
     double weight = 0, price = 0;
@@ -347,10 +354,9 @@ static cebus_victims hold_contest(cebus_contest *contest, bool stands)
 static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     cebus_contest contest = {.chooser = chooser, .usable = HUGE_VAL};
-    const cebus_arena *arena = chooser->arena;
     find_market(&contest, bytes, stands);
-    if (arena->used_blocks + arena->free_blocks < CEBUS_CLEARING_BLOCKS)
-        (void)cebus_board_make(&contest.board, arena, chooser->now);
+    if (are_few(chooser->arena))
+        (void)cebus_board_make(&contest.board, chooser->arena, chooser->now);
     cebus_victims victims = hold_contest(&contest, stands);
     cebus_board_free(&contest.board);
     return victims;

@@ -9,6 +9,8 @@
 #define PASSING 0.5
 /** Of the limit: so many bytes that nobody has asked for are worth half their price. */
 #define DEPTH 0.125
+/** Of a request that is as large as that: with so much idle already, hardly anything has to go. */
+#define NEARLY 0.875
 
 static double part_of(const cebus_market *market)
 {
@@ -21,11 +23,20 @@ static double byte_worth(const cebus_market *market)
     return part_of(market) * (market->byte_price + market->search / (double)market->bytes);
 }
 
+/** Of the request, what has to be set free. What is idle counts only where it is nearly all of a
+ * large request: small ones leave it to those after them. Where enough is idle, see contest.h. */
+static double wanted(const cebus_market *market, double depth)
+{
+    double asked = (double)market->bytes, idle = (double)market->idle;
+    bool nearly = asked >= depth && idle >= NEARLY * asked && idle < asked;
+    return nearly ? asked - idle : asked;
+}
+
 double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t bytes)
 {
-    double asked = (double)market->bytes, beyond = (double)bytes - asked;
     double depth = DEPTH * (double)limit;
-    return beyond > 0 ? asked + depth * beyond / (depth + beyond) : (double)bytes;
+    double want = wanted(market, depth), beyond = (double)bytes - want;
+    return beyond > 0 ? want + depth * beyond / (depth + beyond) : (double)bytes;
 }
 
 double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes)

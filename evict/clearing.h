@@ -31,7 +31,7 @@
 typedef struct cebus_market {
     uint64_t now;      /**< the runtime's clock, ns */
     uint64_t bytes;    /**< of the request */
-    uint64_t idle;     /**< free now, in pieces */
+    uint64_t idle;     /**< free now, in pieces that moves can join; 0: none can */
     double ns;         /**< to make again what single victims would give for it */
     double byte_price; /**< of the last of the bytes that single victims would give for it */
     double move_byte;  /**< of copying one byte; */
@@ -48,7 +48,9 @@ typedef struct cebus_clearing {
     double moving; /**< price of what moves */
 } cebus_clearing;
 
-/** Of bytes set free in an arena that may use `limit`: what is beyond the request counts less. */
+/** Of bytes set free in an arena that may use `limit`: what is beyond the request counts less. So
+ * does what goes for a request that is much of the memory while nearly enough is idle, in pieces:
+ * of 1 GiB for which 888 MiB are there, 136 MiB are wanted, and all else that goes lies idle. */
 double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t bytes);
 
 /** What bytes set free are worth in an arena that may use `limit`: their price, and the searches

@@ -52,6 +52,7 @@ static cebus_market market_of(uint64_t *seed)
 {
     return (cebus_market){.now = NOW,
                           .bytes = (1 + draw(seed, 60)) * UNIT,
+                          .idle = draw(seed, 60) * UNIT,
                           .byte_price = (double)draw(seed, 20) / UNIT,
                           .move_byte = (double)draw(seed, 10) / UNIT,
                           .move_block = (double)draw(seed, 5),
@@ -192,6 +193,20 @@ Test(clearing, what_nobody_asked_for_is_worth_less)
     cr_expect_lt(last, 2 * (100 + 1000));
     m.passing = true;
     cr_expect_lt(cebus_market_worth(&m, 8000, 100), 180);
+}
+
+/** A request that is much of the memory needs little where most of it is idle already: all else
+ * that goes for it only adds to that. One that is small leaves what is idle to those after it. */
+Test(clearing, what_is_idle_already_need_not_go)
+{
+    cebus_market m = {.bytes = 1000, .idle = 874, .byte_price = 2};
+    cr_expect_float_eq(cebus_market_useful(&m, 8000, 1000), 1000, 1e-9);
+    m.idle = 900;
+    cr_expect_float_eq(cebus_market_useful(&m, 8000, 100), 100, 1e-9);
+    cr_expect_float_eq(cebus_market_useful(&m, 8000, 1100), 100 + 500, 1e-9);
+    cr_expect_float_eq(cebus_market_useful(&m, 8008, 1000), 1000, 1e-9);
+    m.idle = 1000;
+    cr_expect_float_eq(cebus_market_useful(&m, 8000, 1000), 1000, 1e-9, "enough: others decide");
 }
 
 /** Several prices at once find what each finds alone. */
