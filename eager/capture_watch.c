@@ -291,10 +291,11 @@ size_t cebus_capture_input_count(const cebus_capture *capture)
 cebus_status cebus_capture_input(cebus_capture *capture, size_t i, cebus_tensor **out)
 {
     static const char op[] = "capture_input";
-    if (capture == NULL || out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the %s is NULL",
-                          capture == NULL ? "capture" : "result");
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL");
     *out = NULL;
+    if (capture == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the capture is NULL");
     if (i >= capture->n_inputs)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "input %zu of %zu", i, capture->n_inputs);
     cebus_status status = cebus_runtime_lock(capture->rt, op);

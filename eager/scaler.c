@@ -87,20 +87,23 @@ void cebus_grad_scaler_destroy(cebus_grad_scaler *scaler)
     host.free(host.context, scaler);
 }
 
+/** Another reference to what the scaler keeps; `kept` is NULL where there is no scaler. */
+static cebus_status hand_out(cebus_tensor *kept, const char *op, cebus_tensor **out)
+{
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL");
+    *out = cebus_tensor_retain(kept);
+    return kept != NULL ? CEBUS_OK : cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the scaler is NULL");
+}
+
 cebus_status cebus_grad_scaler_tensor(cebus_grad_scaler *scaler, cebus_tensor **out)
 {
-    if (scaler == NULL || out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "grad_scaler_tensor", "an argument is NULL");
-    *out = cebus_tensor_retain(scaler->scale);
-    return CEBUS_OK;
+    return hand_out(scaler != NULL ? scaler->scale : NULL, "grad_scaler_tensor", out);
 }
 
 cebus_status cebus_grad_scaler_tracker(cebus_grad_scaler *scaler, cebus_tensor **out)
 {
-    if (scaler == NULL || out == NULL)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "grad_scaler_tracker", "an argument is NULL");
-    *out = cebus_tensor_retain(scaler->tracker);
-    return CEBUS_OK;
+    return hand_out(scaler != NULL ? scaler->tracker : NULL, "grad_scaler_tracker", out);
 }
 
 /* ---- the loss ---------------------------------------------------------------------------- */

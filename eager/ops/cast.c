@@ -3,6 +3,7 @@
 #include <cebus/ops/cast.h>
 
 #include "eager/ops/entry.h"
+#include "eager/tensor.h"
 #include "eager/view.h"
 
 static cebus_status cast_infer(cebus_infer *io)
@@ -33,31 +34,45 @@ static cebus_status run_cast(cebus_runtime *rt, cebus_tensor *x, cebus_cast_attr
     return cebus_entry_run(rt, &spec, out);
 }
 
+/** What every copy checks before it looks at x. */
+static cebus_status begin(cebus_runtime *rt, const cebus_tensor *x, const char *op,
+                          cebus_tensor **out)
+{
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "out is NULL");
+    *out = NULL;
+    return cebus_tensor_check(rt, x, op, "input 0");
+}
+
 cebus_status cebus_cast(cebus_runtime *rt, cebus_tensor *x, cebus_dtype dtype, cebus_tensor **out)
 {
-    if (out)
-        *out = NULL;
+    cebus_status status = begin(rt, x, "cast", out);
+    if (status != CEBUS_OK)
+        return status;
     if (cebus_dtype_size(dtype) == 0)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "cast", "%d is no element type", (int)dtype);
-    if (out && x && cebus_tensor_dtype(x) == dtype) {
-        *out = cebus_tensor_retain(x);
-        return CEBUS_OK;
-    }
-    return run_cast(rt, x, (cebus_cast_attrs){.dtype = dtype}, out);
+    if (cebus_tensor_dtype(x) != dtype)
+        return run_cast(rt, x, (cebus_cast_attrs){.dtype = dtype}, out);
+    *out = cebus_tensor_retain(x);
+    return CEBUS_OK;
 }
 
 cebus_status cebus_clone(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
 {
-    cebus_cast_attrs attrs = {.dtype = x ? cebus_tensor_dtype(x) : CEBUS_F32};
-    return run_cast(rt, x, attrs, out);
+    cebus_status status = begin(rt, x, "clone", out);
+    if (status != CEBUS_OK)
+        return status;
+    return run_cast(rt, x, (cebus_cast_attrs){.dtype = cebus_tensor_dtype(x)}, out);
 }
 
 cebus_status cebus_contiguous(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
 {
-    if (out && x && cebus_tensor_is_contiguous(x)) {
-        *out = cebus_tensor_retain(x);
-        return CEBUS_OK;
-    }
-    cebus_cast_attrs attrs = {.dtype = x ? cebus_tensor_dtype(x) : CEBUS_F32, .row_major = 1};
-    return run_cast(rt, x, attrs, out);
+    cebus_status status = begin(rt, x, "contiguous", out);
+    if (status != CEBUS_OK)
+        return status;
+    if (!cebus_tensor_is_contiguous(x))
+        return run_cast(rt, x, (cebus_cast_attrs){.dtype = cebus_tensor_dtype(x), .row_major = 1},
+                        out);
+    *out = cebus_tensor_retain(x);
+    return CEBUS_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "eager/call.h"
 #include "eager/ops/entry.h"
+#include "eager/tensor.h"
 #include "eager/view.h"
 
 static cebus_status fill_infer(cebus_infer *io)
@@ -140,9 +141,9 @@ cebus_status cebus_full_like(cebus_runtime *rt, cebus_tensor *x, double value, c
 {
     if (out)
         *out = NULL;
-    if (!x)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "full_like", "x is NULL");
-    cebus_status status = cebus_fill_check_value("full_like", value, cebus_tensor_dtype(x));
+    cebus_status status = cebus_tensor_alive(x, "full_like");
+    if (status == CEBUS_OK)
+        status = cebus_fill_check_value("full_like", value, cebus_tensor_dtype(x));
     if (status != CEBUS_OK)
         return status;
     return cebus_fill_like(rt, cebus_tensor_view(x), value, out);

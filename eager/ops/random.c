@@ -8,6 +8,7 @@
 #include "eager/ops/binary.h"
 #include "eager/ops/entry.h"
 #include "eager/ops/fill.h"
+#include "eager/tensor.h"
 #include "eager/view.h"
 
 static cebus_status random_infer(cebus_infer *io)
@@ -112,10 +113,12 @@ static cebus_status draw_mask(cebus_runtime *rt, const cebus_view *like, double 
 cebus_status cebus_dropout(cebus_runtime *rt, cebus_tensor *x, double p, bool training,
                            cebus_tensor **out)
 {
-    if (!rt || !x || !out)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "dropout", "the runtime, x or out is NULL");
+    if (out == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "dropout", "out is NULL");
     *out = NULL;
-    cebus_status status = check_probability("dropout", p);
+    cebus_status status = cebus_tensor_check(rt, x, "dropout", "x");
+    if (status == CEBUS_OK)
+        status = check_probability("dropout", p);
     if (status != CEBUS_OK)
         return status;
     if (!cebus_dtype_is_float(cebus_tensor_dtype(x)))

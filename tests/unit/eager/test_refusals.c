@@ -128,6 +128,11 @@ Test(refusals, gradients)
     cr_expect_eq(cebus_tensor_set_grad(x, far), CEBUS_RUNTIME_MISMATCH);
     cr_expect_eq(cebus_tensor_set_data(x, far), CEBUS_RUNTIME_MISMATCH);
     REFUSES(CEBUS_RUNTIME_MISMATCH, cebus_add(rt, x, far, &out));
+    REFUSES(CEBUS_RUNTIME_MISMATCH, cebus_dropout(rt, far, 0, false, &out));
+    REFUSES(CEBUS_RUNTIME_MISMATCH, cebus_cast(rt, far, CEBUS_F32, &out));
+    REFUSES(CEBUS_RUNTIME_MISMATCH, cebus_contiguous(rt, far, &out));
+    OK(cebus_zeros_like(rt, far, &out));
+    cebus_tensor_release(out);
     cebus_tensor_release(far);
     cebus_runtime_destroy(other);
     OK(cebus_mul_scalar(rt, x, 2, &sum));
@@ -267,6 +272,7 @@ Test(refusals, numbers)
     REFUSES(CEBUS_INVALID_ARGUMENT, cebus_randn(rt, CEBUS_I64, SHAPE(1), &out));
     REFUSES(CEBUS_INVALID_ARGUMENT, cebus_bernoulli(rt, 1.5, CEBUS_F32, SHAPE(1), &out));
     REFUSES(CEBUS_INVALID_ARGUMENT, cebus_dropout(rt, x, -0.1, true, &out));
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_dropout(rt, NULL, 0, false, &out));
     REFUSES(CEBUS_INVALID_ARGUMENT, cebus_embedding(rt, x, zero, 5, &out));
     REFUSES(CEBUS_DTYPE_MISMATCH, cebus_embedding(rt, x, four, CEBUS_NO_PADDING, &out));
     REFUSES(CEBUS_INVALID_ARGUMENT, cebus_index_select(rt, x, 2, zero, &out));
@@ -317,6 +323,9 @@ Test(refusals, runtimes)
     capture = (cebus_capture *)&rates;
     cr_expect_eq(cebus_capture_last(rt, &capture), CEBUS_INVALID_ARGUMENT);
     cr_expect_null(capture);
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_capture_input(NULL, 0, &out));
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_grad_scaler_tensor(NULL, &out));
+    REFUSES(CEBUS_INVALID_ARGUMENT, cebus_grad_scaler_tracker(NULL, &out));
     cr_expect_eq(cebus_capture_launch(NULL), CEBUS_INVALID_ARGUMENT);
     cr_expect_eq(cebus_capture_count_on(NULL, 1), CEBUS_INVALID_ARGUMENT);
     cebus_capture_destroy(NULL);

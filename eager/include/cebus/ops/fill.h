@@ -30,7 +30,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_ones(cebus_runtime *rt, cebus_dtyp
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_empty(cebus_runtime *rt, cebus_dtype dtype, int ndim,
                                                     const int64_t *shape, cebus_tensor **out);
-/** The shape, type and, where `x` is dense, memory order of `x`, all `value`. */
+/** The shape, type and, where `x` is dense, memory order of `x`, all `value`. Only what `x` looks
+ * like is read: it may be of another runtime. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_full_like(cebus_runtime *rt, cebus_tensor *x,
                                                         double value, cebus_tensor **out);
 /** cebus_full_like() of zero. */
