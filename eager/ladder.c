@@ -403,6 +403,7 @@ static cebus_place_result evict_and_cut(cebus_runtime *rt, uint64_t bytes, cebus
 static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, const char *op,
                           cebus_block **out)
 {
+    cebus_swap_note_strain(rt);
     cebus_status status = status_of(evict_and_cut(rt, bytes, zone, out), op);
     if (status == CEBUS_OUT_OF_MEMORY && suffices(rt, bytes, 0)) {
         rt->rung = CEBUS_RUNG_COMPACT;

@@ -59,7 +59,15 @@ void cebus_swap_learn_link(cebus_runtime *rt)
 
 bool cebus_swap_moves_persistent(const cebus_runtime *rt)
 {
-    return !rt->info.simulated || rt->policy->moves_persistent;
+    return !rt->info.simulated || rt->policy->moves_persistent || rt->swap.strained;
+}
+
+void cebus_swap_note_strain(cebus_runtime *rt)
+{
+    if (!rt->info.simulated || rt->policy->swaps || rt->swap.option != CEBUS_SWAP_ON)
+        return;
+    uint64_t lost = rt->stats.recompute_ns + rt->device_ops->stalled(rt->device);
+    rt->swap.strained |= lost > rt->stats.compute_ns;
 }
 
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)

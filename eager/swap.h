@@ -21,9 +21,15 @@
 /** Asks the device anew what a copy takes beside its bytes: before plans are made. */
 void cebus_swap_learn_link(cebus_runtime *rt);
 
-/** Whether persistent values may leave at all. On simulated machines the lower bounds that runs are
- * held to count them as always there: only policies that are published with them move them. */
+/** Whether persistent values may leave at all. On simulated machines they stay, as the lower bounds
+ * count them, but for policies that are published with moving them and for programs under strain.
+ */
 bool cebus_swap_moves_persistent(const cebus_runtime *rt);
+/** Finds out whether the program is under strain: rebuilding and waiting for copies took longer
+ * than its own calls. Where little is lost, a rotation through all parameters costs more than it
+ * saves; where memory is full of parameters and optimizer state, what else goes comes back at once.
+ */
+void cebus_swap_note_strain(cebus_runtime *rt);
 /** What the chooser is told: may values go to the host, at what rates, with how much room. */
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt);
 

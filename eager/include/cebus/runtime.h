@@ -29,8 +29,9 @@ typedef enum cebus_swap {
                                  tensors only before a call would fail for want of memory */
     CEBUS_SWAP_OFF = 1,     /**< never: what cannot be rebuilt stays */
     CEBUS_SWAP_ON = 2,      /**< by any policy, wherever it costs less than rebuilding; persistent
-                                 tensors and optimizer state, too: on sim:* by plans and `odswap`
-                                 alone, and before a call would fail */
+                                 tensors and optimizer state, too: on sim:* by plans and `odswap`,
+                                 once a program lost more than its own time, and before a call
+                                 would fail */
 } cebus_swap;
 
 /** Debugging aids; combine with |. */
