@@ -74,11 +74,12 @@ static uint64_t values_bytes(const cebus_view *layout, int count)
 /** A value for each line; zero where lines are empty, as no fold reaches them. */
 static void place_values(group_job *job, const cebus_view *layout, int count, char **scratch)
 {
+    uint64_t bytes = values_bytes(layout, 1);
     for (int i = 0; i < count; i++) {
         job->values[i] = *scratch;
-        if (job->lines.n == 0)
-            memset(*scratch, 0, values_bytes(layout, 1));
-        *scratch += values_bytes(layout, 1);
+        if (job->lines.n == 0 && bytes > 0) /* without lines there is no scratch */
+            memset(*scratch, 0, bytes);
+        *scratch += bytes;
     }
 }
 
