@@ -98,9 +98,8 @@ static uint64_t host_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/** With the last resort persistent values may go. Not yet on simulated machines: the lower bounds
- * that runs there are compared with count them as always there, so they go only when even the last
- * resort is not enough (CHOOSE_PERSISTENT). */
+/** With the last resort persistent values may go, and where they stay by then (swap.h) when even
+ * that is not enough (CHOOSE_PERSISTENT). */
 static cebus_swap_terms swap_terms(const cebus_runtime *rt, unsigned how)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);

@@ -34,7 +34,7 @@ typedef struct cebus_policy {
      * ((bytes + adjacent_free) x age). */
     double (*score)(uint64_t weight, const cebus_situation *situation);
     bool swaps; /**< published with swapping: to the host whatever fits there, not where cheaper */
-    bool moves_persistent; /**< also on simulated machines, where these stay otherwise */
+    bool moves_persistent; /**< on simulated machines, too, where they stay at first otherwise */
     /**
      * Fills `out`, empty and with a pool for whatever memory the planner needs, with what to do in
      * the next iteration, sorted; nothing when the iteration fits. False without host memory, or
