@@ -273,6 +273,19 @@ static bool is_room(const cebus_block *hole, uint64_t bytes)
     return hole != NULL && hole->state == CEBUS_BLOCK_FREE && hole->bytes >= bytes;
 }
 
+/** Gives up and moves what a choice says, and places the request if there is room for it then. */
+static cebus_place_result place_by_choice(cebus_runtime *rt, const cebus_victims *victims,
+                                          uint64_t bytes, cebus_zone zone, cebus_block **out)
+{
+    cebus_block *hole = cebus_ladder_evict(rt, victims);
+    if (victims->way == CEBUS_WAY_CLEARING)
+        return place_by_moving(rt, bytes, zone, out);
+    if (victims->way == CEBUS_WAY_VACANCY)
+        hole = cebus_compaction_vacate(rt, victims->from, victims->to);
+    return is_room(hole, bytes) ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
+                                : cebus_arena_place(&rt->arena, bytes, zone, out);
+}
+
 /**
  * Evicts what the policy chooses until the request fits, and moves blocks where that is cheaper.
  * Blocks are moved once at most: a copy that fails half way leaves the arena other than it was when
@@ -289,20 +302,13 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
         if (victims.first == NULL)
             break;
         rt->ways[victims.way]++;
-        bool moves = victims.moves;
-        if (may_move && !victims.weighs_moves)
-            moves = is_moving_cheaper(rt, bytes, &victims, &paid);
-        cebus_block *hole = NULL;
-        if (victims.moves || !moves)
-            hole = cebus_ladder_evict(rt, &victims);
-        if (victims.vacates)
-            hole = cebus_compaction_vacate(rt, victims.from, victims.to);
-        if (moves && !victims.vacates)
+        if (may_move && !victims.weighs_moves && is_moving_cheaper(rt, bytes, &victims, &paid)) {
+            may_move = false;
             result = place_by_moving(rt, bytes, zone, out);
-        else
-            result = is_room(hole, bytes) ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
-                                          : cebus_arena_place(&rt->arena, bytes, zone, out);
-        may_move = may_move && !moves;
+        } else {
+            may_move = may_move && !cebus_way_moves(victims.way);
+            result = place_by_choice(rt, &victims, bytes, zone, out);
+        }
     }
     return result;
 }

@@ -36,14 +36,19 @@ typedef struct cebus_chooser {
     bool compare;                    /**< fill in next_price: somebody wants to know what lost */
 } cebus_chooser;
 
-/** How a request was met; see contest.h. */
+/** How a request is met (contest.h), and what becomes of the blocks in the range that do not go. */
 typedef enum cebus_way {
-    CEBUS_WAY_WINDOW, /**< also of policies that have no other, and of single victims */
-    CEBUS_WAY_CLEARING,
-    CEBUS_WAY_VACANCY,
-    CEBUS_WAY_SCATTERED,
+    CEBUS_WAY_WINDOW,    /**< all go; also single victims, and policies with no other way */
+    CEBUS_WAY_CLEARING,  /**< they are moved together, so that the hole is one */
+    CEBUS_WAY_VACANCY,   /**< those in [from, to) move elsewhere: these bytes are the hole */
+    CEBUS_WAY_SCATTERED, /**< they stay where they are */
     CEBUS_WAY_COUNT
 } cebus_way;
+
+static inline bool cebus_way_moves(cebus_way way)
+{
+    return way == CEBUS_WAY_CLEARING || way == CEBUS_WAY_VACANCY;
+}
 
 /** Blocks first..last (address neighbours): every EVICTABLE one of them is to go. None may be,
  * where blocks only move. */
@@ -51,11 +56,9 @@ typedef struct cebus_victims {
     cebus_block *first, *last; /**< NULL: nothing can be given up (that would help) */
     uint64_t price;            /**< what was paid, in window prices (layout/window.h) */
     uint64_t next_price;       /**< of the cheapest that lost; 0: nothing else could go */
-    uint64_t from, to;         /**< offsets, where it vacates */
+    uint64_t from, to;         /**< offsets, of CEBUS_WAY_VACANCY */
     cebus_way way;
-    bool moves;   /**< what stays between them is moved together then, for the hole to be one */
-    bool vacates; /**< what stays in [from, to) moves elsewhere, for those bytes to be the hole */
-    bool weighs_moves; /**< moving was among what was chosen from */
+    bool weighs_moves; /**< ways that move blocks were compared with this one, too */
 } cebus_victims;
 
 #endif

@@ -78,7 +78,7 @@ void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *vic
 static cebus_entry entry_of(const cebus_contest *contest, cebus_block *first, cebus_block *last,
                             double dearest)
 {
-    cebus_entry entry = {.victims = {first, last, .moves = true, .way = CEBUS_WAY_CLEARING},
+    cebus_entry entry = {.victims = {first, last, .way = CEBUS_WAY_CLEARING},
                          .from = first->offset,
                          .to = last->offset + last->bytes,
                          .dearest = dearest};
@@ -112,7 +112,6 @@ static cebus_entry entry_of_vacancy(const cebus_contest *contest, const cebus_va
                                     double dearest)
 {
     cebus_entry entry = entry_of(contest, found->first, found->last, dearest);
-    entry.victims.vacates = true;
     entry.victims.way = CEBUS_WAY_VACANCY;
     entry.victims.from = entry.from;
     entry.victims.to = entry.to;

@@ -24,14 +24,14 @@ Test(contest, coop_moves_what_is_dear_where_that_is_cheaper)
     fill_the_rest();
     cebus_chooser chooser = chooser_of(FAST, 1);
     cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(victims.moves && victims.weighs_moves);
+    cr_expect(cebus_way_moves(victims.way) && victims.weighs_moves);
     cr_expect_eq(victims.first, first->block);
     cr_expect_eq(victims.last, last->block);
     cr_expect_eq(dear->block->state, CEBUS_BLOCK_BARRIER);
     cr_expect_eq(first->block->state, CEBUS_BLOCK_EVICTABLE);
     chooser.moves.ns = 10000000;
     victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(!victims.moves);
+    cr_expect(!cebus_way_moves(victims.way));
     cr_expect_eq(dear->block->state, CEBUS_BLOCK_EVICTABLE);
 }
 
@@ -42,11 +42,11 @@ Test(contest, coop_does_not_look_for_what_saves_little)
     fill_the_rest();
     cebus_chooser chooser = chooser_of(FAST, 1);
     cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(!victims.moves);
+    cr_expect(!cebus_way_moves(victims.way));
     cr_expect_eq(victims.first, first->block);
     cr_expect_eq(victims.last, last->block);
     cebus_cost_revise(dear->value.producer, 1000);
-    cr_expect(cebus_choose_victims(&chooser, 4 * UNIT).moves);
+    cr_expect(cebus_way_moves(cebus_choose_victims(&chooser, 4 * UNIT).way));
 }
 
 /** Enough is free, but apart: the more of it lies idle the dearer a move may be. */
@@ -60,11 +60,12 @@ Test(contest, coop_only_moves_where_much_lies_idle)
     cebus_chooser chooser = chooser_of(FAST, 450);
     more->value.pins = 1;
     cebus_victims victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(!victims.moves, "two units: 1.25 x 2 x 2 / 8, and a copy is 0.9");
+    cr_expect(!cebus_way_moves(victims.way), "two units: 1.25 x 2 x 2 / 8, and a copy is 0.9");
     cr_expect_eq(victims.first, cheap->block);
     cebus_arena_release(&arena, more->block);
     victims = cebus_choose_victims(&chooser, 4 * UNIT);
-    cr_expect(victims.moves && victims.weighs_moves, "three units: 1.25 x 3 x 3 / 8");
+    cr_expect(cebus_way_moves(victims.way) && victims.weighs_moves,
+              "three units: 1.25 x 3 x 3 / 8");
     cr_expect_eq(victims.price, 0);
     cr_expect_eq(victims.first, first);
     cr_expect_eq(victims.last, last);
@@ -90,7 +91,7 @@ Test(contest, coop_moves_no_dearer_than_the_request_is_worth)
     cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
     cr_expect_eq(victims.first, cheap->block, "two units at 2 each, and a copy is 5.2");
     chooser.moves.ns = 1500;
-    cr_expect(cebus_choose_victims(&chooser, 2 * UNIT).moves, "3");
+    cr_expect(cebus_way_moves(cebus_choose_victims(&chooser, 2 * UNIT).way), "3");
     chooser.replaying = true;
     victims = cebus_choose_victims(&chooser, 2 * UNIT);
     cr_expect_eq(victims.first, cheap->block, "replays to come need room, too");
@@ -109,7 +110,7 @@ Test(contest, coop_takes_what_is_cheap_wherever_it_lies)
     fill_the_rest();
     cebus_chooser chooser = chooser_of(1, 1);
     cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
-    cr_expect(!victims.moves);
+    cr_expect(!cebus_way_moves(victims.way));
     cr_expect_eq(victims.first, small[0]->block);
     cr_expect_eq(victims.last, large->block);
     for (int i = 0; i < 6; i++)
@@ -133,7 +134,7 @@ Test(contest, coop_vacates_where_nothing_has_to_go)
     hole->block = other->block = NULL;
     cebus_chooser chooser = chooser_of(FAST, 1);
     cebus_victims victims = cebus_choose_victims(&chooser, 2 * UNIT);
-    cr_expect(victims.moves && victims.vacates);
+    cr_expect_eq(victims.way, CEBUS_WAY_VACANCY);
     cr_expect_eq(victims.to - victims.from, 2 * UNIT);
     cr_expect(b->block->offset >= victims.from && b->block->offset < victims.to);
     cr_expect_eq(b->block->state, CEBUS_BLOCK_BARRIER, "it stays, if elsewhere");
