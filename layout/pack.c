@@ -109,23 +109,32 @@ static uint64_t limit_of(const packing *p)
     return decides ? (o->capacity + p->problem.slack) / p->problem.unit + 1 : UINT64_MAX;
 }
 
-/** The heuristics on each part, all of them below `target` bytes if that goes. */
+/** The heuristics on one part, below `target` bytes if that goes; answers where it ends. */
+static uint64_t construct_part(packing *p, cebus_pack_portfolio *portfolio,
+                               const cebus_pack_part *part, uint64_t target)
+{
+    cebus_pack_wheel wheel = {
+        .portfolio = portfolio,
+        .part = part,
+        .target = target,
+        .offset = p->offset + part->block_begin,
+        .seed = p->options.seed,
+    };
+    wheel.height =
+        cebus_pack_portfolio_run(portfolio, part, target, limit_of(p), &p->stop, wheel.offset);
+    cebus_pack_wheel_run(&wheel, p->options.rounds, &p->stop);
+    return wheel.height;
+}
+
+/** All parts, one after another. */
 static cebus_status construct(packing *p, uint64_t target)
 {
     cebus_pack_portfolio portfolio;
     const cebus_pack_piece *mark = cebus_pack_memory_mark(&p->memory);
     if (!cebus_pack_portfolio_init(&portfolio, &p->problem, &p->memory))
         return CEBUS_OUT_OF_HOST_MEMORY;
-    for (size_t i = 0; i < p->problem.n_parts; i++) {
-        const cebus_pack_part *part = &p->problem.parts[i];
-        uint64_t *offset = p->offset + part->block_begin;
-        p->heights[i] =
-            cebus_pack_portfolio_run(&portfolio, part, target, limit_of(p), &p->stop, offset);
-        if (p->heights[i] > target)
-            p->heights[i] =
-                cebus_pack_wheel_run(&portfolio, part, target, p->heights[i], p->options.rounds,
-                                     p->options.seed, &p->stop, offset);
-    }
+    for (size_t i = 0; i < p->problem.n_parts; i++)
+        p->heights[i] = construct_part(p, &portfolio, &p->problem.parts[i], target);
     cebus_pack_memory_release(&p->memory, mark);
     return CEBUS_OK;
 }

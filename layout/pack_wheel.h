@@ -9,14 +9,20 @@
 
 #include "layout/pack_portfolio.h"
 
+/** A part, and the lowest packing of it so far. */
+typedef struct cebus_pack_wheel {
+    cebus_pack_portfolio *portfolio; /**< heuristics, and room for their trials */
+    const cebus_pack_part *part;
+    uint64_t target;  /**< bytes: where it may end */
+    uint64_t height;  /**< bytes: where `offset` ends */
+    uint64_t *offset; /**< units; the first is the part's first block's */
+    uint64_t seed;
+} cebus_pack_wheel;
+
 /**
- * Improves the packing of a part that ends above `target` bytes, for at most `rounds` packings.
- * `height`: where it ends, of which out_offset, units, is the packing; the lower one and its height
- * come back. Deterministic for a seed. Cost: a heuristic's (pack_skyline.h, pack_list.h) each
- * round.
+ * Lowers the packing in at most `rounds` trials, until it ends at the target. Deterministic for a
+ * seed. Cost: a heuristic's (pack_skyline.h, pack_list.h) each round.
  */
-uint64_t cebus_pack_wheel_run(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
-                              uint64_t target, uint64_t height, uint64_t rounds, uint64_t seed,
-                              cebus_pack_stop *stop, uint64_t *out_offset);
+void cebus_pack_wheel_run(cebus_pack_wheel *wheel, uint64_t rounds, cebus_pack_stop *stop);
 
 #endif
