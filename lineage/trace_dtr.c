@@ -93,7 +93,7 @@ static bool drop_value(cebus_trace_source *source, uint64_t id)
 /** Gives a value a name that is new. */
 static bool bind(cebus_trace_source *source, const char *name, uint64_t id)
 {
-    cebus_trace_names *names = &source->dtr.names;
+    cebus_trace_table *names = &source->dtr.names;
     size_t length = strlen(name);
     if (cebus_trace_names_find(names, name, length) != NULL)
         return cebus_trace_refuse(source, "\"%.40s\" is made a second time; names are never reused",
@@ -438,7 +438,7 @@ bool cebus_trace_dtr_start(cebus_trace_source *source)
 void cebus_trace_dtr_close(cebus_trace_source *source)
 {
     cebus_host_allocator *host = &source->host;
-    cebus_trace_names_deinit(&source->dtr.names);
+    cebus_trace_table_deinit(&source->dtr.names);
     if (source->dtr.values != NULL)
         host->free(host->context, source->dtr.values);
     if (source->dtr.freed != NULL)

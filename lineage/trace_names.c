@@ -2,24 +2,18 @@
 
 #include <string.h>
 
-#include "lineage/trace_values.h"
-
-#define FIRST_CAPACITY 256
 #define INLINE_MAX 15
 /** The low byte of key[1]: the name's length when the key is the name, this when it is a hash. */
 #define HASHED UINT64_C(0xFF)
 
-void cebus_trace_names_init(cebus_trace_names *names, const cebus_host_allocator *host)
-{
-    *names = (cebus_trace_names){.host = *host, .seed = cebus_trace_seed()};
-}
+enum {
+    KEY_WORDS = sizeof((cebus_trace_name){0}.key) / sizeof(uint64_t),
+    SLOT_WORDS = sizeof(cebus_trace_name) / sizeof(uint64_t)
+};
 
-void cebus_trace_names_deinit(cebus_trace_names *names)
+void cebus_trace_names_init(cebus_trace_table *names, const cebus_host_allocator *host)
 {
-    if (names->slots != NULL)
-        names->host.free(names->host.context, names->slots);
-    names->slots = NULL;
-    names->capacity = names->count = 0;
+    cebus_trace_table_init(names, host, KEY_WORDS, SLOT_WORDS);
 }
 
 static uint64_t hash_text(uint64_t hash, const char *text, size_t length)
@@ -32,7 +26,7 @@ static uint64_t hash_text(uint64_t hash, const char *text, size_t length)
     return cebus_trace_mix(hash ^ length);
 }
 
-static void make_key(const cebus_trace_names *names, const char *name, size_t length, uint64_t *key)
+static void make_key(const cebus_trace_table *names, const char *name, size_t length, uint64_t *key)
 {
     key[0] = key[1] = 0;
     if (length > INLINE_MAX) {
@@ -45,57 +39,21 @@ static void make_key(const cebus_trace_names *names, const char *name, size_t le
     key[1] = key[1] << 8 | length;
 }
 
-static cebus_trace_name *probe(const cebus_trace_names *names, const uint64_t *key)
-{
-    size_t at = (size_t)cebus_trace_mix(cebus_trace_mix(key[0] ^ names->seed) ^ key[1]);
-    for (;; at++) {
-        cebus_trace_name *slot = &names->slots[at & (names->capacity - 1)];
-        if ((slot->key[0] == key[0] && slot->key[1] == key[1]) || slot->key[1] == 0)
-            return slot;
-    }
-}
-
-cebus_trace_name *cebus_trace_names_find(const cebus_trace_names *names, const char *name,
+cebus_trace_name *cebus_trace_names_find(const cebus_trace_table *names, const char *name,
                                          size_t length)
 {
-    uint64_t key[2];
-    if (names->capacity == 0 || length == 0)
-        return NULL;
+    uint64_t key[KEY_WORDS];
     make_key(names, name, length, key);
-    cebus_trace_name *slot = probe(names, key);
-    return slot->key[1] != 0 ? slot : NULL;
+    return length > 0 ? cebus_trace_table_find(names, key) : NULL;
 }
 
-static bool grow(cebus_trace_names *names)
-{
-    cebus_trace_names larger = *names;
-    larger.capacity = names->capacity > 0 ? 2 * names->capacity : FIRST_CAPACITY;
-    if (larger.capacity > SIZE_MAX / sizeof *larger.slots)
-        return false;
-    size_t bytes = larger.capacity * sizeof *larger.slots;
-    larger.slots = larger.host.alloc(larger.host.context, bytes);
-    if (larger.slots == NULL)
-        return false;
-    memset(larger.slots, 0, bytes);
-    for (size_t i = 0; i < names->capacity; i++) {
-        if (names->slots[i].key[1] != 0)
-            *probe(&larger, names->slots[i].key) = names->slots[i];
-    }
-    if (names->slots != NULL)
-        names->host.free(names->host.context, names->slots);
-    *names = larger;
-    return true;
-}
-
-cebus_trace_name *cebus_trace_names_add(cebus_trace_names *names, const char *name, size_t length,
+cebus_trace_name *cebus_trace_names_add(cebus_trace_table *names, const char *name, size_t length,
                                         uint64_t value)
 {
-    if (names->count >= names->capacity / 4 * 3 && !grow(names))
-        return NULL;
-    uint64_t key[2];
+    uint64_t key[KEY_WORDS];
     make_key(names, name, length, key);
-    cebus_trace_name *slot = probe(names, key);
-    *slot = (cebus_trace_name){.key = {key[0], key[1]}, .value = value};
-    names->count++;
+    cebus_trace_name *slot = cebus_trace_table_add(names, key);
+    if (slot != NULL)
+        slot->value = value;
     return slot;
 }

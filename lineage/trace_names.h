@@ -6,30 +6,23 @@
 #ifndef CEBUS_LINEAGE_TRACE_NAMES_H
 #define CEBUS_LINEAGE_TRACE_NAMES_H
 
-#include <cebus/base.h>
+#include "lineage/trace_table.h"
 
+/** A slot. */
 typedef struct cebus_trace_name {
-    uint64_t key[2]; /**< both 0: empty */
+    uint64_t key[2];
     uint64_t value : 63;
     uint64_t released : 1;
 } cebus_trace_name;
 
-typedef struct cebus_trace_names {
-    cebus_host_allocator host;
-    uint64_t seed;
-    cebus_trace_name *slots;
-    size_t capacity; /**< 0 or a power of two */
-    size_t count;
-} cebus_trace_names;
-
-void cebus_trace_names_init(cebus_trace_names *names, const cebus_host_allocator *host);
-void cebus_trace_names_deinit(cebus_trace_names *names);
+/** Ended by cebus_trace_table_deinit. */
+void cebus_trace_names_init(cebus_trace_table *names, const cebus_host_allocator *host);
 
 /** NULL when the name is unknown. Valid until the next add. O(length). */
-cebus_trace_name *cebus_trace_names_find(const cebus_trace_names *names, const char *name,
+cebus_trace_name *cebus_trace_names_find(const cebus_trace_table *names, const char *name,
                                          size_t length);
 /** A name that is unknown until now and not empty; NULL without host memory. */
-cebus_trace_name *cebus_trace_names_add(cebus_trace_names *names, const char *name, size_t length,
+cebus_trace_name *cebus_trace_names_add(cebus_trace_table *names, const char *name, size_t length,
                                         uint64_t value);
 
 #endif

@@ -174,7 +174,7 @@ void cebus_trace_source_close(cebus_trace_source *source)
 {
     cebus_host_allocator host = source->host;
     cebus_trace_lines_close(&source->lines);
-    cebus_trace_values_deinit(&source->values);
+    cebus_trace_table_deinit(&source->values);
     cebus_trace_dtr_close(source);
     json_decref(source->root);
     if (source->in != NULL)

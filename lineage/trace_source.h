@@ -22,7 +22,7 @@ typedef struct cebus_dtr_value {
 } cebus_dtr_value;
 
 typedef struct cebus_dtr {
-    cebus_trace_names names;
+    cebus_trace_table names; /**< of cebus_trace_name */
     cebus_dtr_value *values; /**< values[id - 1] */
     size_t count, capacity;
     uint64_t *freed; /**< [told, n_freed): not told yet */
@@ -44,9 +44,9 @@ struct cebus_trace_source {
     size_t n_in, in_capacity;
     cebus_entry_output *out;
     size_t n_out, out_capacity;
-    cebus_trace_values values; /**< of a cebus trace */
-    cebus_dtr dtr;             /**< of a DTR log */
-    cebus_status status;       /**< not CEBUS_OK: failed for good */
+    cebus_trace_table values; /**< of cebus_trace_slot, of a cebus trace */
+    cebus_dtr dtr;            /**< of a DTR log */
+    cebus_status status;      /**< not CEBUS_OK: failed for good */
     char machine[64];
     char path[96]; /**< for messages: its end, if it is longer */
     char why[464];

@@ -5,7 +5,7 @@
 #ifndef CEBUS_LINEAGE_TRACE_VALUES_H
 #define CEBUS_LINEAGE_TRACE_VALUES_H
 
-#include <cebus/base.h>
+#include "lineage/trace_table.h"
 
 typedef enum cebus_trace_state {
     CEBUS_VALUE_UNKNOWN,
@@ -19,25 +19,17 @@ typedef enum cebus_trace_state {
 #define CEBUS_TRACE_BYTES_MAX (UINT64_C(1) << 58)
 
 typedef struct cebus_trace_slot {
-    uint64_t id;   /**< 0: empty */
+    uint64_t id;   /**< the key */
     uint64_t info; /**< bytes x 16 + mark x 8 + state */
 } cebus_trace_slot;
 
-typedef struct cebus_trace_values {
-    cebus_host_allocator host;
-    uint64_t seed; /**< a file cannot know which ids collide */
-    cebus_trace_slot *slots;
-    size_t capacity; /**< 0 or a power of two */
-    size_t count;
-} cebus_trace_values;
-
-void cebus_trace_values_init(cebus_trace_values *values, const cebus_host_allocator *host);
-void cebus_trace_values_deinit(cebus_trace_values *values);
+/** Ended by cebus_trace_table_deinit. */
+void cebus_trace_values_init(cebus_trace_table *values, const cebus_host_allocator *host);
 
 /** The slot of an id; NULL when it is unknown. Valid until the next add. O(1). */
-cebus_trace_slot *cebus_trace_values_find(const cebus_trace_values *values, uint64_t id);
+cebus_trace_slot *cebus_trace_values_find(const cebus_trace_table *values, uint64_t id);
 /** A slot for an id that is unknown and not 0; NULL without host memory. O(1) amortized. */
-cebus_trace_slot *cebus_trace_values_add(cebus_trace_values *values, uint64_t id, uint64_t bytes,
+cebus_trace_slot *cebus_trace_values_add(cebus_trace_table *values, uint64_t id, uint64_t bytes,
                                          cebus_trace_state state);
 
 static inline cebus_trace_state cebus_trace_slot_state(const cebus_trace_slot *slot)
@@ -63,17 +55,6 @@ static inline bool cebus_trace_slot_marked(const cebus_trace_slot *slot)
 static inline void cebus_trace_slot_mark(cebus_trace_slot *slot, bool mark)
 {
     slot->info = (slot->info & ~UINT64_C(8)) | (mark ? 8 : 0);
-}
-
-/** A number no file can foresee, for hashing. */
-uint64_t cebus_trace_seed(void);
-/** splitmix64's finalizer (Steele, Lea, Flood, OOPSLA'14). */
-static inline uint64_t cebus_trace_mix(uint64_t word)
-{
-    uint64_t z = word + UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
 }
 
 #endif

@@ -22,7 +22,7 @@ static void *no_memory(void *context, size_t bytes)
 
 Test(trace_values, are_found_whatever_their_ids)
 {
-    cebus_trace_values values;
+    cebus_trace_table values;
     cebus_host_allocator host = cebus_host_allocator_default();
     cebus_trace_values_init(&values, &host);
     cr_expect_null(cebus_trace_values_find(&values, 1));
@@ -38,12 +38,12 @@ Test(trace_values, are_found_whatever_their_ids)
     cr_expect_null(cebus_trace_values_find(&values, 0));
     cr_expect_eq(values.count, 100000);
     cr_expect_leq(values.capacity, 1 << 18);
-    cebus_trace_values_deinit(&values);
+    cebus_trace_table_deinit(&values);
 }
 
 Test(trace_values, keep_bytes_state_and_mark_apart)
 {
-    cebus_trace_values values;
+    cebus_trace_table values;
     cebus_host_allocator host = cebus_host_allocator_default();
     cebus_trace_values_init(&values, &host);
     cebus_trace_slot *slot =
@@ -60,12 +60,12 @@ Test(trace_values, keep_bytes_state_and_mark_apart)
         }
     }
     cr_expect_eq(cebus_trace_slot_state(NULL), CEBUS_VALUE_UNKNOWN);
-    cebus_trace_values_deinit(&values);
+    cebus_trace_table_deinit(&values);
 }
 
 Test(trace_values, stay_whole_without_host_memory)
 {
-    cebus_trace_values values;
+    cebus_trace_table values;
     cebus_host_allocator host = cebus_host_allocator_default();
     cebus_trace_values_init(&values, &host);
     uint64_t id = 1;
@@ -77,7 +77,7 @@ Test(trace_values, stay_whole_without_host_memory)
     cr_expect_not_null(cebus_trace_values_find(&values, id - 1));
     values.host = host;
     cr_expect_not_null(cebus_trace_values_add(&values, id, 1, CEBUS_VALUE_LIVE));
-    cebus_trace_values_deinit(&values);
+    cebus_trace_table_deinit(&values);
 }
 
 static size_t name_of(unsigned i, char *text, size_t bytes)
@@ -90,7 +90,7 @@ static size_t name_of(unsigned i, char *text, size_t bytes)
 Test(trace_values, names_are_told_apart)
 {
     char text[64];
-    cebus_trace_names names;
+    cebus_trace_table names;
     cebus_host_allocator host = cebus_host_allocator_default();
     cebus_trace_names_init(&names, &host);
     for (unsigned i = 0; i < 100000; i++) {
@@ -105,7 +105,7 @@ Test(trace_values, names_are_told_apart)
     }
     cr_expect_null(cebus_trace_names_find(&names, "", 0));
     cr_expect_leq(sizeof(cebus_trace_name), 24);
-    cebus_trace_names_deinit(&names);
+    cebus_trace_table_deinit(&names);
 }
 
 /** Same letters, other lengths or places: each its own key, inline and hashed. */
@@ -127,7 +127,7 @@ Test(trace_values, names_that_are_almost_equal_differ)
                                          "aaaaaaaaaaaaaaaa",
                                          "aaaaaaaaaaaaaaaaa",
                                          "aaaaaaaaaaaaaa"};
-    cebus_trace_names names;
+    cebus_trace_table names;
     cebus_host_allocator host = cebus_host_allocator_default();
     cebus_trace_names_init(&names, &host);
     for (size_t i = 0; i < sizeof almost / sizeof *almost; i++) {
@@ -136,7 +136,7 @@ Test(trace_values, names_that_are_almost_equal_differ)
     }
     for (size_t i = 0; i < sizeof almost / sizeof *almost; i++)
         cr_expect_eq(cebus_trace_names_find(&names, almost[i], strlen(almost[i]))->value, i);
-    cebus_trace_names_deinit(&names);
+    cebus_trace_table_deinit(&names);
 }
 
 #endif
