@@ -20,16 +20,15 @@
 #include <cebus/cebus.h>
 
 #include "tests/fault/trial.h"
+#include "tests/support/heavy_net.h"
 #include "tests/support/slice.h"
 
 enum {
-    LAYERS = 5,
     WIDTH = 32,
     ROWS = 2,
-    ELEMENTS = WIDTH * WIDTH,
-    PARAMETER = ELEMENTS * 4, /* bytes */
-    LEARNED = 1,              /* steps: the next one is known when it ends, and planned */
-    PLANNED = 2,              /* steps before those by the plan */
+    PARAMETER = WIDTH * WIDTH * 4, /* bytes */
+    LEARNED = 1,                   /* steps: the next one is known when it ends, and planned */
+    PLANNED = 2,                   /* steps before those by the plan */
     STEPS = 5
 };
 
@@ -49,46 +48,15 @@ enum {
 
 typedef struct run {
     cebus_trial trial;
-    cebus_runtime *rt;
+    cebus_heavy_net net;
     const setting *setting;
-    cebus_tensor *w[LAYERS];
-    cebus_optimizer *adam;
     uint64_t prefetches, loaded; /* plans */
-    float result[LAYERS][ELEMENTS];
 } run;
 
-static void make_parameters(run *r)
+static bool again(cebus_heavy_net *net, cebus_status status, const char *what)
 {
-    static const int64_t square[2] = {WIDTH, WIDTH};
-    TRY(r, cebus_optimizer_create_adam(r->rt, NULL, &r->adam));
-    for (int i = 0; i < LAYERS; i++) {
-        TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, square, &r->w[i]));
-        TRY(r, cebus_tensor_set_persistent(r->w[i]));
-        TRY(r, cebus_tensor_set_requires_grad(r->w[i], true));
-        TRY(r, cebus_optimizer_add(r->adam, r->w[i]));
-    }
-}
-
-static void step(run *r)
-{
-    static const int64_t rows[2] = {ROWS, WIDTH};
-    cebus_tensor *h = NULL, *y = NULL, *loss = NULL;
-    TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, rows, &h));
-    for (int i = 0; i < LAYERS; i++) {
-        TRY(r, cebus_matmul(r->rt, h, r->w[i], &y));
-        cebus_tensor_release(h);
-        h = NULL;
-        TRY(r, cebus_tanh(r->rt, y, &h));
-        cebus_tensor_release(y);
-        y = NULL;
-    }
-    TRY(r, cebus_mean(r->rt, h, 0, NULL, false, &loss));
-    TRY(r, cebus_backward(r->rt, loss, NULL, false));
-    TRY(r, cebus_optimizer_step(r->adam));
-    TRY(r, cebus_optimizer_zero_grad(r->adam));
-    cebus_tensor_release(loss);
-    cebus_tensor_release(h);
-    TRY(r, cebus_iteration_mark(r->rt));
+    run *r = net->owner;
+    return cebus_trial_may_retry(&r->trial, net->rt, status, what);
 }
 
 static void open_runtime(run *r)
@@ -104,25 +72,13 @@ static void open_runtime(run *r)
     options.spill_budget = r->setting->spill ? UINT64_C(1) << 22 : 0;
     options.debug = CEBUS_DEBUG_HOST | CEBUS_DEBUG_WALK;
     options.host = &r->trial.host.allocator;
-    TRY(r, cebus_runtime_create(&options, &r->rt));
-}
-
-static void close_run(run *r)
-{
-    for (int i = 0; i < LAYERS; i++) {
-        TRY(r, cebus_tensor_to_host(r->w[i], r->result[i], PARAMETER));
-        cebus_tensor_release(r->w[i]);
-    }
-    TRY(r, cebus_runtime_check(r->rt));
-    cebus_optimizer_destroy(r->adam);
-    cebus_runtime_destroy(r->rt);
-    r->rt = NULL;
+    CEBUS_HEAVY_TRY(&r->net, cebus_runtime_create(&options, &r->net.rt));
 }
 
 static void count(run *r)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
-    TRY(r, cebus_runtime_memory_stats(r->rt, &stats));
+    CEBUS_HEAVY_TRY(&r->net, cebus_runtime_memory_stats(r->net.rt, &stats));
     r->prefetches = stats.prefetches;
     r->loaded = stats.plans_used;
 }
@@ -133,7 +89,7 @@ static char plan_path[64];
 static void load_plan(run *r)
 {
     if (access(plan_path, R_OK) == 0)
-        TRY(r, cebus_plan_load(r->rt, plan_path));
+        CEBUS_HEAVY_TRY(&r->net, cebus_plan_load(r->net.rt, plan_path));
 }
 
 static void start(run *r, const setting *chosen, cebus_fault kind, uint64_t n)
@@ -141,22 +97,23 @@ static void start(run *r, const setting *chosen, cebus_fault kind, uint64_t n)
     int from = kind == CEBUS_FAULT_HOST ? LEARNED : PLANNED;
     memset(r, 0, sizeof *r);
     r->setting = chosen;
+    r->net = (cebus_heavy_net){.width = WIDTH, .rows = ROWS, .again = again, .owner = r};
     cebus_trial_begin(&r->trial, kind, 0);
     open_runtime(r);
-    if (r->rt == NULL)
+    if (r->net.rt == NULL)
         return;
     load_plan(r);
-    make_parameters(r);
+    cebus_heavy_net_open(&r->net);
     for (int i = 0; i < STEPS; i++) {
         if (i == from)
             cebus_trial_arm(&r->trial, n);
-        step(r);
+        cebus_heavy_net_step(&r->net);
     }
     cebus_trial_arm(&r->trial, 0);
     count(r);
     if (kind == CEBUS_FAULT_NONE)
-        TRY(r, cebus_plan_save(r->rt, plan_path));
-    close_run(r);
+        CEBUS_HEAVY_TRY(&r->net, cebus_plan_save(r->net.rt, plan_path));
+    cebus_heavy_net_close(&r->net);
 }
 
 /** Every n of one kind that is in the slice; the number of faults delivered, or -1. */
@@ -171,7 +128,7 @@ static int sweep(const setting *chosen, cebus_fault kind, const run *wanted)
         if (!cebus_test_slice_has(item++))
             continue;
         start(&r, chosen, kind, n);
-        if (!cebus_trial_passed(&r.trial, r.result, wanted->result, sizeof r.result))
+        if (!cebus_trial_passed(&r.trial, r.net.result, wanted->net.result, sizeof r.net.result))
             return -1;
         if (!cebus_trial_fired(&r.trial))
             return delivered;
@@ -182,7 +139,7 @@ static int sweep(const setting *chosen, cebus_fault kind, const run *wanted)
 /** Whether most of what persists comes ahead of need in every step by the plan. */
 static bool shuttles(const run *r)
 {
-    return !r->trial.broken && r->prefetches >= (STEPS - PLANNED) * 2 * LAYERS;
+    return !r->trial.broken && r->prefetches >= (STEPS - PLANNED) * 2 * CEBUS_HEAVY_LAYERS;
 }
 
 /** The undisturbed run, in the first budget from a small one on in which the plan acts, then again
@@ -195,7 +152,8 @@ static bool undisturbed(setting *chosen, run *out)
         if (!shuttles(out))
             continue;
         start(out, chosen, CEBUS_FAULT_NONE, 0);
-        return shuttles(out) && out->loaded > 0 && chosen->budget < 3 * LAYERS * PARAMETER;
+        return shuttles(out) && out->loaded > 0 &&
+               chosen->budget < 3 * CEBUS_HEAVY_LAYERS * PARAMETER;
     }
     return false;
 }

@@ -15,19 +15,18 @@
 #include <cebus/cebus.h>
 
 #include "tests/support/faulty_io.h"
+#include "tests/support/heavy_net.h"
 #include "tests/support/slice.h"
 #include "tests/support/test_device.h"
 
 enum {
-    LAYERS = 5,
     WIDTH = 40,
     ROWS = 6,
     STEPS = 2,
     PLANNED_STEPS = 5,
-    ELEMENTS = WIDTH * WIDTH,
     MOST_RETRIES = 200
 };
-#define PARAMETER (ELEMENTS * sizeof(float))
+#define PARAMETER (WIDTH * WIDTH * sizeof(float))
 
 typedef struct setting {
     const char *device, *policy;
@@ -48,60 +47,27 @@ enum {
 
 typedef struct run {
     const setting *setting;
-    cebus_runtime *rt;
-    cebus_tensor *w[LAYERS];
-    cebus_optimizer *adam;
+    cebus_heavy_net net;
     int retries, failures;
     uint64_t prefetches, demotions;
-    bool broken;
-    char why[640];
-    float result[LAYERS][ELEMENTS];
 } run;
 
-static void break_off(run *r, const char *what)
-{
-    const cebus_error *error = cebus_last_error();
-    if (!r->broken)
-        snprintf(r->why, sizeof r->why, "%s: %s: %s", what, cebus_status_name(error->status),
-                 error->message);
-    r->broken = true;
-}
-
 /** After a failure: one that I/O may cause, and everything still whole? */
-static bool again(run *r, cebus_status status, const char *what)
+static bool again(cebus_heavy_net *net, cebus_status status, const char *what)
 {
-    if (status == CEBUS_OK || r->broken)
-        return false;
+    run *r = net->owner;
     r->failures++;
     bool allowed = status == CEBUS_IO_ERROR || status == CEBUS_OUT_OF_MEMORY;
     if (!allowed || atomic_load(&cebus_io_faults.fired) == 0 || ++r->retries > MOST_RETRIES)
-        break_off(r, what);
-    else if (cebus_runtime_check(r->rt) != CEBUS_OK)
-        break_off(r, "after the fault");
-    return !r->broken;
-}
-
-#define TRY(r, call)                                                                               \
-    do {                                                                                           \
-        cebus_status try_status = CEBUS_OK;                                                        \
-        do {                                                                                       \
-            if (!(r)->broken)                                                                      \
-                try_status = (call);                                                               \
-        } while (again(r, try_status, #call));                                                     \
-    } while (0)
-
-static void parameter(run *r, int i)
-{
-    TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, (int64_t[]){WIDTH, WIDTH}, &r->w[i]));
-    TRY(r, cebus_tensor_set_persistent(r->w[i]));
-    TRY(r, cebus_tensor_set_requires_grad(r->w[i], true));
-    TRY(r, cebus_optimizer_add(r->adam, r->w[i]));
+        cebus_heavy_net_break(net, what);
+    else if (cebus_runtime_check(net->rt) != CEBUS_OK)
+        cebus_heavy_net_break(net, "after the fault");
+    return !net->broken;
 }
 
 static void open_run(run *r)
 {
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    cebus_adam_options adam = CEBUS_ADAM_OPTIONS_INIT;
     options.device = r->setting->device;
     options.policy = r->setting->policy;
     options.threads = 1;
@@ -111,50 +77,32 @@ static void open_run(run *r)
     options.host_budget = r->setting->host ? 6 * PARAMETER : 1;
     options.spill_budget = UINT64_C(1) << 22;
     options.debug = CEBUS_DEBUG_HASH;
-    TRY(r, cebus_runtime_create(&options, &r->rt));
-    TRY(r, cebus_optimizer_create_adam(r->rt, &adam, &r->adam));
-    for (int i = 0; i < LAYERS; i++)
-        parameter(r, i);
+    CEBUS_HEAVY_TRY(&r->net, cebus_runtime_create(&options, &r->net.rt));
+    cebus_heavy_net_open(&r->net);
 }
 
+/** The budget is short from the middle of the forward to the end of the backward. */
 static void step(run *r)
 {
-    cebus_tensor *h = NULL, *y = NULL, *loss = NULL;
-    TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, (int64_t[]){ROWS, WIDTH}, &h));
-    for (int i = 0; i < LAYERS; i++) {
-        TRY(r, cebus_matmul(r->rt, h, r->w[i], &y));
-        cebus_tensor_release(h);
-        h = NULL;
-        TRY(r, cebus_tanh(r->rt, y, &h));
-        cebus_tensor_release(y);
-        y = NULL;
-        if (i == LAYERS / 2)
-            TRY(r, cebus_runtime_set_budget(r->rt, 7 * PARAMETER));
+    cebus_heavy_net_begin(&r->net);
+    for (int i = 0; i < CEBUS_HEAVY_LAYERS; i++) {
+        cebus_heavy_net_layer(&r->net, i);
+        if (i == CEBUS_HEAVY_LAYERS / 2)
+            CEBUS_HEAVY_TRY(&r->net, cebus_runtime_set_budget(r->net.rt, 7 * PARAMETER));
     }
-    TRY(r, cebus_mean(r->rt, h, 0, NULL, false, &loss));
-    TRY(r, cebus_backward(r->rt, loss, NULL, false));
-    TRY(r, cebus_runtime_set_budget(r->rt, 8 * PARAMETER));
-    TRY(r, cebus_optimizer_step(r->adam));
-    TRY(r, cebus_optimizer_zero_grad(r->adam));
-    cebus_tensor_release(loss);
-    cebus_tensor_release(h);
+    cebus_heavy_net_backward(&r->net);
+    CEBUS_HEAVY_TRY(&r->net, cebus_runtime_set_budget(r->net.rt, 8 * PARAMETER));
+    cebus_heavy_net_update(&r->net);
     if (r->setting->plans)
-        TRY(r, cebus_iteration_mark(r->rt));
+        CEBUS_HEAVY_TRY(&r->net, cebus_iteration_mark(r->net.rt));
 }
 
-static void close_run(run *r)
+static void count(run *r)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
-    TRY(r, cebus_runtime_memory_stats(r->rt, &stats));
+    CEBUS_HEAVY_TRY(&r->net, cebus_runtime_memory_stats(r->net.rt, &stats));
     r->prefetches = stats.prefetches;
     r->demotions = stats.demotions;
-    for (int i = 0; i < LAYERS; i++) {
-        TRY(r, cebus_tensor_to_host(r->w[i], r->result[i], PARAMETER));
-        cebus_tensor_release(r->w[i]);
-    }
-    TRY(r, cebus_runtime_check(r->rt));
-    cebus_optimizer_destroy(r->adam);
-    cebus_runtime_destroy(r->rt);
 }
 
 /** One run with a fault at piece `at`, and every `every` pieces after it. */
@@ -162,6 +110,7 @@ static void start(run *r, const setting *chosen, cebus_io_fault fault, uint64_t 
 {
     memset(r, 0, sizeof *r);
     r->setting = chosen;
+    r->net = (cebus_heavy_net){.width = WIDTH, .rows = ROWS, .again = again, .owner = r};
     cebus_faulty_io_start(NULL);
     atomic_store(&cebus_io_faults.every, every);
     atomic_store(&cebus_io_faults.at, at);
@@ -169,17 +118,19 @@ static void start(run *r, const setting *chosen, cebus_io_fault fault, uint64_t 
     open_run(r);
     for (int i = 0; i < (chosen->plans ? PLANNED_STEPS : STEPS); i++)
         step(r);
-    close_run(r);
+    count(r);
+    cebus_heavy_net_close(&r->net);
     cebus_faulty_io_stop();
 }
 
 static bool same_bits(run *r, const run *wanted)
 {
-    if (!r->broken && memcmp(r->result, wanted->result, sizeof r->result) != 0)
-        break_off(r, "other bits than the undisturbed run");
-    if (r->broken)
-        printf("# %s\n", r->why);
-    return !r->broken;
+    cebus_heavy_net *net = &r->net;
+    if (!net->broken && memcmp(net->result, wanted->net.result, sizeof net->result) != 0)
+        cebus_heavy_net_break(net, "other bits than the undisturbed run");
+    if (net->broken)
+        printf("# %s\n", net->why);
+    return !net->broken;
 }
 
 static int number;
@@ -241,9 +192,9 @@ int main(void)
         start(&wanted, &settings[i], CEBUS_IO_FAULT_NONE, 0, 0);
         bool planned = (!settings[i].plans || wanted.prefetches > 0) &&
                        (!settings[i].host || wanted.demotions > 0);
-        if (wanted.broken || atomic_load(&cebus_io_faults.reads) == 0 || !planned) {
+        if (wanted.net.broken || atomic_load(&cebus_io_faults.reads) == 0 || !planned) {
             printf("Bail out! the undisturbed run fails under %s: %s\n", settings[i].policy,
-                   planned ? wanted.why : "nothing was fetched ahead, or went on");
+                   planned ? wanted.net.why : "nothing was fetched ahead, or went on");
             return 1;
         }
         for (size_t k = 0; k < KINDS; k++)

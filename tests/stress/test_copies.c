@@ -13,15 +13,15 @@
 
 #include <cebus/cebus.h>
 
+#include "tests/support/heavy_net.h"
+
 enum {
-    LAYERS = 5,
     WIDTH = 40,
     ROWS = 6,
     STEPS = 12,
-    ELEMENTS = WIDTH * WIDTH,
     MOST_RETRIES = 100000
 };
-#define PARAMETER (ELEMENTS * sizeof(float))
+#define PARAMETER (WIDTH * WIDTH * sizeof(float))
 
 typedef struct setting {
     const char *name, *device, *policy, *layout;
@@ -43,46 +43,25 @@ enum {
 };
 
 typedef struct run {
-    cebus_runtime *rt;
-    cebus_tensor *w[LAYERS];
-    cebus_optimizer *adam;
+    cebus_heavy_net net;
     atomic_bool done;
     uint64_t changes;   /**< of the budget */
     uint64_t swap_outs; /**< and back */
     int retries;
-    bool broken;
-    char why[640];
-    float result[LAYERS][ELEMENTS];
 } run;
 
 /** The budget may be short for a moment: what did not fit is asked for again. */
-static bool again(run *r, cebus_status status, const char *what)
+static bool again(cebus_heavy_net *net, cebus_status status, const char *what)
 {
-    if (status == CEBUS_OK || r->broken)
-        return false;
-    if (status == CEBUS_OUT_OF_MEMORY && r->retries++ < MOST_RETRIES) {
-        sched_yield();
-        return true;
-    }
-    const cebus_error *error = cebus_last_error();
-    snprintf(r->why, sizeof r->why, "%s: %s: %s", what, cebus_status_name(status), error->message);
-    r->broken = true;
-    return false;
+    run *r = net->owner;
+    (void)what;
+    sched_yield();
+    return status == CEBUS_OUT_OF_MEMORY && r->retries++ < MOST_RETRIES;
 }
-
-#define TRY(r, call)                                                                               \
-    do {                                                                                           \
-        cebus_status try_status = CEBUS_OK;                                                        \
-        do {                                                                                       \
-            if (!(r)->broken)                                                                      \
-                try_status = (call);                                                               \
-        } while (again(r, try_status, #call));                                                     \
-    } while (0)
 
 static void open_run(run *r, const setting *chosen)
 {
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    cebus_adam_options adam = CEBUS_ADAM_OPTIONS_INIT;
     options.threads = 1;
     options.cost_model = CEBUS_COST_ESTIMATED;
     if (chosen != NULL) {
@@ -95,49 +74,17 @@ static void open_run(run *r, const setting *chosen)
         options.spill_budget = chosen->spill_budget;
         options.debug = CEBUS_DEBUG_HASH;
     }
-    TRY(r, cebus_runtime_create(&options, &r->rt));
-    TRY(r, cebus_optimizer_create_adam(r->rt, &adam, &r->adam));
-    for (int i = 0; i < LAYERS; i++) {
-        TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, (int64_t[]){WIDTH, WIDTH}, &r->w[i]));
-        TRY(r, cebus_tensor_set_persistent(r->w[i]));
-        TRY(r, cebus_tensor_set_requires_grad(r->w[i], true));
-        TRY(r, cebus_optimizer_add(r->adam, r->w[i]));
-    }
-}
-
-static void step(run *r)
-{
-    cebus_tensor *h = NULL, *y = NULL, *loss = NULL;
-    TRY(r, cebus_randn(r->rt, CEBUS_F32, 2, (int64_t[]){ROWS, WIDTH}, &h));
-    for (int i = 0; i < LAYERS; i++) {
-        TRY(r, cebus_matmul(r->rt, h, r->w[i], &y));
-        cebus_tensor_release(h);
-        h = NULL;
-        TRY(r, cebus_tanh(r->rt, y, &h));
-        cebus_tensor_release(y);
-        y = NULL;
-    }
-    TRY(r, cebus_mean(r->rt, h, 0, NULL, false, &loss));
-    TRY(r, cebus_backward(r->rt, loss, NULL, false));
-    TRY(r, cebus_optimizer_step(r->adam));
-    TRY(r, cebus_optimizer_zero_grad(r->adam));
-    cebus_tensor_release(loss);
-    cebus_tensor_release(h);
-    TRY(r, cebus_iteration_mark(r->rt));
+    r->net = (cebus_heavy_net){.width = WIDTH, .rows = ROWS, .again = again, .owner = r};
+    CEBUS_HEAVY_TRY(&r->net, cebus_runtime_create(&options, &r->net.rt));
+    cebus_heavy_net_open(&r->net);
 }
 
 static void close_run(run *r)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
-    TRY(r, cebus_runtime_memory_stats(r->rt, &stats));
+    CEBUS_HEAVY_TRY(&r->net, cebus_runtime_memory_stats(r->net.rt, &stats));
     r->swap_outs = stats.swap_outs < stats.swap_ins ? stats.swap_outs : stats.swap_ins;
-    for (int i = 0; i < LAYERS; i++) {
-        TRY(r, cebus_tensor_to_host(r->w[i], r->result[i], PARAMETER));
-        cebus_tensor_release(r->w[i]);
-    }
-    TRY(r, cebus_runtime_check(r->rt));
-    cebus_optimizer_destroy(r->adam);
-    cebus_runtime_destroy(r->rt);
+    cebus_heavy_net_close(&r->net);
 }
 
 /** Answers NULL, or what no budget excuses. */
@@ -145,17 +92,17 @@ static const char *disturb_once(run *r, uint64_t i)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
     uint64_t budget = (6 + i * 5 % 9) * PARAMETER;
-    cebus_status status = cebus_runtime_set_budget(r->rt, budget);
+    cebus_status status = cebus_runtime_set_budget(r->net.rt, budget);
     if (status != CEBUS_OK && status != CEBUS_OUT_OF_MEMORY)
         return "setting the budget";
     r->changes += status == CEBUS_OK;
-    if (i % 3 == 0 && cebus_runtime_trim(r->rt) != CEBUS_OK)
+    if (i % 3 == 0 && cebus_runtime_trim(r->net.rt) != CEBUS_OK)
         return "trimming";
-    if (cebus_runtime_memory_stats(r->rt, &stats) != CEBUS_OK)
+    if (cebus_runtime_memory_stats(r->net.rt, &stats) != CEBUS_OK)
         return "statistics";
     if (stats.allocated_bytes_current > stats.reserved_bytes_current)
         return "bytes beyond the budget";
-    return cebus_runtime_check(r->rt) == CEBUS_OK ? NULL : "the books";
+    return cebus_runtime_check(r->net.rt) == CEBUS_OK ? NULL : "the books";
 }
 
 /** Ends with a budget that everything fits. */
@@ -167,18 +114,18 @@ static void *disturb(void *argument)
         wrong = disturb_once(r, i);
         sched_yield();
     }
-    if (cebus_runtime_set_budget(r->rt, 9 * PARAMETER) != CEBUS_OK && wrong == NULL)
+    if (cebus_runtime_set_budget(r->net.rt, 9 * PARAMETER) != CEBUS_OK && wrong == NULL)
         wrong = "setting the last budget";
     return (void *)wrong;
 }
 
 static bool same_bits(run *r, const run *wanted, const char *wrong)
 {
-    if (r->broken)
-        printf("# %s\n", r->why);
+    if (r->net.broken)
+        printf("# %s\n", r->net.why);
     else if (wrong != NULL)
         printf("# the other thread: %s\n", wrong);
-    else if (memcmp(r->result, wanted->result, sizeof r->result) != 0)
+    else if (memcmp(r->net.result, wanted->net.result, sizeof r->net.result) != 0)
         printf("# other bits than in peace\n");
     else if (r->swap_outs == 0 || r->changes == 0)
         printf("# nothing was swapped, or the budget never changed\n");
@@ -194,10 +141,10 @@ static bool test_setting(const setting *chosen, const run *wanted)
     void *wrong = NULL;
     memset(&r, 0, sizeof r);
     open_run(&r, chosen);
-    if (r.broken || pthread_create(&other, NULL, disturb, &r) != 0)
+    if (r.net.broken || pthread_create(&other, NULL, disturb, &r) != 0)
         return same_bits(&r, wanted, "it could not be made");
     for (int i = 0; i < STEPS; i++)
-        step(&r);
+        cebus_heavy_net_step(&r.net);
     atomic_store(&r.done, true);
     pthread_join(other, &wrong);
     close_run(&r);
@@ -210,11 +157,11 @@ int main(void)
     int failed = 0;
     open_run(&wanted, NULL);
     for (int i = 0; i < STEPS; i++)
-        step(&wanted);
+        cebus_heavy_net_step(&wanted.net);
     close_run(&wanted);
     printf("TAP version 13\n1..%d\n", SETTINGS);
-    if (wanted.broken) {
-        printf("Bail out! %s\n", wanted.why);
+    if (wanted.net.broken) {
+        printf("Bail out! %s\n", wanted.net.why);
         return 1;
     }
     for (int i = 0; i < SETTINGS; i++) {
