@@ -2,14 +2,13 @@
 
 #include <math.h>
 
-/** Of the market's price: what bytes are worth that are set free, and those that a replay sets
- * free.
- */
+/** The parts of the market's price that a freed byte is worth: freed for a call of the program, and
+ * for a replay. */
 #define LASTING 0.9
 #define PASSING 0.5
-/** Of the limit: so many bytes that nobody has asked for are worth half their price. */
+/** The part of the memory limit at which bytes beyond the request are worth half their price. */
 #define DEPTH 0.125
-/** Of a request that is as large as that: with so much idle already, hardly anything has to go. */
+/** Of a request of at least that size: where so much is free already, only the rest is wanted. */
 #define NEARLY 0.875
 
 static double part_of(const cebus_market *market)
@@ -17,14 +16,15 @@ static double part_of(const cebus_market *market)
     return market->passing ? PASSING : LASTING;
 }
 
-/** What a byte that is set free is worth at most: as one of so many that each spares a search. */
+/** The most a freed byte can be worth: it counts in full, and spares its part of a search. */
 static double byte_worth(const cebus_market *market)
 {
     return part_of(market) * (market->byte_price + market->search / (double)market->bytes);
 }
 
-/** Of the request, what has to be set free. What is idle counts only where it is nearly all of a
- * large request: small ones leave it to those after them. Where enough is idle, see contest.h. */
+/** Bytes of the request that have to be evicted. Free bytes count against it only if they are
+ * nearly all of a large request; those beside a small one serve the requests after it. Where enough
+ * is free in all, contest.h weighs moving alone. */
 static double wanted(const cebus_market *market, double depth)
 {
     double asked = (double)market->bytes, idle = (double)market->idle;
@@ -53,11 +53,11 @@ bool cebus_market_sells(const cebus_market *market, const cebus_block *block, do
     return (double)block->weight / (double)age <= dearest * (double)block->bytes;
 }
 
-/** What a block adds to a run. */
+/** What a block adds to the sums of a run. */
 typedef struct share {
     double price, moving;
     uint64_t gained, evicted; /**< bytes */
-    bool wall;                /**< neither goes nor moves */
+    bool wall;                /**< can neither be evicted nor moved: no run crosses it */
 } share;
 
 static share share_of(const cebus_market *market, const cebus_board_row *row, double dearest)
@@ -87,14 +87,15 @@ static void take_away(share *sum, const share *one)
     sum->evicted -= one->evicted;
 }
 
-/** A run that ends with the row at hand, and the best so far. */
+/** The shortest run that ends with the current row, and the score of the best run so far. */
 typedef struct runner {
     double dearest, best;
     const cebus_board_row *first; /**< NULL: the run has none yet */
     share sum;
 } runner;
 
-/** Leaves out what the request can do without at the front, which nothing needs to move for. */
+/** Drops leading rows while the rest still has the request's bytes. Leading blocks that would only
+ * move always go: nothing needs them to. */
 static void trim(const cebus_market *market, runner *run, const cebus_board_row *last)
 {
     while (run->first != last) {
@@ -123,7 +124,8 @@ static void extend(const cebus_market *market, uint64_t limit, runner *run,
     const share *sum = &run->sum;
     if (sum->gained < market->bytes)
         return;
-    const double most = byte_worth(market) * (double)sum->evicted; /* no division */
+    /* A bound first: it spares most rows the divisions of cebus_market_worth. */
+    const double most = byte_worth(market) * (double)sum->evicted;
     if (out->first != NULL && sum->price + sum->moving - most > run->best)
         return;
     double net = sum->price + sum->moving - cebus_market_worth(market, limit, sum->evicted);

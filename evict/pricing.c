@@ -7,20 +7,24 @@
 #include "lineage/cost.h"
 #include "lineage/version.h"
 
-/** ns of price per ns of age of what a rebuild reads next. */
+/** Added to the price of what a running rebuild reads next, for each ns of its age. Far above any
+ * real price. */
 #define URGENCY (UINT64_C(1) << 20)
 
-/** Exact prices look at so many absent calls on each side of a value. */
+/** An exact price counts at most so many absent calls that a value is made of, and as many that are
+ * made of it. */
 #define LOOK 1024
-/** A rebuild that makes 1/CROWDING of the memory's bytes counts twice. About the size matters
- * little: a factor of 1 + bytes / memory, without the square, left InceptionV4 thrashing under coop
- * at 18% of its peak (tests/bench/logs.md). */
+/** An exact price is multiplied by 1 + (CROWDING x bytes the rebuild makes / memory)^2, so that a
+ * rebuild of a third of the memory counts twice: to make room for itself it evicts what has to be
+ * rebuilt next. The number matters little, the square does: with 1 + bytes / memory InceptionV4
+ * thrashed under coop at 18% of its peak (tests/bench/logs.md). */
 #define CROWDING 3.0
-/** Where rebuilding took as long as the program, all prices of so few blocks are exact. */
+/** Below so many blocks, and once rebuilding took longer than the program itself, all prices are
+ * exact. */
 #define EXACT_BLOCKS 1024
 
-/** A digest is as dear as what must be saved. 2^5 and 2^12 times the price chose the same in all
- * logs that were tried. */
+/** The price of a digest is moved up by as much as that of a value which must be saved. 2^5 and
+ * 2^12 times the price made the same choices in all logs that were tried. */
 #define DIGEST_SHIFT CEBUS_WISH_MUST
 
 int cebus_pricing_shift(const cebus_candidate *candidate)
@@ -29,7 +33,8 @@ int cebus_pricing_shift(const cebus_candidate *candidate)
     return cebus_wish_shift(candidate) + (digest ? DIGEST_SHIFT : 0);
 }
 
-/** The price of the neighbourhood does not tell: it knows nothing of what calls had to wait for. */
+/** Whether a rebuild is under way that may not give up what takes so long to make again. The
+ * neighbourhood's price cannot tell: it leaves out what a call waited for when it ran last. */
 static bool is_too_dear(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
     uint64_t most = chooser->dearest;
@@ -57,16 +62,17 @@ uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *cand
     return (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
 }
 
-/** Few are made exact once the cheapest are known; those are the oldest and largest where one class
- * makes all prices alike, and so many of them may be dear. */
+/** Whether all prices are exact, not only those of the few lowest scores. Where one large absent
+ * class makes all neighbourhood prices alike, the lowest scores are just those of the oldest and
+ * largest values, which may all be dear. */
 static bool are_all_exact(const cebus_chooser *chooser)
 {
     const cebus_arena *arena = chooser->arena;
     return chooser->strained && arena->used_blocks + arena->free_blocks < EXACT_BLOCKS;
 }
 
-/** What the policy says, out of the values' memory where that is the neighbourhood's cost. What a
- * replay left behind and nobody wants any more goes for nothing. */
+/** The policy's price. That of the neighbourhood is remembered (lineage/cost.h). What a replay left
+ * behind and nobody will read costs nothing. */
 static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
 {
     if (!cebus_version_is_missed(chooser->lineage, &candidate->value))
@@ -78,9 +84,10 @@ static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
 }
 
 /**
- * What would be copied is dropped all the same where making it again takes less than its copy back.
- * The policy's price counts what other rebuilds make anyway, the exact one does not. The copy out
- * would be hidden at best, and what is absent makes other values dearer, so it does not count.
+ * A value that was about to be swapped is dropped if making it again takes less than copying it
+ * back. That is asked of its exact price, since the neighbourhood's also counts calls that are not
+ * needed to rebuild it. The copy out is not counted against swapping: it mostly overlaps with
+ * calls, and a dropped value makes those around it dearer.
  */
 static void prefer_making(const cebus_chooser *chooser, cebus_block *block)
 {
@@ -107,8 +114,8 @@ static void choose_method(const cebus_chooser *chooser, cebus_block *block)
         prefer_making(chooser, block);
 }
 
-/** What the running rebuild reads soon is dearer than anything it does not read: the sooner the
- * dearer, whatever its age. */
+/** What the running rebuild will read is dearer than anything it will not, and the sooner the
+ * dearer. Scores divide by age: multiplied by it here, age cancels out. */
 static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *block,
                             const cebus_value *value)
 {
@@ -140,7 +147,7 @@ void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block)
         cebus_window_index_cheaper(chooser->arena->index, block);
 }
 
-/** The score of policies that choose windows, when a single victim is asked of them. */
+/** For policies that choose windows and have no score, when they are asked for a single victim. */
 static double score_by_density(uint64_t weight, const cebus_situation *situation)
 {
     return (double)weight / ((double)situation->bytes * (double)situation->age);
@@ -173,7 +180,7 @@ double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *
     return cebus_pricing_score(chooser, block, &quote);
 }
 
-/** A swap's weight is exact, and so is that of what nobody misses. */
+/** Weights of swaps, and of what nobody misses, are exact as they are. */
 uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_candidate *candidate = block->owner;

@@ -7,42 +7,45 @@
 
 #include "evict/chooser.h"
 
-/** What a score is worked out from: what a block says, or what was kept of it. */
+/** What a score is worked out from: a block's own fields, or those kept from the last sweep. */
 typedef struct cebus_quote {
     uint64_t weight, tick, bytes;
     uint64_t free_beside; /**< bytes of the holes on its two sides */
 } cebus_quote;
 
-/** Gradients are dropped as a last resort only; a swap brings them back at no risk. */
+/** Whether a value may be evicted at all. Gradients may be swapped, but are dropped as a last
+ * resort only: rebuilding one may run most of the backward again. */
 bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate);
 
 /**
- * What it really adds when a candidate goes, in ns: what lies behind it and ahead of it, each
- * absent call once. Classes tie together what is absent on all sides, dead values, too: next to a
- * large one all prices are alike, and tell a gradient that the whole backward hangs on from an
- * activation that one call makes by nothing but its age. What makes more bytes than there are is
- * not made in one pass, but over and over in what room there is: the effort grows with the square
- * of that.
+ * ns of rebuilding that evicting a candidate adds: the absent calls it is made of, and the absent
+ * calls still wanted that are made of it, each once. DTR's neighbourhood cost is coarser: it joins
+ * all absent values that are connected, dead ones included. Next to a large such class all values
+ * cost about the same, and only age tells a gradient that the whole backward needs from an
+ * activation that one call makes. A rebuild that makes more bytes than there is room for runs parts
+ * of it several times, so the price grows with the square of its bytes.
  */
 uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate);
 
-/** Binary digits by which a price moves: what the program wishes, and up for a digest
- * (lineage/call.h). It is cheap only while what it is made of is there, and that may have to stay,
- * or be made again, for it: for bytes that are hardly worth it. */
+/** Binary digits by which a price moves: for what the program wishes (hints), and up for a digest,
+ * a small result of large inputs (lineage/call.h). Dropping a digest frees few bytes, and to make
+ * it again its large inputs have to be kept or made again, too. */
 int cebus_pricing_shift(const cebus_candidate *candidate);
 
-/** Brings a used block's state and weight up to date: prices depend on who is absent now. */
+/** Brings a used block's state and weight up to date: both depend on which values are absent now.
+ */
 void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block);
 
-/** The lower, the sooner it goes. Of the block only the owner is read, and only by policies that
- * ask for nothing but age: its wishes, by the method that it was last priced for. */
+/** The lower, the sooner it goes. Of the block only its owner's hint is read, by policies that
+ * score by age alone; all else comes from the quote. */
 double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *block,
                            const cebus_quote *quote);
 
-/** By what the block and its neighbours say. */
+/** The same, quoted from the block and its neighbours as they are now. */
 double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block);
 
-/** ns to make a block again that may go; score and window price (layout/window.h) by that. */
+/** Exact weight of a block that may go, in ns; the score and the window price (layout/window.h)
+ * that follow from it. */
 uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block);
 double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block);
 uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block);
