@@ -1,16 +1,16 @@
 /**
- * closure.h: what it costs to do without a value between two events, and what that gains. The call
- * that made it runs again before the second; of what that reads and is not there then, each is kept
- * until then or made again in its turn, whichever is cheaper at the price of the day.
+ * closure.h: what it costs to evict a value between two events, and what that gains. The call that
+ * made it runs again before the second event. Each of its inputs that would be gone by then is
+ * either kept until then or made again in its turn, whichever is cheaper: that is the chain.
  *
  *     bytes over the limit      ######
  *     x   made--used .......................[x' used      -bytes of x while it is idle
  *     p   made--used----------------------->|             +bytes of p, kept for x'
  *     q   made--used                        [q'           not kept: made again, for x' as well
  *
- * The price of keeping is theta x the area it adds over the limit; theta is what an area costs
- * elsewhere. The score of the whole is time / area gained. All stretches end where the chain runs,
- * so what they add up to is a staircase: steps by where they begin.
+ * Keeping costs theta x the area it adds over the limit, where theta is what area costs elsewhere
+ * (greedy.h). The score of the whole is time / area gained. All stretches end where the chain runs,
+ * so together they are a staircase, with a step where each begins.
  */
 #ifndef CEBUS_EVICT_PLANNER_CLOSURE_H
 #define CEBUS_EVICT_PLANNER_CLOSURE_H
@@ -34,9 +34,9 @@ typedef struct cebus_closure {
     double limit;                   /**< bytes */
     double theta;                   /**< ns for a byte over the limit at a call of weight 1 */
     double *shares;                 /**< of values: bytes of the idle values that are made of it */
-    bool sharing;      /**< what is kept is paid for by all of these, each by its bytes */
-    uint64_t settled;  /**< before this key nothing may be kept that puts it over the limit */
-    double caution;    /**< the part that counts of what a chain adds over the limit as it runs */
+    bool sharing;                   /**< they share the price of keeping it, by their bytes */
+    uint64_t settled;  /**< up to this key nothing may be kept that adds bytes over the limit */
+    double caution;    /**< of what a chain has over the limit as it runs, the part that counts */
     uint32_t *states;  /**< of values: epoch x 8 + state */
     uint32_t *readers; /**< of values made again: the last of the chain that reads it */
     uint32_t *undo_values, *undo_states; /**< states as they were, for going back */
@@ -44,7 +44,8 @@ typedef struct cebus_closure {
     uint32_t epoch, visits;
     uint32_t value;  /**< what it is for */
     uint32_t before; /**< the chain runs before this instance */
-    uint32_t early;  /**< what the last call reads was there before this one ran; NONE: is there */
+    uint32_t early;  /**< behind this instance the first input of the last call is gone: the chain
+                        might run here instead; NONE: all are there */
     uint64_t key;    /**< of `before` */
     double weight;   /**< of it */
     cebus_reach reach;
@@ -63,11 +64,11 @@ typedef struct cebus_closure {
 bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, cebus_pool *pool);
 void cebus_closure_deinit(cebus_closure *closure);
 
-/** Chains that make most of the program again, or, off, none longer than what mostly pays. */
+/** Allows chains that run most of the program again; off: none longer than usually pays. */
 void cebus_closure_reach_far(cebus_closure *closure, bool on);
 
-/** Weighs doing without a value from its last event before `before` until there, and making it
- * again there. The chain and its score are in the closure until the next time. */
+/** Weighs evicting a value from its last event before the instance `before` until there, where it
+ * is made again. The chain and its score are in the closure until the next time. */
 void cebus_closure_weigh(cebus_closure *closure, uint32_t value, uint32_t before);
 
 #endif

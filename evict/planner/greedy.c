@@ -5,18 +5,21 @@
 
 #define NONE CEBUS_SEQUENCE_NONE
 
-/** A score that grew by less than this part is still the best. */
+/** A pick whose exact score is above the next guess by less than this factor is taken all the same.
+ */
 #define SLACK 1.02
-/** Times the most that a run may cost, what it may until it is pruned. */
+/** Before it is pruned a run may cost so many times what it may in the end. */
 #define PRUNED (1 + 1.0 / 64)
-/** Of a value that many calls read, the first so many are looked at again. */
+/** After a chain kept or made a value, at most so many of the calls that read it are looked at
+ * again. */
 #define READERS 48
-/** How much of what a guess was found too low by is believed the next time; and how many times more
- * where there was nothing to be had, up to so many times. */
+/** The factor by which a guess was too low fades by BELIEF each time it is used; it is multiplied
+ * by VAIN where the stretch gained nothing; MOST_DEAR is its maximum. */
 #define BELIEF 0.95
 #define VAIN 4
 #define MOST_DEAR 1000
-/** Replays for each call of the program, beyond which it goes astray. */
+/** A run with more replays than this for each call of the program is given up; a march with more
+ * than that. */
 #define MOST_REPLAYS 3
 #define MOST_MARCHED 10
 
@@ -72,7 +75,7 @@ void cebus_greedy_hurry(cebus_greedy *greedy, bool on, bool learns)
 
 /* ---- picks -------------------------------------------------------------------------------- */
 
-/** Whether event i of a value is a use without which the value could go. */
+/** Whether event i of a value is a use, before which the value could be evicted. */
 static bool is_use(const cebus_greedy *g, uint32_t v, uint32_t i)
 {
     const cebus_life *life = &g->sequence->lives[v];
@@ -92,7 +95,7 @@ static uint64_t end_of(const cebus_greedy *g, const cebus_life *life, uint32_t i
     return cebus_sequence_key(g->sequence, cebus_event_instance(life->events[i]));
 }
 
-/** Whether it is, with calls over the limit between it and the event before. */
+/** Whether in addition calls between it and the event before are over the limit. */
 static bool is_worth_it(const cebus_greedy *g, uint32_t v, uint32_t i)
 {
     const cebus_life *life = &g->sequence->lives[v];
@@ -102,10 +105,10 @@ static bool is_worth_it(const cebus_greedy *g, uint32_t v, uint32_t i)
     return from < to && cebus_track_exceeds(&g->sequence->track, from, to, g->closure.limit);
 }
 
-/** Of noises: half of them are above it. */
+/** The median of noise_of(). */
 #define MIDDLE 1.05
 
-/** A factor around 1: from 0.7 to 1.4. */
+/** The factor of a value's scores, from 0.7 to 1.4; 1 without noise. */
 static double noise_of(const cebus_greedy *g, uint32_t v)
 {
     uint64_t mixed = ((uint64_t)g->noise << 32 | v) * UINT64_C(0x9e3779b97f4a7c15);
@@ -113,8 +116,8 @@ static double noise_of(const cebus_greedy *g, uint32_t v)
     return g->noise == 0 ? 1 : 0.7 + 0.7 * (double)(mixed >> 40) / (double)(1 << 24);
 }
 
-/** The score of doing without a value until it is used there, at the use or early. The chain is in
- * the closure. */
+/** The score of evicting a value until `user` uses it. The chain may also run earlier, while the
+ * inputs of its last call are still there: the better of both is in the closure. */
 static double weigh_exactly(cebus_greedy *g, uint32_t v, uint32_t user)
 {
     cebus_closure *closure = &g->closure;
@@ -135,8 +138,8 @@ static double weigh_exactly(cebus_greedy *g, uint32_t v, uint32_t user)
     return closure->score;
 }
 
-/** A march has to go on: where nothing is gained by what is kept for it, all that the chain needs
- * is made again. */
+/** The same with noise. A march must not get stuck: where keeping inputs leaves no gain, it weighs
+ * a chain that makes all of them again. */
 static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
 {
     double score = weigh_exactly(g, v, user), theta = g->closure.theta;
@@ -148,11 +151,11 @@ static double weigh(cebus_greedy *g, uint32_t v, uint32_t user)
     return score * noise_of(g, v);
 }
 
-/** Looks like this one count as a visit of the closure; if it learns there are many. */
+/** So many guesses count as one visit of the closure; a greedy that learns makes more of them. */
 #define LOOKS 8
 #define LEARNING_LOOKS 3
 
-/** Finds where something is over the limit: elsewhere there is no area to gain. */
+/** Finds the first and last place over the limit: elsewhere there is no area to gain. */
 static void find_over(cebus_greedy *g)
 {
     const cebus_track *track = &g->sequence->track;
@@ -164,7 +167,7 @@ static void find_over(cebus_greedy *g)
     g->sight++;
 }
 
-/** The area that bytes less between two keys take off, where something is over the limit. */
+/** The area that so many bytes fewer between two keys take off. */
 static double area_without(cebus_greedy *g, uint64_t from, uint64_t to, double bytes)
 {
     uint64_t mixed = ((uint64_t)bytes ^ from << 32 ^ to) * UINT64_C(0x9e3779b97f4a7c15);
@@ -176,9 +179,9 @@ static double area_without(cebus_greedy *g, uint64_t from, uint64_t to, double b
     return known->area;
 }
 
-/** The least that weigh() may say: the own call for the own bytes. A chain that evicts more than
- * that costs no less for an area than the cheapest of what it evicts. So most stretches are never
- * weighed. INFINITY: it gains nothing. */
+/** A lower bound of weigh(): the time of the value's own call over the area of its own bytes. A
+ * chain of several calls may free more than that, but its score is not below the lowest of its
+ * parts. Most stretches are never weighed by this. INFINITY: it gains nothing. */
 static double least_of(cebus_greedy *g, uint32_t v, uint32_t i)
 {
     const cebus_life *life = &g->sequence->lives[v];
@@ -194,15 +197,15 @@ static double least_of(cebus_greedy *g, uint32_t v, uint32_t i)
     return area > 0 ? cost / area * noise_of(g, v) : INFINITY;
 }
 
-/** What weigh() is going to say: if it learns, the least times what it was too low by last, which
- * is less and less believed. */
+/** What weigh() is expected to answer: the lower bound; if it learns, times the factor by which
+ * that was too low before. The factor fades, so that no stretch is passed over for good. */
 static double guess(cebus_greedy *g, uint32_t v, uint32_t i)
 {
     g->factors[v] = g->learns ? 1 + BELIEF * (g->factors[v] - 1) : 1;
     return g->factors[v] * least_of(g, v, i);
 }
 
-/** What it said, for the next time. */
+/** Remembers by how much the bound was too low. */
 static void learn(cebus_greedy *g, uint32_t v, double least, double score)
 {
     if (!g->learns)
@@ -264,7 +267,7 @@ static bool touch_ports(cebus_greedy *g, uint32_t call)
     return ok;
 }
 
-/** What is made of a value that the chain made or kept may come cheaper now. */
+/** Values made of one that the chain made or kept may be cheaper to make again now. */
 static bool touch_readers(cebus_greedy *g, uint32_t v)
 {
     const cebus_iteration *iteration = g->sequence->iteration;
@@ -278,7 +281,8 @@ static bool touch_readers(cebus_greedy *g, uint32_t v)
     return ok;
 }
 
-/** Puts the chain in the closure into the sequence; notes again what it concerns. */
+/** Puts the chain in the closure into the sequence, and notes the stretches of all values that this
+ * concerns again. */
 static bool take(cebus_greedy *g)
 {
     cebus_closure *closure = &g->closure;
@@ -317,7 +321,8 @@ static double excess(const cebus_greedy *g)
     return -cebus_track_area(track, 0, UINT64_MAX, g->closure.limit, 0, -all);
 }
 
-/** Such a part of what is left, at the price of the best pick, has to be affordable. */
+/** A brisk repair goes on only while this part of the remaining area, at the best score, is
+ * affordable. */
 #define HOPE 0.9
 
 /** Whether a repair is going to cost too much. */
@@ -326,8 +331,8 @@ static bool is_hopeless(const cebus_greedy *g, double score, uint64_t most_ns)
     return g->brisk && (double)g->sequence->cost + HOPE * score * excess(g) > (double)most_ns;
 }
 
-/** Whether a pick still gains something. If it learns it is guessed again: what was taken since may
- * have left it less to gain. *least: as least_of() says. */
+/** Whether a pick still gains something. A greedy that learns guesses its score again, since chains
+ * taken meanwhile may have left it less to gain. *out_least: by least_of(). */
 static bool look_again(cebus_greedy *g, cebus_pick *pick, uint32_t i, double *out_least)
 {
     if (!g->learns)
@@ -352,7 +357,7 @@ static bool next_pick(cebus_greedy *g, cebus_pick *out, double *out_least)
     return false;
 }
 
-/** Whether a score is as good as any that is left. */
+/** Whether a score is as low as the lowest guess left, give or take SLACK. */
 static bool is_best(const cebus_greedy *g, double score)
 {
     return g->picks.count == 0 || score <= SLACK * g->picks.items[0].score;
@@ -410,7 +415,7 @@ static cebus_greedy_end take_all(cebus_greedy *g, uint64_t most_ns, size_t most,
     return CEBUS_GREEDY_FITS;
 }
 
-/** What an area costs if all of it were to be paid for by all the time there is. */
+/** A first theta: all the time of the program over all its area. */
 static double mean_theta(const cebus_greedy *g)
 {
     const cebus_iteration *iteration = g->sequence->iteration;
@@ -420,8 +425,8 @@ static double mean_theta(const cebus_greedy *g)
     return area > 0 ? time / area : 1;
 }
 
-/** Where nothing gains anything: small values are looked at, too; then keeping is made dearer, so
- * that more is made again. False when all that was tried. */
+/** When no stretch gains anything any more: looks at small values, too; then makes keeping dearer,
+ * so that chains make more inputs again. False once all of that was tried. */
 static bool try_harder(cebus_greedy *g, double mean)
 {
     enum {
@@ -470,7 +475,7 @@ cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double the
     return run(greedy, limit, theta, most_ns, NULL);
 }
 
-/** Lists the values worth a look: of many programs most are not. */
+/** Lists the values large enough for a look: in many programs few are. */
 static void list_worth(cebus_greedy *g)
 {
     if (g->worth_least == g->least)
@@ -483,8 +488,7 @@ static void list_worth(cebus_greedy *g)
     }
 }
 
-/** Notes the stretches that cross an instance, so none of what the program makes later; with noise
- * every other one: as good a start for a repair, in half the time. */
+/** With noise it notes every other stretch only: as good a start for a repair, in half the time. */
 bool cebus_greedy_note_at(cebus_greedy *g, uint32_t instance)
 {
     const uint64_t key = cebus_sequence_key(g->sequence, instance);

@@ -1,9 +1,16 @@
 /**
- * greedy.h: replays put in, the best first, until nothing is over the limit: by time for an area
- * taken off the curve, as closure.h weighs it. What one replay changes for others is found out when
- * their turn comes: their score, which was but a guess from below, is worked out, and if it is no
- * longer the best they wait. The dearest score taken is theta, the price at which the next ones
- * keep bytes for each other.
+ * greedy.h: puts replays into a sequence, the best first, until no call has more bytes than the
+ * limit. The words:
+ *
+ *     area      bytes over the limit, summed over the calls at which they are over it
+ *     stretch   from one event of a value to its next use: it could be evicted in between
+ *     chain     the calls that run again so that it is there for that use (closure.h)
+ *     score     time of the chain / area that evicting over the stretch takes off
+ *
+ * Stretches wait in a heap by a guess of their score that is mostly too low. The lowest is weighed
+ * exactly when its turn comes, taken if it is still the lowest, and put back if not (lazy greedy):
+ * so what one replay changes for all others need not be worked out. The dearest score taken so far
+ * is theta, the price of area at which chains decide between keeping an input and making it again.
  */
 #ifndef CEBUS_EVICT_PLANNER_GREEDY_H
 #define CEBUS_EVICT_PLANNER_GREEDY_H
@@ -12,12 +19,12 @@
 #include "evict/planner/closure.h"
 #include "evict/planner/picks.h"
 
-/** What an area was found to be: that of so many bytes between two keys. Many values are alike, and
- * idle from before all that is over the limit until after it. */
+/** A remembered area: of `bytes` fewer between two keys. Often asked again, since many values have
+ * the same size and idle over all that is over the limit. */
 typedef struct cebus_known_area {
     uint64_t from, to;
     double bytes, area;
-    uint64_t sight; /**< the sight of the greedy when that was */
+    uint64_t sight; /**< cebus_greedy.sight when it was worked out: else it is outdated */
 } cebus_known_area;
 
 #define CEBUS_GREEDY_KNOWN 64
@@ -26,12 +33,12 @@ typedef struct cebus_greedy {
     cebus_pool *pool;         /**< borrowed */
     cebus_sequence *sequence; /**< borrowed */
     cebus_closure closure;
-    cebus_picks picks; /**< up to which use (instance) a value could be evicted */
+    cebus_picks picks; /**< stretches, by their value and the use (instance) they end at */
     uint32_t *touched; /**< values to look at again */
     uint32_t *marks;   /**< of values: the round that touched them */
     size_t n_touched, touched_capacity;
     uint32_t round, noted, looks;
-    bool changed;                /**< since it was last seen whether it fits */
+    bool changed;                /**< since it was last checked whether it fits */
     uint64_t over_from, over_to; /**< keys between which something is over the limit: */
     uint64_t over_version;       /**< of the track, when that was seen */
     double over_limit;
@@ -42,15 +49,15 @@ typedef struct cebus_greedy {
     uint64_t end;                  /**< the same for all that is done with it */
     double dearest;                /**< of the scores taken */
     const cebus_plan_terms *terms; /**< borrowed: asked whether to go on; NULL: nobody is */
-    uint32_t noise;   /**< above 0: scores are off by a part, each value's by its own */
+    uint32_t noise;   /**< above 0: a seed; each value's scores are multiplied by a random factor */
     bool marches;     /**< march.h is at work, which looks for more than others */
-    bool brisk;       /**< repairs are brief: there are others to come */
-    bool learns;      /**< and guess by what was found before */
-    uint32_t *barred; /**< of values: the noise under which they stay where they are */
-    uint32_t *worth;  /**< values of at least so many bytes that can be made again: */
+    bool brisk;       /**< repairs are brief, since many are to come */
+    bool learns;      /**< scores are guessed by what they were found to be before */
+    uint32_t *barred; /**< of values: the noise (seed) under which they must not be evicted */
+    uint32_t *worth;  /**< values that can be made again, of at least worth_least bytes */
     double worth_least;
     size_t n_worth;
-    double *factors; /**< of values: what the guess of a score was too low by; 1: not known */
+    double *factors; /**< of values: how many times too low the bound was; 1: unknown */
 } cebus_greedy;
 
 typedef enum cebus_greedy_end {
@@ -73,27 +80,26 @@ static inline bool cebus_greedy_is_stopped(const cebus_greedy *greedy)
 bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_pool *pool);
 void cebus_greedy_deinit(cebus_greedy *greedy);
 
-/** Makes repairs brisk, or thorough again; nothing is barred then. One that learns guesses what a
- * score is by what it was found to be before, not by what it cannot be less than: it weighs a third
- * as many chains for each that it takes, but not as various ones. */
+/** Makes repairs brisk, or thorough again, and lifts all bars. With `learns` scores are guessed by
+ * what they were found to be before instead of by a lower bound: a third as many chains are weighed
+ * for each that is taken, but plans differ less from each other. */
 void cebus_greedy_hurry(cebus_greedy *greedy, bool on, bool learns);
 
-/** Shares the keeping of inputs among the values that idle over the limit and are made of them; or,
- * off, does not. */
+/** Whether the price of keeping an input is shared among all values that are made of it and idle
+ * over the limit, since it serves all of them. */
 void cebus_greedy_share(cebus_greedy *greedy, double limit, bool on);
 
-/**
- * Brings the sequence to the limit by replays of at most `most_ns` in all. theta: to begin with.
+/** Brings the sequence to the limit by replays of at most `most_ns` in all. theta: the first one.
  */
 cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double theta,
                                   uint64_t most_ns);
-/** The same after a small change: looks first at what idles where most is over the limit. If it is
- * brisk it looks nowhere else, and gives up as soon as it seems to cost too much. */
+/** The same after a small change: looks first at what idles where most is over the limit. A brisk
+ * repair looks nowhere else, and gives up as soon as it seems to cost too much. */
 cebus_greedy_end cebus_greedy_repair(cebus_greedy *greedy, double limit, double theta,
                                      uint64_t most_ns);
 /** Sets out for a limit, with no price paid yet. */
 void cebus_greedy_begin(cebus_greedy *greedy, double limit, double theta);
-/** Whether a run costs too much, took too long or is no longer wanted. */
+/** Whether a run costs more than `most_ns`, has put in too many replays, or should stop. */
 bool cebus_greedy_is_astray(const cebus_greedy *greedy, uint64_t most_ns);
 /** Notes the stretches that cross an instance. False without host memory. */
 bool cebus_greedy_note_at(cebus_greedy *greedy, uint32_t instance);
@@ -102,8 +108,8 @@ bool cebus_greedy_note_at(cebus_greedy *greedy, uint32_t instance);
 bool cebus_greedy_best_at(cebus_greedy *greedy, uint32_t instance, uint64_t most_ns,
                           bool *out_found);
 
-/** Takes n replays at most that bring the sequence nearer to a limit where an instance runs, needed
- * or not: others may have become too much by them. */
+/** Takes up to n replays that free bytes where an instance runs, needed there or not. Others may
+ * turn out superfluous by them: a step of the search (improve.h). */
 cebus_greedy_end cebus_greedy_stir(cebus_greedy *greedy, double limit, double theta,
                                    uint64_t most_ns, uint32_t instance, uint32_t n);
 

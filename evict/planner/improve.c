@@ -32,15 +32,15 @@ enum {
     PRUNED_USUALLY = 256,
 };
 
-/** What a step may make worse, on the average, at first and in the end: times what the best has for
- * each of its replays (simulated annealing, Kirkpatrick et al., 1983). */
+/** Heat of the simulated annealing (Kirkpatrick et al., 1983), first and last: by how much a step
+ * may make the plan longer on the average, in mean costs of a replay of the best plan. */
 #define HOT 1
 #define COLD 0.05
-/** Times those where swapping searches race: one that lost its way is not the last. */
+/** Times that where searches that swap race: one that loses its way is dropped anyway. */
 #define RACE_HEAT 2
-/** A stir brings a place below the limit by up to this part of it, and may cost this part of the
- * whole until what it makes superfluous is gone, or that of so many replays: where there are few
- * one may do for all of them. */
+/** A stir brings one place below the limit by up to STIR_DEPTH of it. Until what it makes
+ * superfluous is pruned it may cost STIR_COST of all replays, or STIR_REPLAYS mean ones if that is
+ * more: where there are few, one may replace all of them. */
 #define STIR_DEPTH 0.2
 #define STIR_COST (1.0 / 16)
 #define STIR_REPLAYS 10
@@ -68,7 +68,7 @@ static uint32_t below(ruin *r, uint32_t n)
     return (uint32_t)((r->random >> 33) % n);
 }
 
-/** Any replay; NONE: by bad luck, none was met. */
+/** A random replay; NONE: by bad luck, none was met. */
 static uint32_t any_replay(ruin *r)
 {
     uint32_t first = cebus_sequence_end(r->sequence) + 1;
@@ -82,7 +82,7 @@ static uint32_t any_replay(ruin *r)
     return NONE;
 }
 
-/** The dearest of a few. */
+/** The dearest of a few random ones. */
 static uint32_t dear_replay(ruin *r)
 {
     uint32_t best = any_replay(r);
@@ -96,7 +96,7 @@ static uint32_t dear_replay(ruin *r)
     return best;
 }
 
-/** Those around one in the order in which they run. */
+/** Chooses replays next to a random one in the order in which they run. */
 static void choose_window(ruin *r, uint32_t n)
 {
     uint32_t i = any_replay(r);
@@ -110,7 +110,7 @@ static void choose_window(ruin *r, uint32_t n)
     }
 }
 
-/** Those of calls that the program makes near that of one. */
+/** Chooses replays of calls that are near each other in the program. */
 static void choose_neighbours(ruin *r, uint32_t n)
 {
     uint32_t middle = dear_replay(r), first = cebus_sequence_end(r->sequence) + 1;
@@ -191,7 +191,7 @@ static void note_value(ruin *r, uint32_t value)
         r->values[r->n_values++] = value;
 }
 
-/** What some replays make, instead of them. */
+/** Takes out some replays, and notes what they made for swapping. */
 static bool note_replayed(ruin *r)
 {
     choose(r, 1 + below(r, 4));
@@ -219,7 +219,7 @@ static uint64_t idle_ns(const ruin *r, uint32_t value, uint32_t instance)
            starts[cebus_event_instance(life->events[i - 1])];
 }
 
-/** Some of what idles where an instance runs and nobody swaps yet: what idles long, rather. */
+/** Notes for swapping some values that idle where an instance runs, mostly those that idle long. */
 static bool note_idle(ruin *r, uint32_t instance)
 {
     uint32_t most = 1 + below(r, 4);
@@ -239,7 +239,7 @@ static bool note_idle(ruin *r, uint32_t instance)
     return ok;
 }
 
-/** Takes some swaps out; `again`: to be put in elsewhere. */
+/** Takes some swaps out; `again`: notes them, to be put in elsewhere. */
 static bool take_swaps(ruin *r, bool again)
 {
     const cebus_copies *copies = &r->runs[r->stands].out;
@@ -274,15 +274,15 @@ static bool note_peak(ruin *r)
     return note_idle(r, peak);
 }
 
-/** What idles around a replay, which may be too much then. */
+/** Notes what idles around a random replay, which may become superfluous. */
 static bool note_around(ruin *r)
 {
     uint32_t replay = any_replay(r);
     return replay == NONE || note_idle(r, replay);
 }
 
-/** Takes out what has the link when the first value to be swapped wants it; by chance that is
- * swapped elsewhere. Where the link is always busy there is no other way in for what is dear. */
+/** Takes out swaps whose copies are on the link where the first noted value wants it; by chance
+ * they are put in elsewhere. Where the link is always busy, a dear value gets in no other way. */
 static bool make_way(ruin *r)
 {
     uint32_t count, *more = &r->values[r->n_values];
@@ -295,7 +295,7 @@ static bool make_way(ruin *r)
     return ok;
 }
 
-/** Out of eight ways the first six. */
+/** The first six of the eight ways to change a plan that swaps. */
 static bool change_swaps(ruin *r, uint32_t how)
 {
     bool ok = cebus_exchange_begin(&r->exchange, &r->runs[r->stands]);
@@ -326,7 +326,7 @@ static bool change(ruin *r)
     return remove_chosen(r, true);
 }
 
-/** Whether what stands after a change is no worse than it was. */
+/** Whether the plan after a change takes at most `most` ns. */
 static bool is_good(ruin *r, uint64_t most, bool *out)
 {
     cebus_links *run = &r->runs[!r->stands];
@@ -342,8 +342,7 @@ static bool is_good(ruin *r, uint64_t most, bool *out)
     return true;
 }
 
-/** Brings some place below the limit. *most: what the repair of what that puts over the limit
- * elsewhere may make of the cost. */
+/** Brings a random place below the limit. *most: raised by what it may cost until it is pruned. */
 static bool stir(ruin *r, double limit, double theta, uint64_t *most)
 {
     double lower = limit * (1 - STIR_DEPTH * (1 + below(r, 1024)) / 1024);
@@ -354,7 +353,7 @@ static bool stir(ruin *r, double limit, double theta, uint64_t *most)
            CEBUS_GREEDY_NO_HOST_MEMORY;
 }
 
-/** A change, and a repair; a plan that fits is pruned if it may be good for anything. */
+/** A change and its repair; a plan that fits is pruned if it may be kept. */
 static bool try_change(ruin *r, double limit, double theta, uint64_t most, bool *out_fits)
 {
     cebus_sequence *sequence = r->sequence;
@@ -378,7 +377,7 @@ static bool try_change(ruin *r, double limit, double theta, uint64_t most, bool 
     return ok;
 }
 
-/** One ruin, one repair. */
+/** One step of the search. */
 static bool step(ruin *r, double limit, double theta)
 {
     cebus_sequence *sequence = r->sequence;
@@ -392,7 +391,7 @@ static bool step(ruin *r, double limit, double theta)
            (good || cebus_sequence_undo(sequence, 0));
 }
 
-/** Puts the best by before something else takes its place. */
+/** Saves the plan, if it is the best, before it is changed. */
 static bool keep_best(ruin *r, bool *is_kept)
 {
     if (*is_kept || total(r) > r->best_ns)
@@ -401,7 +400,7 @@ static bool keep_best(ruin *r, bool *is_kept)
     return cebus_snapshot_take(&r->best, r->sequence);
 }
 
-/** Steps until so much is spent, or they lead nowhere. */
+/** Steps until so much is spent, or none was any good for long. */
 static bool take_steps(ruin *r, double limit, double theta, uint64_t spent)
 {
     const cebus_greedy *greedy = r->greedy;
@@ -425,7 +424,7 @@ static bool take_steps(ruin *r, double limit, double theta, uint64_t spent)
     return ok && (!is_kept || cebus_snapshot_restore(&r->best, r->sequence));
 }
 
-/** From what stands, to the best of it: at best_ns. learns: its steps are few. */
+/** Searches from the present plan; ends at the best, of best_ns. learns: its steps are few. */
 static bool run(ruin *r, double limit, double theta, uint64_t spent, bool learns)
 {
     cebus_greedy *greedy = r->greedy;
@@ -443,14 +442,14 @@ static bool run(ruin *r, double limit, double theta, uint64_t spent, bool learns
 
 /* ---- several searches --------------------------------------------------------------------- */
 
-/** What one of them has found. */
+/** A search in the race: the best it has found. */
 typedef struct runner {
     cebus_snapshot at;
     uint64_t ns;
     size_t number;
 } runner;
 
-/** Goes on with one. */
+/** Goes on with one search. */
 static bool run_on(ruin *r, runner *one, double limit, double theta, uint64_t spent)
 {
     if (!cebus_snapshot_restore(&one->at, r->sequence) || !run(r, limit, theta, spent, false))
@@ -467,8 +466,8 @@ static int by_ns(const void *a, const void *b)
     return left->number < right->number ? -1 : 1;
 }
 
-/** n searches for a part of the effort, the better half for another, and so on: which numbers a
- * search draws says more about where it ends than how long it takes, if it may take long. */
+/** n searches for a part of the effort, the better half of them for another part, and so on: past
+ * some effort other random numbers bring more than going on. */
 static bool race(ruin *r, runner *runners, size_t n, double limit, double theta, uint64_t spent)
 {
     uint64_t begun = r->greedy->closure.spent, stages = 1;
@@ -515,7 +514,7 @@ static bool run_all(ruin *r, double limit, double theta, uint64_t spent)
     return ok;
 }
 
-/** Parts of what a chain puts over the limit where it runs that count against it. */
+/** Cautions (closure.h) that improve_lower tries. */
 static const double cautions[] = {0.03, 0.01, 0.1, 0.3};
 
 bool cebus_improve_lower(cebus_greedy *greedy, double limit, double theta, uint64_t most_ns,

@@ -27,19 +27,20 @@ enum {
     LISTED_A_STEP = 2,
 };
 
-/** Bytes more from a key on, until others come. */
+/** A step of a curve: bytes more from a key on. */
 typedef struct step {
     uint64_t key;
     double bytes;
 } step;
 
-/** What the sequence would be without a replay and those that make something for it alone. */
+/** What the sequence would be without a replay and those that made something for it alone, worked
+ * out without changing it. */
 typedef struct preview {
     const cebus_sequence *sequence;
     uint32_t gone[MOST_GONE];
-    uint64_t filter; /**< bits of what is gone: most others have none of them */
+    uint64_t filter; /**< a Bloom filter of what is gone */
     uint32_t n_gone, n_steps;
-    step steps[MOST_STEPS]; /**< those that matter */
+    step steps[MOST_STEPS]; /**< within [from, to) */
     uint32_t n_listed;      /**< of steps: two for all that ends or goes */
     uint64_t from, to;      /**< keys between which there may be more bytes than now */
     bool full;
@@ -126,7 +127,8 @@ static void sort_steps(preview *p)
     }
 }
 
-/** What a replay reads need not be there for it; who made it for it alone goes, too. */
+/** An input of a replay that is gone need not be there for it any more; a replay that made it for
+ * that alone goes, too. */
 static void lose_read(preview *p, uint32_t value, uint64_t key)
 {
     const cebus_life *life = &p->sequence->lives[value];
@@ -147,7 +149,8 @@ static void lose_read(preview *p, uint32_t value, uint64_t key)
         lose(p, maker);
 }
 
-/** What a replay makes and others use stays until there: nowhere else are there more bytes. */
+/** What a replay made and others use has to stay from its last use before: only there bytes are
+ * added. */
 static void keep_made(preview *p, uint32_t call, uint64_t key)
 {
     uint32_t count;
@@ -192,8 +195,8 @@ static uint32_t changes_of_swap(const cebus_sequence *sequence, uint32_t call)
     return sequence->turns[is_out && maker != CEBUS_SEQUENCE_NONE ? maker : n + value];
 }
 
-/** Changes of what calls make, and of what is made along with what they read: that tells who goes
- * with them. */
+/** A counter that grows with each change to the lives of what these calls make, and of what is made
+ * along with what they read: while it stands, the same replays would go with them. */
 static uint32_t changes_of(const cebus_sequence *sequence, const uint32_t *calls, uint32_t n)
 {
     uint32_t changes = 0;
@@ -223,16 +226,16 @@ static bool is_still_needed(const cebus_sequence *sequence, uint32_t instance, d
            need->changes == changes_of(sequence, need->calls, need->n_calls);
 }
 
-/** Whether that is likely to hold while others are taken out: a reason that hangs on replays, or on
- * many calls, is looked at again in turn. */
+/** Whether the reason will mostly outlast other replays' going. One that hangs on replays or on
+ * many calls is checked again in its turn. */
 static bool is_firm(const cebus_sequence *sequence, uint32_t instance)
 {
     const cebus_need *need = &sequence->needs[instance];
     return need->n_calls <= FIRM_CALLS && !cebus_sequence_is_replay(sequence, need->item);
 }
 
-/** Notes why it is, if that is told in short. What runs at an item that is a replay counts as one
- * of the calls: while the lives of what it makes are as they were, it is still there. */
+/** Notes why a replay is needed, if few calls tell that. Where the item is itself a replay, its
+ * call is one of them: while the lives of what it makes stand, it is still there. */
 static void note_need(cebus_sequence *sequence, const preview *p, uint32_t item, double bytes)
 {
     cebus_need *need = &sequence->needs[p->gone[0]];
@@ -260,7 +263,7 @@ static uint32_t first_over(const preview *p, uint64_t from, uint64_t to, double 
     return item;
 }
 
-/** Whether what fits a limit does without a replay. True where it takes a try to know. */
+/** Whether a sequence that fits would fit without a replay. True also where only trying tells. */
 static bool fits_without(cebus_sequence *sequence, uint32_t instance, double limit,
                          uint64_t *looked)
 {
