@@ -8,26 +8,27 @@
 #include "eager/replay_call.h"
 #include "eager/swap.h"
 
-/** A rebuild that finds no room for one pass may run so many calls per listed one: at first, and
- * in the last of several tries. */
+/** Depth first a rebuild may run so many times the calls of its list: in the first try, and in the
+ * last. */
 #define PATIENCE 8
 #define LAST_PATIENCE 512
-/** A list that one pass does not fit is planned from so many calls on, if they take so many ns
- * each: else planning takes longer than running some of them again. */
+/** Lists of fewer calls, or of calls that take less on the average, are not planned: planning would
+ * take longer than running some of them again. */
 #define LEAST_PLANNED 8
 #define LEAST_PLANNED_NS 8000
-/** From so many calls on a list does not run depth first while a dearer try may follow: parts of it
- * would run a thousand times. 50 to 200: the same in all logs that were tried. */
+/** A list of so many calls does not run depth first while another try may evict more: parts of it
+ * would run a thousand times. 50 and 200 gave the same in all logs that were tried. */
 #define LONG_LIST 100
-/** Each try may cost so many times what the one before it might. */
+/** Each try may evict what takes so many times longer, and run so many times the calls, of the one
+ * before. */
 #define EASE 4
-/** Once rebuilding took as long as the program itself, nothing may go at first that takes more than
- * this part of the list: the calls that follow need most of what is dear, which is then made again
- * at once. Before that so little room makes rebuilds longer (tests/bench/logs.md). */
+/** Once rebuilding took longer than the program itself, the first try may only evict what takes
+ * 1/SPARING of the list: the next calls need most of what is dear, and would have it made again at
+ * once. Before that so strict a limit only makes rebuilds longer (tests/bench/logs.md). */
 #define SPARING 4
 
-/** One pass goes in the program's order; depth first, what is read soon is told by the order of the
- * walk. */
+/** The absent calls behind a target, sorted into the program's order for one pass. Each is numbered
+ * by its place before that, from which depth first knows what it reads soon. */
 static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_replay *out,
                                const char *op)
 {
@@ -81,14 +82,15 @@ static uint64_t rounded_bytes(const cebus_runtime *rt, const cebus_value *value)
     return cebus_arena_rounded(&rt->arena, value->bytes);
 }
 
-/** What of the room an input of the list takes that is there and read by nothing else at hand. */
+/** The bytes of a resident input that could be evicted if the list did not need it. */
 static uint64_t loose_bytes(cebus_runtime *rt, cebus_value *value)
 {
     bool loose = value->resident && cebus_ladder_may_go(rt, cebus_candidate_of(value));
     return loose ? rounded_bytes(rt, value) : 0;
 }
 
-/** Claims what the list reads; returns the bytes of it that might go otherwise. */
+/** Claims what the list reads, which keeps it from eviction; returns the bytes that could have been
+ * evicted until then. */
 static uint64_t claim_inputs(cebus_runtime *rt, const cebus_replay *list)
 {
     uint64_t bytes = 0;
@@ -117,7 +119,7 @@ static uint64_t made_bytes(const cebus_runtime *rt, const cebus_call *call)
     return bytes;
 }
 
-/** Takes a call's claims back; returns the bytes of what nothing reads any more. */
+/** Takes a call's claims back; returns the bytes of what no later call of the list reads. */
 static uint64_t unclaim_inputs(cebus_runtime *rt, const cebus_call *call)
 {
     uint64_t bytes = 0;
@@ -130,7 +132,7 @@ static uint64_t unclaim_inputs(cebus_runtime *rt, const cebus_call *call)
     return bytes;
 }
 
-/** What one pass takes at most of the bytes that are free or may go, without running it. */
+/** How many of the bytes that are free or may go one pass would need at once; runs nothing. */
 static uint64_t peak_of_pass(cebus_runtime *rt, const cebus_replay *list)
 {
     uint64_t bytes = claim_inputs(rt, list), peak = 0;
@@ -161,7 +163,8 @@ static void pin_edge(cebus_edge *edge)
     edge->value->pins++;
 }
 
-/** The missing input whose making takes the most room at once, or NULL. */
+/** The absent input that needs the most room to make: made first, while little else is held (Sethi,
+ * Ullman, 1970). NULL: none is absent. */
 static cebus_edge *neediest(const cebus_call *call)
 {
     cebus_edge *chosen = NULL;
@@ -176,10 +179,11 @@ static cebus_edge *neediest(const cebus_call *call)
 }
 
 /**
- * The call that makes the next missing input, pinned from now on: the pin says that its bytes are
- * wanted, and keeps them once they are there. Inputs that are there stay free to go until the last
- * missing one is made, so that a chain of waiting calls locks only what was made for it; then all
- * are pinned, and NULL answered. What is on the host comes back when the call runs.
+ * Answers the call that makes the next missing input, and pins that input: the pin says that its
+ * bytes are wanted, and keeps them once they are there. Inputs that are there already may still be
+ * evicted until the last missing one is made, so that waiting calls lock only what was made for
+ * them. Then all inputs are pinned, and the answer is NULL. What was swapped out comes back when
+ * the call runs.
  */
 static cebus_call *pin_next_missing(const cebus_replay_frame *frame)
 {
@@ -211,16 +215,18 @@ static void pop_frame(cebus_runtime *rt)
     }
 }
 
-/** What a rebuild that gets no further would have needed: more than the value itself. */
+/** For the error of a rebuild that found no room: the target's bytes, or more that its call needs.
+ */
 static uint64_t bytes_at_once(const cebus_candidate *target)
 {
     return cebus_max_u64(target->value.bytes, target->value.producer->need);
 }
 
 /**
- * Makes the target resident depth first with an explicit stack: a call waits on it with those
- * inputs pinned that were made for it. It needs the least room, may run a call several times, and
- * always gets on: whatever a call waits for is pinned before it is made.
+ * Makes the target resident depth first. A call waits on the stack with those inputs pinned that
+ * were made for it. That needs the least room, may run a call several times, and always makes
+ * progress, since whatever a call waits for is pinned before it is made. Ends without memory after
+ * `patience` runs.
  */
 static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target, size_t patience,
                                      const char *op)
@@ -264,7 +270,7 @@ static void report_rebuilt(cebus_runtime *rt, const cebus_candidate *target, uin
                                        .ns = rt->stats.recompute_ns - before});
 }
 
-/** What may go for a list at first. */
+/** ns that what the first try evicts may take to rebuild. */
 static uint64_t first_limit(const cebus_runtime *rt, const cebus_replay *list)
 {
     bool thrashes = rt->stats.recompute_ns > rt->stats.compute_ns;
@@ -276,7 +282,7 @@ static bool is_worth_a_plan(const cebus_replay *list)
     return list->count >= LEAST_PLANNED && cebus_replay_sum(list) / list->count >= LEAST_PLANNED_NS;
 }
 
-/** As a small program, after one pass got stuck: some of the list may be there now. */
+/** Lists anew what is absent, since a pass may have made some of it, and plans that. */
 static cebus_status rebuild_by_plan(cebus_runtime *rt, cebus_candidate *target, cebus_replay *list,
                                     const char *op)
 {
@@ -291,7 +297,7 @@ static cebus_status rebuild_by_plan(cebus_runtime *rt, cebus_candidate *target, 
     return status;
 }
 
-/** Whether a dearer try has more room. */
+/** Whether a further try, which may evict dearer values, has more room than this one. */
 static bool keeps_room(cebus_runtime *rt)
 {
     uint64_t limit = rt->frugal.limit, room = cebus_ladder_room(rt);
@@ -301,8 +307,8 @@ static bool keeps_room(cebus_runtime *rt)
     return more;
 }
 
-/** While a dearer try may follow: whether so many bytes are more than this one has. What it gave up
- * for nothing would have to be made again, too. */
+/** Whether this try cannot have so many bytes, and another may follow. Then it evicts nothing: what
+ * goes in vain has to be rebuilt, too. */
 static bool is_too_much(cebus_runtime *rt, uint64_t bytes)
 {
     if (rt->frugal.limit == 0 || cebus_ladder_has_room(rt, bytes))
@@ -321,7 +327,8 @@ static cebus_status rebuild_by_pass(cebus_runtime *rt, const cebus_replay *list)
     return status;
 }
 
-/** Depth first is what takes longest: a long list waits while a dearer try may get by without. */
+/** Depth first takes longest. A long list is left to the next try, if that has room to do it in
+ * another way. */
 static bool may_go_deep(cebus_runtime *rt, const cebus_candidate *target, const cebus_replay *list,
                         size_t patience)
 {
@@ -334,7 +341,7 @@ static bool may_go_deep(cebus_runtime *rt, const cebus_candidate *target, const 
     return !waits;
 }
 
-/** Makes the target resident by one pass over the list, by a plan for it, or else depth first. */
+/** One try: one pass over the list, a plan for it, or else depth first. */
 static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size_t patience,
                                 const char *op)
 {

@@ -2,15 +2,20 @@
  * rebuild.h: makes a version resident that is not: by running recorded calls again, without
  * recursion, or by a copy from the host.
  *
- * First by one list (lineage/replay.h), every call once, all that it still reads protected from
- * eviction. Where that leaves too little room, by a plan for the list (rebuild_plan.h). Where there
- * is none, depth first with an explicit stack: a call waits with only what was made for it pinned,
- * what the stack reads soon is the last to go, and calls may run more than once.
+ * Three methods, each for less room than the one before:
  *
- * What goes for a rebuild must be made again, too: so at first nothing may go that takes longer
- * than the list itself (a part of it, where rebuilding takes longer than the program), and few
- * calls may run twice; then more and more. In short memory the one
- * value that much hangs on (a gradient on its way through a backward) is the last to go.
+ *     one pass      the absent calls behind the target, each once, in the program's order
+ *                   (lineage/replay.h); what the rest of the list reads may not be evicted
+ *     by plan       the list as a small program, planned to drop and make again some of what it
+ *                   makes (rebuild_plan.h)
+ *     depth first   an explicit stack of waiting calls; only what was made for them is pinned, so
+ *                   it needs the least room, but calls may run many times
+ *
+ * What is evicted for a rebuild has to be rebuilt, too. So all of that is tried several times: at
+ * first only values may go that take no longer to rebuild than the list itself (a part of it, once
+ * rebuilding took longer than the program), and few calls may run twice; each further try allows
+ * more. In short memory the one value that much depends on, such as a gradient in the middle of a
+ * backward, is the last to go.
  */
 #ifndef CEBUS_EAGER_REBUILD_H
 #define CEBUS_EAGER_REBUILD_H

@@ -11,17 +11,18 @@
 
 #define NONE CEBUS_ITERATION_NONE
 
-/** A part of the room, left for holes. */
+/** 1/HOLES of the room is left unplanned: places do not fit without holes. */
 #define HOLES 32
 
-/** A value of the list and its number in the record of it. */
+/** A value of the list, and its ordinal in the iteration that the list is recorded as. */
 typedef struct named {
     cebus_value *value;
     uint32_t ordinal;
-    bool is_loose; /**< could go, if the list did not read it */
+    bool is_loose; /**< could be evicted if the list did not read it: its bytes count */
 } named;
 
-/** A run: of a call of the list, or once more. Before it, what the plan's actions say goes. */
+/** One run of a call: the first, as listed, or a further one by the plan. Before it, the plan's
+ * drops in [from, to) are done. */
 typedef struct rebuild_step {
     size_t from, to; /**< of the plan's actions */
     uint32_t at;     /**< the call of the list; NONE: once more */
@@ -43,7 +44,7 @@ typedef struct rebuild {
 
 /* ---- the list as an iteration ------------------------------------------------------------- */
 
-/** Made by the list: it is not there, and wanted. */
+/** Whether the list makes it: it is absent, and wanted. */
 static bool is_made(const cebus_value *value)
 {
     return value != NULL && !cebus_value_is_present(value) &&
@@ -94,8 +95,8 @@ static bool collect_names(rebuild *r)
     return r->values != NULL;
 }
 
-/** Adds a reference to a value by the call to come; numbers in the order of naming, so that
- * addresses decide nothing. */
+/** Records that the next call refers to a value. Ordinals are given in the order of the first
+ * reference, so that plans do not depend on addresses. */
 static bool refer(rebuild *r, cebus_value *value, uint32_t born)
 {
     cebus_iteration *iteration = &r->iteration;
@@ -151,8 +152,9 @@ static bool record(rebuild *r)
 
 /* ---- the plan ----------------------------------------------------------------------------- */
 
-/** Whether a plan fits the room. No effort is granted: where the first plan did not fit, the second
- * did one time in a hundred, and took several times as long as the list. */
+/** Makes a plan; whether it fits the room. The planner gets no effort beyond its first plan: where
+ * that did not fit, a search found one that did once in a hundred times, and took several times as
+ * long as running the list. */
 static bool plan_within_room(rebuild *r)
 {
     cebus_check check;
@@ -178,7 +180,7 @@ static bool add_step(rebuild *r, cebus_call *call, rebuild_step added)
     return true;
 }
 
-/** The runs in order. Replays of several outputs of one call, one after the other, are one run. */
+/** Lists the runs in order. Consecutive replays of several outputs of one call are one run. */
 static bool order_steps(rebuild *r)
 {
     size_t from = 0, i = 0;
@@ -232,7 +234,7 @@ static void drop_before(rebuild *r, const rebuild_step *step)
     }
 }
 
-/** What the list's own calls read no more goes, unless the plan says when. */
+/** Drops what no later call of the list reads, except where the plan makes it again later. */
 static void drop_freed(rebuild *r, uint32_t at)
 {
     const cebus_iteration_call *call = &r->iteration.calls[at];
@@ -244,7 +246,7 @@ static void drop_freed(rebuild *r, uint32_t at)
     }
 }
 
-/** Pins (unpins) what a further run of a call is for; false: all of it is there. */
+/** Pins (unpins) the outputs that a further run of a call is for; false: all of them are there. */
 static bool pin_named(rebuild *r, const rebuild_step *step, int by)
 {
     const cebus_call *call = r->values[r->plan.actions[step->to].value]->producer;
@@ -283,7 +285,7 @@ static cebus_status run_step(rebuild *r, const rebuild_step *step, cebus_call *c
     return status;
 }
 
-/** What the steps read stays for them. */
+/** Runs the steps, with claims on all that they read. */
 static cebus_status run(rebuild *r)
 {
     cebus_replay all = {r->calls, r->n_steps};

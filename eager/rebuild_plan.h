@@ -1,8 +1,9 @@
 /**
- * rebuild_plan.h: a rebuild whose list does not fit when every call runs once, planned as a small
- * program of its own (evict/planner): which of what it made goes again, and which calls run once
- * more for that. What is there and can be made again is kept while the list reads it, all else may
- * go; so the plan has all the memory that nothing else locks.
+ * rebuild_plan.h: a rebuild whose list does not fit when every call runs once. It is planned as a
+ * small program of its own (evict/planner): the plan says which of the values that it makes are
+ * dropped again, and which calls run once more for that. Its budget is all memory that is free or
+ * may be evicted. Resident inputs that might go otherwise take a part of it until the list has read
+ * them.
  *
  *     list        a   b   c ........ x   y       b and c do not fit beside x
  *     planned     a   b   c, drop b .... x, a again, b again, y
@@ -17,9 +18,9 @@
 #include "lineage/replay.h"
 
 /**
- * Runs the list's calls, and those again that the plan says. What they made for it and nobody wants
- * is gone at the end. CEBUS_OUT_OF_MEMORY: there is no such plan, or no host memory to make it, or
- * something else took the room; what was made so far may be there. CEBUS_DEVICE_ERROR.
+ * Plans the list and runs it. What was made on the way and nobody wants is gone at the end.
+ * CEBUS_OUT_OF_MEMORY: no plan was found, no host memory was left to make one, or something else
+ * took the room; what was made so far may be there. CEBUS_DEVICE_ERROR.
  */
 cebus_status cebus_rebuild_by_plan(cebus_runtime *rt, const cebus_replay *list);
 

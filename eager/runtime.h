@@ -51,7 +51,7 @@ typedef struct cebus_replay_buffer {
 /** How sparing a rebuild is with what would have to be rebuilt for it in turn. */
 typedef struct cebus_frugality {
     uint64_t limit; /**< ns: what takes longer to rebuild does not go; 0: no limit */
-    bool kept;      /**< something did not, and with it the rebuild might have got on */
+    bool kept;      /**< something stayed for that, without which the rebuild might get on */
 } cebus_frugality;
 
 /** A call that waits for its inputs (cebus_edge.pinned: those it has). */

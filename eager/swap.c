@@ -11,10 +11,10 @@
 #include "eager/storage.h"
 #include "lineage/cost.h"
 
-/** Bytes/s of a link, and of a file, until copies were timed. */
+/** Rates in bytes/s, of a link and of a file, that are assumed until copies were timed. */
 #define RATE_GUESS UINT64_C(5000000000)
 #define SPILL_RATE_GUESS UINT64_C(1000000000)
-/** Bytes that must have gone to the file, and come back, before its rates are known. */
+/** The file's rates count as measured once so many bytes were written and read. */
 #define TELLING_BYTES (UINT64_C(8) << 20)
 
 static uint64_t rate_or_guess(uint64_t rate)
@@ -114,7 +114,7 @@ static void free_copy(cebus_runtime *rt, const cebus_host_bytes *bytes)
         count_host(rt, bytes->tier, -bytes->bytes);
 }
 
-/** One of those that leave, which is no more in their list. */
+/** Frees a copy that was waiting in the list `leaving` and has been taken out of it. */
 static void free_left(cebus_runtime *rt, const cebus_host_bytes *bytes)
 {
     if (bytes->tier != CEBUS_TIER_SPILL)
@@ -191,7 +191,7 @@ void cebus_swap_forget(cebus_runtime *rt, cebus_candidate *candidate)
         cebus_swap_reclaim(rt);
 }
 
-/** Whether the next spare copy has to go: on the host, or in the file. */
+/** Whether so many bytes more do not fit: on the host, or in the file. */
 static bool is_short(cebus_runtime *rt, bool spill, uint64_t bytes)
 {
     cebus_spill_figures now;
@@ -226,7 +226,8 @@ bool cebus_swap_has_room(cebus_runtime *rt, uint64_t bytes)
                                     : rt->swap.spill != NULL && !is_short(rt, true, bytes);
 }
 
-/** The same, all done that streams still do. What the file will have then is not known. */
+/** Whether they would not fit even when all copies under way are done and freed. Of the file that
+ * cannot be foreseen: whether they do not fit now. */
 static bool stays_short(cebus_runtime *rt, bool spill, uint64_t bytes)
 {
     const cebus_swapper *swap = &rt->swap;
@@ -236,7 +237,8 @@ static bool stays_short(cebus_runtime *rt, bool spill, uint64_t bytes)
     return is_short(rt, true, bytes);
 }
 
-/** What nobody holds goes when its room is needed, then copies of what is on the device anyway. */
+/** Frees room: first by values off the device that nobody holds any more, then by copies whose
+ * bytes are also on the device. */
 static void make_room(cebus_runtime *rt, bool spill, uint64_t bytes)
 {
     cebus_swap_reclaim(rt);
@@ -253,7 +255,7 @@ static void make_room(cebus_runtime *rt, bool spill, uint64_t bytes)
     cebus_swap_reclaim(rt);
 }
 
-/** Page-locked memory, or, once that is used up, other memory. */
+/** Page-locked memory, or pageable memory once the budget for that is used up. */
 static void *take_host(cebus_runtime *rt, uint64_t bytes, cebus_tier *out_tier)
 {
     const cebus_swapper *swap = &rt->swap;
@@ -424,7 +426,7 @@ static cebus_status copy_in(cebus_runtime *rt, cebus_candidate *candidate, cebus
     return status;
 }
 
-/** Debugging compares hashes at once. */
+/** With CEBUS_DEBUG_HASH waits for the bytes and compares their hash at once. */
 static cebus_status check_return(cebus_runtime *rt, cebus_candidate *candidate, const char *op)
 {
     cebus_status status = CEBUS_OK;
