@@ -63,9 +63,12 @@ INLINE double greatest_of(const quad *lanes)
     return greater_of(greater_of((*lanes)[0], (*lanes)[1]), greater_of((*lanes)[2], (*lanes)[3]));
 }
 
-/** Most and least, from the items: the least is the most of what is turned over. */
-CEBUS_CLONES static void find_extremes(cebus_track_sum *sum, const cebus_track_block *block)
+/** Most and least, from the items: the least is the most of what is turned over. What was known
+ * of them is out of date. */
+CEBUS_CLONES static void find_extremes(cebus_track_sum *sum, cebus_track_block *block)
 {
+    for (uint32_t i = 0; i < CEBUS_TRACK_KNOWN; i++)
+        block->known.before[i] = NAN;
     double first = block->count > 0 ? block->level[0] : 0;
     quad most, least, level, turned;
     uint32_t i = 0;
@@ -86,7 +89,7 @@ CEBUS_CLONES static void find_extremes(cebus_track_sum *sum, const cebus_track_b
 }
 
 /** And the weight. */
-CEBUS_CLONES static void sum_up(cebus_track_sum *sum, const cebus_track_block *block)
+CEBUS_CLONES static void sum_up(cebus_track_sum *sum, cebus_track_block *block)
 {
     quad lanes, weights;
     uint32_t i = 0;
@@ -332,6 +335,23 @@ INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t l
     return sum_of(&lanes);
 }
 
+/** The area of a whole block. The values of a program have few sizes, so that chain after chain
+ * asks for the same. The lift of the block is in the bytes added, so it may change. */
+INLINE double area_within(cebus_track_block *block, double before, double after, bool even)
+{
+    uint64_t bits[2];
+    memcpy(&bits[0], &before, sizeof before);
+    memcpy(&bits[1], &after, sizeof after);
+    uint64_t mixed = (bits[0] ^ (bits[1] << 32 | bits[1] >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t at = (uint32_t)(mixed >> 32) % CEBUS_TRACK_KNOWN;
+    if (block->known.before[at] != before || block->known.after[at] != after) {
+        block->known.area[at] = area_in(block, 0, block->count, before, after, even);
+        block->known.before[at] = before;
+        block->known.after[at] = after;
+    }
+    return block->known.area[at];
+}
+
 INLINE double area_of(const cebus_track *track, uint64_t from, uint64_t to, double limit,
                       double before, double after, double most, bool even)
 {
@@ -342,16 +362,17 @@ INLINE double area_of(const cebus_track *track, uint64_t from, uint64_t to, doub
         double base = sum->lift - limit;
         if (sum->most + base + high <= 0)
             continue;
-        const cebus_track_block *block = track->blocks[b];
+        cebus_track_block *block = track->blocks[b];
         uint32_t first, last;
         clip(block, from, to, &first, &last);
         if (first >= last)
             continue;
-        if (last - first == block->count && sum->least + base + low >= 0) {
+        if (last - first < block->count)
+            area += area_in(block, first, last, base + before, base + after, even);
+        else if (sum->least + base + low >= 0)
             area += sum->weight * (after - before);
-            continue;
-        }
-        area += area_in(block, first, last, base + before, base + after, even);
+        else
+            area += area_within(block, base + before, base + after, even);
     }
     return area;
 }

@@ -5,7 +5,8 @@
  *
  * Items lie in blocks of 64. A block knows its most and least bytes, and bytes added to all its
  * items are added to the block alone: where a whole block is under the limit, or over it, its items
- * are not looked at. So all of this costs O(items / 64 + 64).
+ * are not looked at. So all of this costs O(items / 64 + 64). Whole blocks that are partly over the
+ * limit remember some areas: they are asked for again and again between two changes.
  *
  *     blocks     | a b c d |  e f g  | h i j k |        place of f: rank 1, index 1
  *     lift            0        -100       0             all of e f g: 100 bytes less
@@ -21,8 +22,16 @@
 #define CEBUS_TRACK_BLOCK 64
 #define CEBUS_TRACK_NONE UINT32_MAX
 
+/** Areas of a whole block that are remembered. */
+#define CEBUS_TRACK_KNOWN 8
+
 typedef struct cebus_track_block {
     uint32_t count, rank;
+    /** What came out for so many bytes added before and after (track.c), until an item changes;
+     * before NaN: nothing. */
+    struct {
+        double before[CEBUS_TRACK_KNOWN], after[CEBUS_TRACK_KNOWN], area[CEBUS_TRACK_KNOWN];
+    } known;
     double level[CEBUS_TRACK_BLOCK];   /**< bytes */
     double weights[CEBUS_TRACK_BLOCK]; /**< above 0 */
     uint32_t items[CEBUS_TRACK_BLOCK];

@@ -234,6 +234,38 @@ Test(planner_sequence, an_area_is_told_as_far_as_it_matters)
     }
 }
 
+/** Asked for again and again, as areas of blocks are remembered. */
+static void expect_area(double limit, double bytes)
+{
+    const cebus_track *track = &sequence.track;
+    cr_expect_eq(cebus_track_area(track, 0, UINT64_MAX, limit, 0, bytes),
+                 area_by_hand(track, limit, bytes));
+}
+
+Test(planner_sequence, an_area_is_told_anew_after_changes)
+{
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        uint64_t random = seed;
+        make(seed, 100);
+        const double limit = floor(cebus_track_peak(&sequence.track, NULL) / 2);
+        const double bytes = floor(limit / 2);
+        cebus_track *track = &sequence.track;
+        expect_area(limit, bytes);
+        insert_some(&random, 20);
+        expect_area(limit, bytes);
+        remove_some(&random, 10);
+        expect_area(limit, bytes);
+        const uint64_t key = cebus_sequence_key(&sequence, random_below(&random, 100));
+        cebus_track_add(track, key, key + 1, bytes);
+        expect_area(limit, bytes);
+        cebus_track_add(track, 0, UINT64_MAX, 1);
+        expect_area(limit, bytes);
+        cebus_track_weigh(track, random_below(&random, 100), 0.5);
+        expect_area(limit, bytes);
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
 /** Whether the gap of each value's last event is known. */
 static bool knows_ends(void)
 {
