@@ -260,6 +260,42 @@ static void made_again(cebus_test *t)
     t->rt = ample;
 }
 
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+enum {
+    LINES = 37,
+    LENGTH_OF_LINE = 70
+};
+
+/* Each line adds up to far more than an i64 holds, and all lines once more. */
+static void sums_wrap_around(cebus_test *t)
+{
+    static int64_t data[LINES][LENGTH_OF_LINE];
+    const int64_t shape[] = {LINES, LENGTH_OF_LINE};
+    uint64_t want[LINES + LENGTH_OF_LINE + 1] = {0};
+    int64_t got[LINES + LENGTH_OF_LINE + 1] = {0};
+    cebus_tensor *x = NULL, *lines = NULL, *columns = NULL, *all = NULL;
+    for (int i = 0; i < LINES * LENGTH_OF_LINE; i++) {
+        int row = i / LENGTH_OF_LINE, column = i % LENGTH_OF_LINE;
+        data[row][column] = INT64_MAX / 3 - i;
+        want[row] += (uint64_t)data[row][column];
+        want[LINES + column] += (uint64_t)data[row][column];
+        want[LINES + LENGTH_OF_LINE] += (uint64_t)data[row][column];
+    }
+    OK(t, cebus_tensor_from_host(t->rt, data, CEBUS_I64, 2, shape, &x));
+    OK(t, cebus_sum(t->rt, x, 1, (const int[]){1}, false, &lines));
+    OK(t, cebus_sum(t->rt, x, 1, (const int[]){0}, false, &columns));
+    OK(t, cebus_sum(t->rt, x, 0, NULL, false, &all));
+    OK(t, cebus_tensor_to_host(lines, got, LINES * sizeof *got));
+    OK(t, cebus_tensor_to_host(columns, got + LINES, LENGTH_OF_LINE * sizeof *got));
+    OK(t, cebus_tensor_to_host(all, got + LINES + LENGTH_OF_LINE, sizeof *got));
+    EXPECT(t, memcmp(got, want, sizeof got) == 0);
+    cebus_tensor_release(x);
+    cebus_tensor_release(lines);
+    cebus_tensor_release(columns);
+    cebus_tensor_release(all);
+}
+
 /* ---- errors -------------------------------------------------------------------------------- */
 
 /* A GPU does not look. */
@@ -314,6 +350,7 @@ const cebus_case cebus_cases_integer[] = {
     {"integer: corners", corner_values, CEBUS_READS_VALUES},
     {"integer: types and walks", all_types},
     {"integer: made again", made_again, CEBUS_READS_VALUES},
+    {"integer: sums wrap around", sums_wrap_around, CEBUS_READS_VALUES},
     {"integer: division by zero", division_by_zero, CEBUS_READS_VALUES},
     {"integer: errors", errors},
     {NULL, NULL},

@@ -61,12 +61,14 @@
 #define FINISH BF16_QUOTIENT
 #include "eager/device/cpu/fold_sum_typed.h"
 
+/* Without a sign, since sums wrap around. */
+#define I64_ELEMENT(x, c) ((uint64_t)(x))
 #define FOLD(part) JOIN(part, sum_i64)
 #define T int64_t
-#define PART int64_t
-#define TOTAL int64_t
+#define PART uint64_t
+#define TOTAL uint64_t
 #define OUT int64_t
-#define MAP ELEMENT
+#define MAP I64_ELEMENT
 #define FINISH TOTAL_ALONE
 #include "eager/device/cpu/fold_sum_typed.h"
 

@@ -12,7 +12,7 @@ CEBUS_END_DECLS
 
 struct sum_i64 {
     typedef int64_t lane;
-    typedef int64_t part;
+    typedef uint64_t part; /* sums wrap around */
     enum {
         arrays = 1,
         centered = 0
@@ -25,7 +25,7 @@ struct sum_i64 {
     {
         CEBUS_UNROLL
         for (int i = 0; i < CEBUS_PACK; i++)
-            *p += i < n ? x[i] : 0;
+            *p += i < n ? (part)x[i] : 0;
         (void)y;
         (void)c;
         (void)first;
@@ -36,7 +36,7 @@ struct sum_i64 {
     }
     CEBUS_DEVICE void finish(const cebus_fold_job *job, int64_t out, part p, lane c)
     {
-        cebus_lane<int64_t>::set(job->out, out, p);
+        cebus_lane<int64_t>::set(job->out, out, (int64_t)p);
         (void)c;
     }
 };

@@ -21,8 +21,8 @@
 CEBUS_BEGIN_DECLS
 
 /**
- * Sum of any type: integers and bool as i64; f16 and bf16 in f32, rounded once at the end. The
- * gradient is the output's, expanded.
+ * Sum of any type: integers and bool as i64, which wraps around; f16 and bf16 in f32, rounded once
+ * at the end. The gradient is the output's, expanded.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_sum(cebus_runtime *rt, cebus_tensor *x, int n_dims,
                                                   const int *dims, bool keepdim,
