@@ -7,6 +7,7 @@
 #include "eager/guidance.h"
 #include "eager/storage.h"
 #include "eager/swap.h"
+#include "eager/tally.h"
 #include "eager/trail.h"
 #include "eager/write_behind.h"
 #include "evict/choose.h"
@@ -190,19 +191,6 @@ size_t cebus_ladder_foresee(cebus_runtime *rt, uint64_t bytes, cebus_candidate *
     for (size_t i = 0; i < count; i++)
         out[i] = victims[i].first->owner;
     return count;
-}
-
-/** Fragmentation at a forced eviction: what is free beyond the request, of the budget. */
-static void count_retry(cebus_runtime *rt, uint64_t bytes)
-{
-    uint64_t idle = cebus_arena_free_bytes(&rt->arena);
-    uint64_t ppm =
-        idle > bytes ? (uint64_t)(1e6 * (double)(idle - bytes) / (double)rt->arena.limit) : 0;
-    rt->stats.num_alloc_retries++;
-    rt->stats.stranded_bytes_max =
-        cebus_max_u64(rt->stats.stranded_bytes_max, cebus_arena_stranded_bytes(&rt->arena, bytes));
-    rt->stats.fragmentation_ppm_sum += ppm;
-    rt->stats.fragmentation_ppm_max = cebus_max_u64(rt->stats.fragmentation_ppm_max, ppm);
 }
 
 /** A full arena is CEBUS_OUT_OF_MEMORY on the way up; cebus_ladder_reserve writes the report. */
@@ -436,35 +424,6 @@ void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stre
     }
 }
 
-static uint64_t ppm_of_budget(const cebus_runtime *rt, uint64_t bytes)
-{
-    return (uint64_t)(1e6 * (double)bytes / (double)rt->arena.limit);
-}
-
-/** Fragmentation where something was given up: what was free beyond the request when it came, and
- * what nobody uses now that it has its place. */
-static void count_forced(cebus_runtime *rt, uint64_t free_before, const cebus_block *block)
-{
-    cebus_memory_stats *stats = &rt->stats;
-    uint64_t unused = cebus_arena_free_bytes(&rt->arena);
-    uint64_t beyond = free_before > block->bytes ? free_before - block->bytes : 0;
-    stats->forced_evictions++;
-    stats->forced_free_ppm_sum += ppm_of_budget(rt, beyond);
-    stats->forced_free_ppm_max =
-        cebus_max_u64(stats->forced_free_ppm_max, ppm_of_budget(rt, beyond));
-    stats->unused_ppm_sum += ppm_of_budget(rt, unused);
-    stats->unused_ppm_max = cebus_max_u64(stats->unused_ppm_max, ppm_of_budget(rt, unused));
-    stats->unused_with_request_ppm_sum += ppm_of_budget(rt, unused + block->bytes);
-}
-
-static void count_placed(cebus_runtime *rt, const cebus_block *block)
-{
-    rt->stats.allocated_bytes_allocated += block->bytes;
-    rt->stats.allocated_bytes_peak =
-        cebus_max_u64(rt->stats.allocated_bytes_peak, rt->arena.used_bytes);
-    rt->iteration_peak = cebus_max_u64(rt->iteration_peak, rt->arena.used_bytes);
-}
-
 /** Where a plan says. Values that wait to leave may be in the way, and go. */
 static cebus_place_result place_planned(cebus_runtime *rt, const cebus_request *request,
                                         cebus_block **out)
@@ -505,7 +464,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     rt->swap.blocked = false;
     cebus_status status = status_of(place_guided(rt, request, out), op);
     if (status == CEBUS_OUT_OF_MEMORY) {
-        count_retry(rt, bytes);
+        cebus_tally_retry(rt, bytes);
         cebus_swap_reclaim(rt);
         uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
         if (rounded > 0 && rounded <= rt->arena.limit)
@@ -518,9 +477,9 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     (*out)->tick = rt->clock_ns;
     if (rt->trail == NULL || !cebus_trail_claim(rt, *out, request->stream))
         cebus_ladder_claim(rt, *out, request->stream);
-    count_placed(rt, *out);
+    cebus_tally_placed(rt, *out);
     if (rt->stats.evictions != evictions)
-        count_forced(rt, idle, *out);
+        cebus_tally_forced(rt, idle, *out);
     cebus_write_behind_look(rt);
     return CEBUS_OK;
 }
