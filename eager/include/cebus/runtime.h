@@ -29,9 +29,9 @@ typedef enum cebus_swap {
                                  tensors only before a call would fail for want of memory */
     CEBUS_SWAP_OFF = 1,     /**< never: what cannot be rebuilt stays */
     CEBUS_SWAP_ON = 2,      /**< by any policy, wherever it costs less than rebuilding; persistent
-                                 tensors and optimizer state, too: on sim:* by plans and `odswap`,
-                                 once a program lost more than its own time, and before a call
-                                 would fail */
+                                 tensors and optimizer state, too. On sim:* these go only by plans,
+                                 under `odswap`, once rebuilding and waiting for copies took longer
+                                 than the program's own calls, and before a call would fail */
 } cebus_swap;
 
 /** Debugging aids; combine with |. */
@@ -40,7 +40,7 @@ enum {
     CEBUS_DEBUG_CHAOS = 1 << 1, /**< evict something random before every call */
     CEBUS_DEBUG_WALK = 1 << 2,  /**< verify arena and lineage after every call: slow */
     CEBUS_DEBUG_HOST = 1 << 3, /**< no recycling of records: each is a host allocation of its own */
-    CEBUS_DEBUG_HINTS = 1 << 4, /**< every value has a hint, drawn: no bit may depend on them */
+    CEBUS_DEBUG_HINTS = 1 << 4, /**< a random hint for every value: no bit may depend on it */
 };
 
 /** Zero means default everywhere. Initialize with CEBUS_RUNTIME_OPTIONS_INIT. */
@@ -52,9 +52,9 @@ typedef struct cebus_runtime_options {
     const char *policy;     /**< of cebus_policy_name(); default "coop" */
     int threads;            /**< for kernels, default all cores; part of what decides bits */
     uint64_t seed;          /**< of the random number generator */
-    cebus_cost_model cost_model;      /**< what evictions are decided by */
+    cebus_cost_model cost_model;      /**< how the costs that decide evictions are known */
     uint32_t debug;                   /**< CEBUS_DEBUG_* */
-    const cebus_host_allocator *host; /**< for the books; copied. Default malloc */
+    const cebus_host_allocator *host; /**< for the runtime's records; copied. Default malloc */
     const char *layout;    /**< where values lie: of cebus_layout_name(); default: what suits the
                                 policy, "planned" for "cebus", "zones" for others */
     cebus_swap swap;       /**< may values leave for the host? */

@@ -69,13 +69,14 @@ typedef struct cebus_pack_options {
     void *context;                    /**< handed to go_on */
     const cebus_host_allocator *host; /**< NULL: malloc and free */
     uint64_t seed;                    /**< other seeds, other random orders */
-    /** Times, for each part of the blocks that heuristics leave too high, that what lies too high
-     * is given its place earlier and all are placed again; 0: none. Before the exact search, and
-     * far quicker where there are many blocks. */
+    /** Further tries for each part of the blocks that the heuristics leave too high: in each one
+     * the blocks that ended too high are placed earlier. 0: none. They come before the exact
+     * search, and are far quicker than it where there are many blocks. */
     uint64_t rounds;
-    /** Packings that end above the capacity are of no use: each is given up as soon as it is known
-     * to, which is far quicker. Which one fits stays the same; none that does not is answered. Not
-     * looked at where the call minimises, takes rounds or searches. */
+    /** Packings that end above the capacity are of no use: each is given up as soon as that is
+     * known, which is far quicker. A packing within the capacity is the same as without this; where
+     * none is found no offsets are answered. Ignored where the call minimises, takes rounds or
+     * searches. */
     bool fits_only;
 } cebus_pack_options;
 
