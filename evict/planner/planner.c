@@ -149,7 +149,7 @@ static bool go_on(cebus_search *s, const cebus_plan_terms *terms, uint64_t *crow
 {
     bool done;
     const uint64_t ns = s->best_ns;
-    return cebus_search_improve(s, terms, terms->effort) &&
+    return cebus_search_improve(s, terms, s->enough) &&
            (s->best_ns >= ns || emit_placed(s, terms, crowd, p, out, &done));
 }
 

@@ -34,6 +34,7 @@ typedef struct cebus_search {
     uint64_t until;    /**< what may have been spent when it is over */
     uint64_t last;     /**< that at most: places may yet have to be found */
     uint64_t first;    /**< effort for what is placed first, unless that is dear */
+    uint64_t enough;   /**< of the effort: a half where so little is left to gain */
 } cebus_search;
 
 /** For a limit in bytes. False without host memory: then there is nothing to free. */

@@ -159,3 +159,37 @@ Test(planner_effort, the_plan_that_was_placed_best_is_handed_out_as_it_was)
     for (int i = 1; i < told.asked; i++)
         cr_expect_neq(told.replay_ns[i], told.replay_ns[0], "offer %d", i);
 }
+
+/** A forward of calls that take so long, and a backward that takes longer. */
+static void make_chain(uint64_t ns)
+{
+    size_t made[CALLS];
+    for (uint32_t k = 0; k < CALLS; k++)
+        made[k] = recorded_call(&r, "f", ns, k > 0 ? made[k - 1] : SIZE_MAX, SIZE_MAX, 1 << 10);
+    for (uint32_t k = CALLS; k-- > 0;) {
+        recorded_call(&r, "g", 100000, made[k], SIZE_MAX, 1);
+        recorded_free(&r, made[k]);
+    }
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+static uint64_t spent_on_chain(uint64_t ns)
+{
+    cebus_plan_terms terms = {.effort = EFFORT};
+    make_chain(ns);
+    terms.budget = peak() / 2;
+    return plan(&terms);
+}
+
+/** Little can be gained there. */
+Test(planner_effort, cheap_plans_take_half_of_it)
+{
+    const uint64_t dear = spent_on_chain(100000);
+    teardown();
+    setup();
+    const uint64_t cheap = spent_on_chain(1000),
+                   effort = cebus_planner_effort(&r.iteration, EFFORT);
+    cr_expect_geq(dear, effort);
+    cr_expect_geq(cheap, effort / 2);
+    cr_expect_leq(cheap, effort / 2 + EFFORT / 4);
+}
