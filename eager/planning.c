@@ -464,7 +464,7 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     if (scheme->renewed || !use_loaded(rt, scheme, places)) {
         if (places && plan_and_place(rt, scheme, placed))
             start_draft(rt, scheme, placed);
-        else if (plan(rt, scheme, terms))
+        else if ((places && scheme->plan.count > 0 /* none fits */) || plan(rt, scheme, terms))
             start_draft(rt, scheme, terms);
     }
     cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));

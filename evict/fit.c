@@ -64,7 +64,8 @@ static bool make(cebus_fit *fit, int tries)
             return true;
         first = i == 0 ? missing : first;
         bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
-        if (missing == 0 || missing >= fit->terms.budget || !gains)
+        fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;
+        if (fit->plan->over || missing == 0 || missing >= fit->terms.budget || !gains)
             break;
         fit->terms.effort /= 2;
         fit->terms.budget -= missing; /* but more than there is room for fits nowhere */
@@ -88,7 +89,8 @@ bool cebus_fit_make(cebus_fit *fit)
     cebus_placement_clear(&fit->found);
     if (!made) {
         cebus_placement_clear(fit->placement);
-        cebus_plan_clear(fit->plan);
+        if (!fit->none_fits)
+            cebus_plan_clear(fit->plan);
     }
     return made;
 }

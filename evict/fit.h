@@ -19,10 +19,12 @@ typedef struct cebus_fit {
     cebus_plan *plan;           /**< empty; then the plan, to be followed as it is */
     cebus_placement *placement; /**< empty; then the places */
     cebus_placement found;      /**< those found last; no one else's business */
+    bool none_fits; /**< false; then whether no plan was found that fits by its bytes alone */
 } cebus_fit;
 
-/** False: nothing was found that can be placed, or host memory is short; plan and placement are
- * empty then. Costs some plans and some packings. */
+/** False: nothing was found that can be placed, or host memory is short; the placement is empty
+ * then, and the plan, too, but where none fits: then it is the one that comes nearest, ready.
+ * Costs some plans and some packings. */
 bool cebus_fit_make(cebus_fit *fit);
 
 #endif

@@ -80,6 +80,7 @@ struct cebus_plan {
     size_t count, capacity;
     uint64_t wait_ns; /**< that calls should wait for copies; 0: the planner does not know */
     uint64_t spent;   /**< steps that a planner that searches took */
+    bool over;        /**< a planner that searches found none that fits; this one comes near */
     uint8_t *first;   /**< by ordinal: the kind of the value's first action, KINDS; once linked */
     size_t n_values;
 };

@@ -246,6 +246,7 @@ bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms
         return false;
     bool ok = cebus_search_run(&s, &own) && hand_out(&s, &own, out);
     out->spent = s.greedy.closure.spent;
+    out->over = ok && own.effort > 0 && s.best.peak > s.limit;
     cebus_search_deinit(&s);
     return ok;
 }

@@ -156,7 +156,7 @@ static int place_all(const char *policy, uint64_t effort)
         cebus_fit fit = fit_in(policy, bytes, effort);
         bool good = cebus_fit_make(&fit);
         cr_expect_eq(placement.height > 0, good);
-        cr_expect(good || plan.count == 0);
+        cr_expect(good || fit.none_fits || plan.count == 0);
         cr_expect_leq(fit.terms.budget, bytes);
         placed += good;
         if (good)
@@ -171,6 +171,37 @@ Test(fit, plans_of_a_search_are_placed)
     int for_less = place_all("cebus", 0), asked = place_all("cebus", 4000);
     cr_expect_gt(for_less, RUNS / 4, "%d", for_less);
     cr_expect_geq(asked, for_less, "%d, %d", asked, for_less);
+}
+
+static int plans;
+static bool none_fits;
+
+static bool plan_counted(const cebus_iteration *of, const cebus_plan_terms *terms, cebus_plan *out)
+{
+    bool made = cebus_policy_find("cebus")->plan(of, terms, out);
+    none_fits = plans++ == 0 ? out->over : none_fits;
+    return made;
+}
+
+/** Less room would not help, and a search that ends in vain takes longest of all. */
+Test(fit, what_no_plan_fits_is_searched_for_once)
+{
+    const cebus_policy counting = {.name = "counting", .plan = plan_counted, .searches = true};
+    int none = 0;
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        cebus_iteration_clear(&iteration);
+        random_iteration_make(&iteration, seed, 20 + (uint32_t)seed);
+        cebus_fit fit = fit_in("cebus", peak() / 10 * (3 + seed % 5), 4000);
+        fit.policy = &counting;
+        plans = 0;
+        bool good = cebus_fit_make(&fit);
+        cr_expect_eq(fit.none_fits, none_fits && !good);
+        cr_expect(!none_fits || plans == 1, "%d plans", plans);
+        cr_expect(!fit.none_fits || (plan.over && plan.count > 0 && plan.first != NULL));
+        none += fit.none_fits;
+        clear();
+    }
+    cr_expect_gt(none, RUNS / 8, "%d", none);
 }
 
 /** Without leaving room for holes: what finds no places side by side moves between some. */
