@@ -4,6 +4,7 @@
 
 #include "eager/away.h"
 #include "eager/compaction.h"
+#include "eager/foresight.h"
 #include "eager/guidance.h"
 #include "eager/storage.h"
 #include "eager/swap.h"
@@ -125,6 +126,7 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
                            .rebuild = rt->deep ? &rt->cursor : NULL,
                            .dearest = rt->frugal.limit,
+                           .turn = cebus_foresight_turn(rt),
                            .standing = &rt->standing,
                            .compare = rt->events.hook != NULL};
 }
@@ -285,6 +287,9 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
     uint64_t paid = 0;
     bool may_move = true;
     cebus_place_result result = CEBUS_PLACE_FULL;
+    if (rt->foresight.running &&
+        cebus_arena_free_bytes(&rt->arena) >= cebus_arena_rounded(&rt->arena, bytes))
+        result = place_by_moving(rt, bytes, zone, out); /* the plan says what goes */
     while (result == CEBUS_PLACE_FULL) {
         cebus_victims victims = choose(rt, bytes, may_move);
         if (victims.first == NULL)

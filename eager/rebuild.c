@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/call.h"
+#include "eager/foresight.h"
 #include "eager/ladder.h"
 #include "eager/rebuild_plan.h"
 #include "eager/replay_call.h"
@@ -363,15 +364,11 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
     return status;
 }
 
-cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+/** Sparing at first, then less and less. */
+static cebus_status rebuild_sparingly(cebus_runtime *rt, cebus_candidate *target, const char *op)
 {
-    if (target->value.swapped)
-        return cebus_swap_in(rt, target, op);
-    uint64_t before = rt->stats.recompute_ns;
     size_t patience = PATIENCE;
     cebus_status status;
-    rt->replay.busy = true;
-    rt->trial++;
     rt->frugal = (cebus_frugality){.limit = 1};
     do {
         rt->frugal.kept = false;
@@ -380,6 +377,19 @@ cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const cha
         patience *= EASE;
     } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept && patience <= LAST_PATIENCE);
     rt->frugal = (cebus_frugality){0};
+    return status;
+}
+
+cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    if (target->value.swapped)
+        return cebus_swap_in(rt, target, op);
+    uint64_t before = rt->stats.recompute_ns;
+    rt->replay.busy = true;
+    rt->trial++;
+    cebus_status status = cebus_foresight_rebuild(rt, target);
+    if (status == CEBUS_OUT_OF_MEMORY)
+        status = rebuild_sparingly(rt, target, op);
     rt->trial--;
     if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0)
         status = try_rebuild(rt, target, LAST_PATIENCE, op);

@@ -16,6 +16,9 @@
  * rebuilding took longer than the program), and few calls may run twice; each further try allows
  * more. In short memory the one value that much depends on, such as a gradient in the middle of a
  * backward, is the last to go.
+ *
+ * Where all that has failed, since rebuilding took four times the program's own time, a rebuild is
+ * first planned with what may follow (foresight.h).
  */
 #ifndef CEBUS_EAGER_REBUILD_H
 #define CEBUS_EAGER_REBUILD_H

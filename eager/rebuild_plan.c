@@ -214,14 +214,19 @@ static bool make_plan(rebuild *r)
 
 /* ---- the run ------------------------------------------------------------------------------ */
 
-static void drop(rebuild *r, uint32_t ordinal)
+void cebus_rebuild_drop(cebus_runtime *rt, cebus_candidate *candidate)
 {
-    cebus_candidate *candidate = cebus_candidate_of(r->values[ordinal]);
-    bool stays = candidate->value.pins > 0 || candidate->exports > 0;
-    if (stays || !candidate->value.resident || !cebus_value_is_replayable(&candidate->value))
+    const cebus_value *value = &candidate->value;
+    bool stays = value->pins > 0 || candidate->exports > 0;
+    if (stays || !value->resident || !cebus_value_is_replayable(value))
         return;
     candidate->method = CEBUS_GO_DROP;
-    cebus_ladder_give_up(r->rt, candidate);
+    cebus_ladder_give_up(rt, candidate);
+}
+
+static void drop(rebuild *r, uint32_t ordinal)
+{
+    cebus_rebuild_drop(r->rt, cebus_candidate_of(r->values[ordinal]));
 }
 
 static void drop_before(rebuild *r, const rebuild_step *step)

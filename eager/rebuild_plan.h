@@ -24,4 +24,7 @@
  */
 cebus_status cebus_rebuild_by_plan(cebus_runtime *rt, const cebus_replay *list);
 
+/** Gives one up to be made again by a replay, as plans say; not what is in use. */
+void cebus_rebuild_drop(cebus_runtime *rt, cebus_candidate *candidate);
+
 #endif

@@ -48,6 +48,15 @@ typedef struct cebus_replay_buffer {
     bool busy;
 } cebus_replay_buffer;
 
+/** Where the backward is, and what plans for what may follow took (foresight.h). */
+typedef struct cebus_foresight {
+    uint64_t turn;   /**< the turn (lineage/turn.h) that it went back from */
+    uint64_t oldest; /**< the first call that had to run again since */
+    uint64_t steps;  /**< that plans took so far */
+    bool begun;      /**< rebuilding took too long, once */
+    bool running;    /**< one is followed: its bytes fit, wherever there are holes */
+} cebus_foresight;
+
 /** How sparing a rebuild is with what would have to be rebuilt for it in turn. */
 typedef struct cebus_frugality {
     uint64_t limit; /**< ns: what takes longer to rebuild does not go; 0: no limit */
@@ -150,7 +159,8 @@ struct cebus_runtime {
     cebus_replay_cursor cursor; /**< of a rebuild by the stack */
     bool deep;                  /**< one runs */
     cebus_frugality frugal;     /**< of the running rebuild */
-    bool left_behind;           /**< persistent values were let go that records may still read */
+    cebus_foresight foresight;
+    bool left_behind; /**< persistent values were let go that records may still read */
 
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;

@@ -23,6 +23,7 @@ cebus_candidate *cebus_candidate_create(cebus_runtime *rt, uint64_t bytes)
     cebus_value_init(&candidate->value, bytes);
     memset((char *)candidate + sizeof candidate->value, 0,
            sizeof *candidate - sizeof candidate->value);
+    cebus_turn_hold(&rt->lineage.turn, bytes, rt->lineage.made_calls);
     candidate->serial = ++rt->serial;
     candidate->hint = cebus_hint_for(rt, CEBUS_HINT_NONE);
     candidate->zone = CEBUS_ZONE_CHEAP;

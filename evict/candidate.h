@@ -47,6 +47,7 @@ typedef struct cebus_candidate {
     uint64_t writes;     /**< in-place writes that kept this version (a leaf's) */
     uint64_t hash;       /**< of the bytes when they were given up (check mode), or 0 */
     uint64_t trace_id;   /**< of the recorder (eager/trace_record.c); 0: none */
+    uint32_t foreseen;   /**< its number, from 1, in what may follow (eager/mirror.h); 0: none */
     uint64_t capture_id; /**< of the capture (eager/capture.h); 0: none */
 } cebus_candidate;
 

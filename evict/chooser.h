@@ -32,6 +32,9 @@ typedef struct cebus_chooser {
     /** What takes longer than this to rebuild stays: a rebuild must not cost more than it gives.
      * 0: no limit. */
     uint64_t dearest;
+    /** What calls with a higher serial made and somebody holds is taken for a gradient on its way,
+     * which goes as a last resort. 0: none is. */
+    uint64_t turn;
     struct cebus_standing *standing; /**< prices that outlast a choice (lowest.h); NULL: none do */
     bool compare;                    /**< fill in next_price: somebody wants to know what lost */
 } cebus_chooser;

@@ -42,6 +42,14 @@ static bool is_too_dear(const cebus_chooser *chooser, const cebus_candidate *can
            cebus_replay_behind(chooser->lineage, &candidate->value, SIZE_MAX, most).ns > most;
 }
 
+/** As the runtime knows, or as the chooser takes it. */
+static bool is_gradient(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
+    const cebus_value *value = &candidate->value;
+    return candidate->gradient ||
+           (chooser->turn > 0 && value->holders > 0 && value->producer->serial > chooser->turn);
+}
+
 bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate)
 {
     if (!cebus_candidate_is_idle(candidate) ||
@@ -50,7 +58,8 @@ bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candida
     if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
         return true;
     return cebus_value_is_replayable(&candidate->value) &&
-           (!candidate->gradient || chooser->last_resort) && !is_too_dear(chooser, candidate);
+           (chooser->last_resort || !is_gradient(chooser, candidate)) &&
+           !is_too_dear(chooser, candidate);
 }
 
 uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate)

@@ -166,6 +166,7 @@ void cebus_value_hold(cebus_lineage *lineage, cebus_value *value)
     if (value->holders == 0) {
         holders_change(value);
         lineage->barren += !cebus_value_is_present(value);
+        cebus_turn_hold(&lineage->turn, value->bytes, lineage->made_calls);
     }
     value->holders++;
     value->refs++;
@@ -174,8 +175,10 @@ void cebus_value_hold(cebus_lineage *lineage, cebus_value *value)
 void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value)
 {
     value->holders--;
-    if (value->holders == 0)
+    if (value->holders == 0) {
         holders_change(value);
+        cebus_turn_let_go(&lineage->turn, value->bytes);
+    }
     cebus_value_release(lineage, value);
 }
 

@@ -13,6 +13,7 @@
 #define CEBUS_LINEAGE_CALL_H
 
 #include "layout/pool.h"
+#include "lineage/turn.h"
 #include "lineage/value.h"
 
 typedef struct cebus_call cebus_call;
@@ -54,6 +55,7 @@ typedef struct cebus_lineage {
     uint64_t barren;     /**< grows when versions may be missed that were not (version.h) */
     uint64_t live_calls; /**< records in memory */
     uint64_t made_calls; /**< records so far */
+    cebus_turn turn;
     struct cebus_scratch {
         void **items;
         size_t count, capacity;

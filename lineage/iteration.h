@@ -35,6 +35,7 @@ typedef struct cebus_iteration_value {
     uint32_t first; /**< of its uses, once sealed */
     uint32_t n_uses; /**< calls that read or write it, each once */
     bool persistent; /**< parameters, optimizer state: stays on the device */
+    bool absent;     /**< it is not there once the past is (cebus_iteration.past) */
     bool replayable; /**< its call can run again */
 } cebus_iteration_value;
 
@@ -56,6 +57,8 @@ typedef struct cebus_iteration {
     uint32_t *refs; /**< ordinals; NONE: an absent input */
     uint32_t *uses; /**< calls, of one value after the other, ascending; NULL until sealed */
     size_t n_calls, n_values, n_refs, n_uses;
+    uint32_t past; /**< the first calls, that ran already: what they made and is not absent is there
+                        as call `past` runs. 0: none did */
     size_t calls_capacity, values_capacity, refs_capacity;
 } cebus_iteration;
 

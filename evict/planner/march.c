@@ -156,7 +156,8 @@ cebus_greedy_end cebus_march_run(cebus_greedy *greedy, const cebus_march *how, d
     const double time = (double)cebus_iteration_cost(sequence->iteration);
     cebus_greedy_begin(greedy, limit, how->price > 0 ? how->price * time / area : 0);
     set_up(greedy, true, how->noise);
-    uint32_t i = cebus_sequence_start(sequence);
+    uint32_t past = sequence->iteration->past;
+    uint32_t i = past > 0 ? past : cebus_sequence_start(sequence);
     for (; i != CEBUS_TRACK_NONE && end == CEBUS_GREEDY_FITS; i = next_of(sequence, i)) {
         if (excess_at(greedy, i) > 0)
             end = clear(greedy, i, how->merges, most_ns);

@@ -225,7 +225,7 @@ static uint32_t holder(const cebus_sequence *sequence, uint32_t v)
     const cebus_iteration *iteration = sequence->iteration;
     const cebus_iteration_value *value = &iteration->values[v];
     uint32_t last = value->n_uses > 0 ? cebus_iteration_use(iteration, v, value->n_uses - 1) : 0;
-    if (value->moved != NONE && last == value->moved)
+    if (iteration->past > 0 || (value->moved != NONE && last == value->moved))
         return cebus_sequence_start(sequence);
     if (value->freed == NONE)
         return cebus_sequence_end(sequence);
@@ -242,12 +242,15 @@ static bool add_life(cebus_sequence *sequence, uint32_t v)
     if (!reserve_events(sequence, life, value->n_uses + 3))
         return false;
     uint32_t born = value->born < iteration->n_calls ? value->born : start;
-    life->events[life->count++] = born * 4 + CEBUS_EVENT_PRODUCE;
+    if (iteration->past > 0)
+        born = value->absent ? start : iteration->past;
+    cebus_event_kind kind = value->absent ? CEBUS_EVENT_MOVE : CEBUS_EVENT_PRODUCE;
+    life->events[life->count++] = born * 4 + kind;
     uint32_t last = value->n_uses > 0 ? cebus_iteration_use(iteration, v, value->n_uses - 1) : 0;
     for (uint32_t i = 0; i < value->n_uses; i++) {
         uint32_t k = cebus_iteration_use(iteration, v, i);
         bool moves = k == value->moved && k == last;
-        if (k != born)
+        if (k != born && k >= iteration->past)
             life->events[life->count++] = k * 4 + (moves ? CEBUS_EVENT_MOVE : CEBUS_EVENT_USE);
     }
     if (holds != start && holds != born && (holds > start || value->n_uses == 0 || holds > last))

@@ -17,6 +17,9 @@
  * iteration by END. A value whose bytes an in-place call took over and that the program reads even
  * so (the runtime makes it again then) counts as there until its release.
  *
+ * Of a past (cebus_iteration.past) nothing is left but what is there, made by the first call behind
+ * it; its calls can run again.
+ *
  * Swaps are calls beyond those of the program, two for each value: OUT uses it where its copy is
  * complete, IN makes it where the copy back starts. They cost nothing; slots of the link, which
  * they need, are looked after by who puts them in (swap_slots.h).

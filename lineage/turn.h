@@ -1,0 +1,40 @@
+/**
+ * turn.h: where the program turned back: the call with which it held most bytes. What was made
+ * since are gradients, and what was made before is read in the opposite order from then on.
+ *
+ *     bytes held        ____
+ *                  ____|    |____
+ *             ____|              |____      the turn is at the last step up
+ *             forward        backward
+ *
+ * Once half of these bytes are let go the next rise may be a turn, too: of the next iteration.
+ */
+#ifndef CEBUS_LINEAGE_TURN_H
+#define CEBUS_LINEAGE_TURN_H
+
+#include <stdint.h>
+
+typedef struct cebus_turn {
+    uint64_t held;   /**< bytes of the versions that somebody holds */
+    uint64_t most;   /**< what it takes to be another turn; at most twice what is held */
+    uint64_t serial; /**< of the call at the turn */
+} cebus_turn;
+
+/** Somebody holds so many bytes more, after so many calls: the next one makes them. */
+static inline void cebus_turn_hold(cebus_turn *turn, uint64_t bytes, uint64_t made_calls)
+{
+    turn->held += bytes;
+    if (turn->held >= turn->most) {
+        turn->most = turn->held;
+        turn->serial = made_calls + 1;
+    }
+}
+
+static inline void cebus_turn_let_go(cebus_turn *turn, uint64_t bytes)
+{
+    turn->held -= bytes;
+    if (turn->held < turn->most / 2)
+        turn->most = 2 * turn->held;
+}
+
+#endif
