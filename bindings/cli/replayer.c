@@ -327,6 +327,8 @@ static void limit_pass(struct replayer *r, const struct replay_limit *limit, str
     pass->end_ns = ns < 0x1p62 ? device_now(r) + (uint64_t)ns : UINT64_MAX;
 }
 
+/** Copies out go on beside the next pass, as beside the next step of a program that trains: that
+ * waits for its loss, not for them. */
 enum replay_outcome replayer_pass(struct replayer *r, const struct replay_limit *limit)
 {
     const struct program *program = r->program;
@@ -343,8 +345,6 @@ enum replay_outcome replayer_pass(struct replayer *r, const struct replay_limit 
     drop_all(r, false);
     if (outcome == REPLAY_DONE)
         outcome = mark(r);
-    if (outcome == REPLAY_DONE)
-        outcome = outcome_of(r, cebus_runtime_synchronize(r->rt), 0);
     if (outcome == REPLAY_DONE && device_now(r) > pass.end_ns)
         outcome = REPLAY_THRASHED;
     return outcome;

@@ -56,7 +56,7 @@ struct replayer {
 enum replay_outcome replayer_begin(struct replayer *replayer, const struct program *program,
                                    const cebus_runtime_options *options, cebus_event_hook hook,
                                    void *context);
-/** One pass; `limit` NULL: it may take any time. Waits for the device. */
+/** One pass; `limit` NULL: it may take any time. */
 enum replay_outcome replayer_pass(struct replayer *replayer, const struct replay_limit *limit);
 /** A pass that is captured: constants are made before, what lives at its end is an output. */
 enum replay_outcome replayer_capture(struct replayer *replayer, cebus_capture **out);
