@@ -8,6 +8,8 @@
 
 /** Iterations in a row in which a plan may cost more than none, where times are measured. */
 #define MOST_DEAR 2
+/** The same of a plan with places where persistent values shuttle: these find theirs by and by. */
+#define MOST_MOVING 4
 /** Prediction and measurement part: by more than this part of what was predicted. */
 #define PARTED(ns) ((ns) / 20)
 /** Iterations in a row that must part before a new plan is made, where times are measured; twice as
@@ -134,7 +136,10 @@ static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost
     uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
     bool dear = scheme->unplanned_ns > 0 && lost > scheme->unplanned_ns + margin;
     scheme->dear = rt->policy->searches && dear ? scheme->dear + 1 : 0;
-    return scheme->dear > (cebus_appraisal_repeats(rt) ? 0 : MOST_DEAR);
+    uint32_t patience = cebus_appraisal_repeats(rt) ? 0 : MOST_DEAR;
+    if (scheme->shuttling && scheme->spots != NULL)
+        patience = MOST_MOVING;
+    return scheme->dear > patience;
 }
 
 /** Where times are measured the record's costs follow them. The first time counts no more than any
@@ -235,6 +240,14 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
     return CEBUS_PLAN_IS_STALE;
 }
 
+/** What the placement says, where calls do not wait for anything else: else copies out are done
+ * that much earlier, by when the next iteration begins. */
+static uint64_t wait_for_places(const cebus_placement *placement, uint64_t over_ns)
+{
+    uint64_t earlier = cebus_max_u64(placement->over_ns, over_ns) - over_ns;
+    return cebus_max_u64(placement->wait_ns, earlier) - earlier;
+}
+
 static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iteration *iteration,
                     const cebus_swap_terms *link)
 {
@@ -245,14 +258,17 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
                                  .latency_ns = link->latency_ns,
                                  .swaps = rt->policy->swaps && scheme->terms.host > 0,
                                  .ahead = rt->info.simulated || rt->info.deferred};
-    scheme->predicted_ns = scheme->predicted_lost = 0;
+    scheme->predicted_ns = scheme->predicted_lost = scheme->predicted_wait = 0;
     scheme->foretold_ns = cebus_iteration_cost(iteration);
     if (scheme->plan.count == 0 ||
         !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline) ||
         (!cebus_appraisal_repeats(rt) && timeline.unforeseen > scheme->plan.count / MADE_UP_PART))
         return;
-    scheme->predicted_ns = timeline.total_ns + scheme->placement.moving_ns;
-    scheme->predicted_lost = timeline.replay_ns + timeline.stall_ns + scheme->placement.moving_ns;
+    uint64_t wait = wait_for_places(&scheme->placement, timeline.over_ns);
+    uint64_t placing = scheme->placement.moving_ns + wait;
+    scheme->predicted_ns = timeline.total_ns + placing;
+    scheme->predicted_lost = timeline.replay_ns + timeline.stall_ns + placing;
+    scheme->predicted_wait = wait;
 }
 
 /** What it takes next time, where calls turned out to cost something else. */

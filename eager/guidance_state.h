@@ -50,6 +50,7 @@ typedef struct cebus_scheme {
     uint32_t fed;            /**< iterations after which triggers moved (feedback.h) */
     uint64_t predicted_ns;   /**< what one takes by the plan; 0: unknown */
     uint64_t predicted_lost; /**< of it: replays and waiting */
+    uint64_t predicted_wait; /**< of that: for places that copies still leave (crossing.h) */
     uint64_t reckoned_ns;    /**< its calls together, when the plan was made */
     uint64_t foretold_ns;    /**< and when that was predicted */
     uint32_t seen;           /**< times it was done again, up to a few */
@@ -63,6 +64,7 @@ typedef struct cebus_scheme {
     bool renewed;            /**< it was planned for anew: what was loaded is out of date */
     uint32_t moves;          /**< times in a row that places were chosen anew */
     bool missed;             /**< some places were taken the last time */
+    bool placeless;          /**< with places its plan cost more than none */
     bool waits;              /**< for a better plan, while one is made for another */
     cebus_plan_terms better; /**< that it is to be made for */
 } cebus_scheme;

@@ -30,6 +30,8 @@
 /** One step of effort for each 32 ns of the iteration. A step takes about a microsecond, so
  * searching takes as long as some thirty iterations. */
 #define NS_A_STEP 32
+/** Waiting for places for less than this part of an iteration does not matter. */
+#define WAIT_PART 50
 
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
 {
@@ -173,9 +175,17 @@ static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
     scheme->terms = (cebus_plan_terms){0};
 }
 
-/** No plan, until it would be made for something else. */
+/** No plan, until it would be made for something else; but one whose places may be what was wrong
+ * with it is made again without. */
 static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
 {
+    bool placed = scheme->spots != NULL && scheme->shuttling;
+    if (placed && !scheme->placeless) {
+        scheme->placeless = true;
+        clear_placement(rt, scheme);
+        renew_later(rt, scheme);
+        return;
+    }
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
     scheme->waits = false;
@@ -276,6 +286,7 @@ static cebus_site site_of(const cebus_runtime *rt, const cebus_scheme *scheme,
                         .n_fixtures = scheme->fixtures.count,
                         .outside = outside,
                         .moves = cebus_compaction_terms(rt),
+                        .link = {scheme->terms.out_rate, scheme->terms.latency_ns},
                         .rounds = ROUNDS};
 }
 
@@ -378,6 +389,15 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
     cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
 }
 
+/** The next iteration would wait longer for the places of what this one still copies out as it ends
+ * than it loses otherwise. Where bytes are found as they are needed it need not. */
+static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    return scheme->predicted_wait > scheme->iteration_ns / WAIT_PART &&
+           scheme->predicted_wait > scheme->predicted_lost / 3;
+}
+
 /** A plan that is ready is taken over, and the next one that is waited for begun. */
 static void adopt_draft(cebus_runtime *rt)
 {
@@ -444,17 +464,24 @@ static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     return false;
 }
 
+/** There is a plan already, for which no places were looked for: none fits by its bytes. */
+static bool fits_nowhere(const cebus_scheme *scheme, bool places)
+{
+    return places && scheme->plan.count > 0 && scheme->spots == NULL;
+}
+
 /** Plans for the scheme if it is new, or what it was made for has changed. */
 static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    bool places = rt->arena.layout->planned && scheme->fixtures.complete;
+    bool places = rt->arena.layout->planned && scheme->fixtures.complete && !scheme->placeless;
     bool move = should_move(rt->guidance);
     cebus_plan_terms terms = terms_of(rt, false);
-    if (!differ(&terms, &scheme->terms) && !(places && move && !place(rt, scheme)))
+    bool other = differ(&terms, &scheme->terms);
+    if (!other && !(places && move && !place(rt, scheme)))
         return;
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
-    if (scheme->terms.out_rate > 0) /* not the first time: nothing is known of these terms */
+    if (other && scheme->terms.out_rate > 0) /* not the first time: nothing is known of these */
         scheme->unplanned_ns = scheme->dear = 0;
     cebus_swap_learn_link(rt);
     scheme->terms = terms = terms_of(rt, false);
@@ -462,9 +489,9 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     scheme->better = (cebus_plan_terms){0};
     cebus_feedback_reset(rt, scheme);
     if (scheme->renewed || !use_loaded(rt, scheme, places)) {
-        if (places && plan_and_place(rt, scheme, placed))
+        if (places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme))
             start_draft(rt, scheme, placed);
-        else if ((places && scheme->plan.count > 0 /* none fits */) || plan(rt, scheme, terms))
+        else if (fits_nowhere(scheme, places) || plan(rt, scheme, terms))
             start_draft(rt, scheme, terms);
     }
     cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));

@@ -321,6 +321,20 @@ static bool stay_put(const cebus_sojourns *sojourns, const cebus_iteration *iter
     return true;
 }
 
+/** False without host memory. */
+static bool find_wait(const cebus_sojourns *sojourns, const cebus_iteration *iteration,
+                      const cebus_plan *plan, const cebus_site *site, const question *q,
+                      cebus_placement *out)
+{
+    cebus_crossings crossings;
+    if (!cebus_crossings_init(&crossings, sojourns, iteration, plan, &site->link))
+        return false;
+    out->over_ns = crossings.over_ns;
+    out->wait_ns = cebus_crossings_wait_ns(&crossings, q->offsets);
+    cebus_crossings_deinit(&crossings);
+    return true;
+}
+
 static void write_down(const cebus_sojourns *sojourns, const question *q, const cebus_site *site,
                        cebus_placement *out)
 {
@@ -353,7 +367,8 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
         verdict = relocate(iteration, plan, &sojourns, site, &q, out);
     *out_missing = verdict == CEBUS_SITE_PLACED ? 0 : *out_missing;
     if (verdict == CEBUS_SITE_PLACED &&
-        !(stay_put(&sojourns, iteration, plan, &q) && reserve(out, iteration, plan)))
+        !(stay_put(&sojourns, iteration, plan, &q) &&
+          find_wait(&sojourns, iteration, plan, site, &q, out) && reserve(out, iteration, plan)))
         verdict = CEBUS_SITE_NO_HOST_MEMORY;
     if (verdict != CEBUS_SITE_PLACED)
         cebus_placement_clear(out);

@@ -15,6 +15,7 @@
 #ifndef CEBUS_EVICT_PLACEMENT_H
 #define CEBUS_EVICT_PLACEMENT_H
 
+#include "evict/crossing.h"
 #include "evict/outside.h"
 #include "evict/plan.h"
 #include "evict/relocation.h"
@@ -35,8 +36,9 @@ typedef struct cebus_site {
     const cebus_fixture *fixtures; /**< by offset, apart */
     size_t n_fixtures;
     const cebus_outside *outside; /**< what gets no place; NULL: what was there before, only */
-    uint64_t rounds;        /**< of packing, where the first go is too high (<cebus/pack.h>) */
-    cebus_move_terms moves; /**< rate 0: values stay where they begin */
+    uint64_t rounds;          /**< of packing, where the first go is too high (<cebus/pack.h>) */
+    cebus_move_terms moves;   /**< rate 0: values stay where they begin */
+    cebus_crossing_link link; /**< that values leave by (crossing.h) */
     bool (*go_on)(void *context); /**< asked while it packs; false ends that. NULL: go on */
     void *context;
     uint64_t *crowd; /**< by call, zeroed: where it is FULL, or values move, the bytes too many
@@ -52,6 +54,8 @@ typedef struct cebus_placement {
     cebus_relocation *relocations; /**< in order */
     size_t n_values, n_actions, n_calls, n_relocations;
     uint64_t moving_ns; /**< what these take */
+    uint64_t over_ns;   /**< what leaves as the iteration ends is copied for so long behind it, */
+    uint64_t wait_ns;   /**< and the next one waits so long for its place, if nothing else waits */
     uint64_t height;    /**< all of these end at or below it; 0: there is no placement */
 } cebus_placement;
 

@@ -442,7 +442,8 @@ static void turn(walk *w)
             go(w, v, w->states[v].last);
         w->states[v] = (state){0};
     }
-    *w->out = (cebus_timeline){0};
+    *w->out =
+        (cebus_timeline){.over_ns = later(w->streams.out, w->streams.compute) - w->streams.compute};
     w->next = w->left = w->came = w->n_released = 0;
     w->streams.stall_ns = 0;
     for (uint32_t v = 0; v < iteration->n_values; v++) {

@@ -22,6 +22,7 @@ typedef struct cebus_timeline {
     uint64_t compute_ns;          /**< the program's calls */
     uint64_t replay_ns;           /**< planned replays, and those that were not */
     uint64_t stall_ns;            /**< compute waited for copies */
+    uint64_t over_ns;             /**< copies out go on for so long behind the last call */
     uint64_t out_bytes, in_bytes; /**< copied */
     uint32_t unforeseen;          /**< evictions, replays and copies back without an action */
 } cebus_timeline;
