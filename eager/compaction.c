@@ -1,9 +1,9 @@
 #include "eager/compaction.h"
 
+#include "eager/capture/trail.h"
 #include "eager/ladder.h"
 #include "eager/storage.h"
-#include "eager/swap.h"
-#include "eager/trail.h"
+#include "eager/swap/swap.h"
 #include "layout/gather.h"
 
 /** Taken for a device that does not say how fast it copies. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "eager/storage.h"
-#include "eager/swap.h"
+#include "eager/swap/swap.h"
 
 /** FNV-1a: any changed bit changes it with high probability. */
 static uint64_t hash_bytes(uint64_t hash, const char *bytes, uint64_t count)

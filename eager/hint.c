@@ -1,7 +1,7 @@
 #include "eager/hint.h"
 
-#include "eager/capture.h"
-#include "eager/guidance.h"
+#include "eager/capture/capture.h"
+#include "eager/guidance/guidance.h"
 #include "eager/storage.h"
 #include "eager/tensor.h"
 

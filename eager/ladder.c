@@ -2,17 +2,17 @@
 
 #include <time.h>
 
-#include "eager/away.h"
+#include "eager/capture/trail.h"
 #include "eager/compaction.h"
-#include "eager/foresight.h"
-#include "eager/guidance.h"
+#include "eager/guidance/guidance.h"
+#include "eager/rebuild/foresight.h"
 #include "eager/storage.h"
-#include "eager/swap.h"
+#include "eager/swap/away.h"
+#include "eager/swap/swap.h"
+#include "eager/swap/write_behind.h"
 #include "eager/tally.h"
-#include "eager/trail.h"
-#include "eager/write_behind.h"
-#include "evict/choose.h"
-#include "evict/pricing.h"
+#include "evict/choice/choose.h"
+#include "evict/choice/pricing.h"
 #include "evict/wish.h"
 #include "lineage/cost.h"
 

@@ -5,7 +5,7 @@
 
 #include "eager/ladder.h"
 #include "eager/storage.h"
-#include "eager/swap.h"
+#include "eager/swap/swap.h"
 
 #define TOP 10
 

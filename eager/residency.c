@@ -1,8 +1,8 @@
 #include "eager/residency.h"
 
 #include "eager/ladder.h"
-#include "eager/rebuild.h"
-#include "eager/swap.h"
+#include "eager/rebuild/rebuild.h"
+#include "eager/swap/swap.h"
 #include "eager/tensor.h"
 #include "lineage/version.h"
 

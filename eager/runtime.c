@@ -5,20 +5,20 @@
 #include <string.h>
 
 #include "eager/autograd/hook.h"
-#include "eager/capture.h"
+#include "eager/capture/capture.h"
 #include "eager/compaction.h"
 #include "eager/custom.h"
 #include "eager/device/plugin.h"
-#include "eager/guidance.h"
+#include "eager/guidance/guidance.h"
+#include "eager/guidance/loaded.h"
 #include "eager/host.h"
 #include "eager/ladder.h"
-#include "eager/loaded.h"
 #include "eager/options.h"
 #include "eager/spill/spill.h"
 #include "eager/storage.h"
-#include "eager/swap.h"
-#include "eager/trace_record.h"
-#include "evict/choose.h"
+#include "eager/swap/swap.h"
+#include "eager/trace/record.h"
+#include "evict/choice/choose.h"
 
 /** An address no other live thread has. */
 static uintptr_t thread_identity(void)

@@ -15,7 +15,7 @@
 
 #include "eager/device/device.h"
 #include "eager/measure.h"
-#include "evict/lowest.h"
+#include "evict/choice/lowest.h"
 #include "layout/zones.h"
 #include "lineage/replay.h"
 
@@ -85,7 +85,7 @@ typedef struct cebus_host_bytes {
 struct cebus_spill;
 struct cebus_spill_copy;
 
-/** Kinds of iterations that a watch knows (capture_watch.c). */
+/** Kinds of iterations that a watch knows (capture/watch.c). */
 #define CEBUS_WATCH_PRINTS 32
 
 /** So many values at most are on their way from the host to the spill file. */
@@ -178,20 +178,20 @@ struct cebus_runtime {
     int trial;       /**< > 0: another way will be tried if memory runs out, so no report */
     cebus_rung rung; /**< highest rung the running request climbed */
 
-    struct cebus_recorder *recorder; /**< of a trace (trace_record.h); NULL: none is recorded */
+    struct cebus_recorder *recorder; /**< of a trace (trace/record.h); NULL: none is recorded */
     uint64_t trace_ids;              /**< given out so far, to all traces */
     struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
     struct cebus_capture *capture;   /**< that calls are recorded by (capture.h); NULL: none */
     uint64_t captures, capture_ids;  /**< begun so far; values they had, together */
     struct {
-        bool on;                             /**< each iteration is recorded (capture_watch.c) */
+        bool on;                             /**< each iteration is recorded (capture/watch.c) */
         bool due;                            /**< the next call begins one */
         bool whole;                          /**< what was recorded ended there */
         bool aside;                          /**< calls are made for the host alone */
         uint64_t prints[CEBUS_WATCH_PRINTS]; /**< of iterations that ended: the last ones */
         size_t n_prints;
     } watch;
-    const struct cebus_spots *spots; /**< of a launch by a plan (capture_plan.h); NULL: none */
+    const struct cebus_spots *spots; /**< of a launch by a plan (capture/plan.h); NULL: none */
     struct cebus_trail *trail;       /**< likewise (trail.h) */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
     uint64_t names;                  /**< given to values by guidance so far */

@@ -2,16 +2,16 @@
 
 #include <string.h>
 
-#include "eager/away.h"
-#include "eager/capture.h"
+#include "eager/capture/capture.h"
 #include "eager/debug.h"
-#include "eager/demotion.h"
-#include "eager/guidance.h"
+#include "eager/guidance/guidance.h"
 #include "eager/hint.h"
 #include "eager/ladder.h"
-#include "eager/swap.h"
-#include "eager/trace_record.h"
-#include "layout/window_index.h"
+#include "eager/swap/away.h"
+#include "eager/swap/demotion.h"
+#include "eager/swap/swap.h"
+#include "eager/trace/record.h"
+#include "layout/window/index.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
 

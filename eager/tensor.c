@@ -4,8 +4,8 @@
 
 #include "eager/autograd/hook.h"
 #include "eager/autograd/node.h"
-#include "eager/capture.h"
-#include "eager/guidance.h"
+#include "eager/capture/capture.h"
+#include "eager/guidance/guidance.h"
 #include "eager/ladder.h"
 #include "eager/residency.h"
 #include "eager/view.h"

@@ -5,10 +5,10 @@
 
 #include <cebus/ops.h>
 
-#include "eager/capture.h"
-#include "eager/guidance.h"
+#include "eager/capture/capture.h"
+#include "eager/guidance/guidance.h"
 #include "eager/residency.h"
-#include "eager/swap.h"
+#include "eager/swap/swap.h"
 #include "eager/tensor.h"
 #include "eager/view.h"
 

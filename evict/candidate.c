@@ -1,7 +1,7 @@
 #include "evict/candidate.h"
 
 #include "evict/wish.h"
-#include "layout/window_index.h"
+#include "layout/window/index.h"
 
 const char *cebus_candidate_reason(const cebus_candidate *candidate)
 {

@@ -31,24 +31,25 @@ typedef struct cebus_candidate {
                              the other tiers, a record; NULL: none. Valid while the version lasts,
                              also when the bytes are on the device again */
     struct cebus_candidate *colder, *warmer; /**< those off the device alone, in the order in
-                              which they left it (eager/away.h); NULL: none, or not there */
-    uint64_t host_mark;  /**< when that copy is complete, on the stream that makes it */
-    uint64_t serial;     /**< number in events, never reused */
-    uint32_t exports;    /**< addresses handed out (maps): the bytes must not go or move */
-    uint8_t zone;        /**< cebus_zone its bytes belong to */
-    uint8_t method;      /**< cebus_go: what the last pricing took for it */
-    uint8_t tier;        /**< cebus_tier, where there is a copy */
-    bool uploaded;       /**< from the host: no call made it */
-    bool abandoned;      /**< off the device alone, and nobody holds it (eager/away.h) */
-    bool arriving;       /**< the copy back may still run: block->fence says until when */
-    uint8_t hint;        /**< cebus_hint: what the program wishes (wish.h) */
-    bool gradient;       /**< of a leaf or on its way: goes only when nothing else can */
-    uint64_t left_tick;  /**< its block's tick when its bytes last went */
-    uint64_t writes;     /**< in-place writes that kept this version (a leaf's) */
-    uint64_t hash;       /**< of the bytes when they were given up (check mode), or 0 */
-    uint64_t trace_id;   /**< of the recorder (eager/trace_record.c); 0: none */
-    uint32_t foreseen;   /**< its number, from 1, in what may follow (eager/mirror.h); 0: none */
-    uint64_t capture_id; /**< of the capture (eager/capture.h); 0: none */
+                              which they left it (eager/swap/away.h); NULL: none, or not there */
+    uint64_t host_mark; /**< when that copy is complete, on the stream that makes it */
+    uint64_t serial;    /**< number in events, never reused */
+    uint32_t exports;   /**< addresses handed out (maps): the bytes must not go or move */
+    uint8_t zone;       /**< cebus_zone its bytes belong to */
+    uint8_t method;     /**< cebus_go: what the last pricing took for it */
+    uint8_t tier;       /**< cebus_tier, where there is a copy */
+    bool uploaded;      /**< from the host: no call made it */
+    bool abandoned;     /**< off the device alone, and nobody holds it (eager/swap/away.h) */
+    bool arriving;      /**< the copy back may still run: block->fence says until when */
+    uint8_t hint;       /**< cebus_hint: what the program wishes (wish.h) */
+    bool gradient;      /**< of a leaf or on its way: goes only when nothing else can */
+    uint64_t left_tick; /**< its block's tick when its bytes last went */
+    uint64_t writes;    /**< in-place writes that kept this version (a leaf's) */
+    uint64_t hash;      /**< of the bytes when they were given up (check mode), or 0 */
+    uint64_t trace_id;  /**< of the recorder (eager/trace/record.c); 0: none */
+    uint32_t
+        foreseen; /**< its number, from 1, in what may follow (eager/rebuild/mirror.h); 0: none */
+    uint64_t capture_id; /**< of the capture (eager/capture/capture.h); 0: none */
 } cebus_candidate;
 
 static inline cebus_candidate *cebus_candidate_of(cebus_value *value)

@@ -3,7 +3,7 @@
 #include "layout/arena_blocks.h"
 #include "layout/checked.h"
 #include "layout/segments.h"
-#include "layout/window_index.h"
+#include "layout/window/index.h"
 #include "layout/zones.h"
 
 #include <assert.h>

@@ -62,7 +62,7 @@ typedef struct cebus_arena {
     void (*on_unmap)(void *context, uint64_t offset, uint64_t bytes);
     void *on_unmap_context;
 
-    /** Owned: follows the blocks, answers for windows (window_index.h). NULL: none. */
+    /** Owned: follows the blocks, answers for windows (window/index.h). NULL: none. */
     struct cebus_window_index *index;
 } cebus_arena;
 

@@ -27,7 +27,7 @@ typedef enum cebus_block_state {
 #define CEBUS_FENCES 3
 
 /** The weight of a block that has no price yet. As a BARRIER it stays one until its owner has said
- * otherwise (window_index.h). */
+ * otherwise (window/index.h). */
 #define CEBUS_WEIGHT_WALL UINT64_MAX
 
 /** What a window search reads of every block is the first cache line of its record. */
@@ -50,7 +50,7 @@ typedef struct cebus_block {
     bool immovable : 1; /**< compaction must leave it in place (its address was handed out) */
     bool unmapped : 1;  /**< no bytes behind it (segments.h): a BARRIER that nobody owns or uses */
     int8_t haste;   /**< by so many binary digits its age counts more, at most; owner writes it */
-    uint32_t chunk; /**< of the window index (window_chunk.h), where the arena has one */
+    uint32_t chunk; /**< of the window index (window/chunk.h), where the arena has one */
     /** Last uses of these bytes, a number for each of the owner's streams; whoever takes the block
      * waits for them. Merged holes keep the greater numbers; parts of a hole inherit them. */
     uint64_t fence[CEBUS_FENCES];

@@ -2,8 +2,8 @@
 
 #include <cebus/ops.h>
 
-#include "eager/capture.h"
-#include "eager/guidance.h"
+#include "eager/capture/capture.h"
+#include "eager/guidance/guidance.h"
 #include "eager/residency.h"
 #include "eager/view.h"
 

@@ -8,7 +8,7 @@
 #ifndef CEBUS_EVICT_PLANNER_COPIES_H
 #define CEBUS_EVICT_PLANNER_COPIES_H
 
-#include "evict/streams.h"
+#include "evict/timeline/streams.h"
 #include "layout/pool.h"
 
 typedef struct cebus_copy {

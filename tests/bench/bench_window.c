@@ -7,7 +7,7 @@
  * arenas stay in the cache between searches; many push each other out of it, as the work between
  * two evictions would, and then a search costs the latency of its list.
  */
-#include "layout/window.h"
+#include "layout/window/window.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  *
  * Each trace runs twice from one seed, with the index and with the sweep. Both must decide alike.
  */
-#include "layout/window_index.h"
+#include "layout/window/index.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /**
  * Fails the n-th host allocation and launch since rebuilds are planned with what may follow
- * (eager/foresight.h), for every n until a run gets through untouched. Without host memory for the
- * plan, or where it stops half way, the rebuild goes another way: the call that wanted the value
- * succeeds all the same, or says what failed, leaves every invariant intact and succeeds when it is
- * made again. The bits are those of an undisturbed run, and nothing leaks.
+ * (eager/rebuild/foresight.h), for every n until a run gets through untouched. Without host memory
+ * for the plan, or where it stops half way, the rebuild goes another way: the call that wanted the
+ * value succeeds all the same, or says what failed, leaves every invariant intact and succeeds when
+ * it is made again. The bits are those of an undisturbed run, and nothing leaks.
  *
  * Prints TAP.
  */

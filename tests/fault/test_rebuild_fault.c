@@ -1,6 +1,6 @@
 /**
  * Fails the n-th host allocation, launch and copy of a rebuild that is planned as a small program
- * (eager/rebuild_plan.h), for every n until a rebuild gets through untouched. Without host memory
+ * (eager/rebuild/plan.h), for every n until a rebuild gets through untouched. Without host memory
  * for the plan, or with a plan that finds its room taken, the rebuild goes another way: the read
  * that wanted the value succeeds all the same, or says what failed, leaves every invariant intact
  * and succeeds when it is made again. The bits are those of an undisturbed run, nothing leaks, and

@@ -1,10 +1,10 @@
 /**
  * Fails the n-th copy, launch and host allocation while parameters and optimizer state shuttle
- * between host and device by plan (evict/shuttle.h): copies out and in are on their way when it
- * strikes, and go on beside the calls that follow. What fails ahead of need is not reported; a call
- * that fails says so, leaves every invariant intact and goes through when it is made again. Then
- * the bits are those of an undisturbed run, and nothing leaks. Host memory fails from where the
- * iteration is learned on, the rest from where the plan acts.
+ * between host and device by plan (evict/planner/shuttle.h): copies out and in are on their way
+ * when it strikes, and go on beside the calls that follow. What fails ahead of need is not
+ * reported; a call that fails says so, leaves every invariant intact and goes through when it is
+ * made again. Then the bits are those of an undisturbed run, and nothing leaks. Host memory fails
+ * from where the iteration is learned on, the rest from where the plan acts.
  *
  * Parameters, gradients and two states each take some times the budget, activations next to
  * nothing: what comes ahead of need is persistent. The plan is searched once and loaded from a file

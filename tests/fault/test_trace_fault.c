@@ -18,7 +18,7 @@
 
 #include <cebus/cebus.h>
 
-#include "lineage/trace_read.h"
+#include "lineage/trace/read.h"
 #include "tests/fault/trial.h"
 
 #define ROWS 16

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "eager/plan_book.h"
+#include "eager/guidance/plan_book.h"
 #include "lineage/iteration.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

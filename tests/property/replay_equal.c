@@ -9,8 +9,8 @@
  * streams overtake each other where they may, some with hints drawn for every value. In each run
  *   - all host reads, losses, parameters, states and statuses must be the unlimited run's,
  *   - nothing may ever lie beyond the budget,
- *   - all ways that policy coop knows to meet a request (evict/contest.h) must have been taken, and
- *     prices of former choices must have stood (evict/lowest.h),
+ *   - all ways that policy coop knows to meet a request (evict/choice/contest.h) must have been
+ * taken, and prices of former choices must have stood (evict/choice/lowest.h),
  *   - policy coop must get by with 1.5 times the floor (meter.h), and below what even a perfect
  *     runtime needs there must be an out-of-memory error with a right report, after which
  *     the program goes on with more memory to the same bits.

@@ -1,7 +1,7 @@
 /*
  * Thousands of small tensors and a few as large as hundreds of them, made from one another, written
- * to, let go: what has many blocks is searched in other ways than what has few (evict/lowest.h,
- * layout/window_index.h).
+ * to, let go: what has many blocks is searched in other ways than what has few
+ * (evict/choice/lowest.h, layout/window/index.h).
  */
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef CEBUS_TESTS_PROPERTY_TRIAL_H
 #define CEBUS_TESTS_PROPERTY_TRIAL_H
 
-#include "evict/choose.h"
+#include "evict/choice/choose.h"
 #include "tests/property/subject.h"
 
 typedef struct cebus_trial {
@@ -37,8 +37,8 @@ typedef struct cebus_outcome {
     uint64_t peak; /**< max_memory_allocated */
     uint64_t floor, least;
     const char *floor_op;
-    uint64_t ways[CEBUS_WAY_COUNT]; /**< how requests were met (evict/contest.h) */
-    uint64_t stood; /**< choices by prices of former ones (evict/lowest.h), not less */
+    uint64_t ways[CEBUS_WAY_COUNT]; /**< how requests were met (evict/choice/contest.h) */
+    uint64_t stood; /**< choices by prices of former ones (evict/choice/lowest.h), not less */
     uint64_t recomputes, swap_ins, prefetches, plans_used, plans_refused;
     char failure[640]; /**< empty: nothing was wrong */
 } cebus_outcome;

@@ -1,6 +1,6 @@
 #include "eager/device/cuda/costs.h"
 
-#include "eager/signature.h"
+#include "eager/trace/signature.h"
 
 cebus_status cebus_costs_init(cebus_cuda_costs *costs)
 {

@@ -12,7 +12,7 @@
 #include "eager/device/sim/profile.h"
 #include "eager/device/sim/roofline.h"
 #include "eager/device/sim/sim.h"
-#include "eager/signature.h"
+#include "eager/trace/signature.h"
 
 static const char device_sim[] = "device sim";
 

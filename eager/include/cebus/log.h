@@ -69,7 +69,7 @@ typedef struct cebus_event {
     uint64_t from;       /**< MOVED: the offset before */
     uint64_t ns;         /**< time of the run; EVICTED: what it takes to bring back, as estimated */
     uint64_t age_ns;     /**< EVICTED: since its last use */
-    uint64_t price;      /**< EVICTED: what the choice it was part of cost (layout/window.h) */
+    uint64_t price;      /**< EVICTED: what the choice it was part of cost */
     uint64_t next_price; /**< EVICTED: of the cheapest choice that lost; 0: there was no other */
     uint64_t call;       /**< calls of the program so far */
     uint64_t time_ns;    /**< the runtime's clock: summed cost of all calls so far */

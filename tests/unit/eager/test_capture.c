@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "eager/capture.h"
+#include "eager/capture/capture.h"
 #include "program.h"
 
 #define N 256

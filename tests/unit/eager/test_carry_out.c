@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 
-#include "eager/guidance.h"
-#include "eager/guidance_state.h"
+#include "eager/guidance/guidance.h"
+#include "eager/guidance/state.h"
 #include "eager/runtime.h"
 #include "evict/policy.h"
 #include "program.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "eager/guidance_state.h"
+#include "eager/guidance/state.h"
 #include "program.h"
 #include "tests/support/models.h"
 

@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 
-#include "eager/draft.h"
+#include "eager/guidance/draft.h"
 
 static cebus_pool pool;
 static cebus_iteration iteration;

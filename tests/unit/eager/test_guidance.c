@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "eager/guidance.h"
+#include "eager/guidance/guidance.h"
 #include "eager/tensor.h"
 #include "program.h"
 #include "tests/support/test_device.h"

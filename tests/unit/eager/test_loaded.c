@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "eager/plan_line.h"
+#include "eager/guidance/plan_line.h"
 #include "program.h"
 #include "tests/support/host.h"
 #include "tests/support/test_device.h"

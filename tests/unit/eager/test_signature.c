@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "eager/signature.h"
+#include "eager/trace/signature.h"
 #include "eager/view.h"
 
 TestSuite(signature);

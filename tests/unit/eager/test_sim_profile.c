@@ -10,7 +10,7 @@
 #include "eager/device/sim/sim.h"
 #include "eager/host.h"
 #include "eager/runtime.h"
-#include "eager/signature.h"
+#include "eager/trace/signature.h"
 #include "eager/view.h"
 #include "program.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eager/trace_write.h"
+#include "eager/trace/write.h"
 #include "program.h"
 
 TestSuite(trace_write);

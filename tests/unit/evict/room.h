@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "evict/choose.h"
+#include "evict/choice/choose.h"
 #include "lineage/cost.h"
 
 #define UNIT 64

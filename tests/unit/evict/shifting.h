@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "evict/shifts.h"
+#include "evict/places/shifts.h"
 #include "tests/support/host.h"
 
 static cebus_test_host host;

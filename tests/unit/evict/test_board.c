@@ -1,4 +1,4 @@
-#include "evict/board.h"
+#include "evict/choice/board.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "evict/pricing.h"
+#include "evict/choice/pricing.h"
 #include "tests/unit/evict/room.h"
 
 TestSuite(choose, .init = setup, .fini = teardown);

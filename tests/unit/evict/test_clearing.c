@@ -1,4 +1,4 @@
-#include "evict/clearing.h"
+#include "evict/choice/clearing.h"
 
 #include <criterion/criterion.h>
 

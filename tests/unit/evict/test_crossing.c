@@ -1,9 +1,9 @@
 /** Persistent values whose copies go on while the next iteration begins. */
 #include <criterion/criterion.h>
 
-#include "evict/crossing.h"
-#include "evict/placement.h"
-#include "evict/timeline.h"
+#include "evict/places/placement.h"
+#include "evict/timeline/crossing.h"
+#include "evict/timeline/timeline.h"
 #include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 

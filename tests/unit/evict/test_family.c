@@ -1,4 +1,4 @@
-#include "evict/family.h"
+#include "evict/policies/family.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,12 +1,12 @@
-#include "evict/fit.h"
+#include "evict/places/fit.h"
 
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
 
 #include "evict/curve.h"
+#include "evict/places/sojourn.h"
 #include "evict/planner/check.h"
-#include "evict/sojourn.h"
 #include "tests/support/host.h"
 #include "tests/unit/evict/random_iteration.h"
 

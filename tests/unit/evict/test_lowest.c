@@ -1,11 +1,11 @@
-#include "evict/lowest.h"
+#include "evict/choice/lowest.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "evict/choose.h"
+#include "evict/choice/choose.h"
 #include "evict/wish.h"
-#include "layout/window_index.h"
+#include "layout/window/index.h"
 
 #define UNIT 64
 #define MAX (CEBUS_STANDING_BLOCKS + 500)

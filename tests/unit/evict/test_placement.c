@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 
-#include "evict/placement.h"
-#include "evict/sojourn.h"
+#include "evict/places/placement.h"
+#include "evict/places/sojourn.h"
 #include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "evict/cache.h"
+#include "evict/policies/cache.h"
 #include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 

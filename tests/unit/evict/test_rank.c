@@ -1,9 +1,9 @@
-#include "evict/rank.h"
+#include "evict/choice/rank.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "layout/window_index.h"
+#include "layout/window/index.h"
 
 #define UNIT 64
 #define BLOCKS 600

@@ -1,4 +1,4 @@
-#include "evict/shortlist.h"
+#include "evict/choice/shortlist.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
  */
 #include <criterion/criterion.h>
 
-#include "evict/placement.h"
+#include "evict/places/placement.h"
 #include "evict/planner/check.h"
-#include "evict/presence.h"
-#include "evict/shuttle.h"
-#include "evict/timeline.h"
+#include "evict/planner/shuttle.h"
+#include "evict/timeline/presence.h"
+#include "evict/timeline/timeline.h"
 #include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 

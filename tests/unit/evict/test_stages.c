@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "evict/stages.h"
+#include "evict/places/stages.h"
 #include "tests/unit/evict/shifting.h"
 
 enum {

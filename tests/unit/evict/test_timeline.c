@@ -2,7 +2,7 @@
  * and one ns more for rounding. */
 #include <criterion/criterion.h>
 
-#include "evict/timeline.h"
+#include "evict/timeline/timeline.h"
 #include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 

@@ -1,4 +1,4 @@
-#include "evict/vacancy.h"
+#include "evict/choice/vacancy.h"
 
 #include <criterion/criterion.h>
 

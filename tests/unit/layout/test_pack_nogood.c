@@ -1,5 +1,5 @@
-#include "layout/pack_nogood.h"
-#include "layout/pack_sort.h"
+#include "layout/pack/nogood.h"
+#include "layout/pack/sort.h"
 #include "random.h"
 
 #include <criterion/criterion.h>

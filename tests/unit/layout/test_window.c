@@ -1,4 +1,4 @@
-#include "layout/window.h"
+#include "layout/window/window.h"
 #include "random.h"
 
 #include <criterion/criterion.h>

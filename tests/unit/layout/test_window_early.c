@@ -1,4 +1,4 @@
-#include "layout/window_early.h"
+#include "layout/window/early.h"
 #include "random.h"
 
 #include <criterion/criterion.h>

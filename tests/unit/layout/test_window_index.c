@@ -1,4 +1,4 @@
-#include "layout/window_index.h"
+#include "layout/window/index.h"
 #include "random.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "layout/window_pool.h"
+#include "layout/window/pool.h"
 
 #include <criterion/criterion.h>
 

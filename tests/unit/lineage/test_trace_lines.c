@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "lineage/trace_lines.h"
+#include "lineage/trace/lines.h"
 #include "trace_text.h"
 
 TestSuite(trace_lines);

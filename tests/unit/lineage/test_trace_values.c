@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "layout/pool.h"
-#include "lineage/trace_names.h"
-#include "lineage/trace_values.h"
+#include "lineage/trace/names.h"
+#include "lineage/trace/values.h"
 
 TestSuite(trace_values);
 

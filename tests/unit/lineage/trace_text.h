@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "layout/pool.h"
-#include "lineage/trace_read.h"
+#include "lineage/trace/read.h"
 
 /** The header and a line end, to put in front of lines under test: those start at line 2. */
 #define HEADER "{\"cebus_trace\": 1, \"machine\": \"cpu\", \"unit\": \"ns\"}\n"

@@ -1,0 +1,324 @@
+#include "eager/guidance/appraisal.h"
+
+#include "eager/compaction.h"
+#include "eager/guidance/feedback.h"
+#include "eager/swap/swap.h"
+#include "evict/planner/shuttle.h"
+#include "evict/timeline/timeline.h"
+
+/** Iterations in a row in which a plan may cost more than none, where times are measured. */
+#define MOST_DEAR 2
+/** The same of a plan with places where persistent values shuttle: these find theirs by and by. */
+#define MOST_MOVING 4
+/** Prediction and measurement part: by more than this part of what was predicted. */
+#define PARTED(ns) ((ns) / 20)
+/** Iterations in a row that must part before a new plan is made, where times are measured; twice as
+ * many after each such plan. */
+#define PATIENCE 3
+/** New plans because they part, at most; a plan that held for HELD iterations starts the count
+ * again. */
+#define MOST_REPLANS 4
+#define HELD 32
+/** Measured costs are running means, in which the last time has the weight 1 / MEMORY. */
+#define MEMORY 4
+/** Of the plan's actions: where the timeline has to make up for more by itself it foretells nothing
+ * on a real machine, where persistent values come and go, too. */
+#define MADE_UP_PART 4
+/** What changed by less than this part is not predicted anew. */
+#define NEWS(ns) ((ns) / 100)
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/** Where costs are estimated nothing is to depend on what really takes how long. */
+static bool tells_time(const cebus_runtime *rt)
+{
+    return rt->info.simulated || rt->cost_model == CEBUS_COST_MEASURED;
+}
+
+static uint64_t moving_ns(const cebus_runtime *rt)
+{
+    const cebus_move_terms terms = cebus_compaction_terms(rt);
+    return terms.rate > 0 ? (uint64_t)(1e9 * (double)rt->stats.moved_bytes / (double)terms.rate)
+                          : 0;
+}
+
+static cebus_tally tally_now(cebus_runtime *rt)
+{
+    const cebus_memory_stats *stats = &rt->stats;
+    return (cebus_tally){.compute_ns = stats->compute_ns,
+                         .recompute_ns = stats->recompute_ns,
+                         .stall_ns = tells_time(rt) ? rt->device_ops->stalled(rt->device) : 0,
+                         .moving_ns = moving_ns(rt),
+                         .evictions = stats->evictions,
+                         .recomputes = stats->recomputes,
+                         .planned_replays = stats->planned_replays,
+                         .swap_outs = stats->swap_outs,
+                         .swap_ins = stats->swap_ins,
+                         .prefetches = stats->prefetches,
+                         .out_bytes = stats->swapped_out_bytes};
+}
+
+void cebus_appraisal_begin(cebus_runtime *rt)
+{
+    cebus_guidance *guidance = rt->guidance;
+    guidance->begun = tally_now(rt);
+    guidance->begun_with = guidance->scheme;
+    guidance->planned = guidance->scheme->plan.count > 0;
+    guidance->done = guidance->given_up = 0;
+    rt->iteration_peak = rt->arena.used_bytes;
+}
+
+/** Since the iteration began. */
+static cebus_tally tally_of(cebus_runtime *rt)
+{
+    cebus_tally now = tally_now(rt);
+    const cebus_tally *begun = &rt->guidance->begun;
+    return (cebus_tally){.compute_ns = now.compute_ns - begun->compute_ns,
+                         .recompute_ns = now.recompute_ns - begun->recompute_ns,
+                         .stall_ns = now.stall_ns - begun->stall_ns,
+                         .moving_ns = now.moving_ns - begun->moving_ns,
+                         .evictions = now.evictions - begun->evictions,
+                         .recomputes = now.recomputes - begun->recomputes,
+                         .planned_replays = now.planned_replays - begun->planned_replays,
+                         .swap_outs = now.swap_outs - begun->swap_outs,
+                         .swap_ins = now.swap_ins - begun->swap_ins,
+                         .prefetches = now.prefetches - begun->prefetches,
+                         .out_bytes = now.out_bytes - begun->out_bytes};
+}
+
+/** What the iteration took beside its own calls. */
+static uint64_t lost_of(const cebus_tally *took)
+{
+    return took->recompute_ns + took->stall_ns + took->moving_ns;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *took)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    cebus_memory_stats *stats = &rt->stats;
+    stats->guided_iterations++;
+    stats->guided_peak_bytes = rt->iteration_peak;
+    stats->guided_predicted_ns = scheme->predicted_ns;
+    stats->guided_measured_ns = took->compute_ns + lost_of(took);
+    stats->guided_lost_ns = lost_of(took);
+    stats->guided_swap_outs = took->swap_outs;
+    stats->guided_swapped_bytes = took->out_bytes;
+    stats->guided_recomputes = took->recomputes;
+    stats->guided_actions = scheme->plan.count;
+    stats->guided_missed = less(scheme->plan.count, guidance->done);
+    stats->guided_unforeseen = less(took->evictions, guidance->given_up) +
+                               less(took->recomputes, took->planned_replays) +
+                               less(took->swap_ins, took->prefetches);
+    if (++scheme->guided != 2) /* by then its values have found their places */
+        return;
+    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_GUIDED,
+                                       .bytes = stats->guided_peak_bytes,
+                                       .ns = stats->guided_lost_ns,
+                                       .value = stats->iteration_signature});
+}
+
+/** A plan that costs more than none is given up, until it would be made for something else; not
+ * those of published policies, which keep to theirs, and not while a better one is on its way. */
+static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    if (scheme->shuttling && !tells_time(rt))
+        return false; /* it is not known what waiting for all that came on demand took */
+    if (rt->guidance->drafted == scheme || scheme->waits)
+        return false;
+    uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
+    bool dear = scheme->unplanned_ns > 0 && lost > scheme->unplanned_ns + margin;
+    scheme->dear = rt->policy->searches && dear ? scheme->dear + 1 : 0;
+    uint32_t patience = cebus_appraisal_repeats(rt) ? 0 : MOST_DEAR;
+    if (scheme->shuttling && scheme->spots != NULL)
+        patience = MOST_MOVING;
+    return scheme->dear > patience;
+}
+
+/** Where times are measured the record's costs follow them. The first time counts no more than any
+ * other once there were a few: pages were new then, and kernels were not yet chosen. */
+static void follow_costs(cebus_scheme *scheme, cebus_iteration *iteration)
+{
+    scheme->seen += scheme->seen < MEMORY;
+    for (size_t k = 0; k < iteration->n_calls; k++) {
+        cebus_iteration_call *call = &iteration->calls[k];
+        int64_t more = (int64_t)(call->last_ns - call->cost_ns) / (int64_t)scheme->seen;
+        call->cost_ns += (uint64_t)more;
+    }
+}
+
+/** Calls cost something else than when the plan was made. */
+static bool have_drifted(const cebus_scheme *scheme, const cebus_iteration *iteration)
+{
+    return apart(cebus_iteration_cost(iteration), scheme->reckoned_ns) >
+           PARTED(scheme->reckoned_ns);
+}
+
+/** The next plan is to be made for what calls cost now; false: that has not changed much. Where
+ * runs repeat the record takes over the costs of the last time. */
+static bool refresh_costs(const cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration)
+{
+    uint64_t before = scheme->iteration_ns, after = 0;
+    for (size_t k = 0; k < iteration->n_calls && cebus_appraisal_repeats(rt); k++)
+        after += iteration->calls[k].last_ns;
+    if (cebus_appraisal_repeats(rt) ? apart(before, after) <= PARTED(before)
+                                    : !have_drifted(scheme, iteration))
+        return false;
+    for (size_t k = 0; k < iteration->n_calls && cebus_appraisal_repeats(rt); k++)
+        iteration->calls[k].cost_ns = iteration->calls[k].last_ns;
+    scheme->iteration_ns = cebus_iteration_cost(iteration);
+    scheme->unplanned_ns = (uint64_t)((double)scheme->unplanned_ns * (double)scheme->iteration_ns /
+                                      (double)(before + 1));
+    return true;
+}
+
+/** Copies took longer than the plan reckoned with: it is made for a slower link, as long as that
+ * helps. */
+static bool slow_link(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    bool helped = scheme->slower == 0 || lost < scheme->best_lost;
+    if (!rt->policy->searches || scheme->settled || rt->stats.guided_swap_outs == 0)
+        return false;
+    if (scheme->shuttling) /* all that persists would move again, which costs more than it gains */
+        return false;
+    if (helped) {
+        scheme->best_lost = lost;
+        scheme->slower++;
+        return true;
+    }
+    scheme->settled = true; /* the one before was better: back to it */
+    scheme->slower--;
+    return true;
+}
+
+/** What was predicted is not what came. Where times are measured predictions follow what calls
+ * cost; there the plan is wrong about what is lost, or was made when calls cost something else. */
+static bool part(const cebus_runtime *rt, const cebus_scheme *scheme,
+                 const cebus_iteration *iteration, const cebus_tally *took)
+{
+    uint64_t lost = lost_of(took);
+    if (!tells_time(rt) || scheme->predicted_ns == 0)
+        return false;
+    if (cebus_appraisal_repeats(rt))
+        return apart(took->compute_ns + lost, scheme->predicted_ns) > PARTED(scheme->predicted_ns);
+    return apart(lost, scheme->predicted_lost) > PARTED(scheme->predicted_ns) ||
+           have_drifted(scheme, iteration);
+}
+
+/** Whether prediction and measurement have parted for long enough. */
+static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, bool parted)
+{
+    uint32_t patience = cebus_appraisal_repeats(rt) ? 0 : PATIENCE << scheme->replans;
+    scheme->parted = parted ? scheme->parted + 1 : 0;
+    if (!parted && scheme->guided > HELD)
+        scheme->replans = 0;
+    return scheme->parted > patience && scheme->replans < MOST_REPLANS;
+}
+
+static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
+                           const cebus_tally *took)
+{
+    uint64_t lost = lost_of(took);
+    if (!cebus_feedback_end(rt, scheme, iteration, lost))
+        return CEBUS_PLAN_IS_STALE;
+    bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took));
+    bool drifted = stale && refresh_costs(rt, scheme, iteration);
+    if (!drifted && is_dear(rt, scheme, lost))
+        return CEBUS_PLAN_IS_DEAR;
+    if (!drifted && !(stale && slow_link(rt, scheme, lost)))
+        return CEBUS_PLAN_STANDS;
+    scheme->parted = 0;
+    scheme->replans++;
+    rt->stats.replans++;
+    return CEBUS_PLAN_IS_STALE;
+}
+
+/** What the placement says, where calls do not wait for anything else: else copies out are done
+ * that much earlier, by when the next iteration begins. */
+static uint64_t wait_for_places(const cebus_placement *placement, uint64_t over_ns)
+{
+    uint64_t earlier = cebus_max_u64(placement->over_ns, over_ns) - over_ns;
+    return cebus_max_u64(placement->wait_ns, earlier) - earlier;
+}
+
+static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iteration *iteration,
+                    const cebus_swap_terms *link)
+{
+    cebus_timeline timeline;
+    cebus_timeline_terms with = {.budget = scheme->terms.budget,
+                                 .out_rate = link->out_rate,
+                                 .in_rate = link->in_rate,
+                                 .latency_ns = link->latency_ns,
+                                 .swaps = rt->policy->swaps && scheme->terms.host > 0,
+                                 .ahead = rt->info.simulated || rt->info.deferred};
+    scheme->predicted_ns = scheme->predicted_lost = scheme->predicted_wait = 0;
+    scheme->foretold_ns = cebus_iteration_cost(iteration);
+    if (scheme->plan.count == 0 ||
+        !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline) ||
+        (!cebus_appraisal_repeats(rt) && timeline.unforeseen > scheme->plan.count / MADE_UP_PART))
+        return;
+    uint64_t wait = wait_for_places(&scheme->placement, timeline.over_ns);
+    uint64_t placing = scheme->placement.moving_ns + wait;
+    scheme->predicted_ns = timeline.total_ns + placing;
+    scheme->predicted_lost = timeline.replay_ns + timeline.stall_ns + placing;
+    scheme->predicted_wait = wait;
+}
+
+/** What it takes next time, where calls turned out to cost something else. */
+static void follow(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration)
+{
+    if (cebus_appraisal_repeats(rt))
+        return;
+    follow_costs(scheme, iteration);
+    if (scheme->plan.count == 0 ||
+        apart(cebus_iteration_cost(iteration), scheme->foretold_ns) <= NEWS(scheme->foretold_ns))
+        return;
+    cebus_swap_terms link = cebus_swap_terms_now(rt);
+    predict(rt, scheme, iteration, &link);
+}
+
+/** Persistent values that shuttle lie elsewhere as the first iteration begins; the second still
+ * meets the copies of that. */
+static bool is_settling(const cebus_scheme *scheme)
+{
+    return scheme->shuttling && scheme->guided <= 2;
+}
+
+cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
+                                  cebus_iteration *iteration, bool followed)
+{
+    cebus_guidance *guidance = rt->guidance;
+    cebus_tally took = tally_of(rt);
+    uint64_t lost = lost_of(&took);
+    cebus_verdict verdict = CEBUS_PLAN_STANDS;
+    if (!guidance->planned || !followed) {
+        if (scheme->unplanned_ns == 0 || lost < scheme->unplanned_ns)
+            scheme->unplanned_ns = lost > 0 ? lost : 1;
+    } else if (guidance->begun_with == scheme) {
+        publish(rt, scheme, &took);
+        if (!is_settling(scheme))
+            verdict = judge(rt, scheme, iteration, &took);
+    }
+    if (followed)
+        follow(rt, scheme, iteration);
+    return verdict;
+}
+
+void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
+                             const cebus_iteration *iteration)
+{
+    cebus_swap_terms link = {.out_rate = scheme->terms.out_rate,
+                             .in_rate = scheme->terms.in_rate,
+                             .latency_ns = scheme->terms.latency_ns};
+    scheme->guided = 0;
+    scheme->shuttling = cebus_shuttle_any(iteration, &scheme->plan);
+    scheme->reckoned_ns = cebus_iteration_cost(iteration);
+    predict(rt, scheme, iteration, &link);
+}

@@ -1,0 +1,260 @@
+#include "eager/guidance/carry_out.h"
+
+#include "eager/compaction.h"
+#include "eager/guidance/feedback.h"
+#include "eager/guidance/shuttles.h"
+#include "eager/ladder.h"
+#include "eager/rebuild/replay_call.h"
+#include "eager/swap/swap.h"
+#include "evict/wish.h"
+
+/** Persistent values come before a call names them. */
+static cebus_candidate *bearer(const cebus_guidance *guidance, uint32_t ordinal)
+{
+    cebus_value *value = cebus_access_bearer(&guidance->log, ordinal);
+    if (value == NULL)
+        value = cebus_shuttles_bearer(guidance->scheme, ordinal);
+    return value != NULL ? cebus_candidate_of(value) : NULL;
+}
+
+/** The bytes stay until their room is needed. A plan has persistent values leave where they must.
+ */
+static void copy_out(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_swap_terms terms = cebus_swap_terms_now(rt);
+    terms.persistent = true;
+    if (candidate->host == NULL && cebus_candidate_is_idle(candidate) &&
+        !cebus_wish_saves(candidate) && !cebus_wish_recomputes(candidate) &&
+        cebus_regen_may_swap(&terms, candidate))
+        (void)cebus_swap_copy_out(rt, candidate, false);
+    rt->guidance->done += candidate->host != NULL;
+}
+
+static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go method)
+{
+    candidate->method = (uint8_t)method;
+    rt->guidance->given_up++;
+    cebus_ladder_give_up(rt, candidate);
+}
+
+/** The program wishes it kept, or copied off the device; or it may not be made again in time, which
+ * the plan sees to where it has it made again in a place of its own. */
+static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate, uint8_t then)
+{
+    cebus_swap_terms terms = cebus_swap_terms_now(rt);
+    bool in_time = then == CEBUS_ACTION_REPLAY && rt->guidance->scheme->spots != NULL;
+    return cebus_wish_saves(candidate) || (!in_time && !cebus_regen_may_drop(&terms, candidate)) ||
+           (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
+}
+
+/** What nobody holds is no loss to anybody. What is to be made again next loses its copy on the
+ * host as well: with that it would come back by the link, which the plan has other uses for. */
+static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
+{
+    bool there = candidate->value.resident;
+    if (candidate->value.holders == 0) {
+        cebus_candidate_settle(rt, candidate);
+    } else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate, then)) {
+        if (then == CEBUS_ACTION_REPLAY && there && !candidate->arriving &&
+            cebus_value_is_replayable(&candidate->value))
+            cebus_swap_forget(rt, candidate);
+        give_up(rt, candidate, CEBUS_GO_DROP);
+    }
+    rt->guidance->done += there && !candidate->value.resident;
+}
+
+/** True when it need not be tried again. */
+static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate, uint32_t ordinal)
+{
+    if (candidate == NULL || !candidate->value.swapped || candidate->value.holders == 0) {
+        rt->guidance->done += candidate != NULL && candidate->value.resident; /* it never left */
+        return true;
+    }
+    while (!cebus_arena_fits(&rt->arena, candidate->value.bytes)) {
+        if (!cebus_guidance_yield(rt))
+            return false;
+    }
+    rt->guidance->comer = candidate;
+    rt->guidance->comer_ordinal = ordinal;
+    cebus_status status = cebus_swap_in(rt, candidate, "prefetch");
+    rt->guidance->comer = NULL;
+    if (status == CEBUS_OK) {
+        rt->stats.prefetches++;
+        cebus_feedback_started(rt, candidate);
+        rt->guidance->done++;
+        candidate->block->tick = rt->clock_ns + rt->guidance->scheme->iteration_ns;
+    }
+    return true;
+}
+
+/** In order: what is needed first must not lose its room to what comes later. */
+static void swap_in_waiting(cebus_runtime *rt, cebus_guidance *guidance)
+{
+    const cebus_action *action;
+    while ((action = cebus_guide_waiting(&guidance->guide, CEBUS_ACTION_SWAP_IN)) != NULL &&
+           swap_in(rt, bearer(guidance, action->value), action->value))
+        cebus_guide_done(&guidance->guide, CEBUS_ACTION_SWAP_IN);
+}
+
+/** Runs the call for those of its outputs that are pinned; false without room: then it is as if it
+ * had not been due. */
+static bool replay(cebus_runtime *rt, cebus_call *call)
+{
+    bool busy = rt->replay.busy;
+    rt->replay.busy = true;
+    rt->trial++;
+    bool ran = cebus_replay_call(rt, call, CEBUS_REPLAY_WANTED) == CEBUS_OK;
+    rt->stats.planned_replays += ran;
+    rt->trial--;
+    rt->replay.busy = busy;
+    return ran;
+}
+
+static size_t index_of(const cebus_guidance *guidance, const cebus_action *action)
+{
+    return (size_t)(action - guidance->scheme->plan.actions);
+}
+
+/** What an action brings back goes where it was planned to. */
+static void set_spot(cebus_guidance *guidance, const cebus_action *action)
+{
+    if (guidance->scheme->spots != NULL)
+        guidance->scheme->spots[action->value] =
+            guidance->scheme->placement.actions[index_of(guidance, action)];
+}
+
+/** What never left, or is persistent and lay elsewhere before there was a plan, goes on to the
+ * place it is to have from now on: the one it has is somebody else's. */
+static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_action *action)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    uint64_t spot = guidance->scheme->spots != NULL
+                        ? guidance->scheme->placement.actions[index_of(guidance, action)]
+                        : CEBUS_ANYWHERE;
+    if (spot == CEBUS_ANYWHERE || !candidate->value.resident || candidate->arriving ||
+        candidate->block->offset == spot)
+        return;
+    if (candidate->zone == CEBUS_ZONE_PERSISTENT)
+        copy_out(rt, candidate);
+    if (candidate->host != NULL && cebus_candidate_is_idle(candidate))
+        give_up(rt, candidate, CEBUS_GO_SWAP);
+}
+
+/** What goes on to another place before an action, or if it is the last a call, does. */
+static void relocate(cebus_runtime *rt, size_t action)
+{
+    cebus_guidance *guidance = rt->guidance;
+    const cebus_placement *placement = &guidance->scheme->placement;
+    const uint32_t at = guidance->log.at;
+    while (guidance->relocated < placement->n_relocations) {
+        const cebus_relocation *next = &placement->relocations[guidance->relocated];
+        if (next->at > at || (next->at == at && next->action > action))
+            return;
+        cebus_candidate *candidate = bearer(guidance, next->value);
+        if (next->at == at && candidate != NULL && candidate->value.resident &&
+            !candidate->arriving)
+            (void)cebus_compaction_shift(rt, candidate->block, next->offset);
+        guidance->relocated++;
+    }
+}
+
+/** This replay, and those after it of outputs of the same call: one run makes all of them. */
+static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const cebus_action *action,
+                           cebus_candidate *candidate)
+{
+    cebus_candidate *wanted[CEBUS_MAX_OUTPUTS];
+    cebus_call *call = candidate->value.producer;
+    uint32_t count = 0, at = guidance->log.at;
+    const cebus_action *next = action;
+    if (guidance->scheme->spots != NULL)
+        guidance->workspace_spot = guidance->scheme->placement.scratch[index_of(guidance, action)];
+    do {
+        set_spot(guidance, next);
+        if (!cebus_value_is_present(&candidate->value) && count < CEBUS_MAX_OUTPUTS) {
+            candidate->value.pins++;
+            wanted[count++] = candidate;
+        }
+        next = cebus_guide_peek(&guidance->guide, at);
+        if (next == NULL || next->kind != CEBUS_ACTION_REPLAY)
+            break;
+        candidate = bearer(guidance, next->value);
+        if (candidate == NULL || candidate->value.producer != call)
+            break;
+    } while (cebus_guide_next(&guidance->guide, at) != NULL);
+    if (count > 0 && cebus_call_has_inputs(call) && replay(rt, call))
+        guidance->done += count;
+    while (count > 0)
+        wanted[--count]->value.pins--;
+}
+
+static void carry_out(cebus_runtime *rt, cebus_guidance *guidance, const cebus_action *action)
+{
+    cebus_candidate *candidate = bearer(guidance, action->value);
+    if (candidate == NULL)
+        return;
+    if (action->kind == CEBUS_ACTION_DROP)
+        drop(rt, candidate, action->then);
+    else if (action->kind == CEBUS_ACTION_COPY_OUT || action->kind == CEBUS_ACTION_SWAP_OUT)
+        copy_out(rt, candidate);
+    else if (action->kind == CEBUS_ACTION_REPLAY && cebus_value_is_replayable(&candidate->value))
+        replay_outputs(rt, guidance, action, candidate);
+    else if (action->kind == CEBUS_ACTION_SWAP_IN) {
+        make_way(rt, candidate, action);
+        set_spot(guidance, action);
+    }
+}
+
+void cebus_carry_out_due(cebus_runtime *rt)
+{
+    cebus_guidance *guidance = rt->guidance;
+    const cebus_action *action;
+    while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL) {
+        if (action->kind == CEBUS_ACTION_REPLAY) {
+            swap_in_waiting(rt, guidance); /* go on beside it, and it may read them */
+            relocate(rt, index_of(guidance, action));
+        }
+        carry_out(rt, guidance, action);
+    }
+    swap_in_waiting(rt, guidance);
+    relocate(rt, guidance->scheme->plan.count);
+    guidance->workspace_spot =
+        guidance->scheme->spots != NULL && guidance->log.at < guidance->scheme->placement.n_calls
+            ? guidance->scheme->placement.workspaces[guidance->log.at]
+            : CEBUS_ANYWHERE;
+}
+
+void cebus_carry_out_left(cebus_runtime *rt)
+{
+    rt->guidance->left = false;
+    cebus_candidate_settle_all(rt);
+}
+
+bool cebus_guidance_yield(cebus_runtime *rt)
+{
+    cebus_guide *guide = &rt->guidance->guide;
+    const cebus_action *action;
+    while ((action = cebus_guide_waiting(guide, CEBUS_ACTION_SWAP_OUT)) != NULL) {
+        cebus_candidate *candidate = bearer(rt->guidance, action->value);
+        cebus_guide_done(guide, CEBUS_ACTION_SWAP_OUT);
+        if (candidate == NULL || candidate->host == NULL || cebus_guide_is_past(guide, action) ||
+            !cebus_candidate_is_idle(candidate))
+            continue;
+        give_up(rt, candidate, CEBUS_GO_SWAP);
+        return true;
+    }
+    return false;
+}
+
+bool cebus_guidance_follows(const cebus_runtime *rt)
+{
+    return rt->guidance != NULL && rt->guidance->log.following &&
+           rt->guidance->scheme->plan.count > 0;
+}
+
+bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    return cebus_guidance_follows(rt) &&
+           cebus_guide_keeps(&guidance->guide,
+                             cebus_access_ordinal(&guidance->log, &candidate->value));
+}

@@ -1,0 +1,581 @@
+#include "eager/guidance/planning.h"
+
+#include <string.h>
+
+#include "eager/capture/plan.h"
+#include "eager/compaction.h"
+#include "eager/guidance/appraisal.h"
+#include "eager/guidance/feedback.h"
+#include "eager/guidance/loaded.h"
+#include "eager/guidance/shuttles.h"
+#include "eager/swap/swap.h"
+
+/** Plans leave this part of the budget free where bytes have addresses but no planned places. Holes
+ * take about as much when values of a few sizes come and go; with less free the policy would evict
+ * what the plan keeps. */
+#define HOLES_PART 16
+
+/** Rounds of packing where a plan's values do not fit at once: about a millisecond each for 500
+ * values. */
+#define ROUNDS 100
+/** How often in a row places are chosen anew because some were taken. */
+#define MOST_MOVES 4
+/** After this many new iterations in a row that never came again, new ones are planned only once
+ * they do: a program that never repeats itself shall not pay for plans. */
+#define MOST_UNPROVEN 4
+/** Steps of a planner that searches: a second or so at most, and enough for its ways of planning
+ * to be tried at all. */
+#define MOST_EFFORT 1000000
+#define LEAST_EFFORT 100000
+/** One step of effort for each 32 ns of the iteration. A step takes about a microsecond, so
+ * searching takes as long as some thirty iterations. */
+#define NS_A_STEP 32
+/** Waiting for places for less than this part of an iteration does not matter. */
+#define WAIT_PART 50
+
+void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
+{
+    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+        cebus_plan_init(&guidance->schemes[i].plan, &rt->pool);
+        cebus_placement_init(&guidance->schemes[i].placement, &rt->pool);
+    }
+    cebus_plan_init(&guidance->idle.plan, &rt->pool);
+    cebus_placement_init(&guidance->idle.placement, &rt->pool);
+    cebus_draft_init(&guidance->draft);
+    guidance->scheme = &guidance->idle;
+    cebus_guide_start(&guidance->guide, &guidance->idle.plan);
+}
+
+static const cebus_iteration *iteration_of(const cebus_guidance *guidance,
+                                           const cebus_scheme *scheme)
+{
+    return &guidance->log.known.at[scheme - guidance->schemes].iteration;
+}
+
+static void clear_placement(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    cebus_pool_free_object(&rt->pool, scheme->spots,
+                           scheme->placement.n_values * sizeof *scheme->spots);
+    scheme->spots = NULL;
+    cebus_placement_clear(&scheme->placement);
+}
+
+static void clear_fixtures(cebus_runtime *rt, cebus_fixtures *fixtures)
+{
+    cebus_pool_free_object(&rt->pool, fixtures->items,
+                           fixtures->capacity * sizeof *fixtures->items);
+    *fixtures = (cebus_fixtures){0};
+}
+
+static void cancel_draft(cebus_guidance *guidance)
+{
+    cebus_draft_cancel(&guidance->draft);
+    guidance->drafted = NULL;
+}
+
+static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (rt->guidance->drafted == scheme)
+        cancel_draft(rt->guidance);
+    clear_placement(rt, scheme);
+    cebus_plan_clear(&scheme->plan);
+    cebus_feedback_reset(rt, scheme);
+    cebus_shuttles_clear(rt, &scheme->shuttles);
+    clear_fixtures(rt, &scheme->fixtures);
+    *scheme = (cebus_scheme){.plan = scheme->plan, .placement = scheme->placement};
+}
+
+void cebus_planning_clear(cebus_runtime *rt)
+{
+    cebus_guidance *guidance = rt->guidance;
+    cancel_draft(guidance);
+    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
+        clear_scheme(rt, &guidance->schemes[i]);
+    clear_fixtures(rt, &guidance->fixtures);
+    cebus_shuttles_clear(rt, &guidance->shuttles);
+    guidance->scheme = &guidance->idle;
+    if (rt->arena.layout->planned)
+        cebus_arena_plan_below(&rt->arena, 0);
+}
+
+/** Adds a block that no plan may place anything on; `owner` as in cebus_fixture. */
+static void add_fixture(cebus_pool *pool, cebus_fixtures *fixtures, const cebus_block *block,
+                        uint32_t owner)
+{
+    cebus_fixture *last = fixtures->count > 0 ? &fixtures->items[fixtures->count - 1] : NULL;
+    if (last != NULL && last->offset + last->bytes == block->offset && last->owner == 0 &&
+        owner == 0) {
+        last->bytes += block->bytes;
+        return;
+    }
+    void *items = fixtures->items;
+    if (!cebus_pool_grow(pool, &items, &fixtures->capacity, fixtures->count,
+                         sizeof *fixtures->items)) {
+        fixtures->complete = false;
+        return;
+    }
+    fixtures->items = items;
+    fixtures->items[fixtures->count++] = (cebus_fixture){block->offset, block->bytes, owner};
+}
+
+/** Made by the iteration that ends, and still there: the next one makes its own, and lets this go.
+ */
+static bool is_passing(const cebus_iteration *iteration, uint32_t ordinal)
+{
+    return ordinal < iteration->n_values && iteration->values[ordinal].born != CEBUS_ITERATION_NONE;
+}
+
+/** Requests that may find their places taken before these are chosen anew: to move persistent
+ * values that shuttle is dear, and in the first iteration they are still elsewhere. */
+static uint64_t may_miss(const cebus_guidance *guidance)
+{
+    const cebus_scheme *scheme = guidance->scheme;
+    if (!scheme->shuttling)
+        return 0;
+    return scheme->guided > 0 ? scheme->plan.count / 16 : UINT64_MAX;
+}
+
+void cebus_planning_look(cebus_runtime *rt)
+{
+    cebus_guidance *guidance = rt->guidance;
+    const cebus_access_log *log = &guidance->log;
+    cebus_fixtures *fixtures = &guidance->fixtures;
+    const cebus_iteration *iteration = log->following ? log->reference : &log->learning;
+    guidance->scheme->missed = rt->stats.missed_placements - guidance->missed > may_miss(guidance);
+    guidance->missed = rt->stats.missed_placements;
+    if (!log->following && !log->recording)
+        return;
+    fixtures->count = 0;
+    fixtures->silent = 0;
+    fixtures->complete = true;
+    for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        const cebus_candidate *owner = block->state != CEBUS_BLOCK_FREE ? block->owner : NULL;
+        if (owner == NULL)
+            continue;
+        uint32_t ordinal = cebus_access_ordinal(log, &owner->value);
+        if (ordinal == CEBUS_ITERATION_NONE)
+            fixtures->silent += block->bytes;
+        bool persistent = ordinal < iteration->n_values && iteration->values[ordinal].persistent;
+        if (!is_passing(iteration, ordinal))
+            add_fixture(&rt->pool, fixtures, block, persistent ? ordinal + 1 : 0);
+    }
+}
+
+/** Another plan is made from what the record says now: while the program goes on by this one, where
+ * plans are drafted; else when it is followed next. What was loaded is of no more use. */
+static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    scheme->renewed = true;
+    if (scheme->better.out_rate > 0) {
+        scheme->waits = true;
+        return;
+    }
+    if (rt->guidance->drafted == scheme)
+        cancel_draft(rt->guidance);
+    scheme->terms = (cebus_plan_terms){0};
+}
+
+/** No plan, until it would be made for something else; but one whose places may be what was wrong
+ * with it is made again without. */
+static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    bool placed = scheme->spots != NULL && scheme->shuttling;
+    if (placed && !scheme->placeless) {
+        scheme->placeless = true;
+        clear_placement(rt, scheme);
+        renew_later(rt, scheme);
+        return;
+    }
+    if (rt->guidance->drafted == scheme)
+        cancel_draft(rt->guidance);
+    scheme->waits = false;
+    clear_placement(rt, scheme);
+    cebus_plan_clear(&scheme->plan);
+}
+
+void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
+{
+    cebus_guidance *guidance = rt->guidance;
+    cebus_scheme *scheme = &guidance->schemes[place];
+    if (learned) {
+        clear_scheme(rt, scheme);
+        scheme->iteration_ns = cebus_iteration_cost(iteration_of(guidance, scheme));
+    }
+    cebus_iteration *iteration = &guidance->log.known.at[place].iteration;
+    cebus_verdict verdict = cebus_appraisal_end(rt, scheme, iteration, !learned);
+    if (verdict == CEBUS_PLAN_IS_DEAR)
+        give_up_plan(rt, scheme);
+    else if (verdict == CEBUS_PLAN_IS_STALE)
+        renew_later(rt, scheme);
+    cebus_fixtures former = scheme->fixtures;
+    scheme->fixtures = guidance->fixtures;
+    guidance->fixtures = former;
+}
+
+/** A link that was slower than reckoned with is taken to be (appraisal.h). */
+static uint64_t slowed(uint64_t rate, uint32_t times)
+{
+    while (times-- > 0)
+        rate -= rate / 20;
+    return rate;
+}
+
+static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
+{
+    uint32_t slower = rt->guidance->scheme->slower;
+    uint64_t silent = rt->guidance->scheme->fixtures.silent;
+    rt->swap.blocked = false;
+    cebus_swap_terms swap = cebus_swap_terms_now(rt);
+    return (cebus_plan_terms){
+        .budget = rt->arena.limit > silent ? rt->arena.limit - silent : 0,
+        .holes = rt->arena.commodity || placed ? 0 : rt->arena.limit / HOLES_PART,
+        .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
+        .out_rate = slowed(swap.out_rate, slower),
+        .in_rate = slowed(swap.in_rate, slower),
+        .latency_ns = swap.latency_ns,
+    };
+}
+
+/** Measured rates are never twice the same, and a plan is dear: where they are only somewhat off,
+ * iterations will tell whether that matters (appraisal.h). */
+static bool is_other_rate(uint64_t a, uint64_t b)
+{
+    return a > 2 * b || b > 2 * a;
+}
+
+static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
+{
+    return a->budget != b->budget || a->holes != b->holes || a->host != b->host ||
+           is_other_rate(a->out_rate, b->out_rate) || is_other_rate(a->in_rate, b->in_rate);
+}
+
+static uint64_t effort_for(const cebus_iteration *iteration)
+{
+    uint64_t effort = cebus_iteration_cost(iteration) / NS_A_STEP;
+    effort = cebus_max_u64(effort, LEAST_EFFORT);
+    return effort < MOST_EFFORT ? effort : MOST_EFFORT;
+}
+
+static uint64_t effort_now(cebus_runtime *rt, const cebus_iteration *iteration)
+{
+    return rt->policy->searches && cebus_appraisal_repeats(rt) ? effort_for(iteration) : 0;
+}
+
+/** False when there is no plan: the policy has none, or host memory is short. */
+static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
+{
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    clear_placement(rt, scheme); /* of another plan */
+    cebus_plan_clear(&scheme->plan);
+    terms.effort = effort_now(rt, iteration);
+    if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
+        cebus_plan_make_ready(&scheme->plan, iteration))
+        return true;
+    cebus_plan_clear(&scheme->plan);
+    return false;
+}
+
+/** Where values may be placed. The fixtures are the scheme's. */
+static cebus_site site_of(const cebus_runtime *rt, const cebus_scheme *scheme,
+                          const cebus_outside *outside)
+{
+    uint64_t limit = rt->arena.limit;
+    return (cebus_site){.capacity = limit > outside->bytes ? limit - outside->bytes : 0,
+                        .alignment = rt->arena.alignment,
+                        .fixtures = scheme->fixtures.items,
+                        .n_fixtures = scheme->fixtures.count,
+                        .outside = outside,
+                        .moves = cebus_compaction_terms(rt),
+                        .link = {scheme->terms.out_rate, scheme->terms.latency_ns},
+                        .rounds = ROUNDS};
+}
+
+/** The placement is there, but for what is looked up as values come back. */
+static bool make_spots(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    size_t n = iteration_of(rt->guidance, scheme)->n_values;
+    scheme->spots = cebus_pool_alloc(&rt->pool, n * sizeof *scheme->spots);
+    if (scheme->spots == NULL)
+        clear_placement(rt, scheme);
+    return scheme->spots != NULL;
+}
+
+/** Places for the scheme's plan. False: they do not fit, or host memory is short. */
+static bool place(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    uint64_t missing;
+    cebus_outside outside;
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    clear_placement(rt, scheme);
+    if (!cebus_outside_init(&outside, iteration, &rt->pool))
+        return false;
+    cebus_site site = site_of(rt, scheme, &outside);
+    cebus_site_verdict verdict =
+        cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, &missing);
+    cebus_outside_deinit(&outside);
+    return verdict == CEBUS_SITE_PLACED && make_spots(rt, scheme);
+}
+
+/** A plan with places for its values. */
+static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
+{
+    cebus_outside outside;
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    clear_placement(rt, scheme);
+    cebus_plan_clear(&scheme->plan);
+    if (!cebus_outside_init(&outside, iteration, &rt->pool))
+        return false;
+    cebus_fit fit = {.policy = rt->policy,
+                     .iteration = iteration,
+                     .site = site_of(rt, scheme, &outside),
+                     .terms = terms,
+                     .plan = &scheme->plan,
+                     .placement = &scheme->placement};
+    fit.terms.effort = effort_now(rt, iteration);
+    if (fit.terms.effort == 0)
+        fit.site.rounds = 0; /* the program waits */
+    bool made = cebus_fit_make(&fit);
+    cebus_outside_deinit(&outside);
+    return made && make_spots(rt, scheme);
+}
+
+/** Where this plan is placed the better one is to be, too. */
+static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    cebus_outside outside;
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    cebus_draft *draft = &rt->guidance->draft;
+    bool places = scheme->spots != NULL;
+    if (!places) {
+        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL);
+    } else if (cebus_outside_init(&outside, iteration, &rt->pool)) {
+        cebus_site site = site_of(rt, scheme, &outside);
+        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, &site);
+        cebus_outside_deinit(&outside);
+    }
+}
+
+/** Has a better plan made while the program goes on; one at a time. */
+static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
+{
+    cebus_guidance *guidance = rt->guidance;
+    scheme->waits = rt->policy->searches && !cebus_appraisal_repeats(rt) && scheme->plan.count > 0;
+    if (!scheme->waits)
+        return;
+    scheme->better = terms;
+    scheme->better.effort = effort_for(iteration_of(guidance, scheme));
+    if (guidance->drafted != NULL)
+        return;
+    scheme->waits = false;
+    start_thread(rt, scheme);
+    guidance->drafted = guidance->draft.started ? scheme : NULL;
+}
+
+/** A plan, with its places if it has any, takes the place of the first one. */
+static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
+                         cebus_placement placement)
+{
+    if (!cebus_plan_link(&better, iteration_of(rt->guidance, scheme))) {
+        cebus_plan_clear(&better);
+        cebus_placement_clear(&placement);
+        return;
+    }
+    clear_placement(rt, scheme);
+    cebus_plan_clear(&scheme->plan);
+    scheme->plan = better;
+    scheme->placement = placement;
+    if (placement.height > 0)
+        (void)make_spots(rt, scheme);
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+}
+
+/** The next iteration would wait longer for the places of what this one still copies out as it ends
+ * than it loses otherwise. Where bytes are found as they are needed it need not. */
+static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    return scheme->predicted_wait > scheme->iteration_ns / WAIT_PART &&
+           scheme->predicted_wait > scheme->predicted_lost / 3;
+}
+
+/** A plan that is ready is taken over, and the next one that is waited for begun. */
+static void adopt_draft(cebus_runtime *rt)
+{
+    cebus_plan better;
+    cebus_placement placement;
+    cebus_guidance *guidance = rt->guidance;
+    cebus_scheme *scheme = guidance->drafted;
+    cebus_plan_init(&better, &rt->pool);
+    cebus_placement_init(&placement, &rt->pool);
+    if (scheme != NULL && iteration_of(guidance, scheme)->n_calls == 0)
+        cancel_draft(guidance); /* forgotten meanwhile */
+    else if (scheme != NULL && cebus_draft_take(&guidance->draft, &better, &placement))
+        replace_plan(rt, scheme, better, placement);
+    if (!guidance->draft.started)
+        guidance->drafted = NULL;
+    if (guidance->drafted == NULL && guidance->scheme->waits) {
+        cebus_plan_terms terms = guidance->scheme->better, now = terms_of(rt, false);
+        terms.out_rate = now.out_rate;
+        terms.in_rate = now.in_rate;
+        terms.latency_ns = now.latency_ns;
+        start_draft(rt, guidance->scheme, terms);
+    }
+}
+
+/** Some places were taken by what nobody foresaw, or what stays moved. */
+static bool should_move(cebus_guidance *guidance)
+{
+    cebus_scheme *scheme = guidance->scheme;
+    bool missed = scheme->missed;
+    if (guidance->log.at > 0)
+        return false;
+    scheme->missed = false;
+    scheme->moves = missed ? scheme->moves + 1 : 0;
+    return missed && scheme->moves <= MOST_MOVES;
+}
+
+/** Whether it is worth a plan: what never came again may not come again. */
+static bool is_proven(const cebus_access_log *log)
+{
+    return log->known.at[log->place].confirmed || log->unproven <= MOST_UNPROVEN;
+}
+
+/** A plan from a file, where one was loaded for this: then nothing is searched. */
+static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
+{
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    bool placed;
+    cebus_plan_clear(&scheme->plan);
+    if (!cebus_loaded_take(rt, iteration, &scheme->terms, &scheme->plan, &placed))
+        return false;
+    clear_placement(rt, scheme);
+    scheme->waits = false;
+    const char *wrong = NULL;
+    if (!cebus_plan_link(&scheme->plan, iteration))
+        wrong = "no host memory to follow it";
+    else if (places && placed && !place(rt, scheme))
+        wrong = "its values find no places side by side";
+    if (wrong == NULL) {
+        rt->stats.plans_used++;
+        return true;
+    }
+    cebus_loaded_refuse(rt, iteration, wrong);
+    cebus_plan_clear(&scheme->plan);
+    return false;
+}
+
+/** There is a plan already, for which no places were looked for: none fits by its bytes. */
+static bool fits_nowhere(const cebus_scheme *scheme, bool places)
+{
+    return places && scheme->plan.count > 0 && scheme->spots == NULL;
+}
+
+/** Plans for the scheme if it is new, or what it was made for has changed. */
+static void renew(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    bool places = rt->arena.layout->planned && scheme->fixtures.complete && !scheme->placeless;
+    bool move = should_move(rt->guidance);
+    cebus_plan_terms terms = terms_of(rt, false);
+    bool other = differ(&terms, &scheme->terms);
+    if (!other && !(places && move && !place(rt, scheme)))
+        return;
+    if (rt->guidance->drafted == scheme)
+        cancel_draft(rt->guidance);
+    if (other && scheme->terms.out_rate > 0) /* not the first time: nothing is known of these */
+        scheme->unplanned_ns = scheme->dear = 0;
+    cebus_swap_learn_link(rt);
+    scheme->terms = terms = terms_of(rt, false);
+    cebus_plan_terms placed = terms_of(rt, true);
+    scheme->better = (cebus_plan_terms){0};
+    cebus_feedback_reset(rt, scheme);
+    if (scheme->renewed || !use_loaded(rt, scheme, places)) {
+        if (places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme))
+            start_draft(rt, scheme, placed);
+        else if (fits_nowhere(scheme, places) || plan(rt, scheme, terms))
+            start_draft(rt, scheme, terms);
+    }
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+}
+
+void cebus_planning_reconsider(cebus_runtime *rt, uint32_t place)
+{
+    cebus_scheme *scheme = &rt->guidance->schemes[place];
+    scheme->terms = (cebus_plan_terms){0};
+    scheme->renewed = false;
+}
+
+void cebus_planning_renew(cebus_runtime *rt)
+{
+    cebus_guidance *guidance = rt->guidance;
+    cebus_scheme *scheme = guidance->scheme;
+    if (rt->policy->plan != NULL && scheme != &guidance->idle && is_proven(&guidance->log))
+        renew(rt, scheme);
+    if (guidance->log.at == 0)
+        adopt_draft(rt);
+    guidance->workspace_spot = CEBUS_ANYWHERE;
+    if (scheme->spots != NULL) /* what calls make first is looked up there, not here */
+        memset(scheme->spots, 0xff, scheme->placement.n_values * sizeof *scheme->spots);
+    if (rt->arena.layout->planned && guidance->below != scheme->placement.height)
+        cebus_arena_plan_below(&rt->arena, scheme->placement.height);
+    guidance->below = scheme->placement.height;
+}
+
+bool cebus_guidance_places(const cebus_runtime *rt)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    if (rt->spots != NULL)
+        return true;
+    return guidance != NULL && guidance->scheme->spots != NULL && guidance->log.following;
+}
+
+uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
+                                    const cebus_candidate *output)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    if (rt->spots != NULL)
+        return rt->spots->out[j];
+    if (!cebus_guidance_places(rt))
+        return CEBUS_ANYWHERE;
+    const cebus_iteration *reference = guidance->log.reference;
+    if (guidance->log.at >= reference->n_calls)
+        return CEBUS_ANYWHERE;
+    const cebus_iteration_call *call = &reference->calls[guidance->log.at];
+    if (j >= call->n_out)
+        return CEBUS_ANYWHERE;
+    uint32_t ordinal = reference->refs[call->refs + call->n_in + j];
+    return reference->values[ordinal].bytes == cebus_arena_rounded(&rt->arena, output->value.bytes)
+               ? guidance->scheme->placement.values[ordinal]
+               : CEBUS_ANYWHERE;
+}
+
+uint64_t cebus_guidance_workspace_spot(cebus_runtime *rt)
+{
+    if (rt->spots != NULL)
+        return rt->spots->workspace;
+    if (rt->guidance == NULL)
+        return CEBUS_ANYWHERE;
+    uint64_t spot = rt->guidance->workspace_spot;
+    rt->guidance->workspace_spot = CEBUS_ANYWHERE;
+    return spot;
+}
+
+uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    const cebus_guidance *guidance = rt->guidance;
+    for (uint32_t i = 0; rt->spots != NULL && i < rt->spots->n_back; i++) {
+        if (rt->spots->back[i] == candidate)
+            return rt->spots->back_at[i];
+    }
+    if (rt->spots != NULL)
+        return CEBUS_ANYWHERE;
+    if (!cebus_guidance_places(rt))
+        return CEBUS_ANYWHERE;
+    uint32_t ordinal = cebus_access_ordinal(&guidance->log, &candidate->value);
+    if (ordinal == CEBUS_ITERATION_NONE && candidate == guidance->comer)
+        ordinal = guidance->comer_ordinal;
+    if (ordinal >= guidance->scheme->placement.n_values)
+        return CEBUS_ANYWHERE;
+    uint64_t spot = guidance->scheme->spots[ordinal];
+    guidance->scheme->spots[ordinal] = CEBUS_ANYWHERE;
+    return spot;
+}

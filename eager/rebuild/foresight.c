@@ -1,0 +1,149 @@
+#include "eager/rebuild/foresight.h"
+
+#include "eager/rebuild/mirror.h"
+#include "eager/rebuild/plan.h"
+#include "eager/rebuild/replay_call.h"
+#include "eager/swap/swap.h"
+#include "evict/planner/foresee.h"
+
+/** It begins once rebuilding took so many times as long as the program's own calls: where it takes
+ * less, programs do better without. It does not end: one that plans took out of its trouble gets
+ * into it anew without them (tests/bench/logs.md). */
+#define BEGIN 4
+
+/** A part of the room, left for holes, in the first try and the second. */
+#define HOLES 24
+#define FEW_HOLES 1000
+/** Steps of planning for each call that the program made, and in one plan for each call in it. */
+#define STEPS_PER_CALL 4096
+#define STEPS_PER_PLANNED 24
+
+/** A plan counts bytes: where blocks do not move they find no place. */
+static bool is_due(const cebus_runtime *rt)
+{
+    const cebus_foresight *foresight = &rt->foresight;
+    return (foresight->begun || rt->stats.recompute_ns > BEGIN * rt->stats.compute_ns) &&
+           rt->guidance == NULL && (rt->arena.layout->moves || rt->arena.commodity) &&
+           foresight->steps < STEPS_PER_CALL * rt->lineage.made_calls &&
+           cebus_swap_terms_now(rt).use == CEBUS_SWAP_NEVER;
+}
+
+uint64_t cebus_foresight_turn(const cebus_runtime *rt)
+{
+    return is_due(rt) ? rt->lineage.turn.serial : 0;
+}
+
+/** The serial behind which all was mirrored: three quarters of the way from the turn to the oldest
+ * value that had to be made again. Some of what lies nearer to that is still to be read. */
+static uint64_t find_passed(cebus_runtime *rt, const cebus_candidate *target)
+{
+    cebus_foresight *foresight = &rt->foresight;
+    uint64_t turn = rt->lineage.turn.serial, serial = target->value.producer->serial;
+    if (foresight->turn != turn)
+        foresight->turn = foresight->oldest = turn;
+    foresight->oldest = serial < foresight->oldest ? serial : foresight->oldest;
+    return turn - (turn - foresight->oldest) / 4 * 3;
+}
+
+/** False: there is none, or no host memory. */
+static bool plan_within(cebus_mirror *mirror, uint64_t holes, cebus_plan *out)
+{
+    uint64_t calls = mirror->iteration.n_calls, steps = STEPS_PER_PLANNED * calls;
+    double limit = (double)(mirror->room - mirror->room / holes);
+    bool found = cebus_foresee_plan(&mirror->iteration, limit, &steps, out);
+    mirror->rt->foresight.steps += steps + calls;
+    return found;
+}
+
+static bool make_plan(cebus_runtime *rt, const cebus_candidate *target, cebus_mirror *mirror,
+                      cebus_plan *out)
+{
+    if (!cebus_mirror_draw(mirror, rt, find_passed(rt, target)))
+        return false;
+    if (plan_within(mirror, HOLES, out))
+        return true;
+    cebus_mirror_ease(mirror);
+    cebus_plan_clear(out);
+    return plan_within(mirror, FEW_HOLES, out);
+}
+
+static cebus_status make(cebus_runtime *rt, cebus_value *value)
+{
+    if (value->resident)
+        return CEBUS_OK;
+    if (!cebus_call_has_inputs(value->producer))
+        return CEBUS_OUT_OF_MEMORY;
+    value->pins++;
+    cebus_status status = cebus_replay_call(rt, value->producer, CEBUS_REPLAY_PINNED);
+    value->pins--;
+    return status;
+}
+
+/** The calls that the actions run, in order; returns how many. */
+static size_t list_calls(const cebus_mirror *mirror, const cebus_plan *plan, size_t count,
+                         cebus_call **out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (plan->actions[i].kind == CEBUS_ACTION_REPLAY)
+            out[n++] = mirror->values[plan->actions[i].value]->producer;
+    }
+    return n;
+}
+
+/** What the calls to come read stays for them, unless the plan drops it. */
+static cebus_status run(const cebus_mirror *mirror, const cebus_plan *plan, size_t count,
+                        const cebus_replay *list)
+{
+    cebus_runtime *rt = mirror->rt;
+    cebus_status status = CEBUS_OK;
+    size_t done = 0;
+    cebus_replay_claim(list, 0);
+    for (size_t i = 0; i < count && status == CEBUS_OK; i++) {
+        cebus_value *value = mirror->values[plan->actions[i].value];
+        if (plan->actions[i].kind == CEBUS_ACTION_DROP) {
+            cebus_rebuild_drop(rt, cebus_candidate_of(value));
+            continue;
+        }
+        status = make(rt, value);
+        cebus_replay_unclaim(&(cebus_replay){list->calls, done + 1}, done);
+        done++;
+    }
+    cebus_replay_unclaim(list, done);
+    return status;
+}
+
+/** Up to the call that waits. */
+static cebus_status carry_out(const cebus_mirror *mirror, const cebus_plan *plan)
+{
+    cebus_runtime *rt = mirror->rt;
+    size_t count = 0;
+    while (count < plan->count && plan->actions[count].at <= mirror->now)
+        count++;
+    size_t bytes = (count + 1) * sizeof(cebus_call *);
+    cebus_call **calls = cebus_pool_alloc(&rt->pool, bytes);
+    if (calls == NULL)
+        return CEBUS_OUT_OF_MEMORY;
+    cebus_replay list = {calls, list_calls(mirror, plan, count, calls)};
+    rt->foresight.running = true;
+    cebus_status status = run(mirror, plan, count, &list);
+    rt->foresight.running = false;
+    cebus_pool_free_object(&rt->pool, calls, bytes);
+    return status;
+}
+
+cebus_status cebus_foresight_rebuild(cebus_runtime *rt, cebus_candidate *target)
+{
+    if (!is_due(rt))
+        return CEBUS_OUT_OF_MEMORY;
+    rt->foresight.begun = true;
+    cebus_status status = CEBUS_OUT_OF_MEMORY;
+    cebus_mirror mirror;
+    cebus_plan plan;
+    cebus_plan_init(&plan, &rt->pool);
+    if (make_plan(rt, target, &mirror, &plan))
+        status = carry_out(&mirror, &plan);
+    cebus_plan_clear(&plan);
+    cebus_mirror_clear(&mirror);
+    return status == CEBUS_OK && !target->value.resident ? CEBUS_OUT_OF_MEMORY : status;
+}

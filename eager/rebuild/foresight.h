@@ -1,0 +1,25 @@
+/**
+ * foresight.h: rebuilds where the reactive way has failed: what one made is given up for the next.
+ * Once rebuilding took four times as long as the program's own calls, each is planned with what may
+ * follow (mirror.h). The plan is carried out up to what is wanted now; the rest of it tells what to
+ * keep for later. Between rebuilds gradients that wait are the last to go.
+ *
+ *     absent value -> mirror -> plan (evict/planner/foresee.h) -> drops and replays up to now
+ *
+ * Plans take no more steps in all than a number for each call that the program made. After that,
+ * and where there is no plan, rebuilds go on as before. Not where blocks do not move, nor where
+ * values go to the host, nor under policies that plan.
+ */
+#ifndef CEBUS_EAGER_REBUILD_FORESIGHT_H
+#define CEBUS_EAGER_REBUILD_FORESIGHT_H
+
+#include "eager/storage.h"
+
+/** What later calls made and somebody holds is to be kept (cebus_chooser.turn); 0: nothing is. */
+uint64_t cebus_foresight_turn(const cebus_runtime *rt);
+
+/** Makes `target`, which is pinned, resident. CEBUS_OUT_OF_MEMORY: it did not, and is to be made in
+ * another way; what was made so far may be there. CEBUS_DEVICE_ERROR. */
+cebus_status cebus_foresight_rebuild(cebus_runtime *rt, cebus_candidate *target);
+
+#endif

@@ -1,0 +1,34 @@
+/**
+ * rebuild.h: makes a version resident that is not: by running recorded calls again, without
+ * recursion, or by a copy from the host.
+ *
+ * Three methods, each for less room than the one before:
+ *
+ *     one pass      the absent calls behind the target, each once, in the program's order
+ *                   (lineage/replay.h); what the rest of the list reads may not be evicted
+ *     by plan       the list as a small program, planned to drop and make again some of what it
+ *                   makes (plan.h)
+ *     depth first   an explicit stack of waiting calls; only what was made for them is pinned, so
+ *                   it needs the least room, but calls may run many times
+ *
+ * What is evicted for a rebuild has to be rebuilt, too. So all of that is tried several times: at
+ * first only values may go that take no longer to rebuild than the list itself (a part of it, once
+ * rebuilding took longer than the program), and few calls may run twice; each further try allows
+ * more. In short memory the one value that much depends on, such as a gradient in the middle of a
+ * backward, is the last to go.
+ *
+ * Where all that has failed, since rebuilding took four times the program's own time, a rebuild is
+ * first planned with what may follow (foresight.h).
+ */
+#ifndef CEBUS_EAGER_REBUILD_REBUILD_H
+#define CEBUS_EAGER_REBUILD_REBUILD_H
+
+#include "eager/storage.h"
+
+/**
+ * `target` is pinned and not resident; `op` names the caller in messages. CEBUS_OUT_OF_MEMORY (with
+ * a report unless rt->trial), CEBUS_OUT_OF_HOST_MEMORY, CEBUS_DEVICE_ERROR: it is still absent.
+ */
+cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op);
+
+#endif

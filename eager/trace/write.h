@@ -1,0 +1,32 @@
+/**
+ * write.h: text on its way to a file, in a buffer. A write that fails (a full disk, a pipe
+ * nobody reads, a file-size limit) is remembered and ends the writing; no signal reaches the
+ * program for it.
+ */
+#ifndef CEBUS_EAGER_TRACE_WRITE_H
+#define CEBUS_EAGER_TRACE_WRITE_H
+
+#include <cebus/base.h>
+
+typedef struct cebus_trace_writer {
+    int fd;    /**< -1: closed */
+    int error; /**< errno of the first failure; 0: none so far */
+    size_t used;
+    char buffer[1 << 16];
+} cebus_trace_writer;
+
+/** Creates the file, or empties it; errno's value, 0 on success. */
+int cebus_trace_writer_open(cebus_trace_writer *writer, const char *path);
+/** Writes what is left and closes; errno's value of the first failure of all, 0 without. */
+int cebus_trace_writer_close(cebus_trace_writer *writer);
+
+void cebus_trace_write(cebus_trace_writer *writer, const char *bytes, size_t count);
+/** Text that needs no escapes. */
+void cebus_trace_write_text(cebus_trace_writer *writer, const char *text);
+void cebus_trace_write_number(cebus_trace_writer *writer, uint64_t number);
+/** 16 hexadecimal digits. */
+void cebus_trace_write_hex(cebus_trace_writer *writer, uint64_t number);
+/** A JSON string, quotes and escapes included; bytes that are no UTF-8 become '?'. */
+void cebus_trace_write_string(cebus_trace_writer *writer, const char *text);
+
+#endif

@@ -1,0 +1,283 @@
+#include "evict/choice/contest.h"
+
+#include <math.h>
+
+#include "evict/choice/pricing.h"
+#include "evict/choice/vacancy.h"
+#include "layout/window/window.h"
+
+/** What a scattered byte is worth: this part of what a byte of a hole costs by the cheapest way. */
+#define SCATTERED 0.9
+/** A limit on prices below all of them: nothing goes, only moves. */
+#define NOTHING_GOES (-1.0)
+
+static double units_of(uint64_t price)
+{
+    return (double)price / (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
+}
+
+static uint64_t price_of(double units)
+{
+    double most = (double)CEBUS_PRICE_MAX,
+           price = units * (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
+    return price < most ? (uint64_t)price : CEBUS_PRICE_MAX;
+}
+
+/** What a byte of a hole costs this way; free bytes that it uses up have the market's price. */
+static void note_usable(cebus_contest *contest, const cebus_entry *entry, double cost)
+{
+    const cebus_market *market = &contest->market;
+    uint64_t bytes = entry->evicted_bytes;
+    if (bytes < market->bytes) {
+        cost += (double)(market->bytes - bytes) * market->byte_price;
+        bytes = market->bytes;
+    }
+    double usable = cost / cebus_market_useful(market, contest->chooser->arena->limit, bytes);
+    if (usable < contest->usable)
+        contest->usable = usable;
+}
+
+static void enter(cebus_contest *c, const cebus_entry *entry, double score)
+{
+    cebus_victims *winner = &c->winner.victims;
+    if (winner->first == NULL || score < c->best) {
+        uint64_t next = winner->price;
+        c->second = c->best;
+        c->winner = *entry;
+        c->winner.victims.next_price = next;
+        c->best = score;
+    } else if (entry->victims.first != winner->first &&
+               (winner->next_price == 0 || score < c->second)) {
+        winner->next_price = entry->victims.price;
+        c->second = score;
+    }
+}
+
+static void enter_at_market(cebus_contest *contest, const cebus_entry *entry)
+{
+    double cost = units_of(entry->victims.price) + entry->moving;
+    note_usable(contest, entry, cost);
+    enter(contest, entry,
+          cost - cebus_market_worth(&contest->market, contest->chooser->arena->limit,
+                                    entry->evicted_bytes));
+}
+
+void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *victims,
+                                uint64_t evicted_bytes, double ns)
+{
+    cebus_entry entry = {.victims = *victims,
+                         .evicted_bytes = evicted_bytes,
+                         .ns = ns,
+                         .from = 0,
+                         .to = UINT64_MAX,
+                         .dearest = HUGE_VAL};
+    enter_at_market(contest, &entry);
+}
+
+/** An entry of the run first..last, at what really costs what goes of it. */
+static cebus_entry entry_of(const cebus_contest *contest, cebus_block *first, cebus_block *last,
+                            double dearest)
+{
+    cebus_entry entry = {.victims = {first, last, .way = CEBUS_WAY_CLEARING},
+                         .from = first->offset,
+                         .to = last->offset + last->bytes,
+                         .dearest = dearest};
+    const cebus_board_row *end = cebus_board_find(&contest->board, last);
+    for (const cebus_board_row *row = cebus_board_find(&contest->board, first); row <= end; row++) {
+        if (cebus_market_sells_row(row, dearest))
+            entry.victims.price += cebus_pricing_exact_price(contest->chooser, row->block);
+    }
+    return entry;
+}
+
+static void enter_clearings(cebus_contest *contest)
+{
+    static const double degrees[CEBUS_CLEARINGS] = {0, 0.5, 1, 2, 4, 8};
+    double dearest[CEBUS_CLEARINGS];
+    cebus_clearing found[CEBUS_CLEARINGS];
+    for (size_t i = 0; i < CEBUS_CLEARINGS; i++)
+        dearest[i] = degrees[i] * contest->market.byte_price;
+    cebus_clearing_find(&contest->board, &contest->market, dearest, CEBUS_CLEARINGS, found);
+    for (size_t i = 0; i < CEBUS_CLEARINGS; i++) {
+        if (found[i].first == NULL)
+            continue;
+        cebus_entry entry = entry_of(contest, found[i].first, found[i].last, dearest[i]);
+        entry.evicted_bytes = found[i].evicted_bytes;
+        entry.moving = found[i].moving;
+        enter_at_market(contest, &entry);
+    }
+}
+
+static cebus_entry entry_of_vacancy(const cebus_contest *contest, const cebus_vacancy *found,
+                                    double dearest)
+{
+    cebus_entry entry = entry_of(contest, found->first, found->last, dearest);
+    entry.victims.way = CEBUS_WAY_VACANCY;
+    entry.victims.from = entry.from;
+    entry.victims.to = entry.to;
+    entry.moving = found->moving;
+    return entry;
+}
+
+/** What it may cost to bring free bytes together. Each idle byte is worth more than the one before
+ * it, so all of them are worth a square. Other shapes: tests/bench/fragmentation.md. */
+static double worth_of_idle(const cebus_market *market)
+{
+    double asked = (double)market->bytes, beyond = (double)market->idle - asked;
+    return market->byte_price * fmin(asked, beyond * beyond / (2 * asked));
+}
+
+bool cebus_contest_only_moves(cebus_contest *contest)
+{
+    const double none = NOTHING_GOES;
+    const cebus_market *market = &contest->market;
+    const cebus_board *board = &contest->board;
+    cebus_clearing run;
+    cebus_vacancy stretch;
+    if (!market->moves || market->idle <= market->bytes || market->passing)
+        return false;
+    cebus_clearing_find(board, market, &none, 1, &run);
+    bool vacates = cebus_vacancy_find(board, market, none, &stretch) &&
+                   (run.first == NULL || stretch.moving < run.moving);
+    if (!vacates && run.first == NULL)
+        return false;
+    if ((vacates ? stretch.moving : run.moving) >= worth_of_idle(market))
+        return false;
+    contest->winner = vacates ? entry_of_vacancy(contest, &stretch, none)
+                              : entry_of(contest, run.first, run.last, none);
+    return true;
+}
+
+/** Where the lowest `gone` scores go, of `bytes` for `price`. */
+static void enter_vacancies(cebus_contest *contest, size_t gone, uint64_t bytes, double price)
+{
+    static const double degrees[] = {0, 1, 2, 4};
+    cebus_vacancy found;
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        double dearest = degrees[i] * contest->market.byte_price;
+        if (!cebus_vacancy_find(&contest->board, &contest->market, dearest, &found))
+            continue;
+        cebus_entry entry = entry_of_vacancy(contest, &found, dearest);
+        entry.victims.price += price_of(price);
+        entry.evicted_bytes = found.evicted_bytes + bytes;
+        entry.gone = gone;
+        enter_at_market(contest, &entry);
+    }
+}
+
+/** With what is free now, and with as many of the lowest scores gone as it takes to have enough. */
+static void enter_all_vacancies(cebus_contest *contest)
+{
+    uint64_t missing = contest->market.bytes, bytes = 0;
+    double price = 0;
+    size_t gone = 0;
+    missing -= missing < contest->market.idle ? missing : contest->market.idle;
+    enter_vacancies(contest, 0, 0, 0);
+    for (; gone < contest->count && bytes < missing; gone++) {
+        const cebus_offer *one = &contest->lowest[gone];
+        price += one->score * (double)one->block->bytes;
+        bytes += one->block->bytes;
+        cebus_board_find(&contest->board, one->block)->state = CEBUS_BLOCK_FREE;
+    }
+    if (gone == 0 || bytes < missing)
+        return; /* or nobody looks at the board any more */
+    cebus_board_list_holes(&contest->board);
+    enter_vacancies(contest, gone, bytes, price);
+}
+
+/** Whether a block is free once the lowest `gone` scores have gone. */
+static bool is_open(const cebus_contest *contest, const cebus_block *block, size_t gone)
+{
+    if (block == NULL || block->state == CEBUS_BLOCK_FREE)
+        return block != NULL;
+    for (size_t i = 0; i < gone; i++) {
+        if (contest->lowest[i].block == block)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t hole_around(const cebus_contest *contest, const cebus_block *block, size_t gone)
+{
+    uint64_t bytes = block->bytes;
+    for (const cebus_block *near = block->prev; is_open(contest, near, gone); near = near->prev)
+        bytes += near->bytes;
+    for (const cebus_block *near = block->next; is_open(contest, near, gone); near = near->next)
+        bytes += near->bytes;
+    return bytes;
+}
+
+/** Widens the range to all that goes. */
+static void span(const cebus_contest *contest, cebus_entry *entry)
+{
+    cebus_victims *victims = &entry->victims;
+    for (size_t i = 0; i < entry->gone; i++) {
+        cebus_block *block = contest->lowest[i].block;
+        if (victims->first == NULL || block->offset < victims->first->offset)
+            victims->first = block;
+        if (victims->last == NULL || block->offset > victims->last->offset)
+            victims->last = block;
+    }
+}
+
+/** What bytes are worth that lie anywhere, as many as there are. */
+static double scattered_worth(const cebus_contest *contest, uint64_t bytes)
+{
+    cebus_market market = contest->market;
+    market.byte_price = fmax(market.byte_price, SCATTERED * contest->usable);
+    return cebus_market_worth(&market, UINT64_MAX, bytes);
+}
+
+/** Scattered values do not compete where enough is free already: that would only make more holes
+ * that are too small. */
+static void enter_scattered(cebus_contest *contest)
+{
+    cebus_entry entry = {.victims = {.way = CEBUS_WAY_SCATTERED}};
+    double price = 0;
+    if (contest->market.idle >= contest->market.bytes)
+        return;
+    while (entry.gone < contest->count) {
+        const cebus_offer *one = &contest->lowest[entry.gone++];
+        price += one->score * (double)one->block->bytes;
+        entry.evicted_bytes += one->block->bytes;
+        if (hole_around(contest, one->block, entry.gone) < contest->market.bytes)
+            continue;
+        entry.victims.price = price_of(price);
+        note_usable(contest, &entry, price);
+        span(contest, &entry);
+        enter(contest, &entry, price - scattered_worth(contest, entry.evicted_bytes));
+        return;
+    }
+}
+
+void cebus_contest_enter_rest(cebus_contest *contest)
+{
+    if (!contest->market.moves)
+        return;
+    enter_clearings(contest);
+    enter_all_vacancies(contest);
+    enter_scattered(contest);
+}
+
+static bool goes(const cebus_contest *contest, const cebus_block *block)
+{
+    const cebus_entry *winner = &contest->winner;
+    bool inside = block->offset >= winner->from && block->offset < winner->to;
+    return (inside && (winner->dearest == HUGE_VAL ||
+                       cebus_market_sells(&contest->market, block, winner->dearest))) ||
+           is_open(contest, block, winner->gone);
+}
+
+cebus_victims cebus_contest_settle(cebus_contest *contest)
+{
+    cebus_victims *victims = &contest->winner.victims;
+    span(contest, &contest->winner);
+    for (cebus_block *block = victims->first; block != NULL; block = block->next) {
+        if (block->state == CEBUS_BLOCK_EVICTABLE && !goes(contest, block))
+            block->state = CEBUS_BLOCK_BARRIER;
+        if (block == victims->last)
+            break;
+    }
+    victims->weighs_moves = contest->market.moves;
+    return *victims;
+}

@@ -1,0 +1,70 @@
+/**
+ * lowest.h: prices of all blocks, and those of the lowest scores.
+ *
+ * Prices are worked out anew for every choice: a sweep over the blocks and what owns them. Among
+ * many blocks that is too much for one victim of many, so there one sweep is to last for a part of
+ * them (CEBUS_STANDING_PART). Until the next, prices stand: what a block said when it was last
+ * read is kept beside its neighbours' (layout/window/chunk.h) and makes it no dearer than it is by
+ * then, but for what became cheaper unseen; a block that would win by that is priced before it
+ * does. So what goes was priced at that moment, and it is the lowest but for values that became
+ * cheaper since the sweep: their absent neighbours came back, or nobody wants them any more. Only
+ * blocks of chunks are looked at that may have such a one (rank.h).
+ *
+ * Who goes by age alone needs no sweep: ticks and wishes are kept beside each other, too, whatever
+ * makes a value go sooner by them is said, and those that may be the oldest are asked. It is what a
+ * sweep would find, whatever happened.
+ */
+#ifndef CEBUS_EVICT_CHOICE_LOWEST_H
+#define CEBUS_EVICT_CHOICE_LOWEST_H
+
+#include "evict/choice/pricing.h"
+#include "evict/choice/shortlist.h"
+
+/** With fewer blocks than this every choice prices all. */
+#define CEBUS_STANDING_BLOCKS 3000
+/** From so many blocks on the oldest are found without a sweep; with all checks, in small tests,
+ * too.
+ */
+#if CEBUS_CHECKS >= 2
+#define CEBUS_AGE_BLOCKS 4
+#else
+#define CEBUS_AGE_BLOCKS 512
+#endif
+/** Of the blocks: so many choices one sweep is for. What a choice costs by that is what it takes to
+ * price so many blocks. */
+#define CEBUS_STANDING_PART 128
+
+/** What one of the lowest scores was when prices were worked out. */
+typedef struct cebus_offer {
+    double score;
+    uint64_t bytes, tick;
+    cebus_block *block; /**< may be gone where prices stand */
+} cebus_offer;
+
+/** Of one arena, from one choice to the next; all 0: nothing stands. */
+typedef struct cebus_standing {
+    uint64_t left;              /**< choices until the next sweep */
+    const cebus_policy *policy; /**< for which prices were worked out, with the following */
+    cebus_swap_use swap;
+    bool persistent, last_resort;
+    uint64_t dearest;
+    size_t n_offers; /**< of the lowest, where somebody asked for them */
+    cebus_offer offers[CEBUS_SHORTLIST_MAX];
+} cebus_standing;
+
+/** Prices all blocks, and lets that stand. O(blocks). */
+void cebus_lowest_price(const cebus_chooser *chooser);
+
+/** Offers every candidate to the list by the prices that there are. O(blocks). */
+void cebus_lowest_sweep(const cebus_chooser *chooser, cebus_shortlist *list);
+
+/** Whether prices of the last sweep still stand, for one choice. */
+bool cebus_lowest_stands(const cebus_chooser *chooser);
+
+/**
+ * The same by prices that stand if they do, and by age: O(chunks), reading those lower than what
+ * is found and few more; else after pricing all, with `keep_prices` as the last choice left them.
+ */
+void cebus_lowest_list(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list);
+
+#endif

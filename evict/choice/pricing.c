@@ -1,0 +1,215 @@
+#include "evict/choice/pricing.h"
+
+#include "evict/wish.h"
+#include "layout/checked.h"
+#include "layout/window/index.h"
+#include "layout/window/window.h"
+#include "lineage/cost.h"
+#include "lineage/version.h"
+
+/** Added to the price of what a running rebuild reads next, for each ns of its age. Far above any
+ * real price. */
+#define URGENCY (UINT64_C(1) << 20)
+
+/** An exact price counts at most so many absent calls that a value is made of, and as many that are
+ * made of it. */
+#define LOOK 1024
+/** An exact price is multiplied by 1 + (CROWDING x bytes the rebuild makes / memory)^2, so that a
+ * rebuild of a third of the memory counts twice: to make room for itself it evicts what has to be
+ * rebuilt next. The number matters little, the square does: with 1 + bytes / memory InceptionV4
+ * thrashed under coop at 18% of its peak (tests/bench/logs.md). */
+#define CROWDING 3.0
+/** Below so many blocks, and once rebuilding took longer than the program itself, all prices are
+ * exact. */
+#define EXACT_BLOCKS 1024
+
+/** The price of a digest is moved up by as much as that of a value which must be saved. 2^5 and
+ * 2^12 times the price made the same choices in all logs that were tried. */
+#define DIGEST_SHIFT CEBUS_WISH_MUST
+
+int cebus_pricing_shift(const cebus_candidate *candidate)
+{
+    bool digest = candidate->value.digest && candidate->method == CEBUS_GO_DROP;
+    return cebus_wish_shift(candidate) + (digest ? DIGEST_SHIFT : 0);
+}
+
+/** Whether a rebuild is under way that may not give up what takes so long to make again. The
+ * neighbourhood's price cannot tell: it leaves out what a call waited for when it ran last. */
+static bool is_too_dear(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
+    uint64_t most = chooser->dearest;
+    return most > 0 &&
+           cebus_replay_behind(chooser->lineage, &candidate->value, SIZE_MAX, most).ns > most;
+}
+
+/** As the runtime knows, or as the chooser takes it. */
+static bool is_gradient(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
+    const cebus_value *value = &candidate->value;
+    return candidate->gradient ||
+           (chooser->turn > 0 && value->holders > 0 && value->producer->serial > chooser->turn);
+}
+
+bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate)
+{
+    if (!cebus_candidate_is_idle(candidate) ||
+        (cebus_wish_saves(candidate) && !chooser->last_resort))
+        return false;
+    if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
+        return true;
+    return cebus_value_is_replayable(&candidate->value) &&
+           (chooser->last_resort || !is_gradient(chooser, candidate)) &&
+           !is_too_dear(chooser, candidate);
+}
+
+uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate)
+{
+    cebus_effort behind =
+        cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, UINT64_MAX);
+    cebus_effort ahead = cebus_replay_ahead(chooser->lineage, &candidate->value, LOOK);
+    double fill = CROWDING * (double)behind.bytes / (double)chooser->arena->limit;
+    return (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
+}
+
+/** Whether all prices are exact, not only those of the few lowest scores. Where one large absent
+ * class makes all neighbourhood prices alike, the lowest scores are just those of the oldest and
+ * largest values, which may all be dear. */
+static bool are_all_exact(const cebus_chooser *chooser)
+{
+    const cebus_arena *arena = chooser->arena;
+    return chooser->strained && arena->used_blocks + arena->free_blocks < EXACT_BLOCKS;
+}
+
+/** The policy's price. That of the neighbourhood is remembered (lineage/cost.h). What a replay left
+ * behind and nobody will read costs nothing. */
+static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
+{
+    if (!cebus_version_is_missed(chooser->lineage, &candidate->value))
+        return 0;
+    if (chooser->policy->weight == cebus_policy_weight_neighbourhood)
+        return are_all_exact(chooser) ? cebus_pricing_exact(chooser, candidate)
+                                      : cebus_cost_price(chooser->lineage, &candidate->value);
+    return chooser->policy->weight(chooser->lineage, candidate);
+}
+
+/**
+ * A value that was about to be swapped is dropped if making it again takes less than copying it
+ * back. That is asked of its exact price, since the neighbourhood's also counts calls that are not
+ * needed to rebuild it. The copy out is not counted against swapping: it mostly overlaps with
+ * calls, and a dropped value makes those around it dearer.
+ */
+static void prefer_making(const cebus_chooser *chooser, cebus_block *block)
+{
+    cebus_candidate *candidate = block->owner;
+    uint64_t most = cebus_regen_back_ns(&chooser->swap, candidate);
+    if (!cebus_value_is_replayable(&candidate->value) ||
+        cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, most).ns > most)
+        return;
+    uint64_t exact = cebus_pricing_exact(chooser, candidate);
+    if (exact > most)
+        return;
+    candidate->method = CEBUS_GO_DROP;
+    block->weight = exact;
+}
+
+static void choose_method(const cebus_chooser *chooser, cebus_block *block)
+{
+    cebus_candidate *candidate = block->owner;
+    candidate->method = CEBUS_GO_DROP;
+    if (chooser->swap.use == CEBUS_SWAP_NEVER)
+        return;
+    block->weight = cebus_regen_weight(&chooser->swap, candidate, block->weight);
+    if (candidate->method == CEBUS_GO_SWAP && cebus_regen_may_choose(&chooser->swap, candidate))
+        prefer_making(chooser, block);
+}
+
+/** What the running rebuild will read is dearer than anything it will not, and the sooner the
+ * dearer. Scores divide by age: multiplied by it here, age cancels out. */
+static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *block,
+                            const cebus_value *value)
+{
+    uint64_t distance = cebus_replay_distance(chooser->rebuild, value);
+    uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
+    uint64_t more, weight = UINT64_MAX;
+    if (distance == 0)
+        return block->weight;
+    if (cebus_checked_mul(age, URGENCY / distance + 1, &more))
+        (void)cebus_checked_add(block->weight, more, &weight);
+    return weight;
+}
+
+void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block)
+{
+    cebus_candidate *candidate = block->owner;
+    if (candidate == NULL || !cebus_pricing_may_go(chooser, candidate)) {
+        block->state = CEBUS_BLOCK_BARRIER;
+        return;
+    }
+    uint64_t before = block->weight;
+    block->state = CEBUS_BLOCK_EVICTABLE;
+    block->weight = weigh(chooser, candidate);
+    choose_method(chooser, block);
+    block->weight = cebus_wish_price(block->weight, cebus_pricing_shift(candidate));
+    if (chooser->rebuild != NULL)
+        block->weight = add_urgency(chooser, block, &candidate->value);
+    if (block->weight < before)
+        cebus_window_index_cheaper(chooser->arena->index, block);
+}
+
+/** For policies that choose windows and have no score, when they are asked for a single victim. */
+static double score_by_density(uint64_t weight, const cebus_situation *situation)
+{
+    return (double)weight / ((double)situation->bytes * (double)situation->age);
+}
+
+double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *block,
+                           const cebus_quote *quote)
+{
+    cebus_situation situation = {
+        .age = chooser->now > quote->tick ? chooser->now - quote->tick : 1,
+        .bytes = quote->bytes,
+        .adjacent_free = chooser->arena->commodity ? 0 : quote->free_beside,
+    };
+    if (chooser->policy->score == NULL || chooser->rebuild != NULL)
+        return score_by_density(quote->weight, &situation);
+    if (chooser->policy->score == cebus_policy_score_age && block->owner != NULL)
+        situation.age = cebus_wish_price(situation.age, -cebus_wish_shift(block->owner));
+    return chooser->policy->score(quote->weight, &situation);
+}
+
+static uint64_t free_bytes(const cebus_block *block)
+{
+    return block != NULL && block->state == CEBUS_BLOCK_FREE ? block->bytes : 0;
+}
+
+double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block)
+{
+    cebus_quote quote = {block->weight, block->tick, block->bytes,
+                         free_bytes(block->prev) + free_bytes(block->next)};
+    return cebus_pricing_score(chooser, block, &quote);
+}
+
+/** Weights of swaps, and of what nobody misses, are exact as they are. */
+uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block)
+{
+    cebus_candidate *candidate = block->owner;
+    if (candidate->method == CEBUS_GO_SWAP ||
+        !cebus_version_is_missed(chooser->lineage, &candidate->value))
+        return block->weight;
+    return cebus_wish_price(cebus_pricing_exact(chooser, candidate),
+                            cebus_pricing_shift(candidate));
+}
+
+double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block)
+{
+    cebus_block exact = *block;
+    exact.weight = cebus_pricing_exact_weight(chooser, block);
+    return cebus_pricing_score_now(chooser, &exact);
+}
+
+uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block)
+{
+    cebus_block exact = *block;
+    exact.weight = cebus_pricing_exact_weight(chooser, block);
+    return cebus_block_price(&exact, chooser->now);
+}

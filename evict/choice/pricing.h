@@ -1,0 +1,53 @@
+/**
+ * pricing.h: what one block costs: whether its value may go now, at which weight, and how a policy
+ * that gives up single victims scores it.
+ */
+#ifndef CEBUS_EVICT_CHOICE_PRICING_H
+#define CEBUS_EVICT_CHOICE_PRICING_H
+
+#include "evict/choice/chooser.h"
+
+/** What a score is worked out from: a block's own fields, or those kept from the last sweep. */
+typedef struct cebus_quote {
+    uint64_t weight, tick, bytes;
+    uint64_t free_beside; /**< bytes of the holes on its two sides */
+} cebus_quote;
+
+/** Whether a value may be evicted at all. Gradients may be swapped, but are dropped as a last
+ * resort only: rebuilding one may run most of the backward again. */
+bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate);
+
+/**
+ * ns of rebuilding that evicting a candidate adds: the absent calls it is made of, and the absent
+ * calls still wanted that are made of it, each once. DTR's neighbourhood cost is coarser: it joins
+ * all absent values that are connected, dead ones included. Next to a large such class all values
+ * cost about the same, and only age tells a gradient that the whole backward needs from an
+ * activation that one call makes. A rebuild that makes more bytes than there is room for runs parts
+ * of it several times, so the price grows with the square of its bytes.
+ */
+uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate);
+
+/** Binary digits by which a price moves: for what the program wishes (hints), and up for a digest,
+ * a small result of large inputs (lineage/call.h). Dropping a digest frees few bytes, and to make
+ * it again its large inputs have to be kept or made again, too. */
+int cebus_pricing_shift(const cebus_candidate *candidate);
+
+/** Brings a used block's state and weight up to date: both depend on which values are absent now.
+ */
+void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block);
+
+/** The lower, the sooner it goes. Of the block only its owner's hint is read, by policies that
+ * score by age alone; all else comes from the quote. */
+double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *block,
+                           const cebus_quote *quote);
+
+/** The same, quoted from the block and its neighbours as they are now. */
+double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block);
+
+/** Exact weight of a block that may go, in ns; the score and the window price
+ * (layout/window/window.h) that follow from it. */
+uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block);
+double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block);
+uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block);
+
+#endif

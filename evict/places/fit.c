@@ -1,0 +1,96 @@
+#include "evict/places/fit.h"
+
+/** So many plans are made, each for less. */
+#define TRIES 6
+/** The same after a planner that searches could not place its own. */
+#define TRIES_BESIDE_SEARCH 3
+
+static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t *crowd,
+                                cebus_placement *out, uint64_t *out_missing)
+{
+    fit->site.crowd = crowd;
+    cebus_placement_clear(out);
+    return cebus_placement_make(fit->iteration, plan, &fit->site, out, out_missing);
+}
+
+static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64_t *out_ns)
+{
+    uint64_t missing;
+    cebus_fit *fit = context;
+    cebus_placement_clear(&fit->found);
+    bool found = cebus_plan_make_ready(plan, fit->iteration) &&
+                 place(fit, plan, crowd, &fit->found, &missing) == CEBUS_SITE_PLACED;
+    *out_ns = fit->found.moving_ns;
+    return found;
+}
+
+static void keep_places(void *context)
+{
+    cebus_fit *fit = context;
+    cebus_placement_clear(fit->placement);
+    *fit->placement = fit->found;
+    cebus_placement_init(&fit->found, fit->found.pool);
+}
+
+static bool is_wanted(const cebus_fit *fit)
+{
+    return fit->terms.go_on == NULL || fit->terms.go_on(fit->terms.context);
+}
+
+static bool is_placed(const cebus_fit *fit)
+{
+    return fit->placement->height > 0;
+}
+
+/** The plan is made and placed. False: there is none, or no memory. */
+static bool attempt(cebus_fit *fit, uint64_t *out_missing)
+{
+    *out_missing = 0;
+    cebus_plan_clear(fit->plan);
+    if (!fit->policy->plan(fit->iteration, &fit->terms, fit->plan))
+        return false;
+    if (is_placed(fit))
+        return true;
+    return cebus_plan_make_ready(fit->plan, fit->iteration) &&
+           place(fit, fit->plan, NULL, fit->placement, out_missing) != CEBUS_SITE_NO_HOST_MEMORY;
+}
+
+/** The plan and its places; again for less where there are none, each time with half the effort. */
+static bool make(cebus_fit *fit, int tries)
+{
+    uint64_t first = 0, missing = 0;
+    for (int i = 0; i < tries && is_wanted(fit) && attempt(fit, &missing); i++) {
+        if (is_placed(fit))
+            return true;
+        first = i == 0 ? missing : first;
+        bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
+        fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;
+        if (fit->plan->over || missing == 0 || missing >= fit->terms.budget || !gains)
+            break;
+        fit->terms.effort /= 2;
+        fit->terms.budget -= missing; /* but more than there is room for fits nowhere */
+        if (fit->terms.budget > fit->site.capacity)
+            fit->terms.budget = fit->site.capacity;
+    }
+    return false;
+}
+
+bool cebus_fit_make(cebus_fit *fit)
+{
+    bool asks = fit->policy->searches && fit->terms.effort > 0;
+    fit->terms.grain = fit->site.alignment;
+    fit->site.go_on = fit->terms.go_on;
+    fit->site.context = fit->terms.context;
+    fit->terms.place = asks ? find_places : NULL;
+    fit->terms.keep = asks ? keep_places : NULL;
+    fit->terms.place_context = fit;
+    cebus_placement_init(&fit->found, fit->placement->pool);
+    bool made = make(fit, asks ? TRIES_BESIDE_SEARCH : TRIES);
+    cebus_placement_clear(&fit->found);
+    if (!made) {
+        cebus_placement_clear(fit->placement);
+        if (!fit->none_fits)
+            cebus_plan_clear(fit->plan);
+    }
+    return made;
+}

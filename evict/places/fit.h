@@ -1,0 +1,30 @@
+/**
+ * fit.h: a plan whose values find places side by side. Planners count bytes; what is left between
+ * other values may be of no use, although it is enough. So a plan is placed (placement.h) as soon
+ * as it is made. Where that fails, a planner that searches leaves bytes free where they were too
+ * many and tries again from what it has; the others plan for less.
+ */
+#ifndef CEBUS_EVICT_PLACES_FIT_H
+#define CEBUS_EVICT_PLACES_FIT_H
+
+#include "evict/places/placement.h"
+#include "evict/policy.h"
+
+typedef struct cebus_fit {
+    const cebus_policy *policy;
+    const cebus_iteration *iteration; /**< sealed */
+    cebus_site site;                  /**< crowd and go_on are not looked at */
+    cebus_plan_terms
+        terms; /**< go_on ends packing, too. budget: what there is, then what it was planned for */
+    cebus_plan *plan;           /**< empty; then the plan, to be followed as it is */
+    cebus_placement *placement; /**< empty; then the places */
+    cebus_placement found;      /**< those found last; no one else's business */
+    bool none_fits; /**< false; then whether no plan was found that fits by its bytes alone */
+} cebus_fit;
+
+/** False: nothing was found that can be placed, or host memory is short; the placement is empty
+ * then, and the plan, too, but where none fits: then it is the one that comes nearest, ready.
+ * Costs some plans and some packings. */
+bool cebus_fit_make(cebus_fit *fit);
+
+#endif

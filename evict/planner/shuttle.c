@@ -1,0 +1,430 @@
+#include "evict/planner/shuttle.h"
+
+#include <string.h>
+
+#include "evict/planner/check.h"
+#include "evict/planner/planner.h"
+#include "evict/timeline/presence.h"
+#include "evict/timeline/timeline.h"
+
+#define NONE CEBUS_ITERATION_NONE
+
+/** Values of less than this part of the memory stay. */
+#define SMALLEST_PART 4000
+/** Parts of the effort for each plan of the activations. */
+#define EFFORT_PART 16
+/** Values used more often than this cost the link alike: it is not known which uses are far apart.
+ */
+#define MOST_CLASSES 4
+
+typedef struct shuttle {
+    const cebus_iteration *iteration;
+    const cebus_plan_terms *terms;
+    cebus_pool *pool;
+    uint64_t persistent; /**< bytes of all that is */
+    uint64_t at_once;    /**< the most of it that one call uses */
+    uint64_t others;     /**< the most that calls need beside it, if nothing is given up */
+    uint64_t least;      /**< and the most that one call needs alone */
+    bool *streams;       /**< of values */
+    cebus_plan best;
+    uint64_t best_ns; /**< 0: none was found */
+} shuttle;
+
+/** What each call uses at once, persistent or not. */
+static void find_least(shuttle *s)
+{
+    const cebus_iteration *iteration = s->iteration;
+    for (size_t k = 0; k < iteration->n_calls; k++) {
+        const cebus_iteration_call *call = &iteration->calls[k];
+        const uint32_t *refs = &iteration->refs[call->refs];
+        uint64_t persistent = 0, others = call->workspace;
+        for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
+            bool named = refs[i] == NONE;
+            for (uint32_t j = 0; j < i && !named; j++)
+                named = refs[j] == refs[i];
+            if (named)
+                continue;
+            const cebus_iteration_value *value = &iteration->values[refs[i]];
+            if (value->persistent)
+                persistent += value->bytes;
+            else if (i < call->n_in || value->moved == NONE || value->born != k)
+                others += value->bytes;
+        }
+        s->at_once = persistent > s->at_once ? persistent : s->at_once;
+        s->least = others > s->least ? others : s->least;
+    }
+}
+
+static void find_persistent(shuttle *s)
+{
+    for (size_t v = 0; v < s->iteration->n_values; v++) {
+        const cebus_iteration_value *value = &s->iteration->values[v];
+        s->persistent += value->persistent ? value->bytes : 0;
+    }
+}
+
+static uint64_t most(const uint64_t *items, size_t count)
+{
+    uint64_t best = 0;
+    for (size_t i = 0; i < count; i++)
+        best = items[i] > best ? items[i] : best;
+    return best;
+}
+
+/* --- what stays ------------------------------------------------------------------------------ */
+
+/** What is too small to matter, or read by the host meanwhile, stays first of all. */
+static uint32_t class_of(const shuttle *s, const cebus_runs *runs, uint32_t v)
+{
+    const cebus_iteration_value *value = &s->iteration->values[v];
+    if (value->bytes < cebus_plan_target(s->terms) / SMALLEST_PART || value->read > 0)
+        return MOST_CLASSES + 1;
+    uint32_t n = cebus_runs_n_uses(runs, v);
+    return n < MOST_CLASSES ? n : MOST_CLASSES;
+}
+
+static uint64_t class_bytes(const shuttle *s, const cebus_runs *runs, uint32_t class)
+{
+    uint64_t bytes = 0;
+    for (uint32_t v = 0; v < s->iteration->n_values; v++) {
+        if (s->iteration->values[v].persistent && class_of(s, runs, v) == class)
+            bytes += s->iteration->values[v].bytes;
+    }
+    return bytes;
+}
+
+/** Of a class so many bytes stay, evenly over the order of first uses: so that the link has
+ * something to bring all the time. */
+static void spread(shuttle *s, const cebus_runs *runs, uint32_t class, uint64_t stay)
+{
+    double share = (double)stay / ((double)class_bytes(s, runs, class) + 1), owed = 0;
+    for (uint32_t v = 0; v < s->iteration->n_values; v++) {
+        uint64_t bytes = s->iteration->values[v].bytes;
+        if (!s->iteration->values[v].persistent || class_of(s, runs, v) != class)
+            continue;
+        owed += share * (double)bytes;
+        if (bytes > stay || owed < (double)bytes / 2)
+            continue;
+        s->streams[v] = false;
+        owed -= (double)bytes;
+        stay -= bytes;
+    }
+}
+
+/** What is used most often stays first: it would come most often. Returns the bytes that stay. */
+static uint64_t choose(shuttle *s, const cebus_runs *runs, uint64_t stay)
+{
+    uint64_t staying = 0;
+    for (size_t v = 0; v < s->iteration->n_values; v++)
+        s->streams[v] = s->iteration->values[v].persistent;
+    for (uint32_t class = MOST_CLASSES + 1; class > 0; class --) {
+        uint64_t all = class_bytes(s, runs, class), part = all < stay ? all : stay;
+        spread(s, runs, class, part);
+        stay -= part;
+    }
+    for (size_t v = 0; v < s->iteration->n_values; v++) {
+        if (s->iteration->values[v].persistent && !s->streams[v])
+            staying += s->iteration->values[v].bytes;
+    }
+    return staying;
+}
+
+/* --- both in one plan ------------------------------------------------------------------------ */
+
+/** What is due before each run, as lists of presences by index. */
+typedef struct schedule {
+    const cebus_runs *runs;
+    const cebus_presences *presences;
+    uint32_t *first_in, *next_in;     /**< of runs, of presences */
+    uint32_t *first_copy, *next_copy; /**< those whose copy out starts there; of the end, too */
+    uint32_t *first_out, *next_out;   /**< those that are gone then */
+} schedule;
+
+static void fill_schedule(schedule *d)
+{
+    memset(d->first_in, 0xff, (d->runs->count + 1) * sizeof *d->first_in);
+    memset(d->first_copy, 0xff, (d->runs->count + 1) * sizeof *d->first_copy);
+    memset(d->first_out, 0xff, (d->runs->count + 1) * sizeof *d->first_out);
+    for (uint32_t i = (uint32_t)d->presences->count; i-- > 0;) {
+        const cebus_presence *p = &d->presences->items[i];
+        d->next_in[i] = d->first_in[p->since];
+        d->first_in[p->since] = i;
+        d->next_out[i] = d->first_out[p->gone];
+        d->first_out[p->gone] = i;
+        if (p->gone > p->to) {
+            d->next_copy[i] = d->first_copy[p->to];
+            d->first_copy[p->to] = i;
+        }
+    }
+}
+
+static bool add_list(const schedule *d, cebus_action_kind kind, uint32_t i, const uint32_t *next,
+                     uint32_t at, cebus_plan *out)
+{
+    bool ok = true;
+    for (; i != NONE && ok; i = next[i])
+        ok = cebus_plan_add(out, kind, at, d->presences->items[i].value);
+    return ok;
+}
+
+/** What goes, then what comes, before a run. */
+static bool add_all(const schedule *d, uint32_t r, uint32_t at, cebus_plan *out)
+{
+    return add_list(d, CEBUS_ACTION_COPY_OUT, d->first_copy[r], d->next_copy, at, out) &&
+           add_list(d, CEBUS_ACTION_SWAP_OUT, d->first_out[r], d->next_out, at, out) &&
+           add_list(d, CEBUS_ACTION_SWAP_IN, d->first_in[r], d->next_in, at, out);
+}
+
+/** Copies actions from *a on up to `until`, or to those due later. */
+static bool add_from(const cebus_plan *from, size_t *a, size_t until, uint32_t at, cebus_plan *out)
+{
+    bool ok = true;
+    for (; *a < until && *a < from->count && from->actions[*a].at <= at && ok; ++*a) {
+        const cebus_action *action = &from->actions[*a];
+        ok = cebus_plan_add(out, (cebus_action_kind)action->kind, action->at, action->value);
+    }
+    return ok;
+}
+
+/** Where everything is when an iteration begins. */
+static bool add_beginning(const shuttle *s, cebus_plan *out)
+{
+    bool ok = true;
+    for (int away = 1; away >= 0; away--) {
+        for (uint32_t v = 0; v < s->iteration->n_values && ok; v++) {
+            if (s->iteration->values[v].persistent && s->streams[v] == (away == 1))
+                ok = cebus_plan_add(out, away ? CEBUS_ACTION_SWAP_OUT : CEBUS_ACTION_SWAP_IN, 0, v);
+        }
+    }
+    return ok;
+}
+
+static bool weave(const shuttle *s, const schedule *d, const cebus_plan *others, cebus_plan *out)
+{
+    const cebus_runs *runs = d->runs;
+    size_t a = 0;
+    bool ok = add_beginning(s, out);
+    for (uint32_t r = 0; r < runs->count && ok; r++) {
+        const cebus_run *run = &runs->items[r];
+        size_t until = run->action != NONE ? run->action : others->count;
+        ok = add_from(others, &a, until, run->at, out) && add_all(d, r, run->at, out);
+    }
+    uint32_t end = (uint32_t)s->iteration->n_calls;
+    return ok && add_from(others, &a, others->count, end, out) &&
+           add_all(d, (uint32_t)runs->count, end, out);
+}
+
+static bool weave_all(const shuttle *s, const cebus_runs *runs, const cebus_presences *presences,
+                      const cebus_plan *others, cebus_plan *out)
+{
+    size_t n_runs = runs->count + 1, n = presences->count;
+    size_t bytes = 3 * (n_runs + n) * sizeof(uint32_t);
+    uint32_t *lists = cebus_pool_alloc(s->pool, bytes);
+    if (lists == NULL)
+        return false;
+    schedule d = {.runs = runs,
+                  .presences = presences,
+                  .first_in = lists,
+                  .first_copy = lists + n_runs,
+                  .first_out = lists + 2 * n_runs,
+                  .next_in = lists + 3 * n_runs,
+                  .next_copy = lists + 3 * n_runs + n,
+                  .next_out = lists + 3 * n_runs + 2 * n};
+    fill_schedule(&d);
+    bool ok = weave(s, &d, others, out) && cebus_plan_link(out, s->iteration);
+    cebus_pool_free_object(s->pool, lists, bytes);
+    return ok;
+}
+
+/* --- the best of some ------------------------------------------------------------------------ */
+
+/** Keeps the plan if it takes less time than the best; it is empty then. */
+static bool offer(shuttle *s, cebus_plan *plan)
+{
+    cebus_timeline timeline;
+    cebus_timeline_terms with = {.budget = s->terms->budget,
+                                 .out_rate = s->terms->out_rate,
+                                 .in_rate = s->terms->in_rate,
+                                 .latency_ns = s->terms->latency_ns,
+                                 .ahead = true};
+    if (!cebus_timeline_run(s->iteration, plan, &with, s->pool, &timeline))
+        return false;
+    if (s->best_ns > 0 && timeline.total_ns >= s->best_ns)
+        return true;
+    cebus_plan_clear(&s->best);
+    s->best = *plan;
+    s->best.wait_ns = timeline.stall_ns;
+    s->best_ns = timeline.total_ns;
+    cebus_plan_init(plan, s->pool);
+    return true;
+}
+
+/** A plan in which `stay` bytes of persistent values stay, and `ahead` bytes are kept free for
+ * those on their way. */
+static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *others, uint64_t stay,
+                      uint64_t ahead)
+{
+    cebus_plan plan;
+    cebus_presences presences;
+    uint64_t staying = choose(s, runs, stay), room = cebus_plan_target(s->terms);
+    if (s->persistent - staying > s->terms->host || staying >= room)
+        return true;
+    cebus_presence_terms terms = {.streams = s->streams,
+                                  .room = room - staying,
+                                  .ahead = ahead,
+                                  .out_rate = s->terms->out_rate,
+                                  .in_rate = s->terms->in_rate,
+                                  .latency_ns = s->terms->latency_ns};
+    cebus_presence_verdict verdict = cebus_presences_find(runs, &terms, &presences);
+    if (verdict != CEBUS_PRESENCE_FITS)
+        return verdict == CEBUS_PRESENCE_FULL;
+    cebus_plan_init(&plan, s->pool);
+    bool ok = weave_all(s, runs, &presences, others, &plan) && offer(s, &plan);
+    cebus_plan_clear(&plan);
+    cebus_presences_deinit(&presences);
+    return ok;
+}
+
+static bool try_shares(shuttle *s, const cebus_plan *others)
+{
+    static const double stays[] = {0.9, 0.6, 0.2}, aheads[] = {0.5, 0.25};
+    cebus_runs runs;
+    bool ok = true;
+    if (!cebus_runs_init(&runs, s->iteration, others, s->pool))
+        return false;
+    uint64_t target = cebus_plan_target(s->terms), peak = most(runs.bytes, runs.count);
+    uint64_t spare = target > peak + s->at_once ? target - peak - s->at_once : 0;
+    for (size_t i = 0; i < sizeof stays / sizeof *stays && peak < target && ok; i++) {
+        uint64_t stay = (uint64_t)(stays[i] * (double)spare);
+        for (size_t j = 0; j < sizeof aheads / sizeof *aheads && ok; j++)
+            ok = try_share(s, &runs, others, stay,
+                           (uint64_t)(aheads[j] * (double)(target - peak - stay)));
+    }
+    cebus_runs_deinit(&runs);
+    return ok;
+}
+
+/** Activations in so many bytes. */
+static bool try_part(shuttle *s, uint64_t bytes, uint64_t host)
+{
+    cebus_plan others;
+    cebus_plan_terms terms = *s->terms;
+    terms.budget = bytes + s->persistent + (s->terms->budget - cebus_plan_target(s->terms));
+    terms.host = host;
+    terms.effort /= EFFORT_PART;
+    terms.place = NULL;
+    cebus_plan_init(&others, s->pool);
+    bool ok = (bytes >= s->others || cebus_planner_plan(s->iteration, &terms, &others)) &&
+              cebus_plan_make_ready(&others, s->iteration) && try_shares(s, &others);
+    cebus_plan_clear(&others);
+    return ok;
+}
+
+/** The program waits for a first plan, and nobody for one that is not wanted any more. */
+static bool goes_on(const shuttle *s)
+{
+    return (s->terms->effort > 0 || s->best_ns == 0) &&
+           (s->terms->go_on == NULL || s->terms->go_on(s->terms->context));
+}
+
+/** Activations as they are, if there is room; then less and less of them at once. Where they peak
+ * and where most of what persists is used are not the same calls: whether both fit is found out. */
+static bool try_parts(shuttle *s)
+{
+    static const double parts[] = {0.8, 0.6, 0.4, 0.25, 0.1};
+    uint64_t target = cebus_plan_target(s->terms);
+    uint64_t host = s->terms->host > s->persistent ? s->terms->host - s->persistent : 0;
+    uint64_t least = s->least + s->least / 16;
+    bool ok = s->others >= target || try_part(s, s->others, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && ok && goes_on(s); i++) {
+        uint64_t bytes = (uint64_t)(parts[i] * (double)target);
+        bool last = bytes <= least;
+        bytes = last ? least : bytes;
+        if (bytes < s->others && bytes < target)
+            ok = try_part(s, bytes, 0) && (host == 0 || try_part(s, bytes, host));
+        if (last)
+            break;
+    }
+    return ok;
+}
+
+/** What calls need beside persistent values, if nothing is given up. */
+static bool find_others(shuttle *s)
+{
+    cebus_plan none;
+    cebus_runs runs;
+    cebus_plan_init(&none, s->pool);
+    if (!cebus_runs_init(&runs, s->iteration, &none, s->pool))
+        return false;
+    s->others = most(runs.bytes, runs.count);
+    cebus_runs_deinit(&runs);
+    return true;
+}
+
+/** Whoever asks for places may hold those of the plan that was to be handed out before. False
+ * without host memory. */
+static bool place_anew(const shuttle *s, cebus_plan *plan)
+{
+    size_t bytes = s->iteration->n_calls * sizeof(uint64_t);
+    uint64_t *crowd = s->terms->place != NULL ? cebus_pool_alloc(s->pool, bytes) : NULL, ns;
+    if (crowd == NULL)
+        return s->terms->place == NULL;
+    memset(crowd, 0, bytes);
+    (void)s->terms->place(s->terms->place_context, plan, crowd, &ns);
+    if (s->terms->keep != NULL)
+        s->terms->keep(s->terms->place_context);
+    cebus_pool_free_object(s->pool, crowd, bytes);
+    return true;
+}
+
+/** Hands the best out. False without host memory; *out_found: there is one. */
+static bool search(shuttle *s, cebus_plan *out, bool *out_found)
+{
+    s->streams = cebus_pool_alloc(s->pool, s->iteration->n_values * sizeof *s->streams);
+    cebus_plan_init(&s->best, s->pool);
+    bool ok = s->streams != NULL && find_others(s) && try_parts(s);
+    *out_found = s->best_ns > 0;
+    if (ok && *out_found) {
+        cebus_plan_clear(out);
+        *out = s->best;
+        ok = place_anew(s, out);
+    } else {
+        cebus_plan_clear(&s->best);
+    }
+    cebus_pool_free_object(s->pool, s->streams, s->iteration->n_values * sizeof *s->streams);
+    return ok;
+}
+
+/** Whether what the planner made of it fits. */
+static bool fits(const shuttle *s, const cebus_plan *plan, bool *out_fits)
+{
+    cebus_check check;
+    if (!cebus_check_run(s->iteration, plan, s->pool, &check))
+        return false;
+    *out_fits = check.peak <= s->terms->budget;
+    return true;
+}
+
+bool cebus_shuttle_any(const cebus_iteration *iteration, const cebus_plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (iteration->values[plan->actions[i].value].persistent)
+            return true;
+    }
+    return false;
+}
+
+bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                        cebus_plan *out)
+{
+    shuttle s = {.iteration = iteration, .terms = terms, .pool = out->pool};
+    bool found = false, fit = true;
+    find_persistent(&s);
+    if (terms->host == 0 || s.persistent == 0)
+        return cebus_planner_plan(iteration, terms, out);
+    find_least(&s);
+    if (s.persistent + s.least > cebus_plan_target(terms))
+        return search(&s, out, &found) && (found || cebus_planner_plan(iteration, terms, out));
+    return cebus_planner_plan(iteration, terms, out) && fits(&s, out, &fit) &&
+           (fit || search(&s, out, &found));
+}

@@ -1,0 +1,48 @@
+/**
+ * shuttle.h: plans for iterations whose persistent values, parameters and optimizer state, leave
+ * too little memory for what the calls need, or are more than there is. They are the most
+ * predictable values of all: read in the forward, in the backward, written in the step, idle in
+ * between and until the next iteration reads them again. So they shuttle between host and device.
+ *
+ * What activations need is planned first, for a part of the memory (planner/planner.h). Then what
+ * is left over each run (runs.h) is shared out: some persistent values stay, others are there when
+ * they are used (presence.h). Of several parts and shares the one that takes least time
+ * (timeline.h) is taken. Those that shuttle are off the device between two iterations, so that each
+ * begins as the last one ended. What was written since it came leaves with a copy, else without.
+ *
+ *     w0     stay  ============================================   SWAP_IN at 0: it is there
+ *     w1     out  |  in == f1 == out    in == b1 ===== s1 out     SWAP_OUT at 0
+ *     m1 v1  out  |                              in === s1 out    SWAP_OUT at 0
+ *
+ * Where the planner's own plan fits with all of them on the device, that is the plan.
+ * Beyond Capuchin (Peng et al., ASPLOS'20), which has parameters stay.
+ */
+#ifndef CEBUS_EVICT_PLANNER_SHUTTLE_H
+#define CEBUS_EVICT_PLANNER_SHUTTLE_H
+
+#include "evict/plan.h"
+
+/** As cebus_policy.plan. Persistent values shuttle only where the planner's own plan does not fit
+ * beside them. */
+bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                        cebus_plan *out);
+
+/** Whether a plan that is linked says anything about a value. */
+static inline bool cebus_shuttle_names(const cebus_plan *plan, uint32_t value)
+{
+    return plan->first != NULL && plan->first[value] != CEBUS_ACTION_KINDS;
+}
+
+/** Whether a plan has persistent values come and go. O(actions). */
+bool cebus_shuttle_any(const cebus_iteration *iteration, const cebus_plan *plan);
+
+/** Whether a plan that is linked has a persistent value away between iterations: it leaves before
+ * anything else happens to it. */
+static inline bool cebus_shuttle_begins_away(const cebus_iteration *iteration,
+                                             const cebus_plan *plan, uint32_t value)
+{
+    return plan->first != NULL && iteration->values[value].persistent &&
+           plan->first[value] == CEBUS_ACTION_SWAP_OUT;
+}
+
+#endif

@@ -1,0 +1,496 @@
+#include "evict/timeline/timeline.h"
+
+#include <string.h>
+
+#include "evict/planner/shuttle.h"
+#include "evict/timeline/streams.h"
+
+#define NONE CEBUS_ITERATION_NONE
+
+/** Evictions that are looked for, at most: a plan that foresees so little tells no time. */
+#define MOST_UNFORESEEN 4096
+
+typedef struct state {
+    uint64_t ready;   /**< when its bytes are there */
+    uint64_t last;    /**< when compute is through with them */
+    uint64_t out_end; /**< of the copy to the host */
+    bool resident, on_host, stays;
+    bool busy;   /**< the call at hand reads it */
+    size_t back; /**< persistent: behind the action that brought it back last */
+} state;
+
+/** Bytes that are free, since when. */
+typedef struct hole {
+    uint64_t since, bytes;
+} hole;
+
+typedef struct walk {
+    const cebus_iteration *iteration;
+    const cebus_plan *plan;
+    const cebus_timeline_terms *terms;
+    cebus_timeline *out;
+    cebus_pool *pool;
+    state *states;
+    uint32_t *released; /**< values by when they are released */
+    uint32_t *stack;    /**< values to be made again */
+    hole *holes;        /**< [first, n_holes), by time */
+    size_t first, n_holes, capacity;
+    size_t n_released;
+    size_t next;       /**< actions before it were due */
+    size_t left, came; /**< actions before these have left, or come, or never will */
+    uint64_t free;     /**< bytes */
+    cebus_streams streams;
+    uint32_t at;
+    bool failed;   /**< no host memory */
+    bool shuttles; /**< some persistent value is away as the iteration begins */
+} walk;
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* --- room ------------------------------------------------------------------------------------ */
+
+/** Sorted in from the end: what becomes free is mostly the latest. */
+static void add_hole(walk *w, uint64_t since, uint64_t bytes)
+{
+    void *holes = w->holes;
+    if (bytes == 0)
+        return;
+    if (!cebus_pool_grow(w->pool, &holes, &w->capacity, w->n_holes, sizeof *w->holes)) {
+        w->failed = true;
+        return;
+    }
+    w->holes = holes;
+    size_t i = w->n_holes++;
+    for (; i > w->first && w->holes[i - 1].since > since; i--)
+        w->holes[i] = w->holes[i - 1];
+    w->holes[i] = (hole){since, bytes};
+    w->free += bytes;
+}
+
+static void go(walk *w, uint32_t v, uint64_t since)
+{
+    w->states[v].resident = false;
+    add_hole(w, since, w->iteration->values[v].bytes);
+}
+
+static void copy_out(walk *w, uint32_t v)
+{
+    state *s = &w->states[v];
+    uint64_t bytes = w->iteration->values[v].bytes;
+    if (s->on_host)
+        return;
+    s->out_end = cebus_streams_copy_out(&w->streams, bytes, later(s->last, s->ready)).to;
+    s->on_host = true;
+    w->out->out_bytes += bytes;
+}
+
+/** The first value that may leave does; false: there is none. */
+static bool yield(walk *w)
+{
+    for (; w->left < w->next; w->left++) {
+        const cebus_action *action = &w->plan->actions[w->left];
+        const state *s = &w->states[action->value];
+        if (action->kind != CEBUS_ACTION_SWAP_OUT || !s->resident || !s->on_host || s->busy ||
+            w->left < s->back)
+            continue;
+        go(w, action->value, later(s->out_end, s->last));
+        w->left++;
+        return true;
+    }
+    return false;
+}
+
+static bool may_go(const walk *w, uint32_t v)
+{
+    const cebus_iteration_value *value = &w->iteration->values[v];
+    const state *s = &w->states[v];
+    return s->resident && !s->busy && !value->persistent && value->bytes > 0 &&
+           (w->terms->swaps || (value->replayable && value->born != NONE));
+}
+
+/** What no plan said: the one used least recently goes. */
+static bool evict(walk *w)
+{
+    uint32_t oldest = NONE;
+    if (w->out->unforeseen >= MOST_UNFORESEEN)
+        return false;
+    for (uint32_t v = 0; v < w->iteration->n_values; v++) {
+        if (may_go(w, v) && (oldest == NONE || w->states[v].last < w->states[oldest].last))
+            oldest = v;
+    }
+    if (oldest == NONE)
+        return false;
+    if (w->terms->swaps)
+        copy_out(w, oldest);
+    go(w, oldest, later(w->states[oldest].last, w->terms->swaps ? w->states[oldest].out_end : 0));
+    w->out->unforeseen++;
+    return true;
+}
+
+/** Takes bytes; answers when all of them are free. What does not fit at all goes over the budget.
+ */
+static uint64_t take(walk *w, uint64_t bytes)
+{
+    uint64_t since = 0;
+    while (w->free < bytes && (yield(w) || evict(w)))
+        continue;
+    while (bytes > 0 && w->first < w->n_holes) {
+        hole *h = &w->holes[w->first];
+        uint64_t part = h->bytes < bytes ? h->bytes : bytes;
+        since = later(since, h->since);
+        h->bytes -= part;
+        bytes -= part;
+        w->free -= part;
+        w->first += h->bytes == 0;
+    }
+    return since;
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+/** Bytes of a value that compute is about to write. */
+static void come(walk *w, uint32_t v)
+{
+    cebus_streams_wait(&w->streams, take(w, w->iteration->values[v].bytes));
+    w->states[v].resident = true;
+    w->states[v].ready = 0;
+}
+
+static void copy_in(walk *w, uint32_t v)
+{
+    state *s = &w->states[v];
+    uint64_t bytes = w->iteration->values[v].bytes;
+    uint64_t start = later(take(w, bytes), s->out_end);
+    if (!w->terms->ahead)
+        start = later(start, w->streams.compute);
+    s->ready = cebus_streams_copy_in(&w->streams, bytes, start).to;
+    s->resident = true;
+    w->out->in_bytes += bytes;
+}
+
+/** Values due to come back, in order, as far as there is room. */
+static void copy_in_waiting(walk *w)
+{
+    for (; w->came < w->next; w->came++) {
+        const cebus_action *action = &w->plan->actions[w->came];
+        const state *s = &w->states[action->value];
+        if (action->kind != CEBUS_ACTION_SWAP_IN || s->resident || !s->on_host)
+            continue;
+        uint64_t bytes = w->iteration->values[action->value].bytes;
+        while (w->free < bytes && yield(w))
+            continue;
+        if (w->free < bytes)
+            return;
+        copy_in(w, action->value);
+    }
+}
+
+static bool is_held(const walk *w, uint32_t v)
+{
+    const cebus_iteration_value *value = &w->iteration->values[v];
+    return value->freed > w->at || w->states[v].stays;
+}
+
+/** Runs a call again for one of its outputs. */
+static void run_again(walk *w, uint32_t v)
+{
+    const cebus_iteration_call *call = &w->iteration->calls[w->iteration->values[v].born];
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        uint32_t input = w->iteration->refs[call->refs + i];
+        if (input == NONE)
+            continue;
+        cebus_streams_wait(&w->streams, w->states[input].ready);
+        w->states[input].last = w->streams.compute + call->cost_ns;
+    }
+    if (!w->states[v].resident)
+        come(w, v);
+    w->streams.compute += call->cost_ns;
+    w->states[v].last = w->streams.compute;
+    w->out->replay_ns += call->cost_ns;
+}
+
+/** The first input that is absent and can only be made again; what is on the host comes back. */
+static uint32_t find_missing(walk *w, uint32_t v)
+{
+    const cebus_iteration_call *call = &w->iteration->calls[w->iteration->values[v].born];
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        uint32_t input = w->iteration->refs[call->refs + i];
+        if (input == NONE || w->states[input].resident)
+            continue;
+        if (!w->states[input].on_host && w->iteration->values[input].born != NONE)
+            return input;
+        copy_in(w, input);
+    }
+    return NONE;
+}
+
+/** Makes a value again with all that it takes; what nobody holds goes when it has been read. */
+static void rebuild(walk *w, uint32_t v)
+{
+    size_t depth = 0, made = w->iteration->n_values; /* both in one array, from its ends */
+    w->stack[depth++] = v;
+    while (depth > 0 && depth + 1 < made) {
+        uint32_t top = w->stack[depth - 1], missing = find_missing(w, top);
+        if (missing != NONE) {
+            w->stack[depth++] = missing;
+            continue;
+        }
+        run_again(w, top);
+        w->out->unforeseen++;
+        w->stack[--made] = top;
+        depth--;
+    }
+    for (; made < w->iteration->n_values; made++) {
+        uint32_t passing = w->stack[made];
+        if (passing != v && !is_held(w, passing) && w->states[passing].resident)
+            go(w, passing, w->states[passing].last);
+    }
+}
+
+/** A call reads a value. */
+static void need(walk *w, uint32_t v)
+{
+    state *s = &w->states[v];
+    if (!s->resident && s->on_host) {
+        copy_in(w, v);
+        w->out->unforeseen++;
+    } else if (!s->resident && w->iteration->values[v].born != NONE) {
+        rebuild(w, v);
+    }
+    s->busy = true;
+    cebus_streams_wait(&w->streams, s->ready);
+}
+
+static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t call)
+{
+    const cebus_iteration_value *value = &iteration->values[v];
+    return value->moved == call && cebus_iteration_use(iteration, v, value->n_uses - 1) == call;
+}
+
+static void finish_call(walk *w, const cebus_iteration_call *call, const uint32_t *refs)
+{
+    w->streams.compute += call->cost_ns;
+    w->out->compute_ns += call->cost_ns;
+    for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
+        if (refs[i] == NONE)
+            continue;
+        state *s = &w->states[refs[i]];
+        s->last = w->streams.compute;
+        s->busy = false;
+    }
+}
+
+static void run_call(walk *w, uint32_t k)
+{
+    const cebus_iteration *iteration = w->iteration;
+    const cebus_iteration_call *call = &iteration->calls[k];
+    const uint32_t *refs = &iteration->refs[call->refs];
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (refs[i] != NONE)
+            need(w, refs[i]);
+    }
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (refs[i] != NONE && w->states[refs[i]].resident && is_taken_over(iteration, refs[i], k))
+            go(w, refs[i], w->streams.compute);
+    }
+    for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
+        if (refs[i] == NONE)
+            continue;
+        if (iteration->values[refs[i]].born == k && !w->states[refs[i]].resident)
+            come(w, refs[i]);
+        else
+            w->states[refs[i]].on_host = false; /* written: the copy is of what was before */
+        w->states[refs[i]].busy = true;
+    }
+    cebus_streams_wait(&w->streams, take(w, call->workspace));
+    finish_call(w, call, refs);
+    add_hole(w, w->streams.compute, call->workspace);
+}
+
+/* --- the plan -------------------------------------------------------------------------------- */
+
+/** The replay that action a begins; the action behind it. */
+static size_t replay(walk *w, size_t a)
+{
+    const cebus_action *actions = w->plan->actions;
+    uint32_t k = w->iteration->values[actions[a].value].born;
+    bool ran = false;
+    for (; a < w->plan->count; a++) {
+        uint32_t v = actions[a].value;
+        if (actions[a].kind != CEBUS_ACTION_REPLAY || actions[a].at > w->at ||
+            w->iteration->values[v].born != k || k == NONE)
+            break;
+        if (w->states[v].resident || find_missing(w, v) != NONE)
+            continue;
+        if (ran) {
+            come(w, v);
+            w->states[v].last = w->streams.compute;
+        } else {
+            run_again(w, v);
+        }
+        ran = true;
+    }
+    return k == NONE ? a + 1 : a;
+}
+
+static void act(walk *w)
+{
+    while (w->next < w->plan->count && w->plan->actions[w->next].at <= w->at) {
+        const cebus_action *action = &w->plan->actions[w->next];
+        const state *s = &w->states[action->value];
+        if (action->kind == CEBUS_ACTION_REPLAY) {
+            copy_in_waiting(w);
+            w->next = replay(w, w->next);
+            continue;
+        }
+        w->next++;
+        if (action->kind == CEBUS_ACTION_SWAP_IN && w->iteration->values[action->value].persistent)
+            w->states[action->value].back = w->next;
+        if (action->kind == CEBUS_ACTION_DROP && s->resident)
+            go(w, action->value, later(s->last, s->ready));
+        else if (action->kind != CEBUS_ACTION_DROP && action->kind != CEBUS_ACTION_SWAP_IN &&
+                 s->resident)
+            copy_out(w, action->value);
+    }
+    copy_in_waiting(w);
+}
+
+static void release(walk *w)
+{
+    const cebus_iteration *iteration = w->iteration;
+    for (; w->n_released < iteration->n_values; w->n_released++) {
+        uint32_t v = w->released[w->n_released];
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (value->freed > w->at)
+            break;
+        if (w->states[v].resident && !w->states[v].stays && !value->persistent &&
+            value->freed != value->moved)
+            go(w, v, later(w->states[v].last, w->states[v].ready));
+    }
+}
+
+/** Values whose first action after their release is a DROP stay until that. */
+static void find_stays(walk *w)
+{
+    for (size_t a = w->plan->count; a-- > 0;) {
+        const cebus_action *action = &w->plan->actions[a];
+        if (action->at >= w->iteration->values[action->value].freed)
+            w->states[action->value].stays = action->kind == CEBUS_ACTION_DROP;
+    }
+}
+
+/** Values by when they are released. starts: a count for each time, and one. */
+static void sort_released(walk *w, uint32_t *starts)
+{
+    const cebus_iteration *iteration = w->iteration;
+    size_t n = iteration->n_calls + 2;
+    uint32_t sum = 0;
+    memset(starts, 0, n * sizeof *starts);
+    for (uint32_t v = 0; v < iteration->n_values; v++) {
+        uint32_t at = iteration->values[v].freed;
+        starts[at <= iteration->n_calls ? at : iteration->n_calls + 1]++;
+    }
+    for (size_t k = 0; k < n; k++) {
+        uint32_t count = starts[k];
+        starts[k] = sum;
+        sum += count;
+    }
+    for (uint32_t v = 0; v < iteration->n_values; v++) {
+        uint32_t at = iteration->values[v].freed;
+        w->released[starts[at <= iteration->n_calls ? at : iteration->n_calls + 1]++] = v;
+    }
+}
+
+/** What is there as the first iteration begins. Persistent values that shuttle are not. */
+static void begin(walk *w)
+{
+    const cebus_iteration *iteration = w->iteration;
+    add_hole(w, 0, w->terms->budget);
+    for (uint32_t v = 0; v < iteration->n_values; v++) {
+        w->states[v].on_host = cebus_shuttle_begins_away(iteration, w->plan, v);
+        w->shuttles = w->shuttles || w->states[v].on_host;
+        if (!w->states[v].on_host &&
+            (iteration->values[v].born == NONE || iteration->values[v].persistent))
+            come(w, v);
+    }
+}
+
+static void run_all(walk *w)
+{
+    for (w->at = 0; w->at < w->iteration->n_calls && !w->failed; w->at++) {
+        release(w);
+        act(w);
+        run_call(w, w->at);
+    }
+}
+
+/** From the end of an iteration to the beginning of the next: what persists, and copies that are
+ * under way, go on. */
+static void turn(walk *w)
+{
+    const cebus_iteration *iteration = w->iteration;
+    w->at = (uint32_t)iteration->n_calls;
+    act(w);
+    for (uint32_t v = 0; v < iteration->n_values; v++) {
+        w->states[v].back = 0;
+        if (iteration->values[v].persistent)
+            continue;
+        if (w->states[v].resident)
+            go(w, v, w->states[v].last);
+        w->states[v] = (state){0};
+    }
+    *w->out =
+        (cebus_timeline){.over_ns = later(w->streams.out, w->streams.compute) - w->streams.compute};
+    w->next = w->left = w->came = w->n_released = 0;
+    w->streams.stall_ns = 0;
+    for (uint32_t v = 0; v < iteration->n_values; v++) {
+        if (!iteration->values[v].persistent && iteration->values[v].born == NONE)
+            come(w, v);
+    }
+    find_stays(w);
+}
+
+/** Where persistent values shuttle, an iteration meets what the one before it left to do. */
+static void walk_all(walk *w)
+{
+    uint64_t from = 0;
+    begin(w);
+    find_stays(w);
+    run_all(w);
+    if (w->shuttles) {
+        from = w->streams.compute;
+        turn(w);
+        run_all(w);
+    }
+    w->out->total_ns = w->streams.compute - from;
+    w->out->stall_ns = w->streams.stall_ns;
+}
+
+bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan,
+                        const cebus_timeline_terms *terms, cebus_pool *pool, cebus_timeline *out)
+{
+    size_t n_values = iteration->n_values, n_starts = iteration->n_calls + 2;
+    *out = (cebus_timeline){0};
+    walk w = {.iteration = iteration, .plan = plan, .terms = terms, .out = out, .pool = pool};
+    w.streams = (cebus_streams){
+        .out_rate = terms->out_rate, .in_rate = terms->in_rate, .latency_ns = terms->latency_ns};
+    uint32_t *starts = cebus_pool_alloc(pool, n_starts * sizeof *starts);
+    w.states = cebus_pool_alloc(pool, n_values * sizeof *w.states);
+    w.released = cebus_pool_alloc(pool, n_values * sizeof *w.released);
+    w.stack = cebus_pool_alloc(pool, n_values * sizeof *w.stack);
+    bool ok = starts != NULL && w.states != NULL && w.released != NULL && w.stack != NULL;
+    if (ok) {
+        memset(w.states, 0, n_values * sizeof *w.states);
+        sort_released(&w, starts);
+        walk_all(&w);
+    }
+    cebus_pool_free_object(pool, w.holes, w.capacity * sizeof *w.holes);
+    cebus_pool_free_object(pool, w.stack, n_values * sizeof *w.stack);
+    cebus_pool_free_object(pool, w.released, n_values * sizeof *w.released);
+    cebus_pool_free_object(pool, w.states, n_values * sizeof *w.states);
+    cebus_pool_free_object(pool, starts, n_starts * sizeof *starts);
+    return ok && !w.failed;
+}

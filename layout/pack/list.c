@@ -1,0 +1,199 @@
+#include "layout/pack/list.h"
+
+#include <string.h>
+
+#include "layout/clones.h"
+
+/* Inlined where vectors are wide. */
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+    RUN = 64
+};
+
+/** Neighbours in the order of offsets, and the lifetimes that they touch. */
+typedef struct run {
+    uint32_t first, end;
+    uint32_t count;
+    int32_t firsts[RUN], ends[RUN]; /**< signed, as vectors compare them; unused: meets nothing */
+    uint64_t offsets[RUN], tops[RUN];
+    struct run *next;
+} run;
+
+struct cebus_pack_list {
+    const cebus_pack_problem *problem;
+    uint32_t *by_rank;
+    run *runs;
+    size_t n_runs;
+};
+
+cebus_pack_list *cebus_pack_list_create(const cebus_pack_problem *problem,
+                                        cebus_pack_memory *memory)
+{
+    cebus_pack_list *list = cebus_pack_memory_take(memory, 1, sizeof *list);
+    if (list == NULL)
+        return NULL;
+    *list = (cebus_pack_list){.problem = problem};
+    list->by_rank = cebus_pack_memory_take(memory, problem->n, sizeof *list->by_rank);
+    /* A run is full when it is split, into halves, so all but one stay at least half full. */
+    list->runs = cebus_pack_memory_take(memory, problem->n / (RUN / 2) + 2, sizeof *list->runs);
+    return list->by_rank != NULL && list->runs != NULL ? list : NULL;
+}
+
+static void clear(run *r, size_t from)
+{
+    for (size_t i = from; i < RUN; i++) {
+        r->firsts[i] = INT32_MAX;
+        r->ends[i] = 0;
+    }
+}
+
+static run *add_run(cebus_pack_list *list)
+{
+    run *added = &list->runs[list->n_runs++];
+    added->first = UINT32_MAX;
+    added->end = 0;
+    added->count = 0;
+    added->next = NULL;
+    clear(added, 0);
+    return added;
+}
+
+static void widen(run *r, size_t i)
+{
+    if ((uint32_t)r->firsts[i] < r->first)
+        r->first = (uint32_t)r->firsts[i];
+    if ((uint32_t)r->ends[i] > r->end)
+        r->end = (uint32_t)r->ends[i];
+}
+
+/** Moves the upper half of a full run to a new one after it. */
+static void split(cebus_pack_list *list, run *full)
+{
+    run *upper = add_run(list);
+    size_t half = RUN / 2;
+    memcpy(upper->firsts, full->firsts + half, half * sizeof *upper->firsts);
+    memcpy(upper->ends, full->ends + half, half * sizeof *upper->ends);
+    memcpy(upper->offsets, full->offsets + half, half * sizeof *upper->offsets);
+    memcpy(upper->tops, full->tops + half, half * sizeof *upper->tops);
+    upper->count = full->count = RUN / 2;
+    upper->next = full->next;
+    full->next = upper;
+    full->first = UINT32_MAX;
+    full->end = 0;
+    clear(full, half);
+    for (size_t i = 0; i < half; i++) {
+        widen(full, i);
+        widen(upper, i);
+    }
+}
+
+static void insert(cebus_pack_list *list, uint32_t block, uint64_t offset)
+{
+    run *r = &list->runs[0];
+    while (r->next != NULL && r->next->offsets[0] <= offset)
+        r = r->next;
+    if (r->count == RUN) {
+        split(list, r);
+        if (r->next->offsets[0] <= offset)
+            r = r->next;
+    }
+    size_t at = r->count;
+    while (at > 0 && r->offsets[at - 1] > offset)
+        at--;
+    size_t after = r->count - at;
+    memmove(r->firsts + at + 1, r->firsts + at, after * sizeof *r->firsts);
+    memmove(r->ends + at + 1, r->ends + at, after * sizeof *r->ends);
+    memmove(r->offsets + at + 1, r->offsets + at, after * sizeof *r->offsets);
+    memmove(r->tops + at + 1, r->tops + at, after * sizeof *r->tops);
+    r->firsts[at] = (int32_t)list->problem->first[block];
+    r->ends[at] = (int32_t)list->problem->end[block];
+    r->offsets[at] = offset;
+    r->tops[at] = offset + list->problem->size[block];
+    r->count++;
+    widen(r, at);
+}
+
+/** A bit for each of eight bytes of 0 or 1, the first one's the lowest: the product moves byte i to
+ * bit i of its highest byte. */
+INLINE uint64_t gathered(uint64_t bytes)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return bytes * UINT64_C(0x0102040810204080) >> 56;
+}
+
+/** Which of a run's blocks live at some time in [first, end): a bit each. */
+INLINE uint64_t meets(const run *r, int32_t first, int32_t end)
+{
+    unsigned char hits[RUN];
+    uint64_t bits = 0;
+    for (int i = 0; i < RUN; i++)
+        hits[i] = (unsigned char)((r->firsts[i] < end) & (r->ends[i] > first));
+    for (int word = 0; word < RUN; word += 8) {
+        uint64_t eight;
+        memcpy(&eight, hits + word, sizeof eight);
+        bits |= gathered(eight) << word;
+    }
+    return bits;
+}
+
+/** The start of the smallest gap among the blocks of this lifetime that the block fits into. */
+CEBUS_CLONES static uint64_t best_fit(const cebus_pack_list *list, uint32_t block)
+{
+    const cebus_pack_problem *problem = list->problem;
+    uint32_t first = problem->first[block], end = problem->end[block];
+    uint64_t size = problem->size[block], align = problem->align[block];
+    uint64_t floor = 0, best = 0, least = UINT64_MAX;
+    for (const run *r = &list->runs[0]; r != NULL; r = r->next) {
+        if (r->first >= end || r->end <= first)
+            continue;
+        uint64_t bits = meets(r, (int32_t)first, (int32_t)end);
+        for (; bits != 0; bits &= bits - 1) {
+            int i = __builtin_ctzll(bits);
+            if (r->offsets[i] >= floor + size && r->offsets[i] - floor < least) {
+                least = r->offsets[i] - floor;
+                best = floor;
+            }
+            if (r->tops[i] > floor)
+                floor = cebus_pack_align(r->tops[i], align);
+        }
+        if (least == size)
+            return best;
+    }
+    return least != UINT64_MAX ? best : floor;
+}
+
+static bool put(cebus_pack_list *list, uint32_t block, uint64_t offset, uint64_t limit)
+{
+    if (offset + list->problem->size[block] >= limit)
+        return false;
+    insert(list, block, offset);
+    return true;
+}
+
+bool cebus_pack_list_run(cebus_pack_list *list, const cebus_pack_part *part, const uint32_t *rank,
+                         uint64_t limit, cebus_pack_stop *stop, uint64_t *out_offset)
+{
+    const uint64_t *preset = list->problem->preset + part->block_begin;
+    uint32_t n = part->block_end - part->block_begin;
+    list->n_runs = 0;
+    add_run(list);
+    for (uint32_t i = 0; i < n; i++) {
+        list->by_rank[rank[i]] = i;
+        out_offset[i] = preset[i];
+        if (preset[i] != CEBUS_PACK_ANYWHERE && !put(list, part->block_begin + i, preset[i], limit))
+            return false;
+    }
+    for (uint32_t place = 0; place < n; place++) {
+        uint32_t i = list->by_rank[place];
+        if (preset[i] != CEBUS_PACK_ANYWHERE)
+            continue;
+        out_offset[i] = best_fit(list, part->block_begin + i);
+        if (!put(list, part->block_begin + i, out_offset[i], limit) ||
+            cebus_pack_stop_now(stop, 100 + place / 2))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,13 @@
+/**
+ * presets.h: whether the blocks that must stay where they are leave each other alone.
+ */
+#ifndef CEBUS_LAYOUT_PACK_PRESETS_H
+#define CEBUS_LAYOUT_PACK_PRESETS_H
+
+#include "layout/pack/problem.h"
+
+/** Names two that overlap in out_result, if any do. O(n log n). */
+cebus_status cebus_pack_presets_check(const cebus_pack_problem *problem, cebus_pack_memory *memory,
+                                      cebus_pack_result *out_result);
+
+#endif
