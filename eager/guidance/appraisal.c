@@ -285,10 +285,12 @@ static void follow(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *ite
 }
 
 /** Persistent values that shuttle lie elsewhere as the first iteration begins; the second still
- * meets the copies of that. */
-static bool is_settling(const cebus_scheme *scheme)
+ * meets the copies of that. Others may still be on the host then, and come as they are read. */
+static bool is_settling(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
-    return scheme->shuttling && scheme->guided <= 2;
+    if (scheme->shuttling)
+        return scheme->guided <= 2;
+    return scheme->spots != NULL && scheme->guided == 1 && rt->stats.guided_unforeseen > 0;
 }
 
 cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
@@ -303,7 +305,7 @@ cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
             scheme->unplanned_ns = lost > 0 ? lost : 1;
     } else if (guidance->begun_with == scheme) {
         publish(rt, scheme, &took);
-        if (!is_settling(scheme))
+        if (!is_settling(rt, scheme))
             verdict = judge(rt, scheme, iteration, &took);
     }
     if (followed)

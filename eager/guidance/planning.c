@@ -6,6 +6,7 @@
 #include "eager/compaction.h"
 #include "eager/guidance/appraisal.h"
 #include "eager/guidance/feedback.h"
+#include "eager/guidance/fixtures.h"
 #include "eager/guidance/loaded.h"
 #include "eager/guidance/shuttles.h"
 #include "eager/swap/swap.h"
@@ -60,13 +61,6 @@ static void clear_placement(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_placement_clear(&scheme->placement);
 }
 
-static void clear_fixtures(cebus_runtime *rt, cebus_fixtures *fixtures)
-{
-    cebus_pool_free_object(&rt->pool, fixtures->items,
-                           fixtures->capacity * sizeof *fixtures->items);
-    *fixtures = (cebus_fixtures){0};
-}
-
 static void cancel_draft(cebus_guidance *guidance)
 {
     cebus_draft_cancel(&guidance->draft);
@@ -81,7 +75,7 @@ static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_plan_clear(&scheme->plan);
     cebus_feedback_reset(rt, scheme);
     cebus_shuttles_clear(rt, &scheme->shuttles);
-    clear_fixtures(rt, &scheme->fixtures);
+    cebus_fixtures_clear(rt, &scheme->fixtures);
     *scheme = (cebus_scheme){.plan = scheme->plan, .placement = scheme->placement};
 }
 
@@ -91,38 +85,11 @@ void cebus_planning_clear(cebus_runtime *rt)
     cancel_draft(guidance);
     for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
         clear_scheme(rt, &guidance->schemes[i]);
-    clear_fixtures(rt, &guidance->fixtures);
+    cebus_fixtures_clear(rt, &guidance->fixtures);
     cebus_shuttles_clear(rt, &guidance->shuttles);
     guidance->scheme = &guidance->idle;
     if (rt->arena.layout->planned)
         cebus_arena_plan_below(&rt->arena, 0);
-}
-
-/** Adds a block that no plan may place anything on; `owner` as in cebus_fixture. */
-static void add_fixture(cebus_pool *pool, cebus_fixtures *fixtures, const cebus_block *block,
-                        uint32_t owner)
-{
-    cebus_fixture *last = fixtures->count > 0 ? &fixtures->items[fixtures->count - 1] : NULL;
-    if (last != NULL && last->offset + last->bytes == block->offset && last->owner == 0 &&
-        owner == 0) {
-        last->bytes += block->bytes;
-        return;
-    }
-    void *items = fixtures->items;
-    if (!cebus_pool_grow(pool, &items, &fixtures->capacity, fixtures->count,
-                         sizeof *fixtures->items)) {
-        fixtures->complete = false;
-        return;
-    }
-    fixtures->items = items;
-    fixtures->items[fixtures->count++] = (cebus_fixture){block->offset, block->bytes, owner};
-}
-
-/** Made by the iteration that ends, and still there: the next one makes its own, and lets this go.
- */
-static bool is_passing(const cebus_iteration *iteration, uint32_t ordinal)
-{
-    return ordinal < iteration->n_values && iteration->values[ordinal].born != CEBUS_ITERATION_NONE;
 }
 
 /** Requests that may find their places taken before these are chosen anew: to move persistent
@@ -138,27 +105,12 @@ static uint64_t may_miss(const cebus_guidance *guidance)
 void cebus_planning_look(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
-    const cebus_access_log *log = &guidance->log;
-    cebus_fixtures *fixtures = &guidance->fixtures;
-    const cebus_iteration *iteration = log->following ? log->reference : &log->learning;
     guidance->scheme->missed = rt->stats.missed_placements - guidance->missed > may_miss(guidance);
     guidance->missed = rt->stats.missed_placements;
-    if (!log->following && !log->recording)
-        return;
-    fixtures->count = 0;
-    fixtures->silent = 0;
-    fixtures->complete = true;
-    for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
-        const cebus_candidate *owner = block->state != CEBUS_BLOCK_FREE ? block->owner : NULL;
-        if (owner == NULL)
-            continue;
-        uint32_t ordinal = cebus_access_ordinal(log, &owner->value);
-        if (ordinal == CEBUS_ITERATION_NONE)
-            fixtures->silent += block->bytes;
-        bool persistent = ordinal < iteration->n_values && iteration->values[ordinal].persistent;
-        if (!is_passing(iteration, ordinal))
-            add_fixture(&rt->pool, fixtures, block, persistent ? ordinal + 1 : 0);
-    }
+    if (rt->policy->plan != NULL && guidance->log.recording &&
+        guidance->log.unproven <= MOST_UNPROVEN)
+        cebus_fixtures_gather(rt);
+    cebus_fixtures_look(rt);
 }
 
 /** Another plan is made from what the record says now: while the program goes on by this one, where

@@ -244,9 +244,10 @@ bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms
     own.effort = cebus_planner_effort(iteration, terms->effort);
     if (!cebus_search_init(&s, iteration, &own, limit, out->pool))
         return false;
-    bool ok = cebus_search_run(&s, &own) && hand_out(&s, &own, out);
-    out->spent = s.greedy.closure.spent;
+    bool ok = cebus_search_run(&s, &own);
     out->over = ok && own.effort > 0 && s.best.peak > s.limit;
+    ok = ok && hand_out(&s, &own, out);
+    out->spent = s.greedy.closure.spent;
     cebus_search_deinit(&s);
     return ok;
 }

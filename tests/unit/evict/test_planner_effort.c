@@ -160,6 +160,35 @@ Test(planner_effort, the_plan_that_was_placed_best_is_handed_out_as_it_was)
         cr_expect_neq(told.replay_ns[i], told.replay_ns[0], "offer %d", i);
 }
 
+/** There are no places, whatever is left free. */
+static bool find_none(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
+{
+    int *asked = context;
+    ++*asked;
+    cr_expect_not(offered->over);
+    for (uint32_t k = 0; k < CALLS; k++)
+        crowd[k] = peak();
+    *out_ns = 0;
+    return false;
+}
+
+/** Only what its bytes alone do not fit is over: for what has no places less may be tried. */
+Test(planner_effort, a_plan_that_has_no_places_is_not_over)
+{
+    int asked = 0;
+    make_tangle(3);
+    cebus_plan_terms terms = {
+        .budget = peak() / 2, .effort = EFFORT, .place = find_none, .place_context = &asked};
+    plan(&terms);
+    cr_expect_eq(asked, 1, "nothing is left below");
+    cr_expect_not(r.plan.over);
+    cebus_plan_clear(&r.plan);
+    terms.budget = 1;
+    plan(&terms);
+    cr_expect(r.plan.over);
+    cr_expect_eq(asked, 1, "no one is asked");
+}
+
 /** A forward of calls that take so long, and a backward that takes longer. */
 static void make_chain(uint64_t ns)
 {
