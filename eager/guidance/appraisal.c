@@ -10,6 +10,8 @@
 #define MOST_DEAR 2
 /** The same of a plan with places where persistent values shuttle: these find theirs by and by. */
 #define MOST_MOVING 4
+/** Where a plan loses less than this part of what the program takes no other is tried. */
+#define WORTH_PART 50
 /** Prediction and measurement part: by more than this part of what was predicted. */
 #define PARTED(ns) ((ns) / 20)
 /** Iterations in a row that must part before a new plan is made, where times are measured; twice as
@@ -222,12 +224,44 @@ static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, bool parted)
     return scheme->parted > patience && scheme->replans < MOST_REPLANS;
 }
 
+/** What waits for its own place may wait longer than for any, and more is copied where there are
+ * none. Plans do not tell which is worse: once with places is settled, without is tried. */
+static bool has_rival(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
+{
+    return scheme->shuttling && scheme->spots != NULL && scheme->placed_lost == 0 &&
+           scheme->guided > MOST_MOVING && lost > scheme->iteration_ns / WORTH_PART &&
+           rt->policy->searches && tells_time(rt) && rt->guidance->drafted != scheme &&
+           !scheme->waits;
+}
+
+static bool is_rival(const cebus_scheme *scheme)
+{
+    return scheme->placeless && scheme->placed_lost > 0;
+}
+
+/** Whether the one without places is worse, once it is settled, too; or became so. */
+static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
+{
+    if (scheme->guided == MOST_MOVING + 1)
+        return lost >= scheme->placed_lost;
+    return scheme->guided > MOST_MOVING && cebus_appraisal_repeats(rt) &&
+           lost > scheme->placed_lost + PARTED(scheme->placed_lost);
+}
+
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
                            const cebus_tally *took)
 {
     uint64_t lost = lost_of(took);
     if (!cebus_feedback_end(rt, scheme, iteration, lost))
         return CEBUS_PLAN_IS_STALE;
+    if (is_rival(scheme) && loses(rt, scheme, lost))
+        return CEBUS_PLAN_NEEDS_PLACES;
+    if (is_rival(scheme) && scheme->guided <= MOST_MOVING)
+        return CEBUS_PLAN_STANDS;
+    if (has_rival(rt, scheme, lost)) {
+        scheme->placed_lost = lost;
+        return CEBUS_PLAN_TRY_PLACELESS;
+    }
     bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took));
     bool drifted = stale && refresh_costs(rt, scheme, iteration);
     if (!drifted && is_dear(rt, scheme, lost))

@@ -6,6 +6,8 @@
  *     they part        by more than 5%: the record takes over what calls cost now, and is planned
  *                      again; where costs are as they were, copies are reckoned with as slower
  *     it costs more    than without a plan: the plan is given up
+ *     persistent       values shuttle between places of their own, or go wherever there is room:
+ *     values           both are tried, and the better one stands
  *
  * Where times are measured one iteration may have been unlucky: only several in a row count, and
  * each new plan must wait for more of them.
@@ -18,8 +20,10 @@
 /** What to do about the plan of an iteration that ended. */
 typedef enum cebus_verdict {
     CEBUS_PLAN_STANDS,
-    CEBUS_PLAN_IS_DEAR,  /**< none is better */
-    CEBUS_PLAN_IS_STALE, /**< make another */
+    CEBUS_PLAN_IS_DEAR,       /**< none is better */
+    CEBUS_PLAN_IS_STALE,      /**< make another */
+    CEBUS_PLAN_TRY_PLACELESS, /**< one without places may be better */
+    CEBUS_PLAN_NEEDS_PLACES,  /**< it was not */
 } cebus_verdict;
 
 /** Whether plans must be the same in every run: then they are waited for. */

@@ -127,15 +127,21 @@ static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
     scheme->terms = (cebus_plan_terms){0};
 }
 
+/** Makes the plan again, with places or without. */
+static void change_places(cebus_runtime *rt, cebus_scheme *scheme, bool placeless)
+{
+    scheme->placeless = placeless;
+    clear_placement(rt, scheme);
+    scheme->better = (cebus_plan_terms){0};
+    renew_later(rt, scheme);
+}
+
 /** No plan, until it would be made for something else; but one whose places may be what was wrong
  * with it is made again without. */
 static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    bool placed = scheme->spots != NULL && scheme->shuttling;
-    if (placed && !scheme->placeless) {
-        scheme->placeless = true;
-        clear_placement(rt, scheme);
-        renew_later(rt, scheme);
+    if (scheme->spots != NULL && scheme->shuttling && !scheme->placeless) {
+        change_places(rt, scheme, true);
         return;
     }
     if (rt->guidance->drafted == scheme)
@@ -143,6 +149,24 @@ static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
     scheme->waits = false;
     clear_placement(rt, scheme);
     cebus_plan_clear(&scheme->plan);
+}
+
+static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
+{
+    switch (verdict) {
+    case CEBUS_PLAN_STANDS:
+        break;
+    case CEBUS_PLAN_IS_DEAR:
+        give_up_plan(rt, scheme);
+        break;
+    case CEBUS_PLAN_IS_STALE:
+        renew_later(rt, scheme);
+        break;
+    case CEBUS_PLAN_TRY_PLACELESS:
+    case CEBUS_PLAN_NEEDS_PLACES:
+        change_places(rt, scheme, verdict == CEBUS_PLAN_TRY_PLACELESS);
+        break;
+    }
 }
 
 void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
@@ -154,11 +178,7 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
         scheme->iteration_ns = cebus_iteration_cost(iteration_of(guidance, scheme));
     }
     cebus_iteration *iteration = &guidance->log.known.at[place].iteration;
-    cebus_verdict verdict = cebus_appraisal_end(rt, scheme, iteration, !learned);
-    if (verdict == CEBUS_PLAN_IS_DEAR)
-        give_up_plan(rt, scheme);
-    else if (verdict == CEBUS_PLAN_IS_STALE)
-        renew_later(rt, scheme);
+    obey(rt, scheme, cebus_appraisal_end(rt, scheme, iteration, !learned));
     cebus_fixtures former = scheme->fixtures;
     scheme->fixtures = guidance->fixtures;
     guidance->fixtures = former;
@@ -422,19 +442,25 @@ static bool fits_nowhere(const cebus_scheme *scheme, bool places)
     return places && scheme->plan.count > 0 && scheme->spots == NULL;
 }
 
+static void forget_trials(cebus_scheme *scheme)
+{
+    scheme->unplanned_ns = scheme->placed_lost = scheme->dear = 0;
+    scheme->placeless = false;
+}
+
 /** Plans for the scheme if it is new, or what it was made for has changed. */
 static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    bool places = rt->arena.layout->planned && scheme->fixtures.complete && !scheme->placeless;
     bool move = should_move(rt->guidance);
     cebus_plan_terms terms = terms_of(rt, false);
     bool other = differ(&terms, &scheme->terms);
+    if (other && scheme->terms.out_rate > 0) /* not the first time: nothing is known of these */
+        forget_trials(scheme);
+    bool places = rt->arena.layout->planned && scheme->fixtures.complete && !scheme->placeless;
     if (!other && !(places && move && !place(rt, scheme)))
         return;
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
-    if (other && scheme->terms.out_rate > 0) /* not the first time: nothing is known of these */
-        scheme->unplanned_ns = scheme->dear = 0;
     cebus_swap_learn_link(rt);
     scheme->terms = terms = terms_of(rt, false);
     cebus_plan_terms placed = terms_of(rt, true);

@@ -64,8 +64,9 @@ typedef struct cebus_scheme {
     bool renewed;   /**< it was planned for anew: what was loaded is out of date */
     uint32_t moves; /**< times in a row that places were chosen anew */
     bool missed;    /**< some places were taken the last time */
-    bool placeless; /**< with places its plan cost more than none */
-    bool waits;     /**< for a better plan, while one is made for another */
+    bool placeless; /**< without places its plan may cost less, or did */
+    uint64_t placed_lost;    /**< what replays and waiting took with them; 0: both were not tried */
+    bool waits;              /**< for a better plan, while one is made for another */
     cebus_plan_terms better; /**< that it is to be made for */
 } cebus_scheme;
 

@@ -1,22 +1,25 @@
 /** Who bears the ordinals of persistent values, and who does no more. */
 #include <criterion/criterion.h>
 
-#include "program.h"
+#include "eager/guidance/state.h"
+#include "timed_layer.h"
 
 TestSuite(shuttles);
 
 enum {
     N = 1 << 12,
     PARAMETERS = 6,
+    LAYERS = 13,
     STEPS = 8
 };
 #define BLOCK (N * sizeof(float))
 
-static cebus_runtime *open_swapping(void)
+static cebus_runtime *open_swapping_on(const char *device, uint64_t blocks)
 {
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    options.memory_budget = 64 * BLOCK;
+    options.device = device;
+    options.memory_budget = blocks * BLOCK;
     options.policy = "cebus";
     options.threads = 1;
     options.cost_model = CEBUS_COST_ESTIMATED;
@@ -47,7 +50,7 @@ static float step(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *const *w)
  */
 Test(shuttles, an_output_of_a_launch_that_persists_is_no_bearer)
 {
-    cebus_runtime *rt = open_swapping();
+    cebus_runtime *rt = open_swapping_on("cpu", 64);
     cebus_tensor *x = leaf(rt, N, 2), *y, *w[PARAMETERS];
     cebus_capture *capture;
     for (int i = 0; i < PARAMETERS; i++) {
@@ -74,4 +77,72 @@ Test(shuttles, an_output_of_a_launch_that_persists_is_no_bearer)
     cebus_tensor_release(x);
     cr_expect_eq(cebus_memory_allocated(rt), 0);
     cebus_runtime_destroy(rt);
+}
+
+/** A layer for each parameter, and the way back. */
+static void train(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *const *w)
+{
+    cebus_tensor *map[LAYERS + 1] = {cebus_tensor_retain(x)}, *gradient, *next;
+    for (int k = 0; k < LAYERS; k++)
+        map[k + 1] = call_layer(rt, map[k], w[k]);
+    gradient = cebus_tensor_retain(map[LAYERS]);
+    for (int k = LAYERS; k-- > 0;) {
+        next = call_layer(rt, gradient, map[k + 1]);
+        cebus_tensor_release(map[k + 1]);
+        cebus_tensor_release(gradient);
+        gradient = call_layer(rt, next, w[k]);
+        cebus_tensor_release(next);
+    }
+    cebus_tensor_release(map[0]);
+    cebus_tensor_release(gradient);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** What a step lost, with places of its own for what shuttles, and without. */
+typedef struct tried {
+    uint64_t with, without, last;
+} tried;
+
+/** Each way is settled after a few steps. */
+static tried try_both(uint64_t blocks)
+{
+    tried lost = {0};
+    cebus_tensor *w[LAYERS];
+    cebus_runtime *rt = open_swapping_on("sim:titanv-12g", blocks);
+    cebus_tensor *x = leaf(rt, N, 1);
+    layer_ns = 2000;
+    for (int i = 0; i < LAYERS; i++) {
+        w[i] = leaf(rt, N, 0.5F);
+        OK(cebus_tensor_set_persistent(w[i]));
+    }
+    for (int i = 0; i < 3 * STEPS; i++) {
+        train(rt, x, w);
+        const cebus_scheme *scheme = &rt->guidance->schemes[rt->guidance->log.last];
+        lost.last = stats_of(rt).guided_lost_ns;
+        if (scheme->placed_lost == 0)
+            lost.with = lost.last;
+        else if (scheme->placeless)
+            lost.without = lost.last;
+    }
+    OK(cebus_runtime_check(rt));
+    for (int i = 0; i < LAYERS; i++)
+        cebus_tensor_release(w[i]);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+    return lost;
+}
+
+Test(shuttles, places_of_their_own_stand_where_they_are_better)
+{
+    tried lost = try_both(6);
+    cr_expect_lt(lost.with, lost.without);
+    cr_expect_eq(lost.last, lost.with);
+}
+
+Test(shuttles, places_of_their_own_go_where_none_are_better)
+{
+    tried lost = try_both(5);
+    cr_expect_gt(lost.without, 0, "it was tried");
+    cr_expect_lt(lost.without, lost.with);
+    cr_expect_eq(lost.last, lost.without);
 }
