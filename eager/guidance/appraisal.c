@@ -239,13 +239,16 @@ static bool is_rival(const cebus_scheme *scheme)
     return scheme->placeless && scheme->placed_lost > 0;
 }
 
-/** Whether the one without places is worse, once it is settled, too; or became so. */
+/** Whether the one without places is worse: plainly so before it is settled, or at all then; or it
+ * became worse since. */
 static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
+    const uint64_t with = scheme->placed_lost;
+    if (scheme->guided <= MOST_MOVING)
+        return lost > with + with / 4;
     if (scheme->guided == MOST_MOVING + 1)
-        return lost >= scheme->placed_lost;
-    return scheme->guided > MOST_MOVING && cebus_appraisal_repeats(rt) &&
-           lost > scheme->placed_lost + PARTED(scheme->placed_lost);
+        return lost >= with;
+    return cebus_appraisal_repeats(rt) && lost > with + PARTED(with);
 }
 
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
