@@ -127,13 +127,19 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
                                        .value = stats->iteration_signature});
 }
 
+/** A better plan is on its way: no more is said about this one. */
+static bool is_drafted(const cebus_runtime *rt, const cebus_scheme *scheme)
+{
+    return rt->guidance->drafted == scheme || scheme->waits;
+}
+
 /** A plan that costs more than none is given up, until it would be made for something else; not
  * those of published policies, which keep to theirs, and not while a better one is on its way. */
 static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {
     if (scheme->shuttling && !tells_time(rt))
         return false; /* it is not known what waiting for all that came on demand took */
-    if (rt->guidance->drafted == scheme || scheme->waits)
+    if (is_drafted(rt, scheme))
         return false;
     uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
     bool dear = scheme->unplanned_ns > 0 && lost > scheme->unplanned_ns + margin;
@@ -230,8 +236,7 @@ static bool has_rival(const cebus_runtime *rt, const cebus_scheme *scheme, uint6
 {
     return scheme->shuttling && scheme->spots != NULL && scheme->placed_lost == 0 &&
            scheme->guided > MOST_MOVING && lost > scheme->iteration_ns / WORTH_PART &&
-           rt->policy->searches && tells_time(rt) && rt->guidance->drafted != scheme &&
-           !scheme->waits;
+           rt->policy->searches && tells_time(rt) && !is_drafted(rt, scheme);
 }
 
 static bool is_rival(const cebus_scheme *scheme)
@@ -244,6 +249,8 @@ static bool is_rival(const cebus_scheme *scheme)
 static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
     const uint64_t with = scheme->placed_lost;
+    if (is_drafted(rt, scheme))
+        return false;
     if (scheme->guided <= MOST_MOVING)
         return lost > with + with / 4;
     if (scheme->guided == MOST_MOVING + 1)
