@@ -12,6 +12,8 @@
 #define MOST_MOVING 4
 /** Where a plan loses less than this part of what the program takes no other is tried. */
 #define WORTH_PART 50
+/** So many iterations after a plan was given up the next ones will take as long. */
+#define SETTLED 3
 /** Prediction and measurement part: by more than this part of what was predicted. */
 #define PARTED(ns) ((ns) / 20)
 /** Iterations in a row that must part before a new plan is made, where times are measured; twice as
@@ -133,6 +135,12 @@ static bool is_drafted(const cebus_runtime *rt, const cebus_scheme *scheme)
     return rt->guidance->drafted == scheme || scheme->waits;
 }
 
+/** What is not worth another plan. */
+static uint64_t dear_margin(const cebus_scheme *scheme)
+{
+    return scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
+}
+
 /** A plan that costs more than none is given up, until it would be made for something else; not
  * those of published policies, which keep to theirs, and not while a better one is on its way. */
 static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
@@ -141,8 +149,7 @@ static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost
         return false; /* it is not known what waiting for all that came on demand took */
     if (is_drafted(rt, scheme))
         return false;
-    uint64_t margin = scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
-    bool dear = scheme->unplanned_ns > 0 && lost > scheme->unplanned_ns + margin;
+    bool dear = scheme->unplanned_ns > 0 && lost > scheme->unplanned_ns + dear_margin(scheme);
     scheme->dear = rt->policy->searches && dear ? scheme->dear + 1 : 0;
     uint32_t patience = cebus_appraisal_repeats(rt) ? 0 : MOST_DEAR;
     if (scheme->shuttling && scheme->spots != NULL)
@@ -274,8 +281,10 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
     }
     bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took));
     bool drifted = stale && refresh_costs(rt, scheme, iteration);
-    if (!drifted && is_dear(rt, scheme, lost))
+    if (!drifted && is_dear(rt, scheme, lost)) {
+        scheme->dear_lost = lost;
         return CEBUS_PLAN_IS_DEAR;
+    }
     if (!drifted && !(stale && slow_link(rt, scheme, lost)))
         return CEBUS_PLAN_STANDS;
     scheme->parted = 0;
@@ -334,7 +343,21 @@ static bool is_settling(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
     if (scheme->shuttling)
         return scheme->guided <= 2;
-    return scheme->spots != NULL && scheme->guided == 1 && rt->stats.guided_unforeseen > 0;
+    return scheme->guided == 1 && rt->stats.guided_unforeseen > 0;
+}
+
+/** The first iteration without a plan may find more of what it reads than those after it: one that
+ * was given up for that is made again where they turn out to take longer than with it. */
+static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    const uint64_t before = scheme->unplanned_ns;
+    scheme->unplanned += scheme->dear_lost > 0;
+    if (before == 0 || lost < before || scheme->unplanned > 0)
+        scheme->unplanned_ns = lost > 0 ? lost : 1;
+    if (scheme->unplanned != SETTLED || !cebus_appraisal_repeats(rt) ||
+        lost <= scheme->dear_lost + dear_margin(scheme))
+        return CEBUS_PLAN_STANDS;
+    return CEBUS_PLAN_IS_STALE;
 }
 
 cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
@@ -345,8 +368,7 @@ cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
     uint64_t lost = lost_of(&took);
     cebus_verdict verdict = CEBUS_PLAN_STANDS;
     if (!guidance->planned || !followed) {
-        if (scheme->unplanned_ns == 0 || lost < scheme->unplanned_ns)
-            scheme->unplanned_ns = lost > 0 ? lost : 1;
+        verdict = judge_without(rt, scheme, lost);
     } else if (guidance->begun_with == scheme) {
         publish(rt, scheme, &took);
         if (!is_settling(rt, scheme))

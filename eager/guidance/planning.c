@@ -444,7 +444,8 @@ static bool fits_nowhere(const cebus_scheme *scheme, bool places)
 
 static void forget_trials(cebus_scheme *scheme)
 {
-    scheme->unplanned_ns = scheme->placed_lost = scheme->dear = 0;
+    scheme->unplanned_ns = scheme->placed_lost = scheme->dear_lost = 0;
+    scheme->dear = scheme->unplanned = 0;
     scheme->placeless = false;
 }
 

@@ -43,6 +43,8 @@ typedef struct cebus_scheme {
     uint64_t iteration_ns;   /**< its calls together */
     uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; 0: unknown */
     uint32_t dear;           /**< times in a row that it took more with one */
+    uint64_t dear_lost;      /**< what it took when that was given up for it; 0: none was */
+    uint32_t unplanned;      /**< iterations in a row without a plan since */
     cebus_shuttles shuttles; /**< persistent values of the iteration */
     cebus_trigger *triggers; /**< by ordinal, of n_triggers; NULL: nothing came back yet */
     size_t n_triggers;

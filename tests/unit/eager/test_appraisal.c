@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "eager/guidance/appraisal.h"
 #include "timed_layer.h"
 
 TestSuite(appraisal);
@@ -150,6 +151,43 @@ Test(appraisal, gives_up_following_what_never_settles)
     }
     cr_expect_gt(f.stats.replans, 0);
     cr_expect_leq(f.stats.replans, 4);
+    cebus_runtime_destroy(rt);
+}
+
+/** An iteration without a plan that lost so much. */
+static cebus_verdict end_unplanned(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    cebus_iteration iteration;
+    cebus_iteration_init(&iteration, &rt->pool);
+    cebus_appraisal_begin(rt);
+    rt->stats.recompute_ns += lost;
+    return cebus_appraisal_end(rt, scheme, &iteration, true);
+}
+
+/** The first iteration of all may find more of what it reads than those that follow it. */
+Test(appraisal, a_plan_comes_back_where_none_turns_out_to_be_dearer)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    cebus_scheme scheme = {.unplanned_ns = 100, .dear_lost = 200};
+    cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_STANDS, "it may settle yet");
+    cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_STANDS);
+    cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_IS_STALE);
+    cr_expect_eq(scheme.unplanned_ns, 300, "what the plan is held against from now on");
+    cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_STANDS, "once");
+    cebus_runtime_destroy(rt);
+}
+
+Test(appraisal, a_plan_stays_away_where_none_is_cheaper)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    cebus_scheme given_up = {.unplanned_ns = 100, .dear_lost = 200}, never = {.unplanned_ns = 100};
+    for (int i = 0; i < 5; i++) {
+        cr_expect_eq(end_unplanned(rt, &given_up, 201), CEBUS_PLAN_STANDS, "that is no gain");
+        cr_expect_eq(end_unplanned(rt, &never, 300), CEBUS_PLAN_STANDS);
+    }
+    cr_expect_eq(never.unplanned_ns, 100, "at best");
     cebus_runtime_destroy(rt);
 }
 
