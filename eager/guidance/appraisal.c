@@ -271,10 +271,12 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
     uint64_t lost = lost_of(took);
     if (!cebus_feedback_end(rt, scheme, iteration, lost))
         return CEBUS_PLAN_IS_STALE;
-    if (is_rival(scheme) && loses(rt, scheme, lost))
-        return CEBUS_PLAN_NEEDS_PLACES;
-    if (is_rival(scheme) && scheme->guided <= MOST_MOVING)
-        return CEBUS_PLAN_STANDS;
+    if (is_rival(scheme)) {
+        if (loses(rt, scheme, lost))
+            return CEBUS_PLAN_NEEDS_PLACES;
+        if (scheme->guided <= MOST_MOVING)
+            return CEBUS_PLAN_STANDS;
+    }
     if (has_rival(rt, scheme, lost)) {
         scheme->placed_lost = lost;
         return CEBUS_PLAN_TRY_PLACELESS;
@@ -351,7 +353,7 @@ static bool is_settling(const cebus_runtime *rt, const cebus_scheme *scheme)
 static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {
     const uint64_t before = scheme->unplanned_ns;
-    scheme->unplanned += scheme->dear_lost > 0;
+    scheme->unplanned += scheme->dear_lost > 0 && scheme->plan.count == 0;
     if (before == 0 || lost < before || scheme->unplanned > 0)
         scheme->unplanned_ns = lost > 0 ? lost : 1;
     if (scheme->unplanned != SETTLED || !cebus_appraisal_repeats(rt) ||

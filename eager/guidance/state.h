@@ -41,10 +41,11 @@ typedef struct cebus_scheme {
     cebus_fixtures fixtures;   /**< when such an iteration ended last */
     uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
     uint64_t iteration_ns;   /**< its calls together */
-    uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; 0: unknown */
+    uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; or the last
+                                  time, once one was given up; 0: unknown */
     uint32_t dear;           /**< times in a row that it took more with one */
     uint64_t dear_lost;      /**< what it took when that was given up for it; 0: none was */
-    uint32_t unplanned;      /**< iterations in a row without a plan since */
+    uint32_t unplanned;      /**< iterations without a plan since */
     cebus_shuttles shuttles; /**< persistent values of the iteration */
     cebus_trigger *triggers; /**< by ordinal, of n_triggers; NULL: nothing came back yet */
     size_t n_triggers;

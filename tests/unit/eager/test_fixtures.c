@@ -4,6 +4,7 @@
 #include "eager/storage.h"
 #include "eager/tensor.h"
 #include "program.h"
+#include "tests/support/test_device.h"
 
 TestSuite(fixtures);
 
@@ -24,11 +25,12 @@ static uint64_t offset_of(const cebus_tensor *tensor)
 }
 
 /** Leaves with a hole after each. */
-static scattered scatter(const char *policy, const char *layout)
+static scattered scatter_on(const char *device, const char *policy, const char *layout)
 {
     scattered s = {0};
     cebus_tensor *gaps[WEIGHTS];
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = device;
     options.memory_budget = 16 * BLOCK;
     options.policy = policy;
     options.layout = layout;
@@ -45,6 +47,11 @@ static scattered scatter(const char *policy, const char *layout)
     for (int i = 0; i < WEIGHTS; i++)
         cebus_tensor_release(gaps[i]);
     return s;
+}
+
+static scattered scatter(const char *policy, const char *layout)
+{
+    return scatter_on("cpu", policy, layout);
 }
 
 /** The product of all; what it made before is let go. */
@@ -103,6 +110,23 @@ Test(fixtures, go_round_what_was_handed_out)
     cr_expect_eq(*(const float *)address, 2);
     cebus_tensor_unmap(s.w[1]);
     finish(&s);
+}
+
+/** A copy that fails ends the moving, and nothing else. */
+Test(fixtures, that_cannot_be_copied_stay_where_they_are)
+{
+    cr_assert(cebus_test_device_register());
+    for (uint64_t at = 1; at <= WEIGHTS; at++) {
+        scattered s = scatter_on("test", "cebus", "planned");
+        const uint64_t before = reach(&s);
+        cebus_test_faults = (cebus_test_device_faults){.copy_at = at};
+        step(&s);
+        cr_expect(cebus_test_faults.fired, "copy %lu", at);
+        cebus_test_faults = (cebus_test_device_faults){0};
+        cr_expect(at > 1 || reach(&s) == before, "the first one that fails is the last");
+        step(&s);
+        finish(&s);
+    }
 }
 
 Test(fixtures, stay_where_no_places_are_planned)
