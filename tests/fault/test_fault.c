@@ -303,8 +303,23 @@ static int sweep(const setting *chosen, cebus_fault kind, const float *wanted)
     }
 }
 
+/** Whether the program gets through where nothing foresees anything and nothing is copied: then no
+ * fault of a plan or a copy can leave it without room. */
+static bool fits_without_plan(const setting *chosen)
+{
+    static run bare;
+    setting reactive = {.policy = "coop",
+                        .budget = chosen->budget,
+                        .steps = 2,
+                        .swap = CEBUS_SWAP_OFF,
+                        .device = chosen->device};
+    start(&bare, &reactive, CEBUS_FAULT_NONE, 0);
+    return !bare.trial.broken;
+}
+
 /** The undisturbed run. How much workspace kernels take differs between processors, so a setting
- * that plans grows from a budget that is too small to the first where it fetches ahead of need. */
+ * that plans grows from a budget that is too small to the first where it fetches ahead of need,
+ * and would fit without that. */
 static bool undisturbed(setting *chosen, run *out)
 {
     start(out, chosen, CEBUS_FAULT_NONE, 0);
@@ -312,9 +327,10 @@ static bool undisturbed(setting *chosen, run *out)
     for (int tries = 0; wanted && tries < 64; tries++) {
         bool planned = (!chosen->plans || out->prefetches > 0) &&
                        (!chosen->replays || out->planned_replays > 0);
-        if (!out->trial.broken && planned)
+        if (!out->trial.broken && planned && fits_without_plan(chosen))
             return true;
         chosen->budget += 256;
+        unlink(plan_path); /* it is for less memory */
         start(out, chosen, CEBUS_FAULT_NONE, 0);
     }
     return !out->trial.broken && !wanted;

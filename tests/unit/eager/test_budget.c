@@ -76,24 +76,25 @@ Test(budget, a_call_that_cannot_fit_gives_nothing_up)
     cebus_runtime_destroy(rt);
 }
 
-/** To make the matrix again takes all of memory. It stands between two other inputs, so that it is
- * neither the first nor the last to be brought back. */
+/** To make the matrix again takes all of memory, which is more than any kernel of linear needs
+ * beside its inputs. It stands between two other inputs, so that it is neither the first nor the
+ * last to be brought back. */
 Test(budget, rebuilds_before_it_pins_what_is_at_hand)
 {
-    cebus_runtime *rt = open_runtime(20 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
-    cebus_tensor *before = vector(rt, 10 * N, 0), *flat, *matrix, *rows = vector(rt, 5 * N, 1);
+    cebus_runtime *rt = open_runtime(80 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *before = vector(rt, 40 * N, 0), *flat, *matrix, *rows = vector(rt, 5 * N, 1);
     cebus_tensor *x, *bias, *out;
     OK(cebus_add_scalar(rt, before, 2, &flat));
     cebus_tensor_release(before);
-    OK(cebus_reshape(rt, flat, 2, (int64_t[]){10, N}, &matrix));
+    OK(cebus_reshape(rt, flat, 2, (int64_t[]){40, N}, &matrix));
     cebus_tensor_release(flat);
     OK(cebus_reshape(rt, rows, 2, (int64_t[]){5, N}, &x));
     cebus_tensor_release(rows);
-    bias = vector(rt, 10, 3);
+    bias = vector(rt, 40, 3);
     OK(cebus_runtime_trim(rt));
     cr_assert_not(cebus_tensor_is_resident(matrix));
     OK(cebus_linear(rt, x, matrix, bias, &out));
-    cr_expect_eq(at(out, 49), 2 * N + 3);
+    cr_expect_eq(at(out, 199), 2 * N + 3);
     cebus_tensor_release(x);
     cebus_tensor_release(matrix);
     cebus_tensor_release(bias);
