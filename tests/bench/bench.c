@@ -82,6 +82,19 @@ void bench_must(cebus_status status)
     exit(1);
 }
 
+int bench_number(int argc, char **argv, int i, int otherwise)
+{
+    if (i >= argc)
+        return otherwise;
+    char *end;
+    const long number = strtol(argv[i], &end, 10);
+    if (*end == '\0' && number >= 1 && number <= 1000000000)
+        return (int)number;
+    fprintf(stderr, "%s: argument %d is \"%s\", not a number from 1 on (tests/bench/README.md)\n",
+            argv[0], i, argv[i]);
+    exit(1);
+}
+
 cebus_runtime *bench_open(const char *device, const char *policy, int threads)
 {
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;

@@ -56,6 +56,9 @@ double bench_times_spread(const bench_times *times);
 
 /** Says what failed and ends the program. */
 void bench_must(cebus_status status);
+/** Argument i as a number from 1 to 10^9; `otherwise` where there is none. One that makes no sense
+ * ends the program. */
+int bench_number(int argc, char **argv, int i, int otherwise);
 /** A runtime with 8 GiB, "unlimited" here, under `policy` (NULL: the default). */
 cebus_runtime *bench_open(const char *device, const char *policy, int threads);
 cebus_model *bench_model(cebus_runtime *rt, const bench_setup *setup);

@@ -128,10 +128,10 @@ static void sweep(const bench_setup *setup, int rounds, choice only)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 5;
+    int rounds = bench_number(argc, argv, 1, 5);
     choice only = {.model = argc > 2 ? argv[2] : NULL,
                    .policy = argc > 3 ? argv[3] : NULL,
-                   .percent = argc > 4 ? atoi(argv[4]) : 0};
+                   .percent = bench_number(argc, argv, 4, 0)};
     bench_print_machine();
     puts("| network | policy | of peak | time, unlimited = 1 | spread | evictions a step | "
          "recomputes a step | search | fragmentation "

@@ -53,7 +53,7 @@ static void measure(const char *policy, size_t calls)
 int main(int argc, char **argv)
 {
     const char *const policies[] = {"coop", "dtr", "dtr-local", "dte", "lru"};
-    size_t calls = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
+    size_t calls = (size_t)bench_number(argc, argv, 1, 100000);
     puts("| policy | us a call, room for all | s, in 1 MiB | decisions | us a decision |");
     puts("|---|---|---|---|---|");
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {

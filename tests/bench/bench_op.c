@@ -183,7 +183,7 @@ static void measure_tracking(void)
 
 int main(int argc, char **argv)
 {
-    int64_t calls = argc > 1 ? atoll(argv[1]) : 1000000;
+    int64_t calls = bench_number(argc, argv, 1, 1000000);
     bench_print_machine();
     puts("| one call | cebus us | spread | PyTorch us | spread | ratio |");
     puts("|---|---:|---:|---:|---:|---:|");

@@ -70,7 +70,7 @@ static void measure(const bench_setup *setup, int rounds)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 25;
+    int rounds = bench_number(argc, argv, 1, 25);
     bench_print_machine();
     bench_recorder_register();
     puts("| network | kernels a step | step ms | kernels in a row ms | runtime adds | spread | "

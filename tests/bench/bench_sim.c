@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 {
     static const char *const policies[] = {"coop", "dtr"};
     const char *device = argc > 1 ? argv[1] : "sim:a100-80g";
-    uint64_t percent = argc > 2 ? strtoull(argv[2], NULL, 10) : 50;
+    uint64_t percent = (uint64_t)bench_number(argc, argv, 2, 50);
     const char *only = argc > 3 ? argv[3] : "";
     bench_print_machine();
     printf("%s, budget %llu%% of the peak\n\n", device, (unsigned long long)percent);

@@ -229,7 +229,7 @@ static void sweep(const bench_setup *setup, int rounds, int only, const char *po
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 9, only = argc > 3 ? atoi(argv[3]) : 0;
+    int rounds = bench_number(argc, argv, 1, 9), only = bench_number(argc, argv, 3, 0);
     bench_print_machine();
     puts("| network | of peak | policy | time, unlimited = 1 | spread | same bits | MiB out a step "
          "| MiB in | recomputes | replans | waiting | predicted ms | over measured (quartiles) | "

@@ -72,8 +72,8 @@ static void measure(const bench_setup *setup, int threads, bool channels_last, i
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 15;
-    int most = argc > 2 ? atoi(argv[2]) : 2;
+    int rounds = bench_number(argc, argv, 1, 15);
+    int most = bench_number(argc, argv, 2, 2);
     bench_print_machine();
     puts("| training step | threads | cebus ms | spread | PyTorch ms | spread | ratio |");
     puts("|---|---:|---:|---:|---:|---:|---:|");
