@@ -503,6 +503,8 @@ static cebus_status run(frame *f)
     if (rt->info.late_costs)
         cebus_measure_collect(rt);
     f->needs = cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in);
+    if (rt->learning == CEBUS_LEARNS_NEXT)
+        cebus_guidance_learn(rt);
     if (rt->guidance != NULL && rt->spots == NULL)
         cebus_guidance_act(rt, f->call, f->spec->in, f->needs != 0);
     if (cebus_capture_is_due(rt))

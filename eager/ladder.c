@@ -402,6 +402,8 @@ static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, co
                           cebus_block **out)
 {
     cebus_swap_note_strain(rt);
+    if (rt->learning == CEBUS_LEARNS_ONCE_SHORT)
+        rt->learning = CEBUS_LEARNS_NEXT;
     cebus_status status = status_of(evict_and_cut(rt, bytes, zone, out), op);
     if (status == CEBUS_OUT_OF_MEMORY && suffices(rt, bytes, 0)) {
         rt->rung = CEBUS_RUNG_COMPACT;

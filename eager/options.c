@@ -81,13 +81,16 @@ static cebus_status check(const cebus_runtime_options *options)
     return options->policy != NULL ? cebus_options_policy(options->policy, &policy) : CEBUS_OK;
 }
 
+const cebus_policy *cebus_options_chosen_policy(const cebus_runtime_options *options)
+{
+    return options->policy != NULL ? cebus_policy_find(options->policy) : &cebus_policy_cebus;
+}
+
 const cebus_layout *cebus_options_layout(const cebus_runtime_options *options)
 {
-    const cebus_policy *policy =
-        options->policy != NULL ? cebus_policy_find(options->policy) : NULL;
-    if (options->layout == NULL && policy != NULL)
-        return cebus_layout_find(policy->layout);
-    return cebus_layout_find(options->layout);
+    return cebus_layout_find(options->layout != NULL
+                                 ? options->layout
+                                 : cebus_options_chosen_policy(options)->layout);
 }
 
 cebus_status cebus_options_read(const cebus_runtime_options *options, cebus_runtime_options *out)

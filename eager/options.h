@@ -15,6 +15,9 @@ cebus_status cebus_options_read(const cebus_runtime_options *options, cebus_runt
 /** The policy of this name; a failure lists the names there are. */
 cebus_status cebus_options_policy(const char *name, const cebus_policy **out);
 
+/** The policy that checked options name, or else `cebus`. */
+const cebus_policy *cebus_options_chosen_policy(const cebus_runtime_options *options);
+
 /** The layout that checked options name, or else what suits their policy. */
 const cebus_layout *cebus_options_layout(const cebus_runtime_options *options);
 

@@ -332,7 +332,8 @@ cebus_status cebus_runtime_create(const cebus_runtime_options *options, cebus_ru
     cebus_pool_init(&rt->pool, &host);
     rt->pool.direct = (known.debug & CEBUS_DEBUG_HOST) != 0;
     cebus_lineage_init(&rt->lineage, &rt->pool);
-    rt->policy = cebus_policy_find(known.policy != NULL ? known.policy : "coop");
+    rt->policy = cebus_options_chosen_policy(&known);
+    rt->learning = known.policy != NULL ? CEBUS_LEARNS : CEBUS_LEARNS_ONCE_SHORT;
     rt->seed = rt->chaos = known.seed;
     rt->cost_model = known.cost_model;
     rt->swap.option = known.swap;
@@ -485,6 +486,7 @@ cebus_status cebus_runtime_set_policy(cebus_runtime *rt, const char *policy)
     if (status != CEBUS_OK)
         return status;
     rt->policy = found;
+    rt->learning = CEBUS_LEARNS;
     cebus_guidance_start(rt);
     cebus_capture_restart(rt);
     cebus_runtime_unlock(rt);

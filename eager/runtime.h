@@ -103,6 +103,13 @@ typedef struct cebus_away {
 } cebus_away;
 
 /** Values on the host and in the spill file (swap.h). */
+/** When a policy that plans begins to learn what the program does (guidance/guidance.h). */
+typedef enum cebus_learning {
+    CEBUS_LEARNS,
+    CEBUS_LEARNS_ONCE_SHORT, /**< once memory was short */
+    CEBUS_LEARNS_NEXT,       /**< it was: from the next call on */
+} cebus_learning;
+
 typedef struct cebus_swapper {
     cebus_swap option;
     uint64_t budget;           /**< most bytes off the device, whichever tier */
@@ -194,6 +201,7 @@ struct cebus_runtime {
     const struct cebus_spots *spots; /**< of a launch by a plan (capture/plan.h); NULL: none */
     struct cebus_trail *trail;       /**< likewise (trail.h) */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
+    cebus_learning learning;         /**< when guidance starts */
     uint64_t names;                  /**< given to values by guidance so far */
 
     uint64_t iteration_peak; /**< bytes used at most since the iteration began (appraisal.h) */

@@ -11,7 +11,8 @@
 void cebus_guidance_start(cebus_runtime *rt)
 {
     cebus_guidance_stop(rt);
-    if (rt->policy->plan == NULL && !rt->watch.on)
+    bool plans = rt->policy->plan != NULL && rt->learning == CEBUS_LEARNS;
+    if (!plans && !rt->watch.on)
         return;
     cebus_guidance *guidance = cebus_pool_alloc(&rt->pool, sizeof *guidance);
     if (guidance == NULL)
@@ -24,6 +25,15 @@ void cebus_guidance_start(cebus_runtime *rt)
     cebus_planning_init(rt, guidance);
     rt->guidance = guidance;
     cebus_appraisal_begin(rt);
+}
+
+void cebus_guidance_learn(cebus_runtime *rt)
+{
+    if (rt->learning == CEBUS_LEARNS)
+        return;
+    rt->learning = CEBUS_LEARNS;
+    if (rt->guidance == NULL)
+        cebus_guidance_start(rt);
 }
 
 void cebus_guidance_stop(cebus_runtime *rt)

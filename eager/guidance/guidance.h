@@ -16,6 +16,9 @@
  * anyway; one that does not fit is tried again before the calls that follow, until its value is
  * needed.
  *
+ * Learning costs some 0.2 us a call. Where nobody asked for a policy it begins with the call after
+ * the first request that did not fit: a program that has all the memory it wants pays nothing.
+ *
  * Nothing here can fail: what finds no room or no host memory is left out, and the reactive policy
  * sees to it. Under a policy that does not plan rt->guidance is NULL, and each hook costs a test of
  * it.
@@ -29,6 +32,8 @@
 /** The policy was chosen: begins to learn if it plans, or somebody wants to know where iterations
  * end (capture/watch.c); what was learned before is forgotten. */
 void cebus_guidance_start(cebus_runtime *rt);
+/** Between calls: if it waits for memory to be short, it waits no longer. */
+void cebus_guidance_learn(cebus_runtime *rt);
 void cebus_guidance_stop(cebus_runtime *rt);
 
 /** @name Where a plan has things go: an offset, or CEBUS_ANYWHERE; also where rt->guidance is NULL.

@@ -149,6 +149,7 @@ static cebus_status load(cebus_runtime *rt, const char *path)
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to keep the plans");
     }
     rt->stats.plans_loaded += plans;
+    cebus_guidance_learn(rt);
     reconsider(rt);
     return CEBUS_OK;
 }

@@ -66,6 +66,7 @@ static uint64_t scenario(run *r, uint64_t budget)
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     options.device = "test";
+    options.policy = "coop"; /* plans have sweeps of their own, and take their time */
     options.threads = 1;
     options.memory_budget = budget;
     options.cost_model = CEBUS_COST_ESTIMATED;

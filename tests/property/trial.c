@@ -255,7 +255,7 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     run r = {.trial = trial, .out = out, .random = trial->seed};
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     *out = (cebus_outcome){.floor_op = ""};
-    options.policy = trial->policy;
+    options.policy = strcmp(trial->policy, "default") != 0 ? trial->policy : NULL;
     options.device = trial->device;
     options.swap = trial->swap;
     options.layout = trial->layout;

@@ -49,7 +49,8 @@ typedef struct cebus_runtime_options {
     const char *device;     /**< "cpu" (default), "cuda:N", "sim:MACHINE" (cebus_machine_name());
                                  "cpu:link=2GB": copies to the host at so many bytes/s */
     uint64_t memory_budget; /**< bytes; default 80% of what the process may use */
-    const char *policy;     /**< of cebus_policy_name(); default "coop" */
+    const char *policy;     /**< of cebus_policy_name(); default "cebus", which then begins to
+                                 learn the program when memory is short for the first time */
     int threads;            /**< for kernels, default all cores; part of what decides bits */
     uint64_t seed;          /**< of the random number generator */
     cebus_cost_model cost_model;      /**< how the costs that decide evictions are known */

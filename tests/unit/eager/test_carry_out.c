@@ -118,6 +118,7 @@ static cebus_runtime *open_with(uint64_t budget, const cebus_policy *policy)
     OK(cebus_runtime_create(&options, &rt));
     if (policy != NULL) {
         rt->policy = policy;
+        rt->learning = CEBUS_LEARNS;
         cebus_guidance_start(rt);
     }
     return rt;
@@ -458,6 +459,7 @@ Test(carry_out, values_move_on_where_the_plan_has_them_move)
         options.threads = 1;
         OK(cebus_runtime_create(&options, &rt));
         rt->policy = &policy;
+        rt->learning = CEBUS_LEARNS;
         cebus_guidance_start(rt);
         for (int i = 0; i < 3; i++)
             step_crowd(rt, seed);

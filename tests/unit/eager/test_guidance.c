@@ -146,6 +146,40 @@ Test(guidance, a_policy_that_does_not_plan_pays_for_nothing)
     cebus_runtime_destroy(rt);
 }
 
+/** Nobody asked for a policy: it learns from the first iteration in which memory was short on. */
+Test(guidance, by_default_learning_begins_when_memory_is_short)
+{
+    net n = make_net(open_on("sim:titanv-12g", NULL, 4 * tight()), SIDE, LAYERS);
+    step(&n);
+    step(&n);
+    cr_expect_null(n.rt->guidance);
+    OK(cebus_runtime_set_budget(n.rt, tight()));
+    cr_expect_null(n.rt->guidance);
+    cebus_memory_stats reactive = measure(&n);
+    cr_expect_gt(reactive.evictions, 0);
+    cr_expect_not_null(n.rt->guidance);
+    step(&n); /* the first that is seen from its beginning */
+    step(&n);
+    uint64_t guided = measure(&n).device_ns;
+    cr_expect_lt(guided, reactive.device_ns);
+    cr_expect_eq(measure(&n).device_ns, guided);
+    free_net(&n);
+}
+
+Test(guidance, by_default_a_policy_that_is_chosen_or_a_watch_learn_at_once)
+{
+    cebus_runtime *rt = open_on("cpu", NULL, 1 << 20);
+    OK(cebus_capture_watch(rt, true));
+    cr_expect_not_null(rt->guidance);
+    OK(cebus_capture_watch(rt, false));
+    cebus_runtime_destroy(rt);
+    rt = open_on("cpu", NULL, 1 << 20);
+    cr_expect_null(rt->guidance);
+    OK(cebus_runtime_set_policy(rt, "cebus"));
+    cr_expect_not_null(rt->guidance);
+    cebus_runtime_destroy(rt);
+}
+
 /** From the third iteration on the plan is there, and every iteration takes the same time. */
 Test(guidance, reaches_its_steady_state_after_one_measured_iteration)
 {

@@ -215,6 +215,20 @@ Test(loaded, a_plan_can_be_loaded_in_the_middle)
     unlink(path());
 }
 
+/** By default learning waits until memory is short; who has a plan wants to follow it at once. */
+Test(loaded, a_plan_is_followed_from_the_start_by_default_too)
+{
+    net n;
+    save("cebus", BUDGET, LAYERS);
+    open_net(&n, NULL, BUDGET, LAYERS);
+    OK(cebus_plan_load(n.rt, path()));
+    step(&n);
+    step(&n);
+    cr_expect_eq(stats_of(n.rt).plans_used, 1);
+    close_net(&n);
+    unlink(path());
+}
+
 Test(loaded, a_plan_for_another_program_waits_for_ever)
 {
     net n;

@@ -299,7 +299,7 @@ Test(refusals, runtimes)
                  CEBUS_INVALID_ARGUMENT);
     cr_expect_not_null(strstr(cebus_last_error()->message, "titanv-12g"));
     cr_expect_eq(cebus_runtime_set_policy(rt, "best"), CEBUS_INVALID_ARGUMENT);
-    cr_expect_str_eq(cebus_runtime_policy(rt), "coop");
+    cr_expect_str_eq(cebus_runtime_policy(rt), "cebus");
     cr_expect_null(cebus_policy_name(1000));
     cr_expect_null(cebus_layout_name(1000));
     cr_expect_null(cebus_machine_name(1000));

@@ -74,7 +74,7 @@ Test(runtime, defaults_to_most_of_what_the_process_may_use)
     cebus_runtime *rt;
     OK(cebus_runtime_create(NULL, &rt));
     cr_expect_gt(cebus_runtime_budget(rt), 64 << 20);
-    cr_expect_str_eq(cebus_runtime_policy(rt), "coop");
+    cr_expect_str_eq(cebus_runtime_policy(rt), "cebus");
     cr_expect_geq(cebus_runtime_threads(rt), 1);
     cr_expect_eq(cebus_memory_allocated(rt), 0);
     cebus_runtime_destroy(rt);
