@@ -182,17 +182,6 @@ static cebus_status check_inputs(const frame *f)
     return CEBUS_OK;
 }
 
-/** Two views of one storage that share some elements but are not the same view. */
-static bool overlap_partially(const cebus_tensor *a, const cebus_tensor *b)
-{
-    if (a->storage != b->storage)
-        return false;
-    const cebus_view *v = &a->view, *w = &b->view;
-    if (v->offset == w->offset && v->dtype == w->dtype && cebus_view_same_layout(v, w))
-        return false;
-    return cebus_view_may_overlap(v, w);
-}
-
 static cebus_status check_mutated(const frame *f, uint32_t i)
 {
     cebus_tensor *tensor = f->spec->in[i];
@@ -208,7 +197,15 @@ static cebus_status check_mutated(const frame *f, uint32_t i)
             "%s: several elements share one location; cebus_clone() it first",
             CEBUS_SHAPE(&tensor->view));
     for (uint32_t k = 0; k < f->spec->n_in; k++) {
-        if (k != i && f->spec->in[k] != NULL && overlap_partially(tensor, f->spec->in[k]))
+        if (k == i || f->spec->in[k] == NULL)
+            continue;
+        if (k < i && cebus_op_mutates(f->op, k) && tensor->storage == f->spec->in[k]->storage)
+            return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
+                              "inputs %u and %u, both written in place, share one storage; "
+                              "cebus_clone() one of them first",
+                              k, i);
+        if (tensor->storage == f->spec->in[k]->storage &&
+            cebus_view_overlaps_partially(&tensor->view, &f->spec->in[k]->view))
             return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
                               "input %u shares some, not all, memory with the tensor written in "
                               "place; cebus_clone() it first",

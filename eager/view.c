@@ -279,3 +279,9 @@ bool cebus_view_may_overlap(const cebus_view *a, const cebus_view *b)
     }
     return true;
 }
+
+bool cebus_view_overlaps_partially(const cebus_view *a, const cebus_view *b)
+{
+    bool same = a->offset == b->offset && a->dtype == b->dtype && cebus_view_same_layout(a, b);
+    return !same && cebus_view_may_overlap(a, b);
+}
