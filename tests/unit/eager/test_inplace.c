@@ -220,3 +220,27 @@ Test(inplace, writes_a_storage_once_a_call)
     cebus_tensor_release(x);
     cebus_tensor_release(g);
 }
+
+/** A call that writes a parameter for good, and beside it something made of that parameter: what
+ * was made of the latter, and given up, is still what it was. */
+Test(inplace, overwrites_a_parameter_and_what_was_made_of_it)
+{
+    cebus_tensor *momentum = leaf(rt, 8, 3), *g = leaf(rt, 8, 2), *x, *twice;
+    OK(cebus_tensor_set_persistent(momentum));
+    OK(cebus_add_scalar(rt, momentum, 2, &x));
+    OK(cebus_mul_scalar(rt, x, 2, &twice));
+    OK(cebus_runtime_trim(rt));
+    cr_assert_not(cebus_tensor_is_resident(twice));
+    cebus_sgd_options options = CEBUS_SGD_OPTIONS_INIT;
+    options.lr = 0.5;
+    options.momentum = 0.5;
+    cebus_sgd_tensors tensors = {.param = x, .grad = g, .momentum = momentum};
+    OK(cebus_sgd_step(rt, &tensors, 2, &options));
+    cr_expect_eq(at(twice, 0), 10);
+    cr_expect_eq(at(x, 0), 5 - 0.5 * 3.5);
+    cr_expect_eq(at(momentum, 0), 3.5);
+    cebus_tensor_release(momentum);
+    cebus_tensor_release(g);
+    cebus_tensor_release(x);
+    cebus_tensor_release(twice);
+}
