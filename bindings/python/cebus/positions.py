@@ -179,25 +179,19 @@ def _hits(x, dim, index):
 
 
 def scatter(x, dim, index, src=None, *, value=None, reduce=None):
-    """A copy with `src` (or `value`) at the positions that `index` names along `dim`; among equal
-    positions all must bring the same."""
+    """A copy with `src` (or `value`) at the positions that `index` names along `dim`; of equal
+    positions the last wins."""
     source = value if src is None else src
+    if reduce not in (None, "add"):
+        raise _core.UnsupportedError(f"scatter: reduce={reduce!r}; there is 'add'")
     if not hasattr(source, "gather"):
-        source = _core.full(index.shape, source, dtype=x.dtype, device=x.device)
+        number = _core.full((), source, dtype=x.dtype, device=x.device)
+        if reduce is None:
+            return where(_hits(x, dim, index) != 0, number, x)
+        source = number.expand(index.shape)
     if reduce == "add":
         return x.scatter_add(dim, index, source)
-    if reduce is not None:
-        raise _core.UnsupportedError(f"scatter: reduce={reduce!r}; there is 'add'")
-    source = source[tuple(slice(0, n) for n in index.shape)]
-    kind = _core.int32 if x.dtype in (_core.bool_, _core.uint8) else x.dtype
-    times = _hits(x, dim, index)
-    zeros = _core.zeros(x.shape, dtype=kind, device=x.device)
-    written = zeros.scatter_add(dim, index, source.to(kind))
-    if kind.is_floating_point:
-        written = written / times.clamp(min=1).to(kind)
-    elif times.numel() and int(times.max()) > 1:
-        written = written // times.clamp(min=1).to(kind)
-    return where(times != 0, written.to(x.dtype), x)
+    return _core._written(x, dim, index, source[tuple(slice(0, n) for n in index.shape)])
 
 
 def _spread(x, dim, index):
