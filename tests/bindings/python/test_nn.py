@@ -24,6 +24,20 @@ class Net(nn.Module):
         return self.head(self.body(x)) * self.scale
 
 
+def test_linear_with_other_biases_and_weights():
+    x, weight = cebus.ones(2, 3), cebus.ones(4, 3)
+    for bias in (cebus.tensor(1.0), cebus.ones(1), cebus.ones(1, 4), cebus.ones(2, 1)):
+        assert nn.functional.linear(x, weight, bias).tolist() == [[4] * 4] * 2
+    bias = cebus.ones(1, requires_grad=True)
+    nn.functional.linear(x, weight, bias).sum().backward()
+    assert bias.grad.tolist() == [8]
+    assert nn.functional.linear(x, cebus.ones(3)).tolist() == [3, 3]
+    with pytest.raises(RuntimeError):
+        nn.functional.linear(x, weight, cebus.ones(3))
+    with pytest.raises(RuntimeError):
+        nn.functional.linear(x, weight, cebus.ones(3, 2, 4))
+
+
 def data(n=90):
     x = numpy.random.RandomState(0).standard_normal((n, 4)).astype("float32")
     return x, (x[:, :3].argmax(1)).astype("int64")
