@@ -156,8 +156,9 @@ def fmod(x, other):
     if not _core.result_type(x, other).is_floating_point:
         return x - x.div(other, rounding_mode="trunc") * other
     high, low, kind = _core._in_double(x, other)
-    rest = high - (high / low).trunc() * low
-    return where(_core._endless(high, low), high, rest).to(kind)
+    turned = high < 0
+    rest = _core._parted(where(turned, -high, high), where(low < 0, -low, low))[1]
+    return where(turned, -rest, rest).to(kind)
 
 
 def floor_divide(x, other):
