@@ -201,7 +201,8 @@ def hypot(x, other):
         return hypot(x.float(), other.float()).to(kind)
     if not kind.is_floating_point:
         raise _core.DtypeError(f"hypot: of floating point numbers, not of {kind}")
-    size = x.detach().abs().maximum(other.detach().abs()).to(kind)
+    x, other = x.to(kind), other.to(kind)
+    size = x.detach().abs().maximum(other.detach().abs())
     scale = _power_for(size)
     a, b = x * scale, other * scale
     found = (a * a + b * b).sqrt() / scale
@@ -296,6 +297,7 @@ def copysign(x, other):
     x = _float(x)
     if not isinstance(other, Tensor):
         other = _core.tensor(float(other), dtype=x.dtype, device=x.device)
+    x = x.to(_core.result_type(x, other))
     negative_ = signbit(other)
     # The slope is that of |x| with the sign: zero at zero.
     sign = where(negative_, -1.0, 1.0).to(x.dtype)

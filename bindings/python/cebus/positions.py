@@ -130,8 +130,11 @@ _builtin_sorted = sorted
 def bincount(x, weights=None, minlength=0):
     """How often each whole number from 0 on is there, or the sum of its weights."""
     length = max(int(x.max()) + 1 if x.numel() else 0, minlength)
-    kind = _core.int64 if weights is None else weights.dtype
-    what = _core.ones(x.shape, dtype=kind, device=x.device) if weights is None else weights
+    if weights is None:
+        weights = _core.ones(x.shape, dtype=_core.int64, device=x.device)
+    elif weights.dtype is not _core.float32:
+        weights = weights.double()
+    kind, what = weights.dtype, weights
     return _core.zeros((length,), dtype=kind, device=x.device).scatter_add(0, x.long(), what)
 
 
@@ -232,9 +235,12 @@ def index_fill(x, dim, index, value):
     if index.ndim > 1:
         raise _core.ShapeError(f"index_fill: a vector of indices, not the shape "
                                f"{tuple(index.shape)}")
+    value = value.item() if hasattr(value, "item") else value
+    if not x.is_floating_point():
+        value = bool(value) if x.dtype is _core.bool_ else int(value)
     index = where(index < 0, index + x.size(dim), index)
     return where(_hits(x, dim, _spread(x, dim, index).contiguous()) != 0,
-                 value if not hasattr(value, "item") else value.item(), x)
+                 value, x)
 
 
 def index_put(x, indices, values, accumulate=False):

@@ -257,6 +257,8 @@ def class_loss(Tensor x, Tensor target not None, bint logits, str reduction,
     cdef cebus_status status
     cdef class_loss_fn function = cebus_cross_entropy if logits else cebus_nll_loss
     x = raised(x)
+    if target.code() == CEBUS_U8:
+        target = cast(target, CEBUS_I64)
     options.reduction = reduction_of(reduction)
     options.has_ignore_index, options.ignore_index = True, ignore_index
     options.label_smoothing = label_smoothing

@@ -249,6 +249,8 @@ cdef object clamp_between(Tensor x, object low, object high):
         return x
     if low is None and high is None:
         raise InvalidArgumentError("clamp: At least one of 'min' or 'max' must not be None")
+    if x.code() == CEBUS_BOOL:
+        x = cast(x, CEBUS_I64)
     if category(x.code()) < 2 and (isinstance(low, float) or isinstance(high, float)):
         x = cast(x, code_of(result_type(x, 0.5)))
     a = a if low is None else low
