@@ -211,6 +211,8 @@ def test_tensors_print_as_in_pytorch():
     assert repr(cebus.ones(1, requires_grad=True)) == "tensor([1.], requires_grad=True)"
     assert repr(cebus.ones(2, dtype=cebus.float64)) == "tensor([1., 1.], dtype=cebus.float64)"
     assert repr(cebus.zeros(0)) == "tensor([])"
+    assert repr(cebus.zeros(2)) == "tensor([0., 0.])" and repr(cebus.tensor(-0.0)) == "tensor(-0.)"
+    assert repr(cebus.tensor([0.0, float("nan")])) == "tensor([0., nan])"
     assert "..." in repr(cebus.zeros(100, 100)) and len(repr(cebus.zeros(2000))) < 200
     assert repr(cebus.tensor([1e-6, 1.0])) == "tensor([1.0000e-06, 1.0000e+00])"
 
