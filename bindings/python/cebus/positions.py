@@ -185,8 +185,9 @@ def scatter(x, dim, index, src=None, *, value=None, reduce=None):
     """A copy with `src` (or `value`) at the positions that `index` names along `dim`; of equal
     positions the last wins."""
     source = value if src is None else src
-    if reduce not in (None, "add"):
-        raise _core.UnsupportedError(f"scatter: reduce={reduce!r}; there is 'add'")
+    if reduce not in (None, "add", "multiply"):
+        raise _core.InvalidArgumentError("reduce argument must be either add or multiply, got "
+                                         f"{reduce}")
     if not hasattr(source, "gather"):
         number = _core.full((), source, dtype=x.dtype, device=x.device)
         if reduce is None:
@@ -194,6 +195,8 @@ def scatter(x, dim, index, src=None, *, value=None, reduce=None):
         source = number.expand(index.shape)
     if reduce == "add":
         return x.scatter_add(dim, index, source)
+    if reduce == "multiply":
+        return x.scatter_reduce(dim, index, source, "prod")
     return _core._written(x, dim, index, source[tuple(slice(0, n) for n in index.shape)])
 
 

@@ -120,6 +120,8 @@ def test_what_is_read_and_written_at_repeated_positions():
     rows = cebus.zeros(3, 2).scatter(0, cebus.tensor([[0, 2], [0, 1]]),
                                      cebus.tensor([[1.0, 2.0], [3.0, 4.0]]))
     assert rows.tolist() == [[3, 0], [0, 4], [0, 2]]
+    assert cebus.arange(4.0).reshape(2, 2).scatter(
+        1, cebus.tensor([[0, 1], [1, 0]]), 3.0, reduce="multiply").tolist() == [[0, 3], [6, 9]]
     whole = cebus.zeros(3, dtype=cebus.uint8)
     whole[cebus.tensor([1, 1])] = cebus.tensor([200, 100], dtype=cebus.uint8)
     assert whole.tolist() == [0, 100, 0]

@@ -18,6 +18,15 @@ def test_tensor_of_nested_lists_has_their_shape_and_type():
     assert cebus.tensor([cebus.tensor(1.0), cebus.tensor(2.0)]).tolist() == [1, 2]
 
 
+def test_numbers_of_numpy_and_of_tensors_keep_their_type_in_lists():
+    assert cebus.tensor([numpy.mean([1.0, 0.2])]).tolist() == [0.6]
+    assert cebus.tensor([[numpy.int32(1)], [numpy.int32(2)]]).dtype is cebus.int32
+    assert cebus.tensor([numpy.float32(1), 2]).dtype is cebus.float32
+    assert cebus.tensor([numpy.int16(1)]).dtype is cebus.tensor([True, 1]).dtype is cebus.int64
+    assert cebus.tensor([cebus.tensor(0.1, dtype=cebus.float64), 1.0]).tolist() == [0.1, 1]
+    assert cebus.tensor([[], []]).dtype is cebus.tensor([]).dtype is cebus.float32
+
+
 @pytest.mark.parametrize("name", ["float32", "float64", "float16", "int64", "int32", "uint8",
                                   "bool"])
 def test_numpy_round_trip_keeps_type_and_elements(name):
