@@ -15,6 +15,7 @@
 #include "eager/swap/swap.h"
 #include "eager/trace/record.h"
 #include "eager/view.h"
+#include "lineage/cost.h"
 #include "lineage/version.h"
 
 /** One call on its way: everything that must be undone if it fails. */
@@ -29,6 +30,7 @@ typedef struct frame {
     bool pinned;                             /**< the inputs are */
     uint32_t placed;                         /**< of the outputs: pinned, half-made as they are */
     bool recordable;                         /**< a replay can make the outputs again */
+    bool loses;                              /**< what it overwrites nothing can make again */
     cebus_pinned dependants;                 /**< kept for a write to a leaf */
     cebus_candidate *in[CEBUS_MAX_INPUTS];   /**< versions read */
     cebus_candidate *out[CEBUS_MAX_OUTPUTS]; /**< versions made (mutated leaves: the same) */
@@ -182,17 +184,6 @@ static cebus_status check_inputs(const frame *f)
     return CEBUS_OK;
 }
 
-/** Two views of one storage that share some elements but are not the same view. */
-static bool overlap_partially(const cebus_tensor *a, const cebus_tensor *b)
-{
-    if (a->storage != b->storage)
-        return false;
-    const cebus_view *v = &a->view, *w = &b->view;
-    if (v->offset == w->offset && v->dtype == w->dtype && cebus_view_same_layout(v, w))
-        return false;
-    return cebus_view_may_overlap(v, w);
-}
-
 static cebus_status check_mutated(const frame *f, uint32_t i)
 {
     cebus_tensor *tensor = f->spec->in[i];
@@ -208,7 +199,15 @@ static cebus_status check_mutated(const frame *f, uint32_t i)
             "%s: several elements share one location; cebus_clone() it first",
             CEBUS_SHAPE(&tensor->view));
     for (uint32_t k = 0; k < f->spec->n_in; k++) {
-        if (k != i && f->spec->in[k] != NULL && overlap_partially(tensor, f->spec->in[k]))
+        if (k == i || f->spec->in[k] == NULL)
+            continue;
+        if (k < i && cebus_op_mutates(f->op, k) && tensor->storage == f->spec->in[k]->storage)
+            return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
+                              "inputs %u and %u, both written in place, share one storage; "
+                              "cebus_clone() one of them first",
+                              k, i);
+        if (tensor->storage == f->spec->in[k]->storage &&
+            cebus_view_overlaps_partially(&tensor->view, &f->spec->in[k]->view))
             return cebus_fail(CEBUS_INVALID_ARGUMENT, f->op->name,
                               "input %u shares some, not all, memory with the tensor written in "
                               "place; cebus_clone() it first",
@@ -295,14 +294,17 @@ static bool is_saved_by_call(const frame *f, uint32_t i)
 /**
  * The gradient of the call that overwrites this version reads it. Or another's does, and a call
  * made it whose record was cut: whether records are cut may depend on the budget, what a gradient
- * finds must not. Where nothing can make it again it lives on in a copy.
+ * finds must not. Where nothing can make it again it lives on in a copy, also where that would be
+ * made of what the call overwrites for good.
  */
 static bool must_preserve(const frame *f, uint32_t i)
 {
     const cebus_value *value = &f->in[i]->value;
-    if (value->producer != NULL || f->spec->in[i]->storage->persistent)
+    bool again = value->producer != NULL;
+    if (again ? !f->loses : f->spec->in[i]->storage->persistent)
         return false;
-    return is_saved_by_call(f, i) || (value->made && value->holders + value->parked > 1);
+    return is_saved_by_call(f, i) || (again && value->consumers != NULL) ||
+           (value->made && value->holders + value->parked > 1);
 }
 
 static cebus_status preserve(frame *f, uint32_t j, cebus_candidate *old)
@@ -347,11 +349,15 @@ static cebus_status create_outputs(frame *f)
 {
     cebus_status status = CEBUS_OK;
     f->recordable = !(f->op->flags & CEBUS_OP_NONREPLAYABLE);
+    f->loses = false;
     if (f->op->mutates == 0) {
         for (uint32_t j = 0; j < f->spec->n_out && status == CEBUS_OK; j++)
             status = create_output(f, j);
         return status;
     }
+    for (uint32_t i = 0; i < f->spec->n_in; i++)
+        f->loses |=
+            cebus_op_mutates(f->op, i) && f->in[i]->value.producer == NULL && !must_preserve(f, i);
     for (uint32_t i = 0, j = 0; i < f->spec->n_in && status == CEBUS_OK; i++) {
         if (!cebus_op_mutates(f->op, i))
             continue;
@@ -425,6 +431,7 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
     cebus_candidate_move(f->rt, old, fresh);
     storage->now = fresh;
     if (f->copies[j] != NULL) {
+        cebus_cost_return(&f->rt->lineage, &old->value);
         cebus_candidate_adopt(f->rt, old, f->copies[j]);
         cebus_candidate_used(f->rt, old);
         f->copies[j] = NULL;

@@ -21,11 +21,11 @@ void cebus_view_contiguous(cebus_view *out, cebus_dtype dtype, int ndim, const i
     out->dtype = dtype;
     out->ndim = ndim;
     out->offset = 0;
-    int64_t stride = 1;
+    uint64_t stride = 1; /* may wrap around: such a shape is still to be refused */
     for (int i = ndim - 1; i >= 0; i--) {
         out->shape[i] = shape[i];
-        out->strides[i] = stride;
-        stride *= shape[i] > 1 ? shape[i] : 1;
+        out->strides[i] = (int64_t)stride;
+        stride *= shape[i] > 1 ? (uint64_t)shape[i] : 1;
     }
 }
 
@@ -278,4 +278,10 @@ bool cebus_view_may_overlap(const cebus_view *a, const cebus_view *b)
             return false;
     }
     return true;
+}
+
+bool cebus_view_overlaps_partially(const cebus_view *a, const cebus_view *b)
+{
+    bool same = a->offset == b->offset && a->dtype == b->dtype && cebus_view_same_layout(a, b);
+    return !same && cebus_view_may_overlap(a, b);
 }

@@ -39,6 +39,8 @@ int64_t cebus_view_extent(const cebus_view *view);
 /** Whether two views of one storage may share an element. False is certain: their ranges are
  * apart, or interleave without meeting, as columns of a matrix do. */
 bool cebus_view_may_overlap(const cebus_view *a, const cebus_view *b);
+/** Whether they may share some elements without being the same view. */
+bool cebus_view_overlaps_partially(const cebus_view *a, const cebus_view *b);
 /** Whether two elements may share a place. False is certain. */
 bool cebus_view_may_repeat(const cebus_view *view);
 /** Bytes a fresh storage for this (dense or strided) view needs. False on overflow. */

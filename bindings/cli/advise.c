@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "command.h"
 #include "machine.h"
 #include "message.h"
@@ -150,19 +150,12 @@ static const struct argp argp = {
 /* --- while it searches -------------------------------------------------------------------------
  */
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static void show(struct advise *advise, uint64_t generation, uint64_t best_ns, double passed)
 {
     char text[TEXT_BYTES];
-    if (advise->quiet || now() - advise->shown < 0.2)
+    if (advise->quiet || clock_seconds() - advise->shown < 0.2)
         return;
-    advise->shown = now();
+    advise->shown = clock_seconds();
     fprintf(stderr, "\r%5.0f s of %.0f  generation %-6" PRIu64 " best %s        ", passed,
             advise->seconds, generation,
             best_ns == UINT64_MAX ? "none yet" : text_ns(best_ns, text));
@@ -171,7 +164,7 @@ static void show(struct advise *advise, uint64_t generation, uint64_t best_ns, d
 static bool go_on(void *context, uint64_t generation, uint64_t best_ns)
 {
     struct advise *advise = context;
-    const double passed = now() - advise->start;
+    const double passed = clock_seconds() - advise->start;
     show(advise, generation, best_ns, passed);
     if (advise->svg != NULL && best_ns != UINT64_MAX && advise->n_points < MAX_POINTS) {
         advise->points = take_more(advise->points, &advise->points_room, advise->n_points,
@@ -198,7 +191,7 @@ static bool print_json(const struct advise *advise, const cebus_advice *plan)
     json_put(json, "copies", json_integer((json_int_t)plan->n_copies));
     json_put(json, "generations", json_integer((json_int_t)plan->generations));
     json_put(json, "plans", json_integer((json_int_t)plan->plans));
-    json_put(json, "seconds", json_real(now() - advise->start));
+    json_put(json, "seconds", json_real(clock_seconds() - advise->start));
     return json_print_line(json);
 }
 
@@ -216,7 +209,7 @@ static void print_text(const struct advise *advise, const cebus_advice *plan)
     printf("%-12s %zu, %zu of them again\n", "steps", plan->n_steps, again);
     printf("%-12s %zu\n", "copies", plan->n_copies);
     printf("%-12s %" PRIu64 " in %" PRIu64 " generations, %.1f s\n", "plans", plan->plans,
-           plan->generations, now() - advise->start);
+           plan->generations, clock_seconds() - advise->start);
 }
 
 static bool plot(const struct advise *advise)
@@ -306,7 +299,7 @@ static int search(struct advise *advise, const struct program *trace)
 
 int command_advise(int argc, char **argv)
 {
-    struct advise advise = {.how = CEBUS_ADVISE_OPTIONS_INIT, .start = now()};
+    struct advise advise = {.how = CEBUS_ADVISE_OPTIONS_INIT, .start = clock_seconds()};
     struct program trace = {0};
     advise.how.generations = UINT64_MAX;
     argp_parse(&argp, argc, argv, 0, NULL, &advise);

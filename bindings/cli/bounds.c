@@ -1,9 +1,9 @@
 #include "bounds.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "json.h"
 #include "message.h"
 
 /** Bytes by which two programs may round the same percentage differently. */
@@ -52,16 +52,10 @@ static bool read_points(const char *path, const json_t *root, struct bounds *out
 
 bool bounds_read(const char *path, struct bounds *out)
 {
-    json_error_t error;
     *out = (struct bounds){0};
-    json_t *root = json_load_file(path, 0, &error);
-    if (root == NULL) {
-        if (error.line > 0)
-            complain_file(path, "line %d: %s", error.line, error.text);
-        else
-            complain("%s", error.text);
+    json_t *root = json_read(path, 0);
+    if (root == NULL)
         return false;
-    }
     bool good = read_points(path, root, out);
     json_decref(root);
     return good;

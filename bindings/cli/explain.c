@@ -12,7 +12,6 @@
 #include "numbers.h"
 #include "plan_head.h"
 #include "plan_held.h"
-#include "profile_file.h"
 #include "result.h"
 #include "run_file.h"
 #include "text.h"
@@ -45,8 +44,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     struct explain *explain = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &explain->settings;
-        state->child_inputs[2] = &explain->trace;
+        run_children_begin(state, &explain->settings, &explain->trace);
         return 0;
     case KEY_TOP:
         explain->top = number_count("top", argument, 1, 1000000, state);
@@ -63,14 +61,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {
-    {.argp = &run_settings}, {.argp = &machine_settings}, {.argp = &trace_argument}, {0}};
-
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "TRACE|RUN",
-    .children = children,
+    .children = run_children,
     .doc = "Says of each eviction what went, why (its price against that of the cheapest choice "
            "that lost), how it came back, and what that cost: of the last pass over a trace, or of "
            "a whole run recorded by `cebus replay --record'." COMMAND_EXIT_STATUS,
@@ -312,17 +307,13 @@ static bool print_run(struct explain *explain, const struct program *program,
 static bool explain_trace(struct explain *explain, const struct program *program)
 {
     struct run_result result;
+    struct run_options run_options;
     explain->evictions.program = program;
     struct observer observer = {evictions_event, evictions_pass, &explain->evictions};
-    struct run_options run_options = {
-        .settings = &explain->settings,
-        .policy = explain->settings.of[SETTING_POLICY].text,
-        .budget = explain->settings.of[SETTING_BUDGET].text,
-        .observer = &observer,
-        .load_plan = explain->plan,
-    };
-    if (!run_base(program, &explain->settings, &run_options.base_ns))
+    if (!run_options_begin(&run_options, program, &explain->settings))
         return false;
+    run_options.observer = &observer;
+    run_options.load_plan = explain->plan;
     bool good = run_program(program, &run_options, &result);
     sort(explain);
     good = good && print_run(explain, program, &result);
@@ -376,8 +367,7 @@ int command_explain(int argc, char **argv)
     if (run_file_is(explain.trace))
         good = explain_run(&explain);
     else
-        good = program_load(&program, explain.trace, explain.settings.of[SETTING_FORMAT].text) &&
-               profile_apply(&program, explain.settings.of[SETTING_PROFILE].text) &&
+        good = run_load(&program, explain.trace, &explain.settings) &&
                explain_trace(&explain, &program);
     evictions_free(&explain.evictions);
     program_free(&program);

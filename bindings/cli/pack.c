@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "blocks_file.h"
+#include "clock.h"
 #include "command.h"
 #include "message.h"
 #include "numbers.h"
@@ -131,17 +131,10 @@ static const struct argp argp = {
 
 /* --- what was found -------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static bool go_on(void *context)
 {
     const struct pack *pack = context;
-    return now() - pack->start < pack->seconds;
+    return clock_seconds() - pack->start < pack->seconds;
 }
 
 static const char *const verdicts[] = {
@@ -166,7 +159,7 @@ static bool print_json(const struct pack *pack, const struct blocks *blocks,
     json_put_number(json, "bound", result->bound);
     json_put_number(json, "max_load", result->max_load);
     json_put_number(json, "steps", result->steps);
-    json_put(json, "seconds", json_real(now() - pack->start));
+    json_put(json, "seconds", json_real(clock_seconds() - pack->start));
     return json_print_line(json);
 }
 
@@ -188,7 +181,7 @@ static void print_text(const struct pack *pack, const struct blocks *blocks,
     print_bytes(to, "bound", result->bound);
     print_bytes(to, "max load", result->max_load);
     fprintf(to, "%-12s %" PRIu64 "\n", "steps", result->steps);
-    fprintf(to, "%-12s %.3f\n", "seconds", now() - pack->start);
+    fprintf(to, "%-12s %.3f\n", "seconds", clock_seconds() - pack->start);
 }
 
 /** What stands in the way, with its line. */
@@ -280,7 +273,7 @@ int command_pack(int argc, char **argv)
     struct pack pack = {.rounds = DEFAULT_ROUNDS,
                         .max_steps = UINT64_MAX,
                         .seconds = DEFAULT_SECONDS,
-                        .start = now()};
+                        .start = clock_seconds()};
     argp_parse(&argp, argc, argv, 0, NULL, &pack);
     int status = EXIT_WRONG;
     if (blocks_read(&blocks, pack.input))

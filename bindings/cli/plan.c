@@ -7,7 +7,6 @@
 
 #include "command.h"
 #include "message.h"
-#include "profile_file.h"
 #include "result.h"
 
 struct plan {
@@ -34,8 +33,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     const char *wrong;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &plan->settings;
-        state->child_inputs[2] = &plan->trace;
+        run_children_begin(state, &plan->settings, &plan->trace);
         return 0;
     case KEY_PLANNER:
         wrong = setting_problem(SETTING_POLICY, argument);
@@ -57,14 +55,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {
-    {.argp = &run_settings}, {.argp = &machine_settings}, {.argp = &trace_argument}, {0}};
-
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "TRACE",
-    .children = children,
+    .children = run_children,
     .doc = "Has a policy plan a trace on a simulated machine, in a memory budget, and keeps the "
            "plan: for `cebus replay --plan', `cebus explain --plan' and cebus_plan_load(). The "
            "trace is learned in ample memory (--learn), so that there are plans also for budgets "
@@ -75,14 +70,10 @@ static const struct argp argp = {
 static bool plan_program(const struct plan *plan, const struct program *program)
 {
     struct run_result result;
-    struct run_options run_options = {
-        .settings = &plan->settings,
-        .policy = plan->settings.of[SETTING_POLICY].text,
-        .budget = plan->settings.of[SETTING_BUDGET].text,
-        .save_plan = plan->output,
-    };
-    if (!run_base(program, &plan->settings, &run_options.base_ns))
+    struct run_options run_options;
+    if (!run_options_begin(&run_options, program, &plan->settings))
         return false;
+    run_options.save_plan = plan->output;
     bool good = run_program(program, &run_options, &result);
     if (good && plan->settings.json)
         good = json_print_line(result_json(program, &result));
@@ -106,9 +97,7 @@ int command_plan(int argc, char **argv)
         plan.settings.of[SETTING_LEARN].text = "ample";
     argp_parse(&argp, argc, argv, 0, NULL, &plan);
     bool good = spares(plan.output, plan.trace, "the trace") &&
-                program_load(&program, plan.trace, plan.settings.of[SETTING_FORMAT].text) &&
-                profile_apply(&program, plan.settings.of[SETTING_PROFILE].text) &&
-                plan_program(&plan, &program);
+                run_load(&program, plan.trace, &plan.settings) && plan_program(&plan, &program);
     program_free(&program);
     return good ? 0 : EXIT_WRONG;
 }

@@ -1,9 +1,9 @@
 #include "profile_file.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "message.h"
 
 /** A cost of the file. */
@@ -115,18 +115,12 @@ static bool apply(struct program *program, const struct costs *costs)
 
 bool profile_apply(struct program *program, const char *path)
 {
-    json_error_t error;
     struct costs costs = {.path = path};
     if (path == NULL)
         return true;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL) {
-        if (error.line > 0)
-            complain_file(path, "line %d: %s", error.line, error.text);
-        else
-            complain("%s", error.text);
+    json_t *root = json_read(path, JSON_REJECT_DUPLICATES);
+    if (root == NULL)
         return false;
-    }
     bool good = read_costs(&costs, root) && apply(program, &costs);
     free(costs.list);
     json_decref(root);

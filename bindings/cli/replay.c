@@ -9,7 +9,6 @@
 #include "message.h"
 #include "plan_head.h"
 #include "plan_run.h"
-#include "profile_file.h"
 #include "result.h"
 #include "run_file.h"
 
@@ -58,8 +57,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     const char *needless;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &replay->settings;
-        state->child_inputs[2] = &replay->trace;
+        run_children_begin(state, &replay->settings, &replay->trace);
         return 0;
     case KEY_RECORD:
         replay->record = settings_file("record", argument, state);
@@ -88,14 +86,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {
-    {.argp = &run_settings}, {.argp = &machine_settings}, {.argp = &trace_argument}, {0}};
-
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "TRACE",
-    .children = children,
+    .children = run_children,
     .doc = "Runs a trace (a cebus trace, or a log of the DTR simulator; - is standard input) on a "
            "simulated machine, in a memory budget." COMMAND_EXIT_STATUS,
 };
@@ -122,9 +117,8 @@ static bool replay_with(const struct replay *replay, const struct program *progr
 static bool replay_policies(const struct replay *replay, const struct program *program,
                             struct run_options *run_options)
 {
-    const char *name, *policy = replay->settings.of[SETTING_POLICY].text;
-    run_options->policy = policy;
-    if (strcmp(policy, "all") != 0)
+    const char *name;
+    if (strcmp(run_options->policy, "all") != 0)
         return replay_with(replay, program, run_options, false, true);
     for (size_t i = 0; (name = cebus_policy_name(i)) != NULL; i++) {
         run_options->policy = name;
@@ -138,14 +132,11 @@ static bool replay_all(const struct replay *replay, const struct program *progra
 {
     struct run_file file;
     struct observer observer = run_file_observer(&file);
-    struct run_options run_options = {
-        .settings = &replay->settings,
-        .budget = replay->settings.of[SETTING_BUDGET].text,
-        .observer = replay->record != NULL ? &observer : NULL,
-        .load_plan = replay->plan,
-    };
-    if (!run_base(program, &replay->settings, &run_options.base_ns))
+    struct run_options run_options;
+    if (!run_options_begin(&run_options, program, &replay->settings))
         return false;
+    run_options.observer = replay->record != NULL ? &observer : NULL;
+    run_options.load_plan = replay->plan;
     if (replay->record != NULL &&
         !run_file_begin(&file, replay->record, program, &replay->settings, run_options.base_ns))
         return false;
@@ -167,8 +158,7 @@ int command_replay(int argc, char **argv)
     if (replay.plan != NULL && !advised && !plan_head_apply(&head, replay.plan, &replay.settings))
         return EXIT_WRONG;
     bool good = spares(replay.record, replay.trace, "the trace") &&
-                program_load(&program, replay.trace, replay.settings.of[SETTING_FORMAT].text) &&
-                profile_apply(&program, replay.settings.of[SETTING_PROFILE].text) &&
+                run_load(&program, replay.trace, &replay.settings) &&
                 (advised ? plan_run(replay.plan, &program, replay.on_paper, replay.settings.json)
                          : replay_all(&replay, &program));
     program_free(&program);

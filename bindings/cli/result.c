@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "message.h"
 #include "text.h"
@@ -44,38 +43,6 @@ static uint64_t host_ns_per_call(const struct program *program, const struct run
 
 /* --- JSON ----------------------------------------------------------------------------------- */
 
-static json_t *checked(json_t *value)
-{
-    if (value == NULL) {
-        complain("no host memory for JSON");
-        exit(EXIT_WRONG);
-    }
-    return value;
-}
-
-void json_put(json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, checked(value)) != 0)
-        checked(NULL);
-}
-
-void json_put_number(json_t *object, const char *key, uint64_t number)
-{
-    json_put(object, key,
-             json_integer(number < INT64_MAX ? (json_int_t)number : (json_int_t)INT64_MAX));
-}
-
-json_t *json_text(const char *text)
-{
-    json_t *value = text != NULL ? json_string(text) : json_null();
-    return value != NULL ? value : json_string("(not UTF-8)");
-}
-
-void json_put_text(json_t *object, const char *key, const char *text)
-{
-    json_put(object, key, json_text(text));
-}
-
 static void put_real(json_t *object, const char *key, double number)
 {
     json_put(object, key, isfinite(number) ? json_real(number) : json_null());
@@ -83,11 +50,11 @@ static void put_real(json_t *object, const char *key, double number)
 
 static json_t *overheads(const struct run_result *result)
 {
-    json_t *list = checked(json_array());
+    json_t *list = json_checked(json_array());
     for (int i = 0; i < result->passes; i++) {
         json_t *one = json_real(ratio(result->pass_ns[i], result->options.base_ns));
-        if (json_array_append_new(list, checked(one)) != 0)
-            checked(NULL);
+        if (json_array_append_new(list, json_checked(one)) != 0)
+            json_checked(NULL);
     }
     return list;
 }
@@ -175,7 +142,7 @@ static void put_memory(json_t *json, const struct program *program, const struct
 
 json_t *result_json(const struct program *program, const struct run_result *result)
 {
-    json_t *json = checked(json_object());
+    json_t *json = json_checked(json_object());
     put_settings(json, program, result);
     json_put(json, "feasible", json_boolean(result->feasible));
     json_put_text(json, "reason", result->reason);
@@ -188,16 +155,6 @@ json_t *result_json(const struct program *program, const struct run_result *resu
     else
         json_put(json, "host_ns_per_call", json_null());
     return json;
-}
-
-bool json_print_line(json_t *json)
-{
-    int failed = json_dumpf(checked(json), stdout, JSON_REAL_PRECISION(9));
-    json_decref(json);
-    if (failed == 0 && putchar('\n') != EOF)
-        return true;
-    complain("standard output cannot be written");
-    return false;
 }
 
 /* --- tables ---------------------------------------------------------------------------------- */

@@ -4,20 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "machine.h"
 #include "message.h"
+#include "profile_file.h"
 
 /** Room for rounding of a block, whatever the machine's alignment. */
 #define ROUNDING UINT64_C(4096)
-
-static uint64_t host_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /** What both kinds of runs are told alike. */
 static cebus_runtime_options base_options(const struct settings *settings,
@@ -34,6 +28,12 @@ static cebus_runtime_options base_options(const struct settings *settings,
 static uint64_t ample_bytes(const struct program *program)
 {
     return 2 * program->figures.peak_bytes + ROUNDING * (program->n_storages + 1);
+}
+
+bool run_load(struct program *program, const char *trace, const struct settings *settings)
+{
+    return program_load(program, trace, settings->of[SETTING_FORMAT].text) &&
+           profile_apply(program, settings->of[SETTING_PROFILE].text);
 }
 
 bool run_base(const struct program *program, const struct settings *settings, uint64_t *out_ns)
@@ -54,6 +54,17 @@ bool run_base(const struct program *program, const struct settings *settings, ui
         complain_cebus("the pass without a budget");
     replayer_end(&replayer);
     return outcome == REPLAY_DONE;
+}
+
+bool run_options_begin(struct run_options *options, const struct program *program,
+                       const struct settings *settings)
+{
+    *options = (struct run_options){
+        .settings = settings,
+        .policy = settings->of[SETTING_POLICY].text,
+        .budget = settings->of[SETTING_BUDGET].text,
+    };
+    return run_base(program, settings, &options->base_ns);
 }
 
 /** A run on its way. */
@@ -191,9 +202,9 @@ static enum replay_outcome run_passes(struct running *running)
         running->before = replayer_stats(&running->replayer);
         if (observer != NULL && observer->pass != NULL)
             observer->pass(observer->context, pass);
-        uint64_t start = host_now();
+        uint64_t start = clock_ns();
         outcome = replayer_pass(&running->replayer, &limit);
-        result->host_ns = host_now() - start;
+        result->host_ns = clock_ns() - start;
         note_last(running);
         if (outcome == REPLAY_DONE)
             result->pass_ns[result->passes++] = result->last.device_ns;

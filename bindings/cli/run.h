@@ -44,8 +44,17 @@ struct run_result {
     cebus_memory_stats last; /**< counters: of the last pass alone, complete or not */
 };
 
+/** The program of a trace, read in the format and with the costs of the profile that are set. What
+ * is wrong is printed, and false returned. */
+bool run_load(struct program *program, const char *trace, const struct settings *settings);
+
 /** Device time of one pass when memory is no matter. Prints what fails. */
 bool run_base(const struct program *program, const struct settings *settings, uint64_t *out_ns);
+
+/** A run in the policy and the budget that are set, with its base_ns; nobody observes, and no plans
+ * are read or written. Prints what fails. */
+bool run_options_begin(struct run_options *options, const struct program *program,
+                       const struct settings *settings);
 
 /** A run. What does not fit, or takes too long, is a result. Anything else that fails is printed,
  * and false returned. Free the result in any case. */

@@ -248,6 +248,15 @@ static error_t parse_trace(int key, char *argument, struct argp_state *state)
 
 const struct argp trace_argument = {.parser = parse_trace};
 
+const struct argp_child run_children[] = {
+    {.argp = &run_settings}, {.argp = &machine_settings}, {.argp = &trace_argument}, {0}};
+
+void run_children_begin(struct argp_state *state, struct settings *settings, const char **trace)
+{
+    state->child_inputs[0] = state->child_inputs[1] = settings;
+    state->child_inputs[2] = trace;
+}
+
 bool settings_begin(struct settings *settings)
 {
     *settings = (struct settings){0};

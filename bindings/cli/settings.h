@@ -54,6 +54,10 @@ extern const struct argp machine_settings;
 extern const struct argp run_settings;
 /** The one trace that a command takes; its input is a `const char *`, NULL so far. */
 extern const struct argp trace_argument;
+/** All three: the children of a command that runs a trace in one budget. */
+extern const struct argp_child run_children[];
+/** Their inputs, for the command's ARGP_KEY_INIT. `trace`: NULL so far. */
+void run_children_begin(struct argp_state *state, struct settings *settings, const char **trace);
 
 /** Name of a setting as an option is called, "host-budget". */
 const char *setting_name(enum setting_key key);

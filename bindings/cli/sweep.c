@@ -13,7 +13,6 @@
 #include "command.h"
 #include "message.h"
 #include "numbers.h"
-#include "profile_file.h"
 #include "result.h"
 #include "svg.h"
 #include "text.h"
@@ -323,10 +322,8 @@ static bool draw(const struct sweep *sweep)
 
 static bool load(struct sweep *sweep)
 {
-    const struct settings *settings = &sweep->settings;
     return spares(sweep->svg, sweep->trace, "the trace") &&
-           program_load(&sweep->program, sweep->trace, settings->of[SETTING_FORMAT].text) &&
-           profile_apply(&sweep->program, settings->of[SETTING_PROFILE].text) &&
+           run_load(&sweep->program, sweep->trace, &sweep->settings) &&
            (sweep->bounds_path == NULL || bounds_read(sweep->bounds_path, &sweep->bounds));
 }
 

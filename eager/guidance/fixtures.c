@@ -103,9 +103,10 @@ static void part(cebus_runtime *rt)
     for (cebus_block *block = rt->arena.first, *next; block != NULL && block != last;
          block = next) {
         next = next_used(block);
+        const uint64_t bytes = block->bytes; /* what moves leaves this block behind, free */
         bool passes = block->state != CEBUS_BLOCK_FREE && !stays(log, block);
-        if (passes && cebus_compaction_shift(rt, block, top - block->bytes))
-            top -= block->bytes;
+        if (passes && cebus_compaction_shift(rt, block, top - bytes))
+            top -= bytes;
     }
 }
 

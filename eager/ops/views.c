@@ -360,11 +360,11 @@ cebus_status cebus_expand(cebus_runtime *rt, cebus_tensor *x, int ndim, const in
     cebus_status status = begin(rt, x, op, out);
     if (status != CEBUS_OK)
         return status;
-    int lead = ndim - x->view.ndim;
-    if (lead < 0 || ndim > CEBUS_MAX_DIMS || (shape == NULL && ndim > 0))
+    if (ndim < x->view.ndim || ndim > CEBUS_MAX_DIMS || (shape == NULL && ndim > 0))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
                           "shape %s cannot be expanded to %d dimensions", CEBUS_SHAPE(&x->view),
                           ndim);
+    int lead = ndim - x->view.ndim;
     cebus_view view = {.dtype = x->view.dtype, .ndim = ndim, .offset = x->view.offset};
     for (int d = 0; d < ndim; d++) {
         int64_t have = d >= lead ? x->view.shape[d - lead] : 1;

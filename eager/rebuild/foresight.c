@@ -1,5 +1,6 @@
 #include "eager/rebuild/foresight.h"
 
+#include "eager/op.h"
 #include "eager/rebuild/mirror.h"
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
@@ -71,6 +72,9 @@ static cebus_status make(cebus_runtime *rt, cebus_value *value)
 {
     if (value->resident)
         return CEBUS_OK;
+    const cebus_op *op = value->producer->op;
+    if (value->swapped) /* before the policy changed: the plan has it made, a copy is as good */
+        return cebus_swap_in(rt, cebus_candidate_of(value), op->name);
     if (!cebus_call_has_inputs(value->producer))
         return CEBUS_OUT_OF_MEMORY;
     value->pins++;

@@ -7,6 +7,9 @@
 
 #define FIRST_CAPACITY ((size_t)1 << 16)
 
+/** What some programs begin a file in UTF-8 with. */
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
+
 int cebus_trace_lines_open(cebus_trace_lines *lines, const cebus_host_allocator *host,
                            const char *path, uint64_t limit)
 {
@@ -76,6 +79,12 @@ static cebus_trace_line read_more(cebus_trace_lines *lines)
     return got < 0 ? CEBUS_LINE_FAILED : CEBUS_LINE_READ;
 }
 
+static bool begins_with_mark(const char *line, size_t bytes)
+{
+    return bytes >= sizeof BYTE_ORDER_MARK - 1 &&
+           memcmp(line, BYTE_ORDER_MARK, sizeof BYTE_ORDER_MARK - 1) == 0;
+}
+
 cebus_trace_line cebus_trace_lines_next(cebus_trace_lines *lines, const char **out,
                                         size_t *out_bytes)
 {
@@ -102,5 +111,9 @@ cebus_trace_line cebus_trace_lines_next(cebus_trace_lines *lines, const char **o
     lines->start += lines->seen + (newline != NULL ? 1 : 0);
     lines->seen = 0;
     lines->number++;
+    if (lines->number == 1 && begins_with_mark(*out, *out_bytes)) {
+        *out += sizeof BYTE_ORDER_MARK - 1;
+        *out_bytes -= sizeof BYTE_ORDER_MARK - 1;
+    }
     return CEBUS_LINE_READ;
 }

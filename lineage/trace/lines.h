@@ -33,7 +33,8 @@ int cebus_trace_lines_open(cebus_trace_lines *lines, const cebus_host_allocator 
                            const char *path, uint64_t limit);
 void cebus_trace_lines_close(cebus_trace_lines *lines);
 
-/** The line stays valid until the next call; it is not terminated. A last line may lack its end. */
+/** The line stays valid until the next call; it is not terminated. A last line may lack its end,
+ * and the first may begin with a byte order mark, which is left out. */
 cebus_trace_line cebus_trace_lines_next(cebus_trace_lines *lines, const char **out,
                                         size_t *out_bytes);
 

@@ -167,6 +167,8 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
         size = (mean + std).shape
         dtype, device = dtype or like.dtype, device or like.device
     out = _normal(tuple(size), dtype, device, generator) * std + mean
+    if dtype is not None:
+        out = out.to(dtype)
     return out.requires_grad_() if requires_grad else out
 
 

@@ -156,8 +156,9 @@ def fmod(x, other):
     if not _core.result_type(x, other).is_floating_point:
         return x - x.div(other, rounding_mode="trunc") * other
     high, low, kind = _core._in_double(x, other)
-    rest = high - (high / low).trunc() * low
-    return where(_core._endless(high, low), high, rest).to(kind)
+    turned = high < 0
+    rest = _core._parted(where(turned, -high, high), where(low < 0, -low, low))[1]
+    return where(turned, -rest, rest).to(kind)
 
 
 def floor_divide(x, other):
@@ -200,7 +201,8 @@ def hypot(x, other):
         return hypot(x.float(), other.float()).to(kind)
     if not kind.is_floating_point:
         raise _core.DtypeError(f"hypot: of floating point numbers, not of {kind}")
-    size = x.detach().abs().maximum(other.detach().abs()).to(kind)
+    x, other = x.to(kind), other.to(kind)
+    size = x.detach().abs().maximum(other.detach().abs())
     scale = _power_for(size)
     a, b = x * scale, other * scale
     found = (a * a + b * b).sqrt() / scale
@@ -295,6 +297,7 @@ def copysign(x, other):
     x = _float(x)
     if not isinstance(other, Tensor):
         other = _core.tensor(float(other), dtype=x.dtype, device=x.device)
+    x = x.to(_core.result_type(x, other))
     negative_ = signbit(other)
     # The slope is that of |x| with the sign: zero at zero.
     sign = where(negative_, -1.0, 1.0).to(x.dtype)

@@ -130,8 +130,11 @@ _builtin_sorted = sorted
 def bincount(x, weights=None, minlength=0):
     """How often each whole number from 0 on is there, or the sum of its weights."""
     length = max(int(x.max()) + 1 if x.numel() else 0, minlength)
-    kind = _core.int64 if weights is None else weights.dtype
-    what = _core.ones(x.shape, dtype=kind, device=x.device) if weights is None else weights
+    if weights is None:
+        weights = _core.ones(x.shape, dtype=_core.int64, device=x.device)
+    elif weights.dtype is not _core.float32:
+        weights = weights.double()
+    kind, what = weights.dtype, weights
     return _core.zeros((length,), dtype=kind, device=x.device).scatter_add(0, x.long(), what)
 
 
@@ -179,25 +182,22 @@ def _hits(x, dim, index):
 
 
 def scatter(x, dim, index, src=None, *, value=None, reduce=None):
-    """A copy with `src` (or `value`) at the positions that `index` names along `dim`; among equal
-    positions all must bring the same."""
+    """A copy with `src` (or `value`) at the positions that `index` names along `dim`; of equal
+    positions the last wins."""
     source = value if src is None else src
+    if reduce not in (None, "add", "multiply"):
+        raise _core.InvalidArgumentError("reduce argument must be either add or multiply, got "
+                                         f"{reduce}")
     if not hasattr(source, "gather"):
-        source = _core.full(index.shape, source, dtype=x.dtype, device=x.device)
+        number = _core.full((), source, dtype=x.dtype, device=x.device)
+        if reduce is None:
+            return where(_hits(x, dim, index) != 0, number, x)
+        source = number.expand(index.shape)
     if reduce == "add":
         return x.scatter_add(dim, index, source)
-    if reduce is not None:
-        raise _core.UnsupportedError(f"scatter: reduce={reduce!r}; there is 'add'")
-    source = source[tuple(slice(0, n) for n in index.shape)]
-    kind = _core.int32 if x.dtype in (_core.bool_, _core.uint8) else x.dtype
-    times = _hits(x, dim, index)
-    zeros = _core.zeros(x.shape, dtype=kind, device=x.device)
-    written = zeros.scatter_add(dim, index, source.to(kind))
-    if kind.is_floating_point:
-        written = written / times.clamp(min=1).to(kind)
-    elif times.numel() and int(times.max()) > 1:
-        written = written // times.clamp(min=1).to(kind)
-    return where(times != 0, written.to(x.dtype), x)
+    if reduce == "multiply":
+        return x.scatter_reduce(dim, index, source, "prod")
+    return _core._written(x, dim, index, source[tuple(slice(0, n) for n in index.shape)])
 
 
 def _spread(x, dim, index):
@@ -238,9 +238,12 @@ def index_fill(x, dim, index, value):
     if index.ndim > 1:
         raise _core.ShapeError(f"index_fill: a vector of indices, not the shape "
                                f"{tuple(index.shape)}")
+    value = value.item() if hasattr(value, "item") else value
+    if not x.is_floating_point():
+        value = bool(value) if x.dtype is _core.bool_ else int(value)
     index = where(index < 0, index + x.size(dim), index)
     return where(_hits(x, dim, _spread(x, dim, index).contiguous()) != 0,
-                 value if not hasattr(value, "item") else value.item(), x)
+                 value, x)
 
 
 def index_put(x, indices, values, accumulate=False):

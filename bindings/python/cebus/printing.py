@@ -25,7 +25,7 @@ class Format:
     """How the numbers of one tensor are written: all alike, and equally wide."""
 
     def __init__(self, numbers, floating):
-        self.floating, self.whole, self.scientific = floating, False, False
+        self.floating, self.whole, self.scientific = floating, True, False
         if floating:
             self._choose([abs(x) for x in numbers if math.isfinite(x) and x != 0])
         # As PyTorch, which lets zeros, NaN and the infinities stand out of line.

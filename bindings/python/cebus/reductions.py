@@ -109,7 +109,9 @@ def aminmax(x, *, dim=None, keepdim=False):
 
 def prod(x, dim=None, keepdim=False, *, dtype=None):
     """Product, by halves: as many steps as the length has binary digits."""
-    x = _core._raised(x) if dtype is None else x.to(dtype)
+    if dtype is not None:
+        return prod(x.to(dtype), dim, keepdim).to(dtype)
+    x = _core._raised(x)
     if x.dtype is _core.bool_ or x.dtype in (_core.uint8, _core.int32):
         x = x.long()
     if dim is None:

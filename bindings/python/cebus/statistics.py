@@ -197,6 +197,8 @@ def searchsorted(sorted_sequence, values, *, out_int32=False, right=False, side=
     rows, sought = sorted_sequence.unsqueeze(-2), values.unsqueeze(-1)
     before = rows <= sought if right else rows < sought
     found = before.sum(-1)
+    if values.ndim == 0 and sorted_sequence.ndim == 1:
+        found = found.reshape(())
     return found.int() if out_int32 else found
 
 

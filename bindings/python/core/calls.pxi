@@ -157,6 +157,8 @@ cdef Tensor number_tensor(object number, Tensor beside):
     cdef int64_t whole
     cdef double value
     cdef int code = beside.code()
+    if code == CEBUS_U8:
+        number = int(number) & 255  # as sums of that type wrap around
     if code == CEBUS_I64 and abs(int(number)) > 1 << 53:
         whole = int(number)
         status = cebus_tensor_from_host(beside.rt, &whole, CEBUS_I64, 0, NULL, &out)
@@ -214,6 +216,8 @@ cdef Tensor write_scaled(Tensor x, object other, double alpha, write_scaled_fn f
 
 cdef Tensor write_number(Tensor x, double value, write_scalar_fn function):
     cdef cebus_status status
+    if x.code() == CEBUS_U8 and -256.0 < value <= -1.0:
+        value += 256.0
     with nogil:
         status = function(x.rt, x.handle, value)
     if status:

@@ -76,10 +76,11 @@ cdef Tensor tensor_of(object data, object code, Runtime where):
 
 
 cdef Tensor from_sequence(object data, object code, Runtime where):
+    cdef set kinds = set()
     shape, flat = shape_of(data), []
-    flatten_into(data, shape, 0, flat)
+    flatten_into(data, shape, 0, flat, kinds)
     if code is None:
-        code = code_of_numbers(flat)
+        code = code_of_all(kinds)
     host_code = CEBUS_F32 if code in (CEBUS_F16, CEBUS_BF16) else code
     try:
         if host_code == CEBUS_BOOL:
@@ -117,7 +118,8 @@ cdef tuple shape_of(object data):
     return tuple(shape)
 
 
-cdef int flatten_into(object data, tuple shape, int depth, list flat) except -1:
+cdef int flatten_into(object data, tuple shape, int depth, list flat, set kinds) except -1:
+    """The numbers in row-major order, and the types that there are among them."""
     if depth == len(shape):
         if nests(data):
             raise InvalidArgumentError(f"too many dimensions at dim {depth}: lengths differ")
@@ -127,6 +129,7 @@ cdef int flatten_into(object data, tuple shape, int depth, list flat) except -1:
                 raise TypeError(f"new(): data must be numbers, not {type(data).__name__}")
             number = float(number)
         flat.append(number)
+        kinds.add(code_of_number(data, number))
         return 0
     if not nests(data) or len(data) != shape[depth]:
         found = len(data) if nests(data) else "a number"
@@ -134,16 +137,33 @@ cdef int flatten_into(object data, tuple shape, int depth, list flat) except -1:
                                    f"(got {found})")
     if depth == len(shape) - 1 and all([type(each) in (float, int) for each in data]):
         flat.extend(data)
+        if flat:
+            kinds.add(default_code if any([type(each) is float for each in data])
+                      else CEBUS_I64)
         return 0
     for each in data:
-        flatten_into(each, shape, depth + 1, flat)
+        flatten_into(each, shape, depth + 1, flat, kinds)
     return 0
 
 
-cdef int code_of_numbers(list numbers):
-    if not numbers or any([isinstance(number, float) for number in numbers]):
+cdef int code_of_number(object data, object number):
+    """Of a number that Python, NumPy or a tensor has as `data`; NumPy has types that cebus lacks."""
+    if isinstance(data, Tensor):
+        return (<Tensor>data).code()
+    found = dtype_names.get(str(getattr(data, "dtype", "")))
+    if found is not None:
+        return (<dtype>found).code
+    if isinstance(number, float):
         return default_code
-    return CEBUS_BOOL if all([isinstance(number, bool) for number in numbers]) else CEBUS_I64
+    return CEBUS_BOOL if isinstance(number, bool) else CEBUS_I64
+
+
+cdef int code_of_all(set kinds):
+    """The smallest type that holds all; that of nothing is the default."""
+    cdef int code = CEBUS_BOOL if kinds else default_code
+    for each in kinds:
+        code = promote_codes(code, each)
+    return code
 
 
 def as_tensor(data, dtype=None, device=None):

@@ -22,6 +22,12 @@ def linear(Tensor x, Tensor weight not None, Tensor bias=None):
     if forked:
         refuse_fork()
     x, weight, bias = lowered(x), lowered(weight), lowered(bias)
+    if cebus_tensor_ndim(weight.handle) == 1 and cebus_tensor_ndim(x.handle) > 0:
+        return product(x, weight) if bias is None else product(x, weight) + bias
+    if bias is not None and cebus_tensor_ndim(weight.handle) == 2 \
+            and bias.shape != weight.shape[:1]:
+        x = linear(x, weight)
+        return x + bias.expand(x.shape)
     b = handle_of(bias)
     with nogil:
         status = cebus_linear(x.rt, x.handle, weight.handle, b, &out)
@@ -251,6 +257,8 @@ def class_loss(Tensor x, Tensor target not None, bint logits, str reduction,
     cdef cebus_status status
     cdef class_loss_fn function = cebus_cross_entropy if logits else cebus_nll_loss
     x = raised(x)
+    if target.code() == CEBUS_U8:
+        target = cast(target, CEBUS_I64)
     options.reduction = reduction_of(reduction)
     options.has_ignore_index, options.ignore_index = True, ignore_index
     options.label_smoothing = label_smoothing

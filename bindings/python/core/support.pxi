@@ -127,6 +127,33 @@ def _in_double(a, b):
     return pair[0], pair[1], dtypes[code]
 
 
+cdef Tensor product_error(Tensor a, Tensor b, Tensor product):
+    """What a b has beyond the product that f64 holds (Dekker 1971)."""
+    high_a, high_b = [each * 134217729.0 - (each * 134217729.0 - each) for each in (a, b)]
+    low_a, low_b = a - high_a, b - high_b
+    return high_a * high_b - product + high_a * low_b + low_a * high_b + low_a * low_b
+
+
+def _parted(Tensor high, Tensor low):
+    """(floor(high / low), what is left) of two tensors in f64, exact where the quotient is below
+    2^53. The quotient in f64 may be 1 too large, never too small."""
+    a, b = high.detach(), low.detach()
+    whole = floor(a / b)
+    size, one = a.abs(), ones((), dtype=float64, device=a.device)
+    times = where(size > 2.0 ** 900, 2.0 ** -200, where(size < 2.0 ** -700, 2.0 ** 200, one))
+    product = whole * (b * times)
+    rest = (a * times - product - product_error(whole, b * times, product)) / times
+    rest = where(_endless(a, b) | (whole == 0), a, rest)
+    beyond = (rest != 0) & ((rest < 0) != (b < 0))
+    whole = where(beyond, whole - 1.0, whole)
+    rest = where(beyond, rest + b, rest)
+    if (high.requires_grad or low.requires_grad) and cebus_grad_is_enabled():
+        slope = where(_endless(a, b), high, high - whole * low)
+        rest = rest + (slope - slope.detach())
+        whole = without_slope(whole, high / low)
+    return whole, rest
+
+
 cdef object floor_divide(object a, object b):
     a, b = operands(a, b)
     return NotImplemented if a is None else divide(a, b, "floor")
@@ -153,7 +180,7 @@ cdef object divide(object a, object b, object rounding):
     if rounding == "trunc":
         return trunc(a / b)
     high, low, kind = _in_double(a, b)
-    whole = floor(high / low)
+    whole = _parted(high, low)[0]
     below = where((high != 0) & ((high < 0) != (low < 0)), -1.0, 0.0)
     whole = where(_endless(high, low), cast(below, CEBUS_F64), whole)
     whole = where((high.abs() == float("inf")) & (low != 0), cast(below, CEBUS_F64) * NAN, whole)
@@ -182,9 +209,7 @@ cdef object remainder(object a, object b):
     if category(code_of(result_type(a, b))) < 2:
         return a - divide(a, b, "floor") * b
     high, low, kind = _in_double(a, b)
-    rest = where(_endless(high, low), high, high - floor(high / low) * low)
-    beyond = (rest != 0) & ((rest < 0) != (low < 0))
-    return cast(where(beyond, rest + low, rest), code_of(kind))
+    return cast(_parted(high, low)[1], code_of(kind))
 
 
 def where(condition, a=None, b=None):
@@ -224,6 +249,8 @@ cdef object clamp_between(Tensor x, object low, object high):
         return x
     if low is None and high is None:
         raise InvalidArgumentError("clamp: At least one of 'min' or 'max' must not be None")
+    if x.code() == CEBUS_BOOL:
+        x = cast(x, CEBUS_I64)
     if category(x.code()) < 2 and (isinstance(low, float) or isinstance(high, float)):
         x = cast(x, code_of(result_type(x, 0.5)))
     a = a if low is None else low

@@ -81,7 +81,8 @@
     def sum(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """Sum over `dim` (an int, several, or None: all)."""
         cdef Tensor x = raised(self) if dtype is None else cast(self, code_of(dtype))
-        return reduced(x, dim if axis is None else axis, keepdim or keepdims is True, cebus_sum)
+        x = reduced(x, dim if axis is None else axis, keepdim or keepdims is True, cebus_sum)
+        return x if dtype is None else cast(x, code_of(dtype))
 
     def mean(self, dim=None, keepdim=False, *, dtype=None, axis=None, keepdims=None):
         """Arithmetic mean over `dim`."""

@@ -150,6 +150,8 @@
         """Sets every element to `value`."""
         if isinstance(value, Tensor):
             return copy_into(self, value)
+        if not exact_in_double(value):
+            return copy_into(self, number_tensor(value, self))
         return write_number(self, value, cebus_fill_)
 
     def zero_(self):

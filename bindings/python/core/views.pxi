@@ -145,13 +145,22 @@ cdef object index_item(Tensor x, object item):
     if (<Tensor>item).code() <= CEBUS_BF16:
         raise OutOfRangeError("tensors used as indices must be long, byte or bool tensors")
     if cebus_tensor_ndim((<Tensor>item).handle) == 0:
-        return bool(item) if (<Tensor>item).code() == CEBUS_BOOL else int(item)
+        return bool(item) if (<Tensor>item).code() in (CEBUS_BOOL, CEBUS_U8) else int(item)
     return item
+
+
+cdef bint is_key_list(object key):
+    """A short list stands for a tuple where it holds more than numbers, as in PyTorch."""
+    if not isinstance(key, list) or len(key) >= 32:
+        return False
+    return any([item is None or item is Ellipsis or isinstance(item, slice)
+                or isinstance(item, Tensor) or hasattr(item, "__len__") for item in key])
 
 
 cdef tuple key_items(Tensor x, object key):
     """The key as a tuple without Ellipsis."""
-    items = [index_item(x, item) for item in (key if isinstance(key, tuple) else (key,))]
+    key = key if isinstance(key, tuple) else (tuple(key) if is_key_list(key) else (key,))
+    items = [index_item(x, item) for item in key]
     used = sum([consumed(item) for item in items])
     ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
@@ -181,7 +190,8 @@ cdef tuple view_by(Tensor x, object key):
             x = along(x, dim, cebus_unsqueeze)
             dim += 1
         elif isinstance(item, bool):
-            x = sliced(along(x, dim, cebus_unsqueeze), dim, 0, 1 if item else 0, 1)
+            x = along(x, dim, cebus_unsqueeze)
+            advanced.append((dim, zeros((1 if item else 0,), dtype=int64, device=x.device), True))
             dim += 1
         elif isinstance(item, int):
             x = selected(x, dim, item)
@@ -272,11 +282,21 @@ cdef Tensor take(Tensor x, list advanced):
         x = x.permute(rest[:place] + dims + rest[place:])
     for dim, each, known in advanced:
         each = within(each, shape[dim], known)
-        index = each if index is None else index * shape[dim] + each
+        index = each if index is None else beside_index(index * shape[dim], each, advanced)
     joined = [shape[dim] for dim in range(len(shape)) if dim not in dims]
     x = x.reshape(joined[:place] + [Size([shape[dim] for dim in dims]).numel()] + joined[place:])
     taken = x.index_select(place, index.reshape(-1))
     return taken.reshape(joined[:place] + list(index.shape) + joined[place:])
+
+
+cdef Tensor beside_index(Tensor index, Tensor other, list advanced):
+    """Their sum."""
+    try:
+        return index + other
+    except ShapeError:
+        shapes = ", ".join([str(list(each.shape)) for _, each, _ in advanced])
+        raise OutOfRangeError("shape mismatch: indexing tensors could not be broadcast together "
+                              f"with shapes {shapes}") from None
 
 
 cdef object get_item(Tensor x, object key):
@@ -296,7 +316,7 @@ cdef int set_item(Tensor x, object key, object value) except -1:
     view, advanced = view_by(x, key)
     if advanced:
         put(view, advanced, value)
-    elif isinstance(value, (int, float)):
+    elif isinstance(value, (int, float)) and exact_in_double(value):
         write_number(view, value, cebus_fill_)
     else:
         copy_into(view, value)
@@ -304,23 +324,63 @@ cdef int set_item(Tensor x, object key, object value) except -1:
 
 
 cdef int put(Tensor view, list advanced, object value) except -1:
-    """Writes at index tensors; of equal positions the last wins."""
+    """Writes at index tensors."""
+    cdef Tensor flat = view.reshape(-1), new
     count = cebus_tensor_numel(view.handle)
     positions = take(arange(count, device=view.device).reshape(view.shape), advanced)
-    values = value if isinstance(value, Tensor) else tensor(value, device=view.device)
-    # The library adds no bool and no u8.
-    values = cast(values, CEBUS_I32 if view.code() in (CEBUS_BOOL, CEBUS_U8) else view.code())
-    values = values.expand(positions.shape).reshape(-1)
-    positions = positions.reshape(-1)
-    if not all([known for _, _, known in advanced]):
-        last = {at: i for i, at in enumerate(positions.tolist())}
-        if len(last) < positions.numel():
-            keep = tensor(list(last.values()), device=view.device)
-            positions, values = positions.index_select(0, keep), values.index_select(0, keep)
-    flat = zeros((count,), dtype=values.dtype, device=view.device)
-    hit = zeros((count,), dtype=int32, device=view.device).scatter_add(
-        0, positions, ones((positions.numel(),), dtype=int32, device=view.device))
-    new = where(hit != 0, cast(flat.scatter_add(0, positions, values), view.code()),
-                view.reshape(-1))
+    values = value if isinstance(value, Tensor) else \
+        tensor(value, dtype=float64 if isinstance(value, float) else None, device=view.device)
+    if values.numel() == 1 and not values.requires_grad:
+        new = where(times_written(flat, 0, positions.reshape(-1)) != 0,
+                    cast(values.reshape(()), view.code()), flat)
+    else:
+        new = written(flat, 0, positions.reshape(-1), values.expand(positions.shape).reshape(-1),
+                      all([known for _, _, known in advanced]))
     copy_into(view, new.reshape(view.shape))
     return 0
+
+
+cdef Tensor times_written(Tensor x, int dim, Tensor index):
+    """How many positions of `index` name each element of x."""
+    return zeros(x.shape, dtype=int32, device=x.device).scatter_add(
+        dim, index, ones(index.shape, dtype=int32, device=x.device))
+
+
+cdef Tensor written(Tensor x, int dim, Tensor index, Tensor source, bint different):
+    """A copy of x with `source` at the positions that `index` names along `dim`, which are known
+    to be `different`, or among equal ones of which the last wins. The gradient of an element of
+    x goes to all that were written there, as in PyTorch."""
+    # The library adds no bool and no u8. -0 is the zero that changes nothing it is added to.
+    cdef int code = CEBUS_I32 if x.code() in (CEBUS_BOOL, CEBUS_U8) else x.code()
+    times, values = times_written(x, dim, index), cast(source, code)
+    repeated = not different and index.numel() > 1 and int(times.max()) > 1
+    if repeated:
+        values = last_alone(x, dim, index, values)
+    out = full(x.shape, -0.0 if code <= CEBUS_BF16 else 0, dtype=dtypes[code], device=x.device)
+    out = out.scatter_add(dim, index, values)
+    if not different and not repeated and code <= CEBUS_BF16:
+        # Nothing here. A capture may be launched with indices that repeat what they bring.
+        out = out / cast(times.clamp(min=1), code)
+    return where(times != 0, cast(out, x.code()), x)
+
+
+cdef Tensor last_alone(Tensor x, int dim, Tensor index, Tensor values):
+    """Zeros in the place of the values that a later one overwrites; their gradients stay."""
+    places = arange(x.numel(), device=x.device).reshape(x.shape)
+    for d in range(x.ndim):
+        if d != wrapped_dim(x, dim):
+            places = places.narrow(d, 0, index.size(d))
+    last = {at: i for i, at in enumerate(places.gather(dim, index).reshape(-1).tolist())}
+    stays = [False] * index.numel()
+    for i in last.values():
+        stays[i] = True
+    nothing = zeros((), dtype=values.dtype, device=x.device)
+    if values.requires_grad:
+        finite = where(values.detach().abs() < float("inf"), values, nothing)
+        nothing = finite - finite.detach()
+    return where(tensor(stays, device=x.device).reshape(index.shape), values, nothing)
+
+
+def _written(Tensor x, int dim, Tensor index, Tensor source):
+    """A copy of x with `source` at `index` along `dim`; of equal positions the last wins."""
+    return written(x, dim, index, source, False)

@@ -49,8 +49,9 @@ typedef struct cebus_custom_op {
     const char *name;   /**< for errors, events and reports */
     uint32_t flags;     /**< CEBUS_CUSTOM_* */
     uint32_t n_out;     /**< outputs of each call */
-    uint64_t mutates;   /**< bit i: input i is written in place; then outputs are exactly those */
-    void *user;         /**< handed to every callback */
+    uint64_t mutates; /**< bit i: input i is written in place; then outputs are exactly those, each
+                              of another storage */
+    void *user;       /**< handed to every callback */
     /** Fills dtype, ndim and shape of each output (strides are made row-major). Not called for
      * ops that mutate. Anything but CEBUS_OK refuses the call. */
     cebus_status (*infer)(void *user, const void *attrs, const cebus_view *const *in, uint32_t n_in,

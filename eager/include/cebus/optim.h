@@ -72,7 +72,8 @@ typedef struct cebus_sgd_tensors {
  * gradient), unless scaling.steps counts. `options` NULL: all defaults. The graph is not extended.
  *
  * Errors: CEBUS_INVALID_ARGUMENT (NULL, step < 1, options out of range, momentum given or missing
- * against the options), CEBUS_SHAPE_MISMATCH, CEBUS_DTYPE_MISMATCH.
+ * against the options, two tensors to be written that share a storage), CEBUS_SHAPE_MISMATCH,
+ * CEBUS_DTYPE_MISMATCH.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_sgd_step(cebus_runtime *rt,
                                                        const cebus_sgd_tensors *tensors,

@@ -45,6 +45,7 @@ MATRIX = [[1.5, 0.3], [0.3, 0.8]]
 # name: (made of a library and a tensor of positive numbers, values, what is compared)
 KINDS = {
     "Normal": (lambda d, x: d.Normal(x - 0.4, x), 0.7, "cdf icdf"),
+    "HalfNormal": (lambda d, x: d.HalfNormal(x), 0.7, "cdf icdf"),
     "LogNormal": (lambda d, x: d.LogNormal(x, x + 0.2), 0.7, "cdf"),
     "Exponential": (lambda d, x: d.Exponential(x), 0.7, "cdf"),
     "Laplace": (lambda d, x: d.Laplace(x, x + 0.2), 0.7, "cdf"),

@@ -15,6 +15,8 @@ KEYS = [
     ([[0], [2]], [1, 3]), (slice(None), [0, 1], [2, 3]), (0, [1, 2]), MASK, ARRAY > 30,
     MASK[0:3, 0],
     (slice(None), MASK[1]), (MASK, 2), (None, [1, 0], Ellipsis), (numpy.int64(2), 1),
+    True, False, (True, True), (True, False), (True, [0, 2]), ([0, 1], True, [1, 2]), ([2], False),
+    (slice(None), True, [1, 2]), ([0, 1], slice(None), True), (None, [0, 1], None, [3, 1]),
 ]
 
 
@@ -66,6 +68,71 @@ def test_views_share_their_bytes():
     expected.T[0] = 5
     expected.reshape(2, 8)[0, 1] = 9
     assert x.tolist() == expected.tolist()
+
+
+def test_flags_are_copied_and_lists_of_more_than_numbers_are_tuples():
+    x = cebus.tensor(ARRAY)
+    x[True].zero_()
+    assert x.tolist() == ARRAY.tolist()
+    flag, i, j = cebus.tensor(True), cebus.tensor([0, 1]), cebus.tensor([2, 3])
+    assert x[flag, i].tolist() == ARRAY[[0, 1]].tolist()
+    assert x[cebus.tensor(1, dtype=cebus.uint8)].shape == (1, 3, 4, 5)
+    for key in ([i, j], [[0, 1], [2, 3]], [i, [2, 3]]):
+        assert x[key].tolist() == ARRAY[[0, 1], [2, 3]].tolist()
+    assert x[[0, slice(None), None]].shape == (4, 1, 5) and x[[Ellipsis, 0]].shape == (3, 4)
+    x[[i, j]] = 7
+    assert x[0, 2].tolist() == x[1, 3].tolist() == [7] * 5 and x[2, 3, 0] != 7
+    with pytest.raises(IndexError, match=r"with shapes \[3\], \[2\]"):
+        x[cebus.tensor([0, 1, 1]), i]
+
+
+WRITERS = {
+    "x[i] = v": lambda x, i, v: x.__setitem__(i, v),
+    "index_put_": lambda x, i, v: x.index_put_((i,), v),
+    "index_copy_": lambda x, i, v: x.index_copy_(0, i, v),
+    "scatter_": lambda x, i, v: x.scatter_(0, i, v),
+    "put_": lambda x, i, v: x.put_(i, v),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_of_repeated_positions_the_last_wins_and_all_have_its_gradient(name):
+    x = cebus.ones(4, requires_grad=True)
+    v = cebus.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    y = x * 1
+    WRITERS[name](y, cebus.tensor([2, 0, 2, 2]), v)
+    assert y.tolist() == [2, 1, 4, 1]
+    (y * cebus.tensor([1.0, 2.0, 3.0, 4.0])).sum().backward()
+    assert x.grad.tolist() == [0, 2, 0, 4] and v.grad.tolist() == [3, 1, 3, 3]
+    z = cebus.ones(3)
+    WRITERS[name](z, cebus.tensor([0, 1]), cebus.tensor([-0.0, 0.0]))
+    assert (1 / z).tolist() == [-float("inf"), float("inf"), 1]
+
+
+def test_what_is_read_and_written_at_repeated_positions():
+    x = cebus.ones(3, requires_grad=True)
+    y = x * 1
+    y[cebus.tensor([0, 0, 1])] += 1
+    y[cebus.tensor([1, 1])] *= 2
+    assert y.tolist() == [2, 4, 1]
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 4, 1]  # as many as read it: PyTorch's
+    rows = cebus.zeros(3, 2).scatter(0, cebus.tensor([[0, 2], [0, 1]]),
+                                     cebus.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert rows.tolist() == [[3, 0], [0, 4], [0, 2]]
+    assert cebus.arange(4.0).reshape(2, 2).scatter(
+        1, cebus.tensor([[0, 1], [1, 0]]), 3.0, reduce="multiply").tolist() == [[0, 3], [6, 9]]
+    whole = cebus.zeros(3, dtype=cebus.uint8)
+    whole[cebus.tensor([1, 1])] = cebus.tensor([200, 100], dtype=cebus.uint8)
+    assert whole.tolist() == [0, 100, 0]
+
+
+def test_numbers_are_written_with_all_their_digits():
+    for key in (0, cebus.tensor([0]), cebus.tensor([True])):
+        x, n = cebus.zeros(1, dtype=cebus.float64), cebus.zeros(1, dtype=cebus.int64)
+        x[key], n[key] = 0.1, (1 << 60) + 1
+        assert x.tolist() == [0.1] and n.tolist() == [(1 << 60) + 1]
+    assert n.fill_((1 << 60) + 3).tolist() == [(1 << 60) + 3]
 
 
 def test_bad_indices_are_index_errors():

@@ -1,5 +1,6 @@
 """Divisions by infinity, numbers beyond f32, and what is written into other types."""
 import math
+import random
 
 import pytest
 
@@ -17,6 +18,25 @@ def test_what_infinity_divides_is_left_as_it_is(kind):
     lost = cebus.tensor([INF, -INF], dtype=kind)
     assert (lost // 2.0).isnan().all() and (lost % 2.0).isnan().all()
     assert (x // 0.0).tolist()[::2] == [-INF, INF] and (x // 2.0).tolist() == [-3, 0, 3]
+
+
+def test_remainders_of_float64_are_exact_as_pythons():
+    """Also where the quotient rounds up to a whole number that it does not reach (1 / 0.1)."""
+    rng = random.Random(0)
+    pairs = [(1.0, 0.1), (-1.0, 0.1), (1.0, -0.1), (7.0, 0.7), (1e-310, 3e-312), (1e300, 1e290),
+             (1e308, 7e300), (-1e-20, 1.0), (9e15, 1.1), (0.0, 3.0)]
+    for _ in range(2000):
+        low = rng.choice((-1, 1)) * rng.uniform(1, 2) * 2.0 ** rng.randint(-900, 900)
+        some = low * rng.choice((rng.randint(0, 1 << 30), rng.uniform(-9, 9), 0.1))
+        pairs.append((some, low))
+    a, b = (cebus.tensor(list(each), dtype=cebus.float64) for each in zip(*pairs))
+    assert (a % b).tolist() == [x % y for x, y in pairs]
+    assert (a // b).tolist() == [x // y for x, y in pairs]
+    assert a.fmod(b).tolist() == [math.fmod(x, y) for x, y in pairs]
+    assert (a % 0.1)[0] == 1.0 % 0.1 and (3.0 // b)[0] == 3.0 // 0.1
+    a, b = a[:4].requires_grad_(), b[:4].requires_grad_()
+    (a % b).sum().backward()
+    assert a.grad.tolist() == [1] * 4 and b.grad.tolist() == [-9, 10, 10, -10]
 
 
 def test_remainders_by_infinity_have_gradients():

@@ -22,6 +22,28 @@ def pairs(divide=False):
     return [(a, b) for a, b in itertools.product(WHOLE, WHOLE) if b or not divide]
 
 
+def test_types_of_results():
+    """PyTorch's, of operands of different types."""
+    real, wide, whole = cebus.ones(2), cebus.ones(2, dtype=cebus.float64), cebus.ones(2).long()
+    loss = cebus.nn.functional.mse_loss
+    assert loss(real, wide).dtype is loss(wide, real).dtype is cebus.float64
+    assert loss(whole, real).dtype is cebus.float32
+    assert cebus.copysign(real, -wide).dtype is cebus.float64
+    assert cebus.hypot(real, real > 2).tolist() == [1, 1]
+    assert cebus.normal(real, wide).dtype is cebus.float32
+    assert real.sum(dtype=cebus.int32).dtype is real.prod(dtype=cebus.int32).dtype is cebus.int32
+    assert cebus.bincount(whole, weights=whole).dtype is cebus.float64
+    assert cebus.bincount(whole, weights=real).dtype is cebus.float32
+    assert whole.index_fill(0, cebus.tensor([0]), 2.5).tolist() == [2, 1]
+    assert cebus.searchsorted(real, 0.5).shape == cebus.bucketize(real[0], real).shape == ()
+    assert (real > 0).clamp(max=0).tolist() == [0, 0]
+    small = cebus.tensor([1, 2], dtype=cebus.uint8)
+    assert (small - 300).tolist() == [213, 214] and (small - -1).tolist() == [2, 3]
+    assert (small % -1).tolist() == [1, 2] and small.masked_fill(small > 1, -1).tolist() == [1, 255]
+    assert cebus.nn.functional.cross_entropy(cebus.zeros(2, 4), small) == \
+        cebus.nn.functional.cross_entropy(cebus.zeros(2, 4), small.long())
+
+
 @pytest.mark.parametrize("function", [operator.and_, operator.or_, operator.xor])
 def test_bits_are_those_of_python(function):
     a, b = (cebus.tensor(list(each)) for each in zip(*pairs()))

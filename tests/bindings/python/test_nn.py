@@ -24,6 +24,59 @@ class Net(nn.Module):
         return self.head(self.body(x)) * self.scale
 
 
+def test_linear_with_other_biases_and_weights():
+    x, weight = cebus.ones(2, 3), cebus.ones(4, 3)
+    for bias in (cebus.tensor(1.0), cebus.ones(1), cebus.ones(1, 4), cebus.ones(2, 1)):
+        assert nn.functional.linear(x, weight, bias).tolist() == [[4] * 4] * 2
+    bias = cebus.ones(1, requires_grad=True)
+    nn.functional.linear(x, weight, bias).sum().backward()
+    assert bias.grad.tolist() == [8]
+    assert nn.functional.linear(x, cebus.ones(3)).tolist() == [3, 3]
+    with pytest.raises(RuntimeError):
+        nn.functional.linear(x, weight, cebus.ones(3))
+    with pytest.raises(RuntimeError):
+        nn.functional.linear(x, weight, cebus.ones(3, 2, 4))
+
+
+def test_options_that_were_not_given_are_attributes_too():
+    ones, drop = cebus.ones(10), nn.Dropout()
+    assert drop.p == 0.5 and drop.inplace is False and nn.ReLU().inplace is False
+    drop.p = 1.0
+    assert drop(ones).tolist() == [0] * 10
+    loss, leaky, pool = nn.MSELoss(), nn.LeakyReLU(), nn.MaxPool2d(2)
+    loss.reduction, leaky.negative_slope = "sum", 0.5
+    assert loss(ones, 3 * ones) == 40 and leaky(-ones).tolist() == [-0.5] * 10
+    assert (pool.stride, pool.padding, pool.dilation, pool.return_indices) == (2, 0, 1, False)
+    assert nn.CrossEntropyLoss().ignore_index == -100 and nn.NLLLoss().weight is None
+    assert list(nn.NLLLoss(weight=cebus.ones(3)).state_dict()) == ["weight"]
+    assert [str(each) for each in (nn.Dropout(0.2), nn.GELU(), pool, nn.ReLU(), nn.ReLU(True))] == [
+        "Dropout(p=0.2, inplace=False)", "GELU(approximate='none')",
+        "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)", "ReLU()",
+        "ReLU(inplace=True)"]
+
+
+def test_what_load_state_dict_says():
+    layer = nn.Linear(3, 2)
+    assert str(layer.load_state_dict(layer.state_dict())) == "<All keys matched successfully>"
+    with pytest.raises(RuntimeError) as error:
+        layer.load_state_dict({"weight": cebus.ones(3, 3), "more": cebus.ones(1)})
+    assert str(error.value).split("\n\t") == [
+        "Error(s) in loading state_dict for Linear:", 'Missing key(s) in state_dict: "bias". ',
+        'Unexpected key(s) in state_dict: "more". ',
+        "size mismatch for weight: copying a param with shape cebus.Size([3, 3]) from checkpoint, "
+        "the shape in current model is cebus.Size([2, 3])."]
+
+
+def test_padding_by_name_that_is_not_of_zeros():
+    x = cebus.arange(12.0).reshape(1, 1, 12)
+    for name, widths in (("same", (1, 2)), ("valid", (0, 0))):
+        layer = nn.Conv1d(1, 1, 4, padding=name, padding_mode="circular")
+        plain = nn.Conv1d(1, 1, 4)
+        plain.load_state_dict(layer.state_dict())
+        padded = nn.functional.pad(x, widths, "circular") if sum(widths) else x
+        assert layer(x).tolist() == plain(padded).tolist()
+
+
 def data(n=90):
     x = numpy.random.RandomState(0).standard_normal((n, 4)).astype("float32")
     return x, (x[:, :3].argmax(1)).astype("int64")

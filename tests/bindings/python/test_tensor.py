@@ -18,6 +18,15 @@ def test_tensor_of_nested_lists_has_their_shape_and_type():
     assert cebus.tensor([cebus.tensor(1.0), cebus.tensor(2.0)]).tolist() == [1, 2]
 
 
+def test_numbers_of_numpy_and_of_tensors_keep_their_type_in_lists():
+    assert cebus.tensor([numpy.mean([1.0, 0.2])]).tolist() == [0.6]
+    assert cebus.tensor([[numpy.int32(1)], [numpy.int32(2)]]).dtype is cebus.int32
+    assert cebus.tensor([numpy.float32(1), 2]).dtype is cebus.float32
+    assert cebus.tensor([numpy.int16(1)]).dtype is cebus.tensor([True, 1]).dtype is cebus.int64
+    assert cebus.tensor([cebus.tensor(0.1, dtype=cebus.float64), 1.0]).tolist() == [0.1, 1]
+    assert cebus.tensor([[], []]).dtype is cebus.tensor([]).dtype is cebus.float32
+
+
 @pytest.mark.parametrize("name", ["float32", "float64", "float16", "int64", "int32", "uint8",
                                   "bool"])
 def test_numpy_round_trip_keeps_type_and_elements(name):
@@ -211,6 +220,8 @@ def test_tensors_print_as_in_pytorch():
     assert repr(cebus.ones(1, requires_grad=True)) == "tensor([1.], requires_grad=True)"
     assert repr(cebus.ones(2, dtype=cebus.float64)) == "tensor([1., 1.], dtype=cebus.float64)"
     assert repr(cebus.zeros(0)) == "tensor([])"
+    assert repr(cebus.zeros(2)) == "tensor([0., 0.])" and repr(cebus.tensor(-0.0)) == "tensor(-0.)"
+    assert repr(cebus.tensor([0.0, float("nan")])) == "tensor([0., nan])"
     assert "..." in repr(cebus.zeros(100, 100)) and len(repr(cebus.zeros(2000))) < 200
     assert repr(cebus.tensor([1e-6, 1.0])) == "tensor([1.0000e-06, 1.0000e+00])"
 

@@ -98,6 +98,27 @@ Test(fixtures, are_moved_together_before_the_first_plan)
     finish(&s);
 }
 
+/** All of what an iteration made and holds is moved past what stays, to lie above it. */
+Test(fixtures, lie_below_all_that_goes)
+{
+    enum {
+        HELD = 3
+    };
+    scattered s = scatter("cebus", "planned");
+    cebus_tensor *held[HELD];
+    for (int i = 0; i < HELD; i++)
+        OK(cebus_mul(s.rt, s.x, s.w[i], &held[i]));
+    step(&s);
+    cr_expect_eq(reach(&s), (WEIGHTS + 1) * BLOCK);
+    cr_expect_lt(offset_of(s.made), (WEIGHTS + 1 + HELD + 1) * BLOCK);
+    for (int i = 0; i < HELD; i++) {
+        cr_expect_lt(offset_of(held[i]), (WEIGHTS + 1 + HELD + 1) * BLOCK);
+        cr_expect_eq(at(held[i], 0), 2);
+        cebus_tensor_release(held[i]);
+    }
+    finish(&s);
+}
+
 /** One that was handed out lies where it is, and all others find their places beside it. */
 Test(fixtures, go_round_what_was_handed_out)
 {

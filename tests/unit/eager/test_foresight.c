@@ -20,14 +20,18 @@ typedef struct outcome {
 } outcome;
 
 /** Forward through layers and back in several ways at once, in `maps` maps: their gradients wait
- * for each other. */
-static outcome there_and_back(uint64_t maps)
+ * for each other. A third of the layers is made under another policy. */
+static outcome there_and_back_after(uint64_t maps, const char *policy)
 {
-    cebus_runtime *rt = open_runtime(maps * MAP, "dtr", 0);
+    cebus_runtime *rt = open_runtime(maps * MAP, policy, 0);
+    rt->foresight.begun = strcmp(policy, "dtr") != 0;
     cebus_tensor *x[LAYERS + 1], *g[WAYS], *next;
     x[0] = leaf(rt, N, 0.75F);
-    for (int i = 0; i < LAYERS; i++)
+    for (int i = 0; i < LAYERS; i++) {
+        if (i == LAYERS / 3)
+            OK(cebus_runtime_set_policy(rt, "dtr"));
         OK(cebus_tanh(rt, x[i], &x[i + 1]));
+    }
     for (int way = 0; way < WAYS; way++)
         OK(cebus_exp(rt, x[LAYERS], &g[way]));
     for (int i = LAYERS; i >= 0; i--) {
@@ -48,6 +52,11 @@ static outcome there_and_back(uint64_t maps)
     return out;
 }
 
+static outcome there_and_back(uint64_t maps)
+{
+    return there_and_back_after(maps, "dtr");
+}
+
 /** One after the other they would be 6430: more than four times the program. */
 Test(foresight, rebuilds_for_what_follows_too)
 {
@@ -66,4 +75,12 @@ Test(foresight, leaves_alone_what_takes_less)
     outcome out = there_and_back(9);
     cr_expect_gt(out.calls, LAYERS);
     cr_expect_eq(out.steps, 0);
+}
+
+/** What the former policy copied to the host is there for the plans of a policy that drops. */
+Test(foresight, finds_copies_of_a_policy_before)
+{
+    outcome plenty = there_and_back(LAYERS + 2 * WAYS), less = there_and_back_after(8, "odswap");
+    cr_expect_gt(less.steps, 0);
+    cr_expect_eq(less.result, plenty.result);
 }

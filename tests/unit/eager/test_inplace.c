@@ -201,3 +201,46 @@ Test(inplace, refuses_expanded_and_partly_shared_operands)
     cebus_tensor_release(one);
     cebus_tensor_release(x);
 }
+
+/** Each write makes a version of its storage: one call cannot make two of one. */
+Test(inplace, writes_a_storage_once_a_call)
+{
+    cebus_tensor *x = leaf(rt, 8, 1), *g = leaf(rt, 8, 2), *low, *high;
+    OK(cebus_slice(rt, x, 0, 0, 4, 1, &low));
+    OK(cebus_slice(rt, x, 0, 4, 8, 1, &high));
+    cebus_adam_tensors same = {.param = x, .grad = g, .exp_avg = x, .exp_avg_sq = x};
+    FAILS(CEBUS_INVALID_ARGUMENT, "share one storage", cebus_adam_step(rt, &same, 1, NULL));
+    cebus_sgd_options options = CEBUS_SGD_OPTIONS_INIT;
+    options.momentum = 0.9;
+    cebus_sgd_tensors apart = {.param = low, .grad = low, .momentum = high};
+    FAILS(CEBUS_INVALID_ARGUMENT, "inputs 0 and 2", cebus_sgd_step(rt, &apart, 1, &options));
+    cr_expect_eq(at(x, 0), 1, "nothing has changed");
+    cebus_tensor_release(low);
+    cebus_tensor_release(high);
+    cebus_tensor_release(x);
+    cebus_tensor_release(g);
+}
+
+/** A call that writes a parameter for good, and beside it something made of that parameter: what
+ * was made of the latter, and given up, is still what it was. */
+Test(inplace, overwrites_a_parameter_and_what_was_made_of_it)
+{
+    cebus_tensor *momentum = leaf(rt, 8, 3), *g = leaf(rt, 8, 2), *x, *twice;
+    OK(cebus_tensor_set_persistent(momentum));
+    OK(cebus_add_scalar(rt, momentum, 2, &x));
+    OK(cebus_mul_scalar(rt, x, 2, &twice));
+    OK(cebus_runtime_trim(rt));
+    cr_assert_not(cebus_tensor_is_resident(twice));
+    cebus_sgd_options options = CEBUS_SGD_OPTIONS_INIT;
+    options.lr = 0.5;
+    options.momentum = 0.5;
+    cebus_sgd_tensors tensors = {.param = x, .grad = g, .momentum = momentum};
+    OK(cebus_sgd_step(rt, &tensors, 2, &options));
+    cr_expect_eq(at(twice, 0), 10);
+    cr_expect_eq(at(x, 0), 5 - 0.5 * 3.5);
+    cr_expect_eq(at(momentum, 0), 3.5);
+    cebus_tensor_release(momentum);
+    cebus_tensor_release(g);
+    cebus_tensor_release(x);
+    cebus_tensor_release(twice);
+}

@@ -194,6 +194,8 @@ Test(view, shapes_that_cannot_be_are_refused)
     const int64_t open[] = {-1, 0};
     FAILS(CEBUS_INVALID_ARGUMENT, "reach 2^62 bytes", cebus_expand(rt, one, 2, wide, &out));
     FAILS(CEBUS_INVALID_ARGUMENT, "reach 2^62 bytes", cebus_expand(rt, none, 3, beyond, &out));
+    FAILS(CEBUS_INVALID_ARGUMENT, "to -2147483648 dim",
+          cebus_expand(rt, one, INT32_MIN, wide, &out));
     FAILS(CEBUS_INVALID_ARGUMENT, "reach 2^62 bytes", cebus_reshape(rt, none, 3, hidden, &out));
     FAILS(CEBUS_INVALID_ARGUMENT, "one -1", cebus_reshape(rt, one, 2, two, &out));
     FAILS(CEBUS_INVALID_ARGUMENT, "say which", cebus_reshape(rt, none, 2, open, &out));

@@ -311,6 +311,13 @@ Test(trace_dtr, refuses_calls_and_references_that_make_no_sense)
     check_faults(faults, sizeof faults / sizeof *faults);
 }
 
+Test(trace_dtr, a_byte_order_mark_is_no_part_of_the_first_line)
+{
+    trace_end(trace_open("\xEF\xBB\xBF" START, true));
+    static const trace_fault later = {"\xEF\xBB\xBF", 1, "not a JSON object"};
+    trace_check_fault(&later, START, true);
+}
+
 Test(trace_dtr, an_empty_log_is_no_log)
 {
     static const trace_fault faults[] = {{"", 0, "the file is empty"},

@@ -3,7 +3,7 @@ torch.distributions."""
 from .. import missing
 from . import continuous, discrete, kl, transforms  # noqa: F401
 from .continuous import (  # noqa: F401
-    Beta, Cauchy, Chi2, Dirichlet, Exponential, Gamma, Gumbel, Laplace, LogNormal,
+    Beta, Cauchy, Chi2, Dirichlet, Exponential, Gamma, Gumbel, HalfNormal, Laplace, LogNormal,
     MultivariateNormal, Normal, StudentT, Uniform)
 from .discrete import (  # noqa: F401
     Bernoulli, Binomial, Categorical, Geometric, Multinomial, OneHotCategorical,

@@ -55,6 +55,35 @@ class Normal(_OfNumbers):
         return self.scale.log() + 0.5 * math.log(2 * math.pi * math.e)
 
 
+class HalfNormal(_OfNumbers):
+    """The size of a normal variable of mean 0."""
+
+    names, has_rsample = ("scale",), True
+
+    def __init__(self, scale, validate_args=None):
+        super().__init__(scale)
+        self._base = Normal(0.0, self.scale)
+
+    mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
+    variance = property(lambda self: self.scale.square() * (1 - 2 / math.pi))
+
+    def rsample(self, sample_shape=()):
+        return self._base.rsample(sample_shape).abs()
+
+    def log_prob(self, value):
+        value = _core.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        return where(value >= 0, self._base.log_prob(value) + math.log(2), -math.inf)
+
+    def cdf(self, value):
+        return 2 * self._base.cdf(value) - 1
+
+    def icdf(self, value):
+        return self._base.icdf((value + 1) / 2)
+
+    def entropy(self):
+        return self._base.entropy() - math.log(2)
+
+
 class LogNormal(_OfNumbers):
     """e to a normal variable."""
 

@@ -99,7 +99,12 @@ class _Conv(Module):
         """x and the padding that is left to the convolution."""
         if self.padding_mode == "zeros":
             return x, self.padding
-        widths = [n for each in reversed(self.padding) for n in (each, each)]
+        if self.padding == "same":
+            whole = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
+            widths = [n for each in reversed(whole) for n in (each // 2, each - each // 2)]
+        else:
+            padding = (0,) * self.dims if self.padding == "valid" else self.padding
+            widths = [n for each in reversed(padding) for n in (each, each)]
         return F.pad(x, widths, self.padding_mode), (0,) * self.dims
 
     def extra_repr(self):

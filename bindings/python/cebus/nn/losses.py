@@ -101,7 +101,8 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     if tuple(input.shape) != tuple(target.shape):
         from ..shaping import broadcast_tensors
         input, target = broadcast_tensors(input, target)
-    return _core.mse_loss(input, target.to(input.dtype), reduction)
+    kind = _core.promote_types(input.dtype, target.dtype)
+    return _core.mse_loss(input.to(kind), target.to(kind), reduction)
 
 
 @legacy

@@ -8,7 +8,14 @@ from .._core import Error, Tensor, UnsupportedError
 from .gradient_hooks import Gates
 from .parameter import Parameter
 
-IncompatibleKeys = collections.namedtuple("IncompatibleKeys", "missing_keys unexpected_keys")
+
+class _IncompatibleKeys(collections.namedtuple("IncompatibleKeys", "missing_keys unexpected_keys")):
+    """What load_state_dict() did not find, and what it found beyond."""
+
+    def __repr__(self):
+        return super().__repr__() if any(self) else "<All keys matched successfully>"
+
+    __str__ = __repr__
 
 
 class Handle:
@@ -350,22 +357,22 @@ class Module:
         absent = [name for name in own if name not in state_dict]
         extra = [name for name in state_dict if name not in own]
         problems = []
-        if strict and extra:
-            problems.append("Unexpected key(s) in state_dict: " + ", ".join(map(repr, extra)))
-        if strict and absent:
-            problems.append("Missing key(s) in state_dict: " + ", ".join(map(repr, absent)))
+        for what, names in (("Missing", absent), ("Unexpected", extra)):
+            if strict and names:
+                names = ", ".join(f'"{name}"' for name in names)
+                problems.append(f"{what} key(s) in state_dict: {names}. ")
         for name, value in state_dict.items():
             if name in own and tuple(own[name].shape) != tuple(value.shape):
                 problems.append(f"size mismatch for {name}: copying a param with shape "
-                                f"{tuple(value.shape)} from checkpoint, the shape in current model "
-                                f"is {tuple(own[name].shape)}")
+                                f"{value.shape} from checkpoint, the shape in current model "
+                                f"is {own[name].shape}.")
         if problems:
             raise Error(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t"
                         + "\n\t".join(problems))
         for name, value in state_dict.items():
             if name in own:
                 own[name].detach().copy_(value)
-        return IncompatibleKeys(absent, extra)
+        return _IncompatibleKeys(absent, extra)
 
     # --- as text --------------------------------------------------------------------------------
 

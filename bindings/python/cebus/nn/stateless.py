@@ -8,10 +8,21 @@ from .module import Module
 from .parameter import Parameter
 
 
-class _Function(Module):
-    """`function` applied with the options that were given when the module was made."""
+# What is shown of a module beside what was given when it was made, as PyTorch shows it.
+SHOWN = {name: ("p", "inplace") for name in (
+    "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout")}
+SHOWN.update({name: ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+              for name in ("MaxPool1d", "MaxPool2d", "MaxPool3d")})
+SHOWN.update({name: ("kernel_size", "stride", "padding")
+              for name in ("AvgPool1d", "AvgPool2d", "AvgPool3d")})
+SHOWN.update(GELU=("approximate",), LeakyReLU=("negative_slope",), ELU=("alpha",), CELU=("alpha",),
+             Hardtanh=("min_val", "max_val"), Softplus=("beta", "threshold"), GLU=("dim",))
 
-    function, names, tensors = None, (), 1
+
+class _Function(Module):
+    """`function` applied with options, which are attributes: they may be changed later."""
+
+    function, names, defaults = None, (), {}
 
     def __init__(self, *options, **keywords):
         super().__init__()
@@ -23,8 +34,11 @@ class _Function(Module):
         if len(options) > len(self.names) or set(given) - set(self.names):
             raise TypeError(f"{type(self).__name__}() takes {', '.join(self.names) or 'nothing'}; "
                             f"got {options} {keywords}")
-        self.options = given
-        for name, value in given.items():
+        self.options = {**self.defaults, **given}
+        self._given = tuple(given)
+        if self.options.get("stride", 0) is None:  # of a pool
+            self.options["stride"] = self.options["kernel_size"]
+        for name, value in self.options.items():
             if isinstance(value, _core.Tensor):
                 self.register_buffer(name, value)
             else:
@@ -37,7 +51,8 @@ class _Function(Module):
         return type(self).function(*inputs, **self._options())
 
     def extra_repr(self):
-        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self.options)
+        names = dict.fromkeys((*SHOWN.get(type(self).__name__, ()), *self._given))
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
 
 
 class _Training(_Function):
@@ -47,9 +62,13 @@ class _Training(_Function):
 
 def _make(name, function, base=_Function, tensors=1):
     """A class for a function whose first `tensors` parameters are its inputs."""
-    names = [each for each in list(inspect.signature(function).parameters)[tensors:]
-             if each not in ("training", "_stacklevel", "size_average", "reduce")]
-    return type(name, (base,), {"function": staticmethod(function), "names": tuple(names),
+    options = list(inspect.signature(function).parameters.values())[tensors:]
+    options = [each for each in options
+               if each.name not in ("training", "_stacklevel", "size_average", "reduce")]
+    return type(name, (base,), {"function": staticmethod(function),
+                                "names": tuple(each.name for each in options),
+                                "defaults": {each.name: each.default for each in options
+                                             if each.default is not each.empty},
                                 "__doc__": function.__doc__, "__module__": __name__})
 
 
