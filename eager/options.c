@@ -88,9 +88,8 @@ const cebus_policy *cebus_options_chosen_policy(const cebus_runtime_options *opt
 
 const cebus_layout *cebus_options_layout(const cebus_runtime_options *options)
 {
-    return cebus_layout_find(options->layout != NULL
-                                 ? options->layout
-                                 : cebus_options_chosen_policy(options)->layout);
+    return cebus_layout_find(
+        options->layout != NULL ? options->layout : cebus_options_chosen_policy(options)->layout);
 }
 
 cebus_status cebus_options_read(const cebus_runtime_options *options, cebus_runtime_options *out)

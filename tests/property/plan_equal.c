@@ -53,9 +53,9 @@ static const char *const loops[] = {"steady",
                                     "switched+unmarked",
                                     "turns+unmarked",
                                     "lengths+unmarked"};
-static const char *const policies[] = {"sublinear", "vdnn",   "vdnn-all", "superneurons",
-                                       "tflms",     "odswap", "capuchin", "cebus",
-                                       "default"}; /* cebus, once memory was short */
+static const char *const policies[] = {
+    "sublinear", "vdnn",     "vdnn-all", "superneurons", "tflms",
+    "odswap",    "capuchin", "cebus",    "default"}; /* cebus, once memory was short */
 enum {
     LOOPS = sizeof loops / sizeof *loops,
     POLICIES = sizeof policies / sizeof *policies
