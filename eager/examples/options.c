@@ -24,7 +24,7 @@ static const struct argp_option described[] = {
      "memory to train in: 300MiB, 2GB, 40% of the peak without a budget (default), or unlimited",
      0},
     {"policy", KEY_POLICY, "NAME", 0,
-     "how to choose what is given up: none, lru, dtr, dtr-local, dte, coop (default)", 0},
+     "how to choose what is given up: cebus (default), coop, dtr, dte, lru or another policy", 0},
     {"spill", KEY_SPILL, "SIZE", 0,
      "let values, parameters too, wait in a file of so many bytes (in $TMPDIR or /var/tmp)", 0},
     {"estimate", KEY_ESTIMATE, NULL, 0,
