@@ -12,6 +12,8 @@
 #define MOST_MOVING 4
 /** Where a plan loses less than this part of what the program takes no other is tried. */
 #define WORTH_PART 50
+/** The same where it loses as much as was foretold. */
+#define FEW_PART 4
 /** So many iterations after a plan was given up the next ones will take as long. */
 #define SETTLED 3
 /** Prediction and measurement part: by more than this part of what was predicted. */
@@ -237,13 +239,23 @@ static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, bool parted)
     return scheme->parted > patience && scheme->replans < MOST_REPLANS;
 }
 
+/** It lost no more than if any place would do, and not much: a trial could gain little, and moves
+ * all that persists, there and back. */
+static bool loses_nothing_by_places(const cebus_scheme *scheme, uint64_t lost)
+{
+    return scheme->predicted_ns > 0 && lost < scheme->iteration_ns / FEW_PART &&
+           lost <=
+               scheme->predicted_lost - scheme->predicted_wait + scheme->iteration_ns / WORTH_PART;
+}
+
 /** What waits for its own place may wait longer than for any, and more is copied where there are
  * none. Plans do not tell which is worse: once with places is settled, without is tried. */
 static bool has_rival(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
-    return scheme->shuttling && scheme->spots != NULL && scheme->placed_lost == 0 &&
-           scheme->guided > MOST_MOVING && lost > scheme->iteration_ns / WORTH_PART &&
-           rt->policy->searches && tells_time(rt) && !is_drafted(rt, scheme);
+    return !loses_nothing_by_places(scheme, lost) && scheme->shuttling && scheme->spots != NULL &&
+           scheme->placed_lost == 0 && scheme->guided > MOST_MOVING &&
+           lost > scheme->iteration_ns / WORTH_PART && rt->policy->searches && tells_time(rt) &&
+           !is_drafted(rt, scheme);
 }
 
 static bool is_rival(const cebus_scheme *scheme)

@@ -6,6 +6,7 @@
 
 #include "evict/places/sojourn.h"
 #include "evict/places/stages.h"
+#include "evict/places/ties.h"
 #include "evict/planner/shuttle.h"
 
 /** Blocks that all rounds of packing may place, where values can move if they find no places: many
@@ -107,7 +108,8 @@ typedef struct question {
     cebus_pack_block *blocks;
     uint64_t *presets, *offsets;
     size_t count;
-    uint64_t base; /**< what offsets count from */
+    bool presets_any; /**< some block has to be where its preset says */
+    uint64_t base;    /**< what offsets count from */
 } question;
 
 static void free_question(cebus_pool *pool, question *q)
@@ -160,7 +162,34 @@ static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_si
         q->blocks[sojourns->count + i] = (cebus_pack_block){
             .upper = sojourns->runs + 1, .bytes = fixture->bytes, .alignment = 1};
         q->presets[sojourns->count + i] = fixture->offset - q->base;
+        q->presets_any = true;
     }
+    return true;
+}
+
+/** Both stays of what crosses from one iteration to the next get one place, beside fixtures. False
+ * without host memory. */
+static bool tie(const cebus_sojourns *sojourns, const cebus_iteration *iteration,
+                const cebus_plan *plan, question *q)
+{
+    cebus_ties ties;
+    uint64_t offset = 0;
+    size_t fixture = sojourns->count;
+    if (!cebus_ties_init(&ties, sojourns, iteration, plan))
+        return false;
+    for (size_t i = 0; i < ties.count; i++) {
+        const cebus_tie *tie = &ties.items[i];
+        uint64_t bytes = q->blocks[tie->first].bytes;
+        for (; fixture < q->count && q->presets[fixture] < offset + bytes; fixture++) {
+            uint64_t end = q->presets[fixture] + q->blocks[fixture].bytes;
+            uint64_t alignment = q->blocks[tie->first].alignment;
+            offset = end > offset ? round_up(end, alignment) : offset;
+        }
+        q->presets[tie->first] = q->presets[tie->last] = offset;
+        q->presets_any = true;
+        offset += bytes;
+    }
+    cebus_ties_deinit(&ties);
     return true;
 }
 
@@ -187,13 +216,13 @@ static uint64_t most_rounds(const cebus_site *site, size_t n_blocks)
 }
 
 /** Within the capacity, or as low as may be where more lies at once than that. */
-static cebus_status pack(const cebus_pool *pool, const question *q, size_t n_sojourns,
-                         const cebus_site *site, cebus_pack_result *result)
+static cebus_status pack(const cebus_pool *pool, const question *q, const cebus_site *site,
+                         cebus_pack_result *result)
 {
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     options.capacity = site->capacity > q->base ? site->capacity - q->base : 1;
     options.rounds = site->moves.rate > 0 ? most_rounds(site, q->count) : site->rounds;
-    options.presets = q->count > n_sojourns ? q->presets : NULL;
+    options.presets = q->presets_any ? q->presets : NULL;
     options.host = &pool->host;
     options.go_on = site->go_on;
     options.context = site->context;
@@ -269,7 +298,7 @@ static cebus_site_verdict answer(const cebus_pool *pool, const question *q,
                                  uint64_t *out_missing)
 {
     cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
-    cebus_status status = pack(pool, q, sojourns->count, site, &result);
+    cebus_status status = pack(pool, q, site, &result);
     if (status == CEBUS_OUT_OF_HOST_MEMORY)
         return CEBUS_SITE_NO_HOST_MEMORY;
     if (status != CEBUS_OK || result.height == 0)
@@ -313,7 +342,7 @@ static bool stay_put(const cebus_sojourns *sojourns, const cebus_iteration *iter
             continue;
         uint32_t value = acts ? plan->actions[stay->index].value : stay->index;
         if (acts && plan->actions[stay->index].kind == CEBUS_ACTION_SWAP_IN && last[value] > 0 &&
-            is_free_between(sojourns, q, last[value] - 1, i))
+            q->presets[i] == CEBUS_ANYWHERE && is_free_between(sojourns, q, last[value] - 1, i))
             q->offsets[i] = q->offsets[last[value] - 1];
         last[value] = (uint32_t)i + 1;
     }
@@ -361,7 +390,8 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
     *out_missing = 0;
     if (!cebus_sojourns_init(&sojourns, iteration, plan, site->outside, out->pool))
         return verdict;
-    if (find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q))
+    if (find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q) &&
+        tie(&sojourns, iteration, plan, &q))
         verdict = answer(out->pool, &q, &sojourns, site, out_missing);
     if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0 && !swaps(plan))
         verdict = relocate(iteration, plan, &sojourns, site, &q, out);

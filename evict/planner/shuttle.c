@@ -16,6 +16,8 @@
 /** Values used more often than this cost the link alike: it is not known which uses are far apart.
  */
 #define MOST_CLASSES 4
+/** A part of what persists: if no more is used so often they can wait for the next iteration. */
+#define OFTEN_PART 4
 
 typedef struct shuttle {
     const cebus_iteration *iteration;
@@ -25,6 +27,7 @@ typedef struct shuttle {
     uint64_t at_once;    /**< the most of it that one call uses */
     uint64_t others;     /**< the most that calls need beside it, if nothing is given up */
     uint64_t least;      /**< and the most that one call needs alone */
+    bool crosses;        /**< what the step writes waits on the device for the next iteration */
     bool *streams;       /**< of values */
     cebus_plan best;
     uint64_t best_ns; /**< 0: none was found */
@@ -151,9 +154,9 @@ static void fill_schedule(schedule *d)
         d->first_in[p->since] = i;
         d->next_out[i] = d->first_out[p->gone];
         d->first_out[p->gone] = i;
-        if (p->gone > p->to) {
-            d->next_copy[i] = d->first_copy[p->to];
-            d->first_copy[p->to] = i;
+        if (p->writes && p->gone != p->done) {
+            d->next_copy[i] = d->first_copy[p->done];
+            d->first_copy[p->done] = i;
         }
     }
 }
@@ -186,16 +189,26 @@ static bool add_from(const cebus_plan *from, size_t *a, size_t until, uint32_t a
     return ok;
 }
 
-/** Where everything is when an iteration begins. */
-static bool add_beginning(const shuttle *s, cebus_plan *out)
+/** Where everything is when an iteration begins: what crosses is there. */
+static bool add_beginning(const shuttle *s, const cebus_presences *presences, cebus_plan *out)
 {
-    bool ok = true;
-    for (int away = 1; away >= 0; away--) {
-        for (uint32_t v = 0; v < s->iteration->n_values && ok; v++) {
-            if (s->iteration->values[v].persistent && s->streams[v] == (away == 1))
-                ok = cebus_plan_add(out, away ? CEBUS_ACTION_SWAP_OUT : CEBUS_ACTION_SWAP_IN, 0, v);
+    const size_t n = s->iteration->n_values;
+    bool ok = true, *away = cebus_pool_alloc(s->pool, n * sizeof *away);
+    if (away == NULL)
+        return false;
+    memcpy(away, s->streams, n * sizeof *away);
+    for (size_t i = 0; i < presences->count; i++) {
+        if (cebus_presence_crosses(&presences->items[i]))
+            away[presences->items[i].value] = false;
+    }
+    for (int there = 0; there <= 1; there++) {
+        for (uint32_t v = 0; v < n && ok; v++) {
+            if (s->iteration->values[v].persistent && away[v] == (there == 0))
+                ok =
+                    cebus_plan_add(out, there ? CEBUS_ACTION_SWAP_IN : CEBUS_ACTION_SWAP_OUT, 0, v);
         }
     }
+    cebus_pool_free_object(s->pool, away, n * sizeof *away);
     return ok;
 }
 
@@ -203,7 +216,7 @@ static bool weave(const shuttle *s, const schedule *d, const cebus_plan *others,
 {
     const cebus_runs *runs = d->runs;
     size_t a = 0;
-    bool ok = add_beginning(s, out);
+    bool ok = add_beginning(s, d->presences, out);
     for (uint32_t r = 0; r < runs->count && ok; r++) {
         const cebus_run *run = &runs->items[r];
         size_t until = run->action != NONE ? run->action : others->count;
@@ -262,7 +275,7 @@ static bool offer(shuttle *s, cebus_plan *plan)
 /** A plan in which `stay` bytes of persistent values stay, and `ahead` bytes are kept free for
  * those on their way. */
 static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *others, uint64_t stay,
-                      uint64_t ahead)
+                      uint64_t ahead, uint32_t turn)
 {
     cebus_plan plan;
     cebus_presences presences;
@@ -274,7 +287,8 @@ static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *othe
                                   .ahead = ahead,
                                   .out_rate = s->terms->out_rate,
                                   .in_rate = s->terms->in_rate,
-                                  .latency_ns = s->terms->latency_ns};
+                                  .latency_ns = s->terms->latency_ns,
+                                  .turn = turn};
     cebus_presence_verdict verdict = cebus_presences_find(runs, &terms, &presences);
     if (verdict != CEBUS_PRESENCE_FITS)
         return verdict == CEBUS_PRESENCE_FULL;
@@ -283,6 +297,28 @@ static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *othe
     cebus_plan_clear(&plan);
     cebus_presences_deinit(&presences);
     return ok;
+}
+
+/** Whether what persists finds room where iterations meet, and is not used all over the iteration:
+ * but in the forward, the backward and the step. Then to give way in the midst of it costs least,
+ * and nothing waits there for what was just written. */
+static bool can_cross(const shuttle *s, const cebus_runs *program)
+{
+    uint64_t often = 0;
+    for (uint32_t v = 0; v < s->iteration->n_values; v++) {
+        if (s->iteration->values[v].persistent && cebus_runs_n_uses(program, v) >= MOST_CLASSES)
+            often += s->iteration->values[v].bytes;
+    }
+    return s->persistent <= cebus_plan_target(s->terms) && often < s->persistent / OFTEN_PART;
+}
+
+/** The first run that has so many bytes: what shuttles gives way to them there at the latest. */
+static uint32_t find_fullest(const cebus_runs *runs, uint64_t peak)
+{
+    uint32_t run = 0;
+    while (run < runs->count && runs->bytes[run] < peak)
+        run++;
+    return run < runs->count ? run : 0;
 }
 
 static bool try_shares(shuttle *s, const cebus_plan *others)
@@ -294,11 +330,13 @@ static bool try_shares(shuttle *s, const cebus_plan *others)
         return false;
     uint64_t target = cebus_plan_target(s->terms), peak = most(runs.bytes, runs.count);
     uint64_t spare = target > peak + s->at_once ? target - peak - s->at_once : 0;
+    uint32_t turn = s->crosses ? find_fullest(&runs, peak) : 0;
     for (size_t i = 0; i < sizeof stays / sizeof *stays && peak < target && ok; i++) {
         uint64_t stay = (uint64_t)(stays[i] * (double)spare);
-        for (size_t j = 0; j < sizeof aheads / sizeof *aheads && ok; j++)
-            ok = try_share(s, &runs, others, stay,
-                           (uint64_t)(aheads[j] * (double)(target - peak - stay)));
+        for (size_t j = 0; j < sizeof aheads / sizeof *aheads && ok; j++) {
+            uint64_t ahead = (uint64_t)(aheads[j] * (double)(target - peak - stay));
+            ok = try_share(s, &runs, others, stay, ahead, turn);
+        }
     }
     cebus_runs_deinit(&runs);
     return ok;
@@ -357,6 +395,7 @@ static bool find_others(shuttle *s)
     if (!cebus_runs_init(&runs, s->iteration, &none, s->pool))
         return false;
     s->others = most(runs.bytes, runs.count);
+    s->crosses = can_cross(s, &runs);
     cebus_runs_deinit(&runs);
     return true;
 }

@@ -7,12 +7,16 @@
  * What activations need is planned first, for a part of the memory (planner/planner.h). Then what
  * is left over each run (runs.h) is shared out: some persistent values stay, others are there when
  * they are used (presence.h). Of several parts and shares the one that takes least time
- * (timeline.h) is taken. Those that shuttle are off the device between two iterations, so that each
- * begins as the last one ended. What was written since it came leaves with a copy, else without.
+ * (timeline.h) is taken. None of those that shuttle is there at one moment, where activations take
+ * most. Where iterations meet much of the memory is free: what the step wrote may wait there for
+ * the next forward, and for its copy out. Each iteration begins as the last one ended.
  *
  *     w0     stay  ============================================   SWAP_IN at 0: it is there
- *     w1     out  |  in == f1 == out    in == b1 ===== s1 out     SWAP_OUT at 0
- *     m1 v1  out  |                              in === s1 out    SWAP_OUT at 0
+ *     w1     ====== f1 == out           in == b1 ===== s1 =====   SWAP_IN at 0, SWAP_OUT after f1
+ *     m1 v1  == out                              in === s1 ====   SWAP_IN at 0: until it is copied
+ *     m2 v2  out  |                    in === s2 == out           SWAP_OUT at 0
+ *
+ * What crosses has one place on both sides (places/ties.h).
  *
  * Where the planner's own plan fits with all of them on the device, that is the plan.
  * Beyond Capuchin (Peng et al., ASPLOS'20), which has parameters stay.

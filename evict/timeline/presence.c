@@ -1,5 +1,6 @@
 #include "evict/timeline/presence.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT32_MAX
@@ -18,7 +19,8 @@ typedef struct walk {
     uint32_t *there; /**< values */
     size_t n_there;
     uint64_t bytes;         /**< of them */
-    uint32_t *first, *next; /**< of runs, of presences: those that were written and end there */
+    uint32_t *first, *next; /**< of runs, of presences: those that were written until there */
+    uint32_t *then;         /**< of presences: the value's next one; NONE: there is none */
 } walk;
 
 static uint64_t bytes_of(const cebus_runs *runs, uint32_t value)
@@ -90,8 +92,11 @@ static bool visit(walk *w, uint32_t r, bool *out_fits)
             return false;
     }
     for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
-        if (refs[i] != NONE && w->terms->streams[refs[i]])
-            w->out->items[w->states[refs[i]].open].writes = true;
+        if (refs[i] == NONE || !w->terms->streams[refs[i]])
+            continue;
+        cebus_presence *p = &w->out->items[w->states[refs[i]].open];
+        p->writes = true;
+        p->done = r + 1;
     }
     uint64_t room = room_at(w, r), ahead = w->terms->ahead < room ? w->terms->ahead : room;
     while (w->bytes > room - ahead && leave_one(w, r))
@@ -168,40 +173,66 @@ static void advance_all(walk *w, uint64_t *free)
         if (last != NONE && p.since <= out->items[last].to) {
             out->items[last].to = p.to;
             out->items[last].writes |= p.writes;
+            out->items[last].done = p.writes ? p.done : out->items[last].done;
             continue;
         }
         w->states[p.value].open = (uint32_t)kept;
         out->items[kept++] = p;
-        out->in_bytes += bytes_of(w->runs, p.value);
     }
     out->count = kept;
 }
 
-/** Lists of presences that were written, by `to`. */
+/** Lists of presences that were written, by `done`. */
 static bool sort_ends(walk *w)
 {
     cebus_pool *pool = w->runs->pool;
     w->first = cebus_pool_alloc(pool, (w->runs->count + 1) * sizeof *w->first);
     w->next = cebus_pool_alloc(pool, (w->out->count + 1) * sizeof *w->next);
-    if (w->first == NULL || w->next == NULL)
+    w->then = cebus_pool_alloc(pool, (w->out->count + 1) * sizeof *w->then);
+    if (w->first == NULL || w->next == NULL || w->then == NULL)
         return false;
     memset(w->first, 0xff, (w->runs->count + 1) * sizeof *w->first);
+    for (size_t v = 0; v < w->runs->iteration->n_values; v++)
+        w->states[v].open = NONE;
     for (uint32_t i = (uint32_t)w->out->count; i-- > 0;) {
+        state *s = &w->states[w->out->items[i].value];
+        w->then[i] = s->open;
+        s->open = i;
         if (!w->out->items[i].writes)
             continue;
-        w->next[i] = w->first[w->out->items[i].to];
-        w->first[w->out->items[i].to] = i;
+        w->next[i] = w->first[w->out->items[i].done];
+        w->first[w->out->items[i].done] = i;
     }
     return true;
 }
 
 static void free_ends(walk *w)
 {
+    cebus_pool_free_object(w->runs->pool, w->then, (w->out->count + 1) * sizeof *w->then);
     cebus_pool_free_object(w->runs->pool, w->next, (w->out->count + 1) * sizeof *w->next);
     cebus_pool_free_object(w->runs->pool, w->first, (w->runs->count + 1) * sizeof *w->first);
 }
 
-/** Sets `gone`, for presences by `to` as the link takes them, as far as nobody needs the room. */
+/** The value is there until its next presence begins: both are one, and nothing is copied in. */
+static void join(cebus_presences *out, uint32_t i, uint32_t then)
+{
+    out->items[i].to = out->items[then].to;
+    out->items[i].gone = out->items[then].gone;
+    out->items[then].value = NONE;
+}
+
+/** Takes out what was joined to others. */
+static void compact(const walk *w)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->out->count; i++) {
+        if (w->out->items[i].value != NONE)
+            w->out->items[kept++] = w->out->items[i];
+    }
+    w->out->count = kept;
+}
+
+/** Sets `gone`, for presences by `done` as the link takes them, as far as nobody needs the room. */
 static void linger(const walk *w, uint64_t *free)
 {
     const cebus_runs *runs = w->runs;
@@ -214,8 +245,12 @@ static void linger(const walk *w, uint64_t *free)
             uint64_t bytes = bytes_of(runs, p->value);
             done = (done > runs->times[r] ? done : runs->times[r]) + w->terms->latency_ns +
                    cebus_plan_copy_ns(bytes, w->terms->out_rate);
-            while (p->gone < runs->count && runs->times[p->gone] < done && free[p->gone] >= bytes)
+            uint32_t then = w->then[i];
+            uint32_t until = then != NONE ? w->out->items[then].since : (uint32_t)runs->count;
+            while (p->gone < until && runs->times[p->gone] < done && free[p->gone] >= bytes)
                 free[p->gone++] -= bytes;
+            if (then != NONE && p->gone == until && !w->out->items[then].writes)
+                join(w->out, i, then);
         }
     }
 }
@@ -239,12 +274,15 @@ static cebus_presence_verdict find(walk *w)
     if (ok)
         linger(w, free);
     free_ends(w);
+    if (ok)
+        compact(w);
     cebus_pool_free_object(w->runs->pool, free, (w->runs->count + 1) * sizeof *free);
     return ok ? CEBUS_PRESENCE_FITS : CEBUS_PRESENCE_NO_HOST_MEMORY;
 }
 
-cebus_presence_verdict cebus_presences_find(const cebus_runs *runs,
-                                            const cebus_presence_terms *terms, cebus_presences *out)
+/** On the clock of runs that begin at 0 there. */
+static cebus_presence_verdict
+find_from_turn(const cebus_runs *runs, const cebus_presence_terms *terms, cebus_presences *out)
 {
     size_t n = runs->iteration->n_values;
     cebus_presence_verdict verdict = CEBUS_PRESENCE_NO_HOST_MEMORY;
@@ -258,6 +296,37 @@ cebus_presence_verdict cebus_presences_find(const cebus_runs *runs,
     cebus_pool_free_object(runs->pool, w.states, n * sizeof *w.states);
     if (verdict != CEBUS_PRESENCE_FITS)
         cebus_presences_deinit(out);
+    return verdict;
+}
+
+/** A run on a clock that begins at `turn`, on one that begins at 0; `last` for what may end an
+ * iteration. */
+static uint32_t turn_back(uint32_t run, uint32_t turn, uint32_t n, bool last)
+{
+    run += turn;
+    return run > n || (run == n && !last) ? run - n : run;
+}
+
+cebus_presence_verdict cebus_presences_find(const cebus_runs *runs,
+                                            const cebus_presence_terms *terms, cebus_presences *out)
+{
+    cebus_runs turned;
+    const uint32_t n = (uint32_t)runs->count;
+    if (terms->turn == 0)
+        return find_from_turn(runs, terms, out);
+    *out = (cebus_presences){.pool = runs->pool};
+    if (!cebus_runs_turn(runs, terms->turn, &turned))
+        return CEBUS_PRESENCE_NO_HOST_MEMORY;
+    cebus_presence_verdict verdict = find_from_turn(&turned, terms, out);
+    for (size_t i = 0; i < out->count; i++) {
+        cebus_presence *p = &out->items[i];
+        p->since = turn_back(p->since, terms->turn, n, false);
+        p->from = turn_back(p->from, terms->turn, n, false);
+        p->to = turn_back(p->to, terms->turn, n, true);
+        p->gone = turn_back(p->gone, terms->turn, n, true);
+        p->done = turn_back(p->done, terms->turn, n, true);
+    }
+    cebus_runs_deinit(&turned);
     return verdict;
 }
 

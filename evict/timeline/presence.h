@@ -1,7 +1,12 @@
 /**
  * presence.h: when persistent values that do not stay are there: each of their presences begins
- * with a copy in and ends where they are not used for long. None of them is there between two
- * iterations.
+ * with a copy in and ends where they are not used for long. None of them is there at the turn: one
+ * moment of the iteration, which goes around. Where that is its end, nothing crosses from one
+ * iteration to the next. Where it is in its midst, because most of the memory is needed for other
+ * things there, what a step wrote may wait on the device for the next forward:
+ *
+ *     runs        f0   f1   f2 | b2   b1   b0   s0   s1   s2 / f0   f1   f2 |
+ *     w0                       turn        ===[use]=[use]=======[use]       turn    crosses
  *
  * Where room is short, what is used next farthest in the future leaves (Belady), which brings the
  * fewest bytes over the link. Its room is free from its last use on. Then each copy in begins
@@ -25,14 +30,14 @@ typedef struct cebus_presence {
     uint32_t from;  /**< its first use: a run */
     uint32_t to;    /**< the run after its last use */
     uint32_t gone;  /**< the run before which its room is somebody else's */
-    bool writes;    /**< it leaves with a copy, that starts at `to` */
+    uint32_t done;  /**< it was written: the run after that, at which its copy out starts */
+    bool writes;    /**< it leaves with a copy */
 } cebus_presence;
 
 typedef struct cebus_presences {
     cebus_pool *pool;      /**< borrowed */
     cebus_presence *items; /**< by `from` */
     size_t count, capacity;
-    uint64_t in_bytes; /**< that are copied in */
 } cebus_presences;
 
 typedef struct cebus_presence_terms {
@@ -41,6 +46,7 @@ typedef struct cebus_presence_terms {
     uint64_t ahead;             /**< bytes of it kept for what is on its way, where that can be */
     uint64_t out_rate, in_rate; /**< bytes/s, above 0 */
     uint64_t latency_ns;        /**< of each copy */
+    uint32_t turn;              /**< the run before which none is there; 0: that is the end */
 } cebus_presence_terms;
 
 typedef enum cebus_presence_verdict {
@@ -53,6 +59,12 @@ typedef enum cebus_presence_verdict {
 cebus_presence_verdict cebus_presences_find(const cebus_runs *runs,
                                             const cebus_presence_terms *terms,
                                             cebus_presences *out);
+/** Whether it goes on from one iteration to the next. */
+static inline bool cebus_presence_crosses(const cebus_presence *presence)
+{
+    return presence->gone <= presence->since;
+}
+
 void cebus_presences_deinit(cebus_presences *presences);
 
 #endif

@@ -132,24 +132,69 @@ static bool find_uses(cebus_runs *runs)
     return true;
 }
 
+static bool allocate(cebus_runs *runs)
+{
+    cebus_pool *pool = runs->pool;
+    runs->bytes = cebus_pool_alloc(pool, (runs->count + 1) * sizeof *runs->bytes);
+    runs->times = cebus_pool_alloc(pool, (runs->count + 1) * sizeof *runs->times);
+    runs->first_uses =
+        cebus_pool_alloc(pool, (runs->iteration->n_values + 1) * sizeof *runs->first_uses);
+    return runs->bytes != NULL && runs->times != NULL && runs->first_uses != NULL;
+}
+
 bool cebus_runs_init(cebus_runs *runs, const cebus_iteration *iteration, const cebus_plan *plan,
                      cebus_pool *pool)
 {
     *runs = (cebus_runs){.pool = pool, .iteration = iteration};
     bool ok = find_runs(runs, plan);
-    if (ok) {
-        runs->bytes = cebus_pool_alloc(pool, (runs->count + 1) * sizeof *runs->bytes);
-        runs->times = cebus_pool_alloc(pool, (runs->count + 1) * sizeof *runs->times);
-        runs->first_uses =
-            cebus_pool_alloc(pool, (iteration->n_values + 1) * sizeof *runs->first_uses);
-        ok = runs->bytes != NULL && runs->times != NULL && runs->first_uses != NULL &&
-             find_bytes(runs, plan) && find_uses(runs);
-    }
+    if (ok)
+        ok = allocate(runs) && find_bytes(runs, plan) && find_uses(runs);
     if (ok)
         find_times(runs);
     else
         cebus_runs_deinit(runs);
     return ok;
+}
+
+static void turn_uses(const cebus_runs *runs, uint32_t by, cebus_runs *out)
+{
+    const uint32_t n = (uint32_t)runs->count;
+    memcpy(out->first_uses, runs->first_uses,
+           (runs->iteration->n_values + 1) * sizeof *out->first_uses);
+    for (size_t v = 0; v < runs->iteration->n_values; v++) {
+        uint32_t next = runs->first_uses[v];
+        for (int before = 0; before <= 1; before++) {
+            for (uint32_t i = runs->first_uses[v]; i < runs->first_uses[v + 1]; i++) {
+                uint32_t run = runs->uses[i];
+                if ((run < by) == (before == 1))
+                    out->uses[next++] = run < by ? run + n - by : run - by;
+            }
+        }
+    }
+}
+
+bool cebus_runs_turn(const cebus_runs *runs, uint32_t by, cebus_runs *out)
+{
+    const size_t n = runs->count;
+    *out = (cebus_runs){.pool = runs->pool, .iteration = runs->iteration, .count = n};
+    out->capacity = n;
+    out->items = cebus_pool_alloc(out->pool, n * sizeof *out->items);
+    out->n_uses = runs->n_uses;
+    out->uses = cebus_pool_alloc(out->pool, out->n_uses * sizeof *out->uses);
+    bool ok = out->items != NULL && (out->uses != NULL || out->n_uses == 0) && allocate(out);
+    if (!ok) {
+        cebus_runs_deinit(out);
+        return false;
+    }
+    for (size_t r = 0; r < n; r++) {
+        size_t from = (r + by) % n;
+        out->items[r] = runs->items[from];
+        out->bytes[r] = runs->bytes[from];
+    }
+    out->bytes[n] = out->bytes[0];
+    turn_uses(runs, by, out);
+    find_times(out);
+    return true;
 }
 
 void cebus_runs_deinit(cebus_runs *runs)

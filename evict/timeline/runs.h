@@ -35,6 +35,11 @@ bool cebus_runs_init(cebus_runs *runs, const cebus_iteration *iteration, const c
                      cebus_pool *pool);
 void cebus_runs_deinit(cebus_runs *runs);
 
+/** The same on a clock that begins `by` runs (fewer than there are) later, as iterations follow one
+ * another: with what runs before that behind the rest. False without host memory: then there is
+ * nothing to free. O(runs + uses + values). */
+bool cebus_runs_turn(const cebus_runs *runs, uint32_t by, cebus_runs *out);
+
 static inline uint32_t cebus_runs_n_uses(const cebus_runs *runs, uint32_t value)
 {
     return runs->first_uses[value + 1] - runs->first_uses[value];

@@ -411,7 +411,8 @@ static void begin(walk *w)
     add_hole(w, 0, w->terms->budget);
     for (uint32_t v = 0; v < iteration->n_values; v++) {
         w->states[v].on_host = cebus_shuttle_begins_away(iteration, w->plan, v);
-        w->shuttles = w->shuttles || w->states[v].on_host;
+        w->shuttles =
+            w->shuttles || (iteration->values[v].persistent && cebus_shuttle_names(w->plan, v));
         if (!w->states[v].on_host &&
             (iteration->values[v].born == NONE || iteration->values[v].persistent))
             come(w, v);

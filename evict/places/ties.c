@@ -1,0 +1,80 @@
+#include "evict/places/ties.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+/** The value whose place an action brings it to; NONE: it does not persist. */
+static uint32_t value_of(const cebus_sojourn *stay, const cebus_iteration *iteration,
+                         const cebus_plan *plan)
+{
+    if (stay->kind != CEBUS_SOJOURN_ACTION || plan->first == NULL)
+        return NONE;
+    const cebus_action *action = &plan->actions[stay->index];
+    bool there = plan->first[action->value] == CEBUS_ACTION_SWAP_IN;
+    return there && iteration->values[action->value].persistent ? action->value : NONE;
+}
+
+/** Longest first, then as they stand: an order that is the same everywhere. */
+static int by_length(const void *a, const void *b)
+{
+    const cebus_tie *x = a, *y = b;
+    if (x->runs != y->runs)
+        return x->runs > y->runs ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static void collect(cebus_ties *ties, const cebus_sojourns *sojourns,
+                    const cebus_iteration *iteration, const cebus_plan *plan, uint32_t *first)
+{
+    const cebus_sojourn *stays = sojourns->items;
+    for (uint32_t i = 0; i < sojourns->count; i++) {
+        uint32_t value = value_of(&stays[i], iteration, plan);
+        if (value == NONE)
+            continue;
+        if (stays[i].from == 0 && first[value] == NONE)
+            first[value] = i;
+        if (stays[i].to < sojourns->runs || first[value] == NONE)
+            continue;
+        uint32_t f = first[value], runs = stays[i].to - stays[i].from;
+        runs += f != i ? stays[f].to - stays[f].from : 0;
+        ties->items[ties->count++] = (cebus_tie){.first = f, .last = i, .runs = runs};
+    }
+}
+
+static bool any_leaves(const cebus_ties *ties)
+{
+    bool any = false;
+    for (size_t i = 0; i < ties->count && !any; i++)
+        any = ties->items[i].first != ties->items[i].last;
+    return any;
+}
+
+bool cebus_ties_init(cebus_ties *ties, const cebus_sojourns *sojourns,
+                     const cebus_iteration *iteration, const cebus_plan *plan)
+{
+    cebus_pool *pool = sojourns->pool;
+    size_t n = iteration->n_values;
+    *ties = (cebus_ties){.pool = pool, .capacity = n};
+    uint32_t *first = cebus_pool_alloc(pool, n * sizeof *first);
+    ties->items = cebus_pool_alloc(pool, n * sizeof *ties->items);
+    bool ok = n == 0 || (first != NULL && ties->items != NULL);
+    if (ok && n > 0) {
+        memset(first, 0xff, n * sizeof *first);
+        collect(ties, sojourns, iteration, plan, first);
+        if (!any_leaves(ties))
+            ties->count = 0;
+        qsort(ties->items, ties->count, sizeof *ties->items, by_length);
+    }
+    cebus_pool_free_object(pool, first, n * sizeof *first);
+    if (!ok)
+        cebus_ties_deinit(ties);
+    return ok;
+}
+
+void cebus_ties_deinit(cebus_ties *ties)
+{
+    cebus_pool_free_object(ties->pool, ties->items, ties->capacity * sizeof *ties->items);
+    *ties = (cebus_ties){.pool = ties->pool};
+}
