@@ -83,7 +83,8 @@ def memory_dump(device=None):
 # --- events -----------------------------------------------------------------------------------
 
 event_kinds = ("placed", "freed", "moved", "evicted", "returned", "called", "replayed",
-               "swapped_out", "swapped_in", "compacted", "cut", "out_of_memory", "budget", "mark")
+               "swapped_out", "swapped_in", "compacted", "cut", "out_of_memory", "budget", "mark",
+               "guided", "plan_refused")
 rungs = ("free", "evict", "cut", "compact", "last_resort", "failed")
 methods = ("recompute", "swap")
 memory_classes = ("activation", "persistent", "gradient", "leaf", "workspace")

@@ -50,7 +50,7 @@ def case_where_settings_come_from(cli):
 def case_what_a_program_gets(cli):
     runtime = cli.one("info")["runtime"]
     assert runtime["threads"]["value"] >= 1 and runtime["threads"]["from"] == "default"
-    assert runtime["policy"] == {"value": "coop", "from": "default"}
+    assert runtime["policy"] == {"value": "cebus", "from": "default"}
     assert runtime["memory_budget"]["value"] > 1 << 20
 
 

@@ -186,6 +186,25 @@ def test_recordings_explain_themselves(tight):
         cebus.record().start()
 
 
+def test_every_event_of_guided_steps_has_a_name():
+    cebus.manual_seed(3)
+    gc.collect()
+    model = nn.Sequential(*[layer for _ in range(12) for layer in (nn.Linear(16, 16), nn.Tanh())])
+    optimizer = cebus.optim.SGD(model.parameters(), lr=0.1)
+    kinds = set()
+    with cebus.budget(cebus.memory_allocated() + 90 * 1024) as runtime:
+        before = runtime.policy
+        cebus.set_policy("sublinear")
+        with cebus.add_event_hook(lambda event: kinds.add(event.kind)):
+            for _ in range(12):
+                optimizer.zero_grad()
+                (model(cebus.randn(128, 16)) ** 2).mean().backward()
+                optimizer.step()
+                cebus.mark()
+        cebus.set_policy(before)
+    assert {"evicted", "mark", "guided"} <= kinds
+
+
 @pytest.mark.skipif(not os.environ.get("CEBUS_PROGRAM"), reason="no program cebus in this build")
 def test_a_report_is_a_page(tight, tmp_path):
     kept = cebus.ones(100)
