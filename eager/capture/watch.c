@@ -202,7 +202,7 @@ static cebus_status watch(cebus_runtime *rt, bool on)
     }
     if (rt->capture != NULL && rt->capture->watched)
         cebus_capture_abandon(rt);
-    if (!on && (rt->policy->plan == NULL || rt->learning != CEBUS_LEARNS))
+    if (!on && !cebus_guidance_learns(rt))
         cebus_guidance_stop(rt);
     cebus_capture_resume(rt);
     return CEBUS_OK;

@@ -11,8 +11,7 @@
 void cebus_guidance_start(cebus_runtime *rt)
 {
     cebus_guidance_stop(rt);
-    bool plans = rt->policy->plan != NULL && rt->learning == CEBUS_LEARNS;
-    if (!plans && !rt->watch.on)
+    if (!cebus_guidance_learns(rt) && !rt->watch.on)
         return;
     cebus_guidance *guidance = cebus_pool_alloc(&rt->pool, sizeof *guidance);
     if (guidance == NULL)

@@ -29,9 +29,15 @@
 #include "eager/runtime.h"
 #include "lineage/access.h"
 
-/** The policy was chosen: begins to learn if it plans, or somebody wants to know where iterations
- * end (capture/watch.c); what was learned before is forgotten. */
+/** The policy was chosen: begins to learn if its plans are wanted, or somebody wants to know where
+ * iterations end (capture/watch.c); what was learned before is forgotten. */
 void cebus_guidance_start(cebus_runtime *rt);
+/** Whether plans are wanted now: the policy makes some, and does not wait for memory to be short.
+ */
+static inline bool cebus_guidance_learns(const cebus_runtime *rt)
+{
+    return rt->policy->plan != NULL && rt->learning == CEBUS_LEARNS;
+}
 /** Between calls: if it waits for memory to be short, it waits no longer. */
 void cebus_guidance_learn(cebus_runtime *rt);
 void cebus_guidance_stop(cebus_runtime *rt);

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cebus
-from cebus import nn
+from cebus import _core, nn
 
 
 def work(layers=24, rows=128):
@@ -184,6 +184,18 @@ def test_recordings_explain_themselves(tight):
     assert len(short) == 10 and short.recorder.lost > 0
     with cebus.record(), pytest.raises(RuntimeError, match="already"):
         cebus.record().start()
+
+
+@pytest.mark.parametrize("names, enumeration", [
+    (_core.event_kinds, "cebus_event_kind"), (_core.rungs, "cebus_rung"),
+    (_core.methods, "cebus_method"), (_core.memory_classes, "cebus_memory_class")])
+def test_events_have_the_names_of_the_header(names, enumeration):
+    header = Path(__file__).parents[3] / "eager/include/cebus/log.h"
+    text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
+    body = re.search(r"typedef enum " + enumeration + r" \{(.*?)\}", text, re.S).group(1)
+    found = [each.split("=")[0].strip().lower() for each in body.split(",") if each.strip()]
+    assert len(names) == len(found)
+    assert all(full.endswith(name) for name, full in zip(names, found)), found
 
 
 def test_every_event_of_guided_steps_has_a_name():

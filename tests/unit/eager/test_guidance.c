@@ -172,8 +172,6 @@ Test(guidance, by_default_a_policy_that_is_chosen_or_a_watch_learn_at_once)
     OK(cebus_capture_watch(rt, true));
     cr_expect_not_null(rt->guidance);
     OK(cebus_capture_watch(rt, false));
-    cebus_runtime_destroy(rt);
-    rt = open_on("cpu", NULL, 1 << 20);
     cr_expect_null(rt->guidance);
     OK(cebus_runtime_set_policy(rt, "cebus"));
     cr_expect_not_null(rt->guidance);
