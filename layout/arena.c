@@ -1,12 +1,10 @@
 #include "layout/arena.h"
 
+#include <assert.h>
+
 #include "layout/arena_blocks.h"
 #include "layout/checked.h"
 #include "layout/segments.h"
-#include "layout/window/index.h"
-#include "layout/zones.h"
-
-#include <assert.h>
 
 /** The run of a zoned arena: a share of the limit, this at most, and none at all below the least;
  * and the share of it that a small block has at most. */
@@ -20,132 +18,6 @@
 /** From this limit on there is no factor: memory as a number has addresses enough. */
 #define MANY_ADDRESSES (UINT64_C(1) << 40)
 
-/** Built with -Dchecks=all, every change is followed by a walk over all invariants. */
-static void check_change(const cebus_arena *arena)
-{
-    (void)arena;
-#if CEBUS_CHECKS >= 2
-    assert(cebus_arena_check(arena, NULL, 0));
-#endif
-}
-
-/* The list of blocks by address. */
-
-void cebus_arena_link(cebus_arena *arena, cebus_block *block, cebus_block *next)
-{
-    cebus_block *prev = next != NULL ? next->prev : arena->last;
-    block->prev = prev;
-    block->next = next;
-    *(prev != NULL ? &prev->next : &arena->first) = block;
-    *(next != NULL ? &next->prev : &arena->last) = block;
-    if (arena->index != NULL)
-        cebus_window_index_insert(arena->index, block);
-}
-
-static void unlink_block(cebus_arena *arena, cebus_block *block)
-{
-    if (arena->index != NULL)
-        cebus_window_index_erase(arena->index, block);
-    *(block->prev != NULL ? &block->prev->next : &arena->first) = block->next;
-    *(block->next != NULL ? &block->next->prev : &arena->last) = block->prev;
-}
-
-cebus_block *cebus_arena_new_block(cebus_arena *arena)
-{
-    cebus_block *block = cebus_pool_alloc(arena->pool, sizeof *block);
-    if (block != NULL)
-        *block = (cebus_block){0};
-    return block;
-}
-
-static void free_record(cebus_arena *arena, cebus_block *block)
-{
-    if (block != NULL)
-        cebus_pool_free_object(arena->pool, block, sizeof *block);
-}
-
-void cebus_arena_delete_block(cebus_arena *arena, cebus_block *block)
-{
-    unlink_block(arena, block);
-    free_record(arena, block);
-}
-
-static bool is_free(const cebus_block *block)
-{
-    return block != NULL && block->state == CEBUS_BLOCK_FREE;
-}
-
-/* Holes: a free block that is in its bin. */
-
-static bool straddles(const cebus_arena *arena, const cebus_block *hole)
-{
-    return hole->offset < arena->border && arena->border - hole->offset < hole->bytes;
-}
-
-static cebus_bins *bins_of(cebus_arena *arena, const cebus_block *hole)
-{
-    return hole->offset < arena->border ? &arena->bins : &arena->upper;
-}
-
-/* Inline: a call that places a value does it twice. */
-
-static inline void add_hole(cebus_arena *arena, cebus_block *block)
-{
-    block->state = CEBUS_BLOCK_FREE;
-    block->owner = NULL;
-    block->immovable = false;
-    arena->free_blocks++;
-    cebus_bins_insert(bins_of(arena, block), block);
-    if (straddles(arena, block))
-        arena->straddler = block;
-    if (arena->maps)
-        arena->idle_bytes += arena->layout->idle_bytes(arena, block);
-    cebus_window_index_cheaper(arena->index, block);
-}
-
-static inline void remove_hole(cebus_arena *arena, cebus_block *hole)
-{
-    cebus_bins_remove(bins_of(arena, hole), hole);
-    arena->free_blocks--;
-    if (arena->straddler == hole)
-        arena->straddler = NULL;
-    if (arena->maps)
-        arena->idle_bytes -= arena->layout->idle_bytes(arena, hole);
-}
-
-void cebus_arena_remove_hole(cebus_arena *arena, cebus_block *hole)
-{
-    remove_hole(arena, hole);
-}
-
-static void change_hole(cebus_arena *arena, cebus_block *hole, uint64_t offset, uint64_t bytes)
-{
-    remove_hole(arena, hole);
-    hole->offset = offset;
-    hole->bytes = bytes;
-    add_hole(arena, hole);
-}
-
-void cebus_arena_merge_fences(cebus_block *into, const cebus_block *from)
-{
-    for (int i = 0; i < CEBUS_FENCES; i++) {
-        if (into->fence[i] < from->fence[i])
-            into->fence[i] = from->fence[i];
-    }
-}
-
-void cebus_arena_add_hole_merged(cebus_arena *arena, cebus_block *block)
-{
-    cebus_block *next = block->next;
-    if (is_free(next)) {
-        remove_hole(arena, next);
-        cebus_arena_merge_fences(block, next);
-        block->bytes += next->bytes;
-        cebus_arena_delete_block(arena, next);
-    }
-    add_hole(arena, block);
-}
-
 /* Life and size. */
 
 static uint64_t round_down(uint64_t bytes, uint64_t alignment)
@@ -153,12 +25,20 @@ static uint64_t round_down(uint64_t bytes, uint64_t alignment)
     return bytes & ~(alignment - 1);
 }
 
+static void change_hole(cebus_arena *arena, cebus_block *hole, uint64_t offset, uint64_t bytes)
+{
+    cebus_arena_remove_hole(arena, hole);
+    hole->offset = offset;
+    hole->bytes = bytes;
+    cebus_arena_add_hole(arena, hole);
+}
+
 /** Appends [arena->capacity, capacity) as free space. */
 static cebus_place_result grow(cebus_arena *arena, uint64_t capacity)
 {
     uint64_t more = capacity - arena->capacity;
     cebus_block *last = arena->last;
-    if (is_free(last)) {
+    if (cebus_block_is_free(last)) {
         change_hole(arena, last, last->offset, last->bytes + more);
     } else {
         cebus_block *block = cebus_arena_new_block(arena);
@@ -167,7 +47,7 @@ static cebus_place_result grow(cebus_arena *arena, uint64_t capacity)
         block->offset = arena->capacity;
         block->bytes = more;
         cebus_arena_link(arena, block, NULL);
-        add_hole(arena, block);
+        cebus_arena_add_hole(arena, block);
     }
     arena->capacity = capacity;
     return CEBUS_PLACED;
@@ -176,12 +56,12 @@ static cebus_place_result grow(cebus_arena *arena, uint64_t capacity)
 static cebus_place_result shrink(cebus_arena *arena, uint64_t capacity)
 {
     cebus_block *last = arena->last;
-    if (!is_free(last) || last->offset > capacity)
+    if (!cebus_block_is_free(last) || last->offset > capacity)
         return CEBUS_PLACE_FULL;
     if (last->offset < capacity) {
         change_hole(arena, last, last->offset, capacity - last->offset);
     } else {
-        remove_hole(arena, last);
+        cebus_arena_remove_hole(arena, last);
         cebus_arena_delete_block(arena, last);
     }
     arena->capacity = capacity;
@@ -209,16 +89,16 @@ static void move_border(cebus_arena *arena, uint64_t border)
     if (border == arena->border)
         return;
     for (cebus_block *block = arena->first; block != NULL; block = block->next) {
-        if (is_free(block))
-            cebus_bins_remove(bins_of(arena, block), block);
+        if (cebus_block_is_free(block))
+            cebus_bins_remove(cebus_arena_bins_of(arena, block), block);
     }
     arena->border = border;
     arena->straddler = NULL;
     for (cebus_block *block = arena->first; block != NULL; block = block->next) {
-        if (!is_free(block))
+        if (!cebus_block_is_free(block))
             continue;
-        cebus_bins_insert(bins_of(arena, block), block);
-        if (straddles(arena, block))
+        cebus_bins_insert(cebus_arena_bins_of(arena, block), block);
+        if (cebus_arena_straddles(arena, block))
             arena->straddler = block;
     }
 }
@@ -274,7 +154,7 @@ cebus_place_result cebus_arena_resize(cebus_arena *arena, uint64_t capacity)
         suit_run(arena);
     if (result == CEBUS_PLACED && arena->layout->extend != NULL)
         cebus_segments_suit(arena, rounded);
-    check_change(arena);
+    cebus_arena_check_change(arena);
     return result;
 }
 
@@ -372,9 +252,9 @@ static void cut(cebus_arena *arena, const cebus_spot *spot, cebus_block *block, 
         rest->bytes = high;
         cebus_arena_merge_fences(rest, hole);
         cebus_arena_link(arena, rest, block->next);
-        add_hole(arena, rest);
+        cebus_arena_add_hole(arena, rest);
     }
-    add_hole(arena, hole);
+    cebus_arena_add_hole(arena, hole);
 }
 
 bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **out)
@@ -387,10 +267,10 @@ bool cebus_arena_take(cebus_arena *arena, const cebus_spot *spot, cebus_block **
     if (low && high && block != NULL)
         rest = cebus_arena_new_block(arena);
     if (block == NULL || (low && high && rest == NULL)) {
-        free_record(arena, block);
+        cebus_arena_free_block(arena, block);
         return false;
     }
-    remove_hole(arena, hole);
+    cebus_arena_remove_hole(arena, hole);
     if (block != hole)
         cut(arena, spot, block, rest);
     else
@@ -412,7 +292,7 @@ static cebus_place_result take(cebus_arena *arena, const cebus_spot *spot, cebus
     (*out)->zone = (uint8_t)zone;
     arena->used_bytes += spot->bytes;
     arena->used_blocks++;
-    check_change(arena);
+    cebus_arena_check_change(arena);
     return CEBUS_PLACED;
 }
 
@@ -456,7 +336,7 @@ cebus_place_result cebus_arena_place_in(cebus_arena *arena, cebus_block *hole, u
     if (arena->layout->within == NULL)
         return cebus_arena_place(arena, bytes, zone, out);
     uint64_t rounded = cebus_arena_rounded(arena, bytes);
-    if (rounded == 0 || !is_free(hole) || hole->bytes < rounded ||
+    if (rounded == 0 || !cebus_block_is_free(hole) || hole->bytes < rounded ||
         rounded > cebus_arena_free_bytes(arena))
         return CEBUS_PLACE_FULL;
     arena->layout->within(arena, hole, rounded, zone, &spot);
@@ -465,19 +345,19 @@ cebus_place_result cebus_arena_place_in(cebus_arena *arena, cebus_block *hole, u
 
 cebus_block *cebus_arena_release(cebus_arena *arena, cebus_block *block)
 {
-    assert(!is_free(block));
+    assert(!cebus_block_is_free(block));
     arena->used_bytes -= block->bytes;
     arena->used_blocks--;
     cebus_block *prev = block->prev;
-    if (is_free(prev)) {
-        remove_hole(arena, prev);
+    if (cebus_block_is_free(prev)) {
+        cebus_arena_remove_hole(arena, prev);
         cebus_arena_merge_fences(prev, block);
         prev->bytes += block->bytes;
         cebus_arena_delete_block(arena, block);
         block = prev;
     }
     cebus_arena_add_hole_merged(arena, block);
-    check_change(arena);
+    cebus_arena_check_change(arena);
     return block;
 }
 
@@ -548,43 +428,8 @@ uint64_t cebus_arena_stranded_bytes(const cebus_arena *arena, uint64_t bytes)
         bytes_of(cebus_bins_largest(&arena->upper)) < bytes)
         return arena->capacity - arena->used_bytes;
     for (const cebus_block *block = arena->first; block != NULL; block = block->next) {
-        if (is_free(block) && block->bytes < bytes)
+        if (cebus_block_is_free(block) && block->bytes < bytes)
             stranded += block->bytes;
     }
     return stranded;
-}
-
-/* Compaction. */
-
-/** The lowest movable block at or after `block` that has a hole right before it, or NULL. */
-static cebus_block *next_to_move(cebus_block *block)
-{
-    while (block != NULL && (is_free(block) || block->immovable || !is_free(block->prev)))
-        block = block->next;
-    return block;
-}
-
-bool cebus_arena_next_move(const cebus_arena *arena, cebus_block *from, cebus_move *out)
-{
-    *out = (cebus_move){0};
-    if (!arena->layout->moves)
-        return false;
-    cebus_block *block = next_to_move(from != NULL ? from : arena->first);
-    if (block == NULL)
-        return false;
-    *out = (cebus_move){.block = block, .from = block->offset, .to = block->prev->offset};
-    return true;
-}
-
-void cebus_arena_move(cebus_arena *arena, const cebus_move *move)
-{
-    cebus_block *block = move->block, *hole = block->prev;
-    remove_hole(arena, hole);
-    unlink_block(arena, block);
-    cebus_arena_link(arena, block, hole);
-    block->offset = move->to;
-    hole->offset = block->offset + block->bytes;
-    cebus_arena_touch(arena, block);
-    cebus_arena_add_hole_merged(arena, hole);
-    check_change(arena);
 }

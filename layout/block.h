@@ -56,4 +56,10 @@ typedef struct cebus_block {
     uint64_t fence[CEBUS_FENCES];
 } cebus_block;
 
+/** NULL is no block, so not a free one. */
+static inline bool cebus_block_is_free(const cebus_block *block)
+{
+    return block != NULL && block->state == CEBUS_BLOCK_FREE;
+}
+
 #endif

@@ -84,11 +84,6 @@ static bool is_unmapped(const cebus_block *block)
     return block != NULL && block->unmapped;
 }
 
-static bool is_free(const cebus_block *block)
-{
-    return block != NULL && block->state == CEBUS_BLOCK_FREE;
-}
-
 void cebus_segments_suit(cebus_arena *arena, uint64_t limit)
 {
     cebus_segment_rules rules = cebus_segment_rules_for(limit, arena->alignment);
@@ -97,7 +92,8 @@ void cebus_segments_suit(cebus_arena *arena, uint64_t limit)
     arena->rules = rules;
     arena->idle_bytes = 0;
     for (const cebus_block *block = arena->first; block != NULL; block = block->next)
-        arena->idle_bytes += is_free(block) ? arena->layout->idle_bytes(arena, block) : 0;
+        arena->idle_bytes +=
+            cebus_block_is_free(block) ? arena->layout->idle_bytes(arena, block) : 0;
 }
 
 /** Splits [offset, offset + bytes) off an unmapped block; NULL without host memory. */
@@ -140,7 +136,7 @@ static cebus_block *map(cebus_arena *arena, cebus_block *block, uint64_t offset,
     cebus_block *prev = part->prev;
     part->unmapped = false;
     arena->mapped_bytes += bytes;
-    if (is_free(prev)) {
+    if (cebus_block_is_free(prev)) {
         cebus_arena_remove_hole(arena, prev);
         cebus_arena_merge_fences(prev, part);
         prev->bytes += part->bytes;
@@ -193,7 +189,7 @@ cebus_place_result cebus_segments_trim(cebus_arena *arena)
 {
     cebus_block *block = arena->first;
     while (block != NULL && arena->idle_bytes > 0) {
-        uint64_t idle = is_free(block) ? arena->layout->idle_bytes(arena, block) : 0;
+        uint64_t idle = cebus_block_is_free(block) ? arena->layout->idle_bytes(arena, block) : 0;
         if (idle > 0)
             block = unmap(arena, block, first_idle(arena, block), idle);
         if (block == NULL)
@@ -308,7 +304,7 @@ static cebus_block *find_stretch(const cebus_arena *arena, uint64_t length, uint
     for (cebus_block *block = arena->first; block != NULL; block = block->next) {
         if (small != (block->offset >= arena->border))
             continue;
-        if (!block->unmapped && !is_free(block)) {
+        if (!block->unmapped && !cebus_block_is_free(block)) {
             first = NULL;
             continue;
         }
@@ -397,7 +393,7 @@ uint64_t cebus_segments_stranded(const cebus_arena *arena, uint64_t bytes)
     bool maps = segment_bytes(arena, length) <= cebus_segments_mappable(arena);
     uint64_t usable = maps ? arena->limit - arena->mapped_bytes : 0;
     for (const cebus_block *block = arena->first; block != NULL; block = block->next) {
-        if (!is_free(block))
+        if (!cebus_block_is_free(block))
             continue;
         if (block->bytes >= length && small == (block->offset >= arena->border))
             usable += block->bytes;
