@@ -5,6 +5,7 @@
  * gradient saved before the write): then a launch has both, and the new value has bytes of its own.
  */
 #include "eager/capture/capture.h"
+#include "eager/launch.h"
 
 static bool take_room(cebus_capture *c)
 {
@@ -122,7 +123,7 @@ static uint64_t workspace_of(cebus_runtime *rt, const cebus_call *call)
     cebus_op_entry *entry;
     if (cebus_op_entry_find(rt, call->op, &entry) != CEBUS_OK || entry->kernel->workspace == NULL)
         return 0;
-    cebus_call_prepare(rt, call, &prepared);
+    cebus_launch_prepare(rt, call, &prepared);
     return entry->kernel->workspace(&prepared.launch);
 }
 

@@ -1,12 +1,12 @@
 #include "eager/guidance/guidance.h"
 
-#include "eager/call.h"
 #include "eager/capture/capture.h"
 #include "eager/guidance/appraisal.h"
 #include "eager/guidance/carry_out.h"
 #include "eager/guidance/planning.h"
 #include "eager/guidance/shuttles.h"
 #include "eager/guidance/state.h"
+#include "eager/launch.h"
 
 void cebus_guidance_start(cebus_runtime *rt)
 {
@@ -170,7 +170,7 @@ void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const ceb
     cebus_detector_take(&guidance->detector, &guidance->log, call, in, out);
     access->replayable = recordable;
     if (!guidance->log.following)
-        access->workspace = cebus_call_workspace(rt, call, kernel);
+        access->workspace = cebus_launch_workspace(rt, call, kernel);
     cebus_access_call(&guidance->log, access);
     if (guidance->log.recording)
         cebus_shuttles_note(rt, access);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "eager/call.h"
+#include "eager/launch.h"
 #include "eager/op.h"
 
 #define NONE CEBUS_ITERATION_NONE
@@ -130,7 +130,7 @@ static bool record_call(cebus_mirror *m, const cebus_call *call)
             (uint32_t)m->iteration.n_calls;
         made.n_out++;
     }
-    made.workspace = ok ? cebus_call_workspace(m->rt, call, entry->kernel) : 0;
+    made.workspace = ok ? cebus_launch_workspace(m->rt, call, entry->kernel) : 0;
     return ok && cebus_iteration_add_call(&m->iteration, &made);
 }
 

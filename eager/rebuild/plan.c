@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eager/call.h"
 #include "eager/ladder.h"
+#include "eager/launch.h"
 #include "eager/rebuild/replay_call.h"
 #include "evict/planner/check.h"
 #include "evict/planner/planner.h"
@@ -138,7 +138,7 @@ static bool record_call(rebuild *r, const cebus_call *call)
         ok = refer(r, call->out[j], (uint32_t)r->iteration.n_calls);
         made.n_out++;
     }
-    made.workspace = ok ? cebus_call_workspace(r->rt, call, entry->kernel) : 0;
+    made.workspace = ok ? cebus_launch_workspace(r->rt, call, entry->kernel) : 0;
     return ok && cebus_iteration_add_call(&r->iteration, &made);
 }
 

@@ -1,9 +1,8 @@
 #include "eager/rebuild/replay_call.h"
 
-#include "eager/call.h"
 #include "eager/debug.h"
 #include "eager/guidance/guidance.h"
-#include "eager/ladder.h"
+#include "eager/launch.h"
 #include "eager/swap/swap.h"
 #include "lineage/cost.h"
 
@@ -154,7 +153,7 @@ cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call, cebus_replay
     if (status == CEBUS_OK)
         status = place_outputs(rt, call, entry->zone, extent, in, out);
     if (status == CEBUS_OK)
-        status = cebus_call_launch(rt, call, entry, in, out, &ns);
+        status = cebus_launch_run(rt, call, entry, in, out, &ns);
     for (uint32_t i = 0; i < call->n_in; i++) {
         if (read[i] != NULL)
             read[i]->value.pins--;

@@ -5,6 +5,7 @@
 #include <cebus/trace.h>
 
 #include "eager/call.h"
+#include "eager/launch.h"
 #include "eager/tensor.h"
 #include "eager/trace/signature.h"
 #include "eager/trace/write.h"
@@ -150,7 +151,7 @@ void cebus_record_call(cebus_runtime *rt, const cebus_call *call, const cebus_ke
         if (in[i] != NULL)
             introduce(rt, in[i]->storage);
     }
-    cebus_call_prepare(rt, call, &prepared);
+    cebus_launch_prepare(rt, call, &prepared);
     put_number(recorder, "{\"op\": ", ++recorder->ops);
     put(recorder, ", \"name\": ");
     cebus_trace_write_string(&recorder->writer, op->name);
