@@ -102,7 +102,6 @@ typedef struct cebus_away {
     cebus_candidate *coldest, *warmest;
 } cebus_away;
 
-/** Values on the host and in the spill file (swap.h). */
 /** When a policy that plans begins to learn what the program does (guidance/guidance.h). */
 typedef enum cebus_learning {
     CEBUS_LEARNS,
@@ -110,6 +109,7 @@ typedef enum cebus_learning {
     CEBUS_LEARNS_NEXT,       /**< it was: from the next call on */
 } cebus_learning;
 
+/** Values on the host and in the spill file (swap.h). */
 typedef struct cebus_swapper {
     cebus_swap option;
     uint64_t budget;           /**< most bytes off the device, whichever tier */
@@ -212,13 +212,13 @@ struct cebus_runtime {
 
 /** Takes the lock (again); CEBUS_REENTRANT when the calling thread is inside a kernel. */
 cebus_status cebus_runtime_lock(cebus_runtime *rt, const char *function);
+/** The same for functions that cannot fail, as a release. */
+void cebus_runtime_lock_always(cebus_runtime *rt);
 /** The last exit unlocks, then delivers events. */
 void cebus_runtime_unlock(cebus_runtime *rt);
 /** What public functions that take a file do: `act` on it under the lock; NULL is no path. */
 cebus_status cebus_runtime_use_file(cebus_runtime *rt, const char *function, const char *path,
                                     cebus_status (*act)(cebus_runtime *rt, const char *path));
-/** Enters for functions that cannot fail (release); false inside a kernel. */
-void cebus_runtime_lock_always(cebus_runtime *rt);
 /** Gives the lock away however often this thread took it, and delivers events; answers how often.
  * The runtime does not go meanwhile. */
 int cebus_runtime_leave(cebus_runtime *rt);
