@@ -1,63 +1,20 @@
 /**
- * optimizer.c: optimizer objects: who owns what, and the order in which things happen. The
- * arithmetic is in the step ops (ops/optim.c).
+ * optimizer.c: optimizer objects: who owns what. Steps are in step.c, their arithmetic in the step
+ * ops (ops/optim.c).
  */
 #include <math.h>
 
 #include <cebus/autograd.h>
 #include <cebus/ops/fill.h>
 
-#include "eager/capture/capture.h"
 #include "eager/optim/optimizer.h"
-#include "eager/residency.h"
-#include "eager/swap/swap.h"
-#include "eager/tensor.h"
-
-#define MAX_BUFFERS 2
-
-/* Which contents of a gradient: none is { 0, 0 }. */
-struct contents {
-    uint64_t serial, writes;
-};
-
-/* A parameter and its state. */
-struct slot {
-    cebus_tensor *param;
-    cebus_tensor *buffer[MAX_BUFFERS];
-    cebus_tensor *grad; /* only while a step runs */
-    int64_t steps;
-    cebus_tensor *counter;   /* counts steps on the device instead, once one was scaled */
-    struct contents applied; /* by a step that failed later on: not to be applied again */
-};
-
-/* What a step touches of one slot at most: parameter, gradient, buffers, counter; and what all
- * slots share. */
-#define SLOT_TENSORS (3 + MAX_BUFFERS)
-#define SHARED_TENSORS 2
-
-struct cebus_optimizer {
-    cebus_runtime *rt;
-    atomic_uint refs;          /* the user's, and captures' */
-    cebus_host_allocator host; /* a copy: the runtime may go first */
-    cebus_status (*update)(const cebus_optimizer *optimizer, const struct slot *slot, int64_t step);
-    const cebus_optimizer_buffer *buffer_kinds;
-    size_t n_buffers;
-    union {
-        cebus_sgd_options sgd;
-        cebus_adam_options adam;
-    } how;
-    struct slot *slots;
-    cebus_tensor **held; /* scratch of a step: SLOT_TENSORS for each slot there is room for */
-    const cebus_step_scaling *scaling; /* only while a scaled step runs */
-    size_t count, capacity;
-    uint64_t crowded; /* a budget in which not all of it could be held at once; 0: none yet */
-};
+#include "eager/optim/slot.h"
 
 static const cebus_optimizer_buffer sgd_buffers[] = {CEBUS_SGD_MOMENTUM};
 static const cebus_optimizer_buffer adam_buffers[] = {CEBUS_ADAM_EXP_AVG, CEBUS_ADAM_EXP_AVG_SQ};
 
 /* Once a counter counts, all steps go by it. */
-static cebus_step_scaling scaling_of(const cebus_optimizer *optimizer, const struct slot *slot)
+static cebus_step_scaling scaling_of(const cebus_optimizer *optimizer, const cebus_slot *slot)
 {
     cebus_step_scaling scaling = {.steps = slot->counter};
     if (optimizer->scaling) {
@@ -67,7 +24,7 @@ static cebus_step_scaling scaling_of(const cebus_optimizer *optimizer, const str
     return scaling;
 }
 
-static cebus_status update_sgd(const cebus_optimizer *optimizer, const struct slot *slot,
+static cebus_status update_sgd(const cebus_optimizer *optimizer, const cebus_slot *slot,
                                int64_t step)
 {
     const cebus_sgd_tensors tensors = {slot->param, slot->grad, slot->buffer[0],
@@ -75,7 +32,7 @@ static cebus_status update_sgd(const cebus_optimizer *optimizer, const struct sl
     return cebus_sgd_update(optimizer->rt, &tensors, step, &optimizer->how.sgd);
 }
 
-static cebus_status update_adam(const cebus_optimizer *optimizer, const struct slot *slot,
+static cebus_status update_adam(const cebus_optimizer *optimizer, const cebus_slot *slot,
                                 int64_t step)
 {
     const cebus_adam_tensors tensors = {slot->param, slot->grad, slot->buffer[0], slot->buffer[1],
@@ -136,9 +93,9 @@ cebus_status cebus_optimizer_create_adam(cebus_runtime *rt, const cebus_adam_opt
     return status == CEBUS_OK ? create(rt, &like, function, out) : status;
 }
 
-static void release_slot(struct slot *slot)
+static void release_slot(cebus_slot *slot)
 {
-    for (size_t i = 0; i < MAX_BUFFERS; i++)
+    for (size_t i = 0; i < CEBUS_SLOT_BUFFERS; i++)
         cebus_tensor_release(slot->buffer[i]);
     cebus_tensor_release(slot->counter);
     cebus_tensor_release(slot->param);
@@ -201,13 +158,14 @@ static cebus_status make_room(cebus_optimizer *optimizer)
         return CEBUS_OK;
     size_t capacity = optimizer->capacity ? 2 * optimizer->capacity : 32;
     void *slots = optimizer->slots, *held = optimizer->held;
-    bool grown = grow(&optimizer->host, &slots, capacity, sizeof(struct slot));
+    bool grown = grow(&optimizer->host, &slots, capacity, sizeof(cebus_slot));
     optimizer->slots = slots;
-    grown = grown && grow(&optimizer->host, &held, SLOT_TENSORS * capacity + SHARED_TENSORS,
-                          sizeof(cebus_tensor *));
+    grown =
+        grown && grow(&optimizer->host, &held, CEBUS_SLOT_TENSORS * capacity + CEBUS_SHARED_TENSORS,
+                      sizeof(cebus_tensor *));
     optimizer->held = held;
     if (!grown)
-        return no_host_memory("optimizer_add", capacity * sizeof(struct slot));
+        return no_host_memory("optimizer_add", capacity * sizeof(cebus_slot));
     optimizer->capacity = capacity;
     return CEBUS_OK;
 }
@@ -227,7 +185,7 @@ cebus_status cebus_optimizer_add(cebus_optimizer *optimizer, cebus_tensor *param
 {
     if (!optimizer)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_add", "optimizer is NULL");
-    struct slot added = {0};
+    cebus_slot added = {0};
     cebus_status status = check_param(optimizer, param);
     if (status == CEBUS_OK)
         status = make_room(optimizer);
@@ -242,99 +200,14 @@ cebus_status cebus_optimizer_add(cebus_optimizer *optimizer, cebus_tensor *param
     return CEBUS_OK;
 }
 
-/* Goes on from the host's count. */
-static cebus_status make_counter(cebus_optimizer *optimizer, struct slot *slot)
-{
-    cebus_tensor *counter = NULL;
-    bool was_enabled = cebus_grad_enable(false);
-    cebus_status status =
-        cebus_full(optimizer->rt, (double)slot->steps, CEBUS_I64, 0, NULL, &counter);
-    cebus_grad_enable(was_enabled);
-    if (status == CEBUS_OK)
-        status = cebus_tensor_set_persistent(counter);
-    if (status == CEBUS_OK)
-        slot->counter = counter;
-    else
-        cebus_tensor_release(counter);
-    return status;
-}
-
 size_t cebus_optimizer_count(const cebus_optimizer *optimizer)
 {
     return optimizer ? optimizer->count : 0;
 }
 
-/* What a step touches of one slot; its gradient is there. Returns how many. */
-static size_t list_slot(const cebus_optimizer *optimizer, const struct slot *slot,
-                        cebus_tensor **out)
-{
-    size_t n = 0;
-    out[n++] = slot->param;
-    out[n++] = slot->grad;
-    for (size_t b = 0; b < optimizer->n_buffers; b++)
-        out[n++] = slot->buffer[b];
-    if (slot->counter)
-        out[n++] = slot->counter;
-    return n;
-}
-
-/* Takes the gradients into the slots and lists what the step touches. */
-static cebus_status collect(cebus_optimizer *optimizer, size_t *out_held)
-{
-    size_t n = 0;
-    *out_held = 0;
-    for (size_t i = 0; i < optimizer->count; i++) {
-        struct slot *slot = &optimizer->slots[i];
-        cebus_status status = cebus_tensor_grad(slot->param, &slot->grad);
-        if (status != CEBUS_OK)
-            return status;
-        if (!slot->grad)
-            continue;
-        if (optimizer->scaling && !slot->counter)
-            status = make_counter(optimizer, slot);
-        if (status != CEBUS_OK)
-            return status;
-        n += list_slot(optimizer, slot, optimizer->held + n);
-    }
-    if (optimizer->scaling && n > 0) {
-        optimizer->held[n++] = optimizer->scaling->scale;
-        optimizer->held[n++] = optimizer->scaling->found_inf;
-    }
-    *out_held = n;
-    return CEBUS_OK;
-}
-
-static struct contents contents_of(const cebus_tensor *tensor)
-{
-    const cebus_candidate *now = tensor->storage->now;
-    return (struct contents){now->serial, now->writes};
-}
-
-static bool was_applied(const struct slot *slot)
-{
-    struct contents now = contents_of(slot->grad);
-    return slot->applied.serial == now.serial && slot->applied.writes == now.writes;
-}
-
-static cebus_status update_slot(cebus_optimizer *optimizer, struct slot *slot)
-{
-    struct contents applied = contents_of(slot->grad);
-    cebus_runtime *rt = optimizer->rt;
-    if (rt->capture)
-        cebus_capture_update(rt, optimizer, (size_t)(slot - optimizer->slots));
-    cebus_status status = optimizer->update(optimizer, slot, slot->steps + 1);
-    if (rt->capture)
-        cebus_capture_update(rt, NULL, 0);
-    if (status != CEBUS_OK)
-        return status;
-    slot->applied = applied;
-    slot->steps++;
-    return CEBUS_OK;
-}
-
 void cebus_optimizer_attrs(const cebus_optimizer *optimizer, size_t slot, cebus_update_attrs *out)
 {
-    const struct slot *s = &optimizer->slots[slot];
+    const cebus_slot *s = &optimizer->slots[slot];
     int64_t step = s->counter ? 0 : s->steps + 1;
     if (optimizer->update == update_sgd)
         out->sgd = cebus_sgd_attrs_of(&optimizer->how.sgd, step);
@@ -345,133 +218,6 @@ void cebus_optimizer_attrs(const cebus_optimizer *optimizer, size_t slot, cebus_
 void cebus_optimizer_count_update(cebus_optimizer *optimizer, size_t slot)
 {
     optimizer->slots[slot].steps++;
-}
-
-static cebus_status update_all(cebus_optimizer *optimizer)
-{
-    cebus_status status = CEBUS_OK;
-    for (size_t i = 0; i < optimizer->count && status == CEBUS_OK; i++) {
-        struct slot *slot = &optimizer->slots[i];
-        if (slot->grad && !was_applied(slot))
-            status = update_slot(optimizer, slot);
-    }
-    return status;
-}
-
-static uint64_t bytes_of(const struct slot *slot)
-{
-    return slot->grad ? slot->param->storage->now->value.bytes : 0;
-}
-
-/* Whether the slot that takes most room finds it: then the others will. */
-static cebus_status rehearse(const cebus_optimizer *optimizer)
-{
-    cebus_tensor *held[SLOT_TENSORS];
-    struct slot *largest = &optimizer->slots[0];
-    for (size_t i = 0; i < optimizer->count; i++) {
-        struct slot *slot = &optimizer->slots[i];
-        if (slot->grad && was_applied(slot))
-            return CEBUS_OK; /* a step goes on */
-        if (bytes_of(slot) > bytes_of(largest))
-            largest = slot;
-    }
-    if (!largest->grad)
-        return CEBUS_OK;
-    size_t n = list_slot(optimizer, largest, held);
-    cebus_status status = cebus_residency_hold(optimizer->rt, held, n);
-    if (status == CEBUS_OK)
-        cebus_residency_unhold(optimizer->rt, held, n);
-    return status;
-}
-
-/* One parameter after the other, each with its gradient and state held. */
-static cebus_status step_in_parts(cebus_optimizer *optimizer)
-{
-    cebus_tensor *held[SLOT_TENSORS];
-    cebus_status status = rehearse(optimizer);
-    for (size_t i = 0; i < optimizer->count && status == CEBUS_OK; i++) {
-        struct slot *slot = &optimizer->slots[i];
-        if (!slot->grad || was_applied(slot))
-            continue;
-        size_t n = list_slot(optimizer, slot, held);
-        status = cebus_residency_hold(optimizer->rt, held, n);
-        if (status != CEBUS_OK)
-            break;
-        status = update_slot(optimizer, slot);
-        cebus_residency_unhold(optimizer->rt, held, n);
-    }
-    return status;
-}
-
-/* Holds all it touches before the first write; CEBUS_OUT_OF_MEMORY without a report where parts may
- * do instead. */
-static cebus_status step_at_once(cebus_optimizer *optimizer, size_t held, bool may_part)
-{
-    cebus_runtime *rt = optimizer->rt;
-    rt->trial += may_part;
-    cebus_status status = cebus_residency_hold(rt, optimizer->held, held);
-    rt->trial -= may_part;
-    if (status != CEBUS_OK)
-        return status;
-    status = update_all(optimizer);
-    cebus_residency_unhold(rt, optimizer->held, held);
-    return status;
-}
-
-static cebus_status step(cebus_optimizer *optimizer, size_t held)
-{
-    cebus_runtime *rt = optimizer->rt;
-    bool may_part = cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
-    if (cebus_residency_exceeds(rt, optimizer->held, held) ||
-        (may_part && rt->arena.limit <= optimizer->crowded))
-        return step_in_parts(optimizer);
-    cebus_status status = step_at_once(optimizer, held, may_part);
-    if (status != CEBUS_OUT_OF_MEMORY || !may_part)
-        return status;
-    optimizer->crowded = rt->arena.limit;
-    return step_in_parts(optimizer);
-}
-
-/* Applied gradients count for the step that failed; the next one is another. */
-static void end_step(cebus_optimizer *optimizer, cebus_status status)
-{
-    for (size_t i = 0; i < optimizer->count; i++) {
-        struct slot *slot = &optimizer->slots[i];
-        cebus_tensor_release(slot->grad);
-        slot->grad = NULL;
-        if (status == CEBUS_OK)
-            slot->applied = (struct contents){0};
-    }
-}
-
-static cebus_status run_step(cebus_optimizer *optimizer, const cebus_step_scaling *scaling)
-{
-    size_t held;
-    cebus_status status = cebus_runtime_lock(optimizer->rt, "optimizer_step");
-    if (status != CEBUS_OK)
-        return status;
-    optimizer->rt->swap.blocked = false;
-    optimizer->scaling = scaling;
-    status = collect(optimizer, &held);
-    if (status == CEBUS_OK)
-        status = step(optimizer, held);
-    end_step(optimizer, status);
-    optimizer->scaling = NULL;
-    cebus_runtime_unlock(optimizer->rt);
-    return status;
-}
-
-cebus_status cebus_optimizer_step(cebus_optimizer *optimizer)
-{
-    if (!optimizer)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_step", "optimizer is NULL");
-    return run_step(optimizer, NULL);
-}
-
-cebus_status cebus_optimizer_step_scaled(cebus_optimizer *optimizer,
-                                         const cebus_step_scaling *scaling)
-{
-    return run_step(optimizer, scaling);
 }
 
 cebus_runtime *cebus_optimizer_runtime(const cebus_optimizer *optimizer)
@@ -524,7 +270,7 @@ double cebus_optimizer_lr(const cebus_optimizer *optimizer)
 }
 
 /* The slot; NULL after an error in the name of `function`. */
-static struct slot *find_slot(const cebus_optimizer *optimizer, size_t index, const char *function)
+static cebus_slot *find_slot(const cebus_optimizer *optimizer, size_t index, const char *function)
 {
     if (optimizer && index < optimizer->count)
         return &optimizer->slots[index];
@@ -540,7 +286,7 @@ cebus_status cebus_optimizer_state(cebus_optimizer *optimizer, size_t index,
     if (!out)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_state", "out is NULL");
     *out = NULL;
-    const struct slot *slot = find_slot(optimizer, index, "optimizer_state");
+    const cebus_slot *slot = find_slot(optimizer, index, "optimizer_state");
     if (!slot)
         return CEBUS_INVALID_ARGUMENT;
     for (size_t i = 0; i < optimizer->n_buffers; i++)
@@ -557,7 +303,7 @@ cebus_status cebus_optimizer_step_count(const cebus_optimizer *optimizer, size_t
 {
     if (!out)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "optimizer_step_count", "out is NULL");
-    const struct slot *slot = find_slot(optimizer, index, "optimizer_step_count");
+    const cebus_slot *slot = find_slot(optimizer, index, "optimizer_step_count");
     *out = slot ? slot->steps : 0;
     if (!slot || !slot->counter)
         return slot ? CEBUS_OK : CEBUS_INVALID_ARGUMENT;
@@ -566,7 +312,7 @@ cebus_status cebus_optimizer_step_count(const cebus_optimizer *optimizer, size_t
 
 cebus_status cebus_optimizer_set_step_count(cebus_optimizer *optimizer, size_t index, int64_t count)
 {
-    struct slot *slot = find_slot(optimizer, index, "optimizer_set_step_count");
+    cebus_slot *slot = find_slot(optimizer, index, "optimizer_set_step_count");
     if (!slot)
         return CEBUS_INVALID_ARGUMENT;
     if (count < 0)
