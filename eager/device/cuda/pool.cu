@@ -2,7 +2,7 @@
  * ops gather, in one order, so that nothing is added by two. Images are read in whatever order they
  * are. */
 #include "eager/device/cuda/families.h"
-#include "eager/device/cuda/walk.h"
+#include "eager/device/cuda/image.h"
 
 CEBUS_BEGIN_DECLS
 #include "eager/ops/pool.h"
@@ -10,42 +10,14 @@ CEBUS_END_DECLS
 
 #include "eager/device/span.h"
 
-/** A 4-D array [n, c, h, w]. */
-typedef struct pool_array {
-    cebus_cells cells;
-    int64_t stride[4];
-} pool_array;
-
 /** One call. `from` and `to` are the height and width of what is read and written; forward ops
  * read the image, backward ops write it. */
 typedef struct pool_job {
     cebus_pool_attrs how;
-    pool_array x, out; /* x: the image, or the result's gradient */
-    pool_array place;  /* of the largest pixel in its window; data NULL: not wanted */
+    cebus_image x, out; /* x: the image, or the result's gradient */
+    cebus_image place;  /* of the largest pixel in its window; data NULL: not wanted */
     int64_t channels, from[2], to[2], numel;
 } pool_job;
-
-/** A number of what is written. */
-typedef struct pool_at {
-    int64_t n, c, h, w;
-} pool_at;
-
-CEBUS_DEVICE pool_at place_of(const pool_job *p, int64_t i)
-{
-    pool_at at = {};
-    at.c = i % p->channels;
-    i /= p->channels;
-    at.w = i % p->to[1];
-    i /= p->to[1];
-    at.h = i % p->to[0];
-    at.n = i / p->to[0];
-    return at;
-}
-
-CEBUS_DEVICE int64_t offset_of(const pool_array *a, pool_at at)
-{
-    return at.n * a->stride[0] + at.c * a->stride[1] + at.h * a->stride[2] + at.w * a->stride[3];
-}
 
 CEBUS_DEVICE int32_t tap_get(cebus_cells place, int64_t at)
 {
@@ -63,7 +35,7 @@ CEBUS_DEVICE void tap_set(cebus_cells place, int64_t at, int32_t tap)
 
 /** The tap through which the window (h, w) reads the pixel `at`, within its span; -1 when the
  * pixel lies between two taps. */
-CEBUS_DEVICE int32_t tap_between(const pool_job *p, pool_at at, int64_t h, int64_t w)
+CEBUS_DEVICE int32_t tap_between(const pool_job *p, cebus_pixel at, int64_t h, int64_t w)
 {
     const cebus_pool_attrs *a = &p->how;
     int64_t i = at.h + a->padding[0] - h * a->stride[0];
@@ -93,18 +65,18 @@ template <class T> CEBUS_KERNEL max_kernel(const pool_job p)
 {
     const cebus_pool_attrs *a = &p.how;
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
-        pool_at at = place_of(&p, i);
+        cebus_pixel at = cebus_pixel_of(i, p.channels, p.to);
         T best = (T)-INFINITY; /* a dilated window at the edge may lie in the padding */
         int32_t place = 0, tap = 0;
         bool first = true;
         for (int64_t r = 0; r < a->kernel[0]; r++) {
             for (int64_t s = 0; s < a->kernel[1]; s++, tap++) {
-                pool_at from = {at.n, at.c,
-                                at.h * a->stride[0] - a->padding[0] + r * a->dilation[0],
-                                at.w * a->stride[1] - a->padding[1] + s * a->dilation[1]};
+                cebus_pixel from = {at.n, at.c,
+                                    at.h * a->stride[0] - a->padding[0] + r * a->dilation[0],
+                                    at.w * a->stride[1] - a->padding[1] + s * a->dilation[1]};
                 if (from.h < 0 || from.h >= p.from[0] || from.w < 0 || from.w >= p.from[1])
                     continue;
-                T x = cebus_lane<T>::get(p.x.cells, offset_of(&p.x, from));
+                T x = cebus_image_get<T>(&p.x, from);
                 if (first || x > best || x != x) {
                     best = x;
                     place = tap;
@@ -113,9 +85,9 @@ template <class T> CEBUS_KERNEL max_kernel(const pool_job p)
             }
         }
         if (p.out.cells.data != NULL)
-            cebus_lane<T>::set(p.out.cells, offset_of(&p.out, at), best);
+            cebus_image_set<T>(&p.out, at, best);
         if (p.place.cells.data != NULL)
-            tap_set(p.place.cells, offset_of(&p.place, at), place);
+            tap_set(p.place.cells, cebus_image_offset(&p.place, at), place);
     }
 }
 
@@ -123,18 +95,18 @@ template <class T> CEBUS_KERNEL max_kernel(const pool_job p)
 template <class T> CEBUS_KERNEL max_backward_kernel(const pool_job p)
 {
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
-        pool_at at = place_of(&p, i);
+        cebus_pixel at = cebus_pixel_of(i, p.channels, p.to);
         cebus_span rows = windows_over(&p, 0, at.h), columns = windows_over(&p, 1, at.w);
         T sum = 0;
         for (int64_t h = rows.begin; h < rows.end; h++) {
             for (int64_t w = columns.begin; w < columns.end; w++) {
-                pool_at window = {at.n, at.c, h, w};
+                cebus_pixel window = {at.n, at.c, h, w};
                 int32_t tap = tap_between(&p, at, h, w);
-                if (tap >= 0 && tap_get(p.place.cells, offset_of(&p.place, window)) == tap)
-                    sum += cebus_lane<T>::get(p.x.cells, offset_of(&p.x, window));
+                if (tap >= 0 && tap_get(p.place.cells, cebus_image_offset(&p.place, window)) == tap)
+                    sum += cebus_image_get<T>(&p.x, window);
             }
         }
-        cebus_lane<T>::set(p.out.cells, offset_of(&p.out, at), sum);
+        cebus_image_set<T>(&p.out, at, sum);
     }
 }
 
@@ -142,15 +114,14 @@ template <class T> CEBUS_KERNEL max_backward_kernel(const pool_job p)
 template <class T> CEBUS_KERNEL avg_kernel(const pool_job p)
 {
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
-        pool_at at = place_of(&p, i);
+        cebus_pixel at = cebus_pixel_of(i, p.channels, p.to);
         cebus_span rows = window_span(&p, 0, at.h, false);
         cebus_span columns = window_span(&p, 1, at.w, false);
         T sum = 0;
         for (int64_t h = rows.begin; h < rows.end; h++)
             for (int64_t w = columns.begin; w < columns.end; w++)
-                sum += cebus_lane<T>::get(p.x.cells, offset_of(&p.x, {at.n, at.c, h, w}));
-        cebus_lane<T>::set(p.out.cells, offset_of(&p.out, at),
-                           sum / (T)(rows.count * columns.count));
+                sum += cebus_image_get<T>(&p.x, {at.n, at.c, h, w});
+        cebus_image_set<T>(&p.out, at, sum / (T)(rows.count * columns.count));
     }
 }
 
@@ -158,29 +129,21 @@ template <class T> CEBUS_KERNEL avg_kernel(const pool_job p)
 template <class T> CEBUS_KERNEL avg_backward_kernel(const pool_job p)
 {
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
-        pool_at at = place_of(&p, i);
+        cebus_pixel at = cebus_pixel_of(i, p.channels, p.to);
         cebus_span rows = windows_over(&p, 0, at.h), columns = windows_over(&p, 1, at.w);
         T sum = 0;
         for (int64_t h = rows.begin; h < rows.end; h++) {
             int64_t across = window_span(&p, 0, h, true).count;
             for (int64_t w = columns.begin; w < columns.end; w++) {
                 T count = (T)(across * window_span(&p, 1, w, true).count);
-                sum += cebus_lane<T>::get(p.x.cells, offset_of(&p.x, {at.n, at.c, h, w})) / count;
+                sum += cebus_image_get<T>(&p.x, {at.n, at.c, h, w}) / count;
             }
         }
-        cebus_lane<T>::set(p.out.cells, offset_of(&p.out, at), sum);
+        cebus_image_set<T>(&p.out, at, sum);
     }
 }
 
 /* --- entries ------------------------------------------------------------------------------- */
-
-static pool_array array_of(const cebus_array *array)
-{
-    pool_array a = {cebus_cells_of(array), {}};
-    for (int d = 0; d < 4; d++)
-        a.stride[d] = array->view->strides[d];
-    return a;
-}
 
 static cebus_status run(const cebus_launch *launch, const cebus_array *place,
                         void (*const kernels[2])(pool_job), const char *op)
@@ -188,10 +151,10 @@ static cebus_status run(const cebus_launch *launch, const cebus_array *place,
     const cebus_view *from = launch->in[0].view, *to = launch->out[0].view;
     pool_job p = {};
     p.how = *(const cebus_pool_attrs *)launch->attrs;
-    p.x = array_of(&launch->in[0]);
-    p.out = array_of(&launch->out[0]);
+    p.x = cebus_image_of(&launch->in[0]);
+    p.out = cebus_image_of(&launch->out[0]);
     if (place != NULL)
-        p.place = array_of(place);
+        p.place = cebus_image_of(place);
     p.channels = from->shape[1];
     for (int d = 0; d < 2; d++) {
         p.from[d] = from->shape[2 + d];

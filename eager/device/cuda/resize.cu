@@ -1,47 +1,19 @@
 /* Interpolation: a thread for each number that is written, neighbouring channels side by side. The
  * backward op gathers, in one order. Images are read in whatever order they are. */
 #include "eager/device/cuda/families.h"
-#include "eager/device/cuda/walk.h"
+#include "eager/device/cuda/image.h"
 #include "eager/device/tap.h"
 
 CEBUS_BEGIN_DECLS
 #include "eager/ops/resize.h"
 CEBUS_END_DECLS
 
-/** A 4-D array [n, c, h, w]. */
-typedef struct resize_array {
-    cebus_cells cells;
-    int64_t stride[4];
-} resize_array;
-
 typedef struct resize_job {
-    resize_array from, to;
+    cebus_image from, to;
     int64_t channels, numel, size[2]; /* of what is written */
     cebus_tap_axis axis[2];
     bool nearest;
 } resize_job;
-
-/** A number of what is written. */
-typedef struct resize_at {
-    int64_t n, c, h, w;
-} resize_at;
-
-CEBUS_DEVICE resize_at place_of(const resize_job *p, int64_t i)
-{
-    resize_at at = {};
-    at.c = i % p->channels;
-    i /= p->channels;
-    at.w = i % p->size[1];
-    i /= p->size[1];
-    at.h = i % p->size[0];
-    at.n = i / p->size[0];
-    return at;
-}
-
-CEBUS_DEVICE int64_t offset_of(const resize_array *a, resize_at at)
-{
-    return at.n * a->stride[0] + at.c * a->stride[1] + at.h * a->stride[2] + at.w * a->stride[3];
-}
 
 CEBUS_DEVICE cebus_tap tap_of(const resize_job *p, int d, int64_t i)
 {
@@ -52,18 +24,18 @@ CEBUS_DEVICE cebus_tap tap_of(const resize_job *p, int d, int64_t i)
 template <class T> CEBUS_KERNEL forward_kernel(const resize_job p)
 {
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
-        resize_at at = place_of(&p, i);
+        cebus_pixel at = cebus_pixel_of(i, p.channels, p.size);
         cebus_tap h = tap_of(&p, 0, at.h), w = tap_of(&p, 1, at.w);
         T x[4] = {}, y;
         CEBUS_UNROLL
         for (int k = 0; k < 4; k++) {
-            resize_at from = {at.n, at.c, h.source[k / 2], w.source[k % 2]};
+            cebus_pixel from = {at.n, at.c, h.source[k / 2], w.source[k % 2]};
             if (k == 0 || !p.nearest)
-                x[k] = cebus_lane<T>::get(p.from.cells, offset_of(&p.from, from));
+                x[k] = cebus_image_get<T>(&p.from, from);
         }
         y = (T)h.weight[0] * ((T)w.weight[0] * x[0] + (T)w.weight[1] * x[1]) +
             (T)h.weight[1] * ((T)w.weight[0] * x[2] + (T)w.weight[1] * x[3]);
-        cebus_lane<T>::set(p.to.cells, offset_of(&p.to, at), p.nearest ? x[0] : y);
+        cebus_image_set<T>(&p.to, at, p.nearest ? x[0] : y);
     }
 }
 
@@ -87,7 +59,7 @@ CEBUS_DEVICE int64_t first_from(const resize_job *p, int d, int which, int64_t l
 template <class T> CEBUS_KERNEL backward_kernel(const resize_job p)
 {
     for (int64_t i = cebus_grid_first(); i < p.numel; i += cebus_grid_step()) {
-        resize_at at = place_of(&p, i);
+        cebus_pixel at = cebus_pixel_of(i, p.channels, p.size);
         int64_t left = first_from(&p, 1, 1, at.w), right = first_from(&p, 1, 0, at.w + 1);
         int64_t end = first_from(&p, 0, 0, at.h + 1);
         T sum = 0;
@@ -96,21 +68,13 @@ template <class T> CEBUS_KERNEL backward_kernel(const resize_job p)
             double share = cebus_tap_share(&row, at.h);
             for (int64_t w = left; w < right; w++) {
                 cebus_tap column = tap_of(&p, 1, w);
-                resize_at from = {at.n, at.c, h, w};
-                sum += (T)(share * cebus_tap_share(&column, at.w)) *
-                       cebus_lane<T>::get(p.from.cells, offset_of(&p.from, from));
+                cebus_pixel from = {at.n, at.c, h, w};
+                sum +=
+                    (T)(share * cebus_tap_share(&column, at.w)) * cebus_image_get<T>(&p.from, from);
             }
         }
-        cebus_lane<T>::set(p.to.cells, offset_of(&p.to, at), sum);
+        cebus_image_set<T>(&p.to, at, sum);
     }
-}
-
-static resize_array array_of(const cebus_array *array)
-{
-    resize_array a = {cebus_cells_of(array), {}};
-    for (int d = 0; d < 4; d++)
-        a.stride[d] = array->view->strides[d];
-    return a;
 }
 
 static cebus_status run(const cebus_launch *launch, bool backward,
@@ -121,8 +85,8 @@ static cebus_status run(const cebus_launch *launch, bool backward,
     const cebus_view *image = backward ? to->view : from->view;
     const cebus_view *result = backward ? from->view : to->view;
     resize_job p = {};
-    p.from = array_of(from);
-    p.to = array_of(to);
+    p.from = cebus_image_of(from);
+    p.to = cebus_image_of(to);
     p.channels = image->shape[1];
     p.numel = cebus_view_numel(to->view);
     p.nearest = attrs->mode == CEBUS_INTERPOLATE_NEAREST;
