@@ -481,11 +481,10 @@ static cebus_status run(const cebus_launch *launch)
     if (is_empty(&j))
         return run_empty(&j);
     cebus_status status = plan(&j, &scratch);
+    if (status == CEBUS_OK)
+        status = cebus_cuda_scratch_check(&scratch, launch, j.op);
     if (status != CEBUS_OK)
         return status;
-    if (scratch.bytes > launch->workspace_bytes)
-        return cebus_fail(CEBUS_DEVICE_ERROR, j.op,
-                          "host memory ran out while its workspace was measured: try again");
     copy_inputs(&j);
     status = cebus_cuda_launched(j.op);
     return status == CEBUS_OK ? visit(&j) : status;

@@ -153,11 +153,10 @@ static cebus_status multiply(job *j)
 {
     cebus_cuda_scratch scratch = {.base = j->launch->workspace};
     cebus_status status = plan(j, &scratch);
+    if (status == CEBUS_OK)
+        status = cebus_cuda_scratch_check(&scratch, j->launch, j->op);
     if (status != CEBUS_OK)
         return status;
-    if (scratch.bytes > j->launch->workspace_bytes)
-        return cebus_fail(CEBUS_DEVICE_ERROR, j->op,
-                          "host memory ran out while its workspace was measured: try again");
     return convolve(j);
 }
 

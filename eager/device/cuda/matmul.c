@@ -147,11 +147,10 @@ static cebus_status run(job *j)
     if (inner(j) == 0)
         return run_empty_sum(j);
     cebus_status status = plan(j, &scratch);
+    if (status == CEBUS_OK)
+        status = cebus_cuda_scratch_check(&scratch, j->launch, j->op);
     if (status != CEBUS_OK)
         return status;
-    if (scratch.bytes > j->launch->workspace_bytes)
-        return cebus_fail(CEBUS_DEVICE_ERROR, j->op,
-                          "host memory ran out while its workspace was measured: try again");
     return multiply(j);
 }
 

@@ -30,6 +30,16 @@ typedef struct cebus_cuda_scratch {
 /** The next `bytes`; NULL when only counting. */
 void *cebus_cuda_scratch_take(cebus_cuda_scratch *scratch, uint64_t bytes);
 
+/** Whether a launch has as much: how much was planned without host memory is not known. */
+static inline cebus_status cebus_cuda_scratch_check(const cebus_cuda_scratch *scratch,
+                                                    const cebus_launch *launch, const char *op)
+{
+    if (scratch->bytes <= launch->workspace_bytes)
+        return CEBUS_OK;
+    return cebus_fail(CEBUS_DEVICE_ERROR, op,
+                      "host memory ran out while its workspace was measured: try again");
+}
+
 /** A view as [batch.., rows, cols], its batch expanded: stride 0 where it is repeated. */
 typedef struct cebus_cuda_operand {
     char *data;
