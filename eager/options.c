@@ -5,8 +5,23 @@
 
 #include "eager/op.h"
 #include "layout/layout.h"
+#include "layout/prefix.h"
 
 static const char create[] = "runtime_create";
+
+cebus_status cebus_options_prefix(const char *function, const void *from, void *to, size_t size)
+{
+    size_t theirs;
+    if (cebus_prefix_read(from, to, size))
+        return CEBUS_OK;
+    memcpy(&theirs, from, sizeof theirs);
+    if (theirs < sizeof theirs)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, function,
+                          "options.struct_size is %zu: initialize with CEBUS_..._OPTIONS_INIT",
+                          theirs);
+    return cebus_fail(CEBUS_INVALID_ARGUMENT, function,
+                      "the options ask for something this version does not know");
+}
 
 cebus_status cebus_options_policy(const char *name, const cebus_policy **out)
 {
@@ -33,17 +48,6 @@ static cebus_status no_layout(const char *name)
     }
     return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "no layout \"%s\"; there are %s", name,
                       names);
-}
-
-/** Bytes past what this version knows must be zero: a newer caller asked for nothing new. */
-static bool tail_is_zero(const cebus_runtime_options *options)
-{
-    const unsigned char *bytes = (const unsigned char *)options;
-    for (size_t i = sizeof *options; i < options->struct_size; i++) {
-        if (bytes[i] != 0)
-            return false;
-    }
-    return true;
 }
 
 static cebus_status check(const cebus_runtime_options *options)
@@ -95,16 +99,6 @@ const cebus_layout *cebus_options_layout(const cebus_runtime_options *options)
 cebus_status cebus_options_read(const cebus_runtime_options *options, cebus_runtime_options *out)
 {
     memset(out, 0, sizeof *out);
-    if (options == NULL)
-        return CEBUS_OK;
-    if (options->struct_size < sizeof(size_t))
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
-                          "struct_size is %zu; initialize with CEBUS_RUNTIME_OPTIONS_INIT",
-                          options->struct_size);
-    size_t known = options->struct_size < sizeof *out ? options->struct_size : sizeof *out;
-    memcpy(out, options, known);
-    if (!tail_is_zero(options))
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, create,
-                          "the options ask for something this version does not know");
-    return check(out);
+    cebus_status status = cebus_options_prefix(create, options, out, sizeof *out);
+    return status == CEBUS_OK ? check(out) : status;
 }

@@ -9,6 +9,11 @@
 #include "evict/policy.h"
 #include "layout/layout.h"
 
+/** Copies to `to`, of `size` bytes, what both versions have of a struct of options (NULL: nothing)
+ * whose first member is its size. */
+CEBUS_MUST_CHECK cebus_status cebus_options_prefix(const char *function, const void *from, void *to,
+                                                   size_t size);
+
 /** Copies the known part of `options` (NULL: defaults) and checks every field. */
 cebus_status cebus_options_read(const cebus_runtime_options *options, cebus_runtime_options *out);
 

@@ -6,6 +6,7 @@
 
 #include "eager/ops/check.h"
 #include "eager/ops/optim.h"
+#include "eager/options.h"
 
 /* ---- inference --------------------------------------------------------------------------- */
 

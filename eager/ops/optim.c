@@ -1,10 +1,10 @@
 #include "eager/ops/optim.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <cebus/autograd.h>
 
+#include "eager/options.h"
 #include "eager/view.h"
 
 /* The first `n` inputs of a step are alike: one shape, one type, f32 or f64. */
@@ -140,26 +140,6 @@ static const cebus_op op_scale_grad = {
     .mutates = 1U << 0,
     .infer = infer_scale,
 };
-
-/* The common prefix of two versions of the struct; what a newer caller set beyond it cannot be
- * honoured. */
-cebus_status cebus_options_prefix(const char *function, const void *from, void *to, size_t size)
-{
-    size_t theirs;
-    if (!from)
-        return CEBUS_OK;
-    memcpy(&theirs, from, sizeof theirs);
-    if (theirs < sizeof theirs)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, function,
-                          "options.struct_size is %zu: initialize with CEBUS_..._OPTIONS_INIT",
-                          theirs);
-    for (size_t i = size; i < theirs; i++)
-        if (((const unsigned char *)from)[i] != 0)
-            return cebus_fail(CEBUS_INVALID_ARGUMENT, function,
-                              "options set something this version of cebus does not know");
-    memcpy(to, from, theirs < size ? theirs : size);
-    return CEBUS_OK;
-}
 
 /* Zero becomes the default; the rest lies in [0, below). */
 static cebus_status read_number(const char *function, const char *name, double below,

@@ -59,11 +59,6 @@ CEBUS_MUST_CHECK cebus_status cebus_adam_options_read(const cebus_adam_options *
                                                       const char *function,
                                                       cebus_adam_options *out);
 
-/** Copies what the caller's struct, whose first member is its size, has of `size` bytes (NULL:
- * nothing). */
-CEBUS_MUST_CHECK cebus_status cebus_options_prefix(const char *function, const void *from, void *to,
-                                                   size_t size);
-
 /** Input `i`, when there is one, is of this type and of no dimensions. */
 CEBUS_MUST_CHECK cebus_status cebus_check_scalar(const cebus_infer *io, uint32_t i,
                                                  const char *name, cebus_dtype dtype);

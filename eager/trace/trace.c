@@ -8,6 +8,7 @@
 #include "cebus_config.h"
 #include "eager/host.h"
 #include "eager/op.h"
+#include "layout/prefix.h"
 
 #if CEBUS_HAVE_JSON
 
@@ -23,16 +24,6 @@ struct cebus_trace_reader {
     size_t capacity;
     bool broken; /**< an item was lost for want of memory */
 };
-
-static bool tail_is_zero(const cebus_trace_limits *limits)
-{
-    const unsigned char *bytes = (const unsigned char *)limits;
-    for (size_t i = sizeof *limits; i < limits->struct_size; i++) {
-        if (bytes[i] != 0)
-            return false;
-    }
-    return true;
-}
 
 /** A limit as given, or its default where it is 0. */
 static cebus_status read_limit(const char *name, uint64_t given, uint64_t most, uint64_t *bound)
@@ -50,13 +41,10 @@ static cebus_status read_limits(const cebus_trace_limits *given, cebus_trace_bou
     cebus_trace_limits limits = {0};
     *out = (cebus_trace_bounds){
         .line_bytes = UINT64_C(1) << 20, .items = UINT64_C(1) << 22, .bytes = UINT64_C(1) << 50};
-    if (given == NULL)
-        return CEBUS_OK;
-    if (given->struct_size < sizeof(size_t) || !tail_is_zero(given))
+    if (!cebus_prefix_read(given, &limits, sizeof limits))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op_open,
                           "the limits ask for something this version does not know; initialize "
                           "with CEBUS_TRACE_LIMITS_INIT");
-    memcpy(&limits, given, given->struct_size < sizeof limits ? given->struct_size : sizeof limits);
     cebus_status status = read_limit("line_bytes", limits.line_bytes, INT32_MAX, &out->line_bytes);
     if (status == CEBUS_OK)
         status = read_limit("items", limits.items, INT32_MAX, &out->items);

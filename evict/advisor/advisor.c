@@ -1,5 +1,7 @@
 #include "evict/advisor/advice.h"
 
+#include "layout/prefix.h"
+
 /** When blocks could not be placed, the next plan does without this part of what was missing, and
  * this part of the memory. */
 #define GIVE_PART 3
@@ -250,17 +252,21 @@ static cebus_status ask(asking *a, const cebus_advise_program *program, cebus_ad
 cebus_status cebus_advise(const cebus_advise_program *program, const cebus_advise_options *options,
                           cebus_advise_result *out_result, cebus_advice **out)
 {
-    const cebus_advise_link *link = &options->link;
-    asking a = {.program = program, .options = options, .looked_at = UINT64_MAX};
+    cebus_advise_options known = CEBUS_ADVISE_OPTIONS_INIT;
+    const cebus_advise_link *link = &known.link;
+    asking a = {.program = program, .options = &known, .looked_at = UINT64_MAX};
     *out = NULL;
-    *out_result = (cebus_advise_result){.verdict = CEBUS_ADVISE_NO_LINK, .why = ""};
+    *out_result = (cebus_advise_result){.verdict = CEBUS_ADVISE_WRONG_OPTIONS, .why = ""};
+    if (!cebus_prefix_read(options, &known, sizeof known))
+        return CEBUS_INVALID_ARGUMENT;
+    out_result->verdict = CEBUS_ADVISE_NO_LINK;
     if (link->out == 0 || link->in == 0 || link->both == 0)
         return CEBUS_INVALID_ARGUMENT;
     a.link = (cebus_link_terms){.out = (double)link->out * 1e-9,
                                 .in = (double)link->in * 1e-9,
                                 .both = (double)link->both * 1e-9,
                                 .latency_ns = link->latency_ns};
-    cebus_shelf_init(&a.shelf, options->host);
+    cebus_shelf_init(&a.shelf, known.host);
     cebus_status status = ask(&a, program, out_result, out);
     cebus_shelf_clear(&a.shelf);
     return status;

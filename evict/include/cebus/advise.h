@@ -133,6 +133,7 @@ typedef enum cebus_advise_verdict {
     CEBUS_ADVISE_NO_PLAN,    /**< no plan that was tried fits: search longer or give more memory */
     CEBUS_ADVISE_NO_LINK,    /**< a rate of the link is 0 */
     CEBUS_ADVISE_WRONG_CALL, /**< the program makes no sense: see `why` and `call` */
+    CEBUS_ADVISE_WRONG_OPTIONS, /**< no struct_size, or more is asked for than this version knows */
 } cebus_advise_verdict;
 
 /** What a call came to. */
@@ -145,7 +146,7 @@ typedef struct cebus_advise_result {
 
 /**
  * Searches a plan. CEBUS_OK: *out is one, to be given to cebus_advice_destroy(), if the verdict is
- * PLANNED, else NULL. CEBUS_INVALID_ARGUMENT: the program or the link. CEBUS_OUT_OF_HOST_MEMORY.
+ * PLANNED, else NULL. CEBUS_INVALID_ARGUMENT: program, link or options. CEBUS_OUT_OF_HOST_MEMORY.
  * The plan depends on the arguments alone, as long as go_on never ends the search. Cost: some
  * microseconds a call, for each plan compared: 144 a generation.
  */

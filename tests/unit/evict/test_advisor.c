@@ -308,7 +308,7 @@ static void expect_verdict(const network *n, const cebus_advise_options *options
 {
     cebus_advise_result result;
     cebus_advice *plan;
-    const bool invalid = wanted == CEBUS_ADVISE_WRONG_CALL || wanted == CEBUS_ADVISE_NO_LINK;
+    const bool invalid = wanted != CEBUS_ADVISE_NO_ROOM && wanted != CEBUS_ADVISE_NO_PLAN;
     cr_expect_eq(cebus_advise(&n->program, options, &result, &plan),
                  invalid ? CEBUS_INVALID_ARGUMENT : CEBUS_OK);
     cr_expect_eq(result.verdict, wanted);
@@ -333,6 +333,27 @@ Test(advisor, refusals)
     make_network(&n, 4, 1000000, 200000);
     n.refs[0] = n.refs[n.calls[1].refs + 2]; /* not made yet */
     expect_verdict(&n, &options, CEBUS_ADVISE_WRONG_CALL);
+}
+
+/** A caller that was compiled against another version: what it does not have is not read, and what
+ * this version does not have is refused where it asks for something. */
+Test(advisor, options_of_other_versions)
+{
+    network n;
+    make_network(&n, 4, 1000000, 200000);
+    struct {
+        cebus_advise_options known;
+        uint64_t more;
+    } newer = {.known = options_for(2000000, 0)};
+    newer.known.struct_size = sizeof newer;
+    expect_verdict(&n, &newer.known, CEBUS_ADVISE_NO_ROOM);
+    newer.more = 1;
+    expect_verdict(&n, &newer.known, CEBUS_ADVISE_WRONG_OPTIONS);
+    newer.known.struct_size = 0;
+    expect_verdict(&n, &newer.known, CEBUS_ADVISE_WRONG_OPTIONS);
+    newer.known.struct_size = offsetof(cebus_advise_options, link);
+    expect_verdict(&n, &newer.known, CEBUS_ADVISE_NO_LINK);
+    expect_verdict(&n, NULL, CEBUS_ADVISE_NO_LINK);
 }
 
 /* ---- host memory ---- */
