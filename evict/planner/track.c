@@ -307,17 +307,22 @@ INLINE void cut(quad *bytes)
     *bytes = (quad)(mask & (quad_bits)*bytes);
 }
 
+/** Bytes added to each item. */
+typedef struct change {
+    double before, after;
+} change;
+
 /** The area of some items, with so many bytes added. Even: all of weight 1. */
-INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t last, double before,
-                      double after, bool even)
+INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t last, change added,
+                      bool even)
 {
     quad lanes, level, high, weights;
     uint32_t i = first;
     spread(&lanes, 0);
     for (; i + 4 <= last; i += 4) {
         load(&level, &block->level[i]);
-        high = level + after;
-        level += before;
+        high = level + added.after;
+        level += added.before;
         cut(&high);
         cut(&level);
         high -= level;
@@ -328,8 +333,8 @@ INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t l
         lanes += high;
     }
     for (; i < last; i++) {
-        double most = greater_of(block->level[i] + after, 0);
-        most -= greater_of(block->level[i] + before, 0);
+        double most = greater_of(block->level[i] + added.after, 0);
+        most -= greater_of(block->level[i] + added.before, 0);
         lanes[0] += even ? most : block->weights[i] * most;
     }
     return sum_of(&lanes);
@@ -337,25 +342,25 @@ INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t l
 
 /** The area of a whole block. The values of a program have few sizes, so that chain after chain
  * asks for the same. The lift of the block is in the bytes added, so it may change. */
-INLINE double area_within(cebus_track_block *block, double before, double after, bool even)
+INLINE double area_within(cebus_track_block *block, change added, bool even)
 {
     uint64_t bits[2];
-    memcpy(&bits[0], &before, sizeof before);
-    memcpy(&bits[1], &after, sizeof after);
+    memcpy(bits, &added, sizeof bits);
     uint64_t mixed = (bits[0] ^ (bits[1] << 32 | bits[1] >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
     uint32_t at = (uint32_t)(mixed >> 32) % CEBUS_TRACK_KNOWN;
-    if (block->known.before[at] != before || block->known.after[at] != after) {
-        block->known.area[at] = area_in(block, 0, block->count, before, after, even);
-        block->known.before[at] = before;
-        block->known.after[at] = after;
+    if (block->known.before[at] != added.before || block->known.after[at] != added.after) {
+        block->known.area[at] = area_in(block, 0, block->count, added, even);
+        block->known.before[at] = added.before;
+        block->known.after[at] = added.after;
     }
     return block->known.area[at];
 }
 
 INLINE double area_of(const cebus_track *track, uint64_t from, uint64_t to, double limit,
-                      double before, double after, double most, bool even)
+                      change added, double most, bool even)
 {
-    double area = 0, low = before < after ? before : after, high = before < after ? after : before;
+    double area = 0, before = added.before, after = added.after;
+    double low = before < after ? before : after, high = before < after ? after : before;
     size_t end = end_block(track, to);
     for (size_t b = from / CEBUS_TRACK_BLOCK; b < end && area <= most; b++) {
         const cebus_track_sum *sum = &track->sums[b];
@@ -363,16 +368,17 @@ INLINE double area_of(const cebus_track *track, uint64_t from, uint64_t to, doub
         if (sum->most + base + high <= 0)
             continue;
         cebus_track_block *block = track->blocks[b];
+        change all = {base + before, base + after};
         uint32_t first, last;
         clip(block, from, to, &first, &last);
         if (first >= last)
             continue;
         if (last - first < block->count)
-            area += area_in(block, first, last, base + before, base + after, even);
+            area += area_in(block, first, last, all, even);
         else if (sum->least + base + low >= 0)
             area += sum->weight * (after - before);
         else
-            area += area_within(block, base + before, base + after, even);
+            area += area_within(block, all, even);
     }
     return area;
 }
@@ -381,8 +387,9 @@ INLINE double area_of(const cebus_track *track, uint64_t from, uint64_t to, doub
 CEBUS_CLONES static double area_up_to(const cebus_track *track, uint64_t from, uint64_t to,
                                       double limit, double before, double after, double most)
 {
-    return track->n_weighed == 0 ? area_of(track, from, to, limit, before, after, most, true)
-                                 : area_of(track, from, to, limit, before, after, most, false);
+    change added = {before, after};
+    return track->n_weighed == 0 ? area_of(track, from, to, limit, added, most, true)
+                                 : area_of(track, from, to, limit, added, most, false);
 }
 
 /** Clones of what other files call would be public, whatever the visibility. */
