@@ -191,6 +191,59 @@ Test(appraisal, a_plan_stays_away_where_none_is_cheaper)
     cebus_runtime_destroy(rt);
 }
 
+/** The fifth iteration by a plan whose persistent values shuttle between places of their own. */
+static cebus_verdict end_placed(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    static uint64_t spot;
+    cebus_iteration iteration;
+    cebus_guidance *guidance = rt->guidance;
+    cebus_iteration_init(&iteration, &rt->pool);
+    scheme->plan.count = 1;
+    scheme->shuttling = true;
+    scheme->spots = &spot;
+    scheme->guided = 4;
+    guidance->scheme = scheme;
+    cebus_appraisal_begin(rt);
+    rt->stats.compute_ns += scheme->iteration_ns;
+    rt->stats.recompute_ns += lost;
+    cebus_verdict verdict = cebus_appraisal_end(rt, scheme, &iteration, true);
+    guidance->scheme = &guidance->idle;
+    return verdict;
+}
+
+/** Of 10 us a fiftieth more than was foretold, waits for places aside, and less than a quarter. */
+Test(appraisal, places_are_given_up_on_trial_only_where_they_lose_more_than_foretold)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    static const struct {
+        uint64_t lost;
+        cebus_verdict little, much, unknown;
+    } cases[] = {
+        {200, CEBUS_PLAN_STANDS, CEBUS_PLAN_STANDS, CEBUS_PLAN_STANDS},
+        {201, CEBUS_PLAN_STANDS, CEBUS_PLAN_STANDS, CEBUS_PLAN_TRY_PLACELESS},
+        {600, CEBUS_PLAN_STANDS, CEBUS_PLAN_STANDS, CEBUS_PLAN_TRY_PLACELESS},
+        {601, CEBUS_PLAN_TRY_PLACELESS, CEBUS_PLAN_STANDS, CEBUS_PLAN_TRY_PLACELESS},
+        {2499, CEBUS_PLAN_TRY_PLACELESS, CEBUS_PLAN_STANDS, CEBUS_PLAN_TRY_PLACELESS},
+        {2500, CEBUS_PLAN_TRY_PLACELESS, CEBUS_PLAN_TRY_PLACELESS, CEBUS_PLAN_TRY_PLACELESS},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint64_t lost = cases[i].lost;
+        cebus_scheme unknown = {.iteration_ns = 10000}, little = unknown;
+        little.predicted_ns = 10000 + lost;
+        cebus_scheme much = little;
+        little.predicted_lost = 500;
+        little.predicted_wait = 100;
+        much.predicted_lost = 2500;
+        cr_expect_eq(end_placed(rt, &little, lost), cases[i].little, "little, %lu", lost);
+        cr_expect_eq(end_placed(rt, &much, lost), cases[i].much, "much, %lu", lost);
+        cr_expect_eq(end_placed(rt, &unknown, lost), cases[i].unknown, "unknown, %lu", lost);
+        const bool tried = cases[i].little == CEBUS_PLAN_TRY_PLACELESS;
+        cr_expect_eq(little.placed_lost, tried ? lost : 0, "what the trial is held against");
+    }
+    cebus_runtime_destroy(rt);
+}
+
 static const char *summary(cebus_runtime *rt)
 {
     static char text[512];
