@@ -156,8 +156,7 @@ static const struct argp_option machine_options[] = {
      0},
     {"layout", KEY_FIRST + SETTING_LAYOUT, "NAME", 0,
      "how places in memory are chosen: a layout that `cebus info' lists, or auto (default), the "
-     "one "
-     "that suits the policy; commodity counts bytes and has no places",
+     "one that suits the policy; commodity counts bytes and has no places",
      0},
     {"commodity", KEY_COMMODITY, NULL, 0, "the same as --layout commodity", 0},
     {"swap", KEY_FIRST + SETTING_SWAP, "on|off", 0,
