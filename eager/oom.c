@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "eager/ladder.h"
-#include "eager/storage.h"
 #include "eager/swap/swap.h"
 
 #define TOP 10

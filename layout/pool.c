@@ -1,7 +1,5 @@
 #include "layout/pool.h"
 
-#include "layout/checked.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * advise.c: a plan for an iteration that repeats, searched.
  */
 #include <cebus/advise.h>
-#include <cebus/runtime.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 
 #include "clock.h"
 #include "command.h"
-#include "machine.h"
 #include "message.h"
 #include "numbers.h"
 #include "plan_file.h"

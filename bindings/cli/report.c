@@ -17,7 +17,6 @@
 #include "report_snapshot.h"
 #include "result.h"
 #include "settings.h"
-#include "text.h"
 
 enum output {
     OUTPUT_PAGE,

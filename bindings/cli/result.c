@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "message.h"
 #include "text.h"
 
 static double ratio(uint64_t a, uint64_t b)

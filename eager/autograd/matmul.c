@@ -3,7 +3,6 @@
 #include <cebus/ops/matmul.h>
 
 #include "eager/ops/reduce.h"
-#include "eager/view.h"
 
 /* ---- saves ------------------------------------------------------------------------------- */
 

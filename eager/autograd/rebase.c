@@ -6,7 +6,6 @@
 
 #include "eager/autograd/window.h"
 #include "eager/ops/reduce.h"
-#include "eager/view.h"
 #include "eager/views.h"
 
 cebus_status cebus_rebase_check(cebus_runtime *rt, const cebus_op *op, cebus_tensor *tensor)

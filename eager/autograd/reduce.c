@@ -1,7 +1,5 @@
 #include "eager/ops/reduce.h"
 
-#include "eager/view.h"
-
 /** `x`, a reduction's output or its gradient, read with the reduced dimensions back in place. */
 static cebus_status with_kept_dims(const cebus_gradient *io, cebus_tensor *x, cebus_tensor **out)
 {

@@ -4,7 +4,6 @@
 
 #include "eager/device/half.h"
 #include "eager/ops/join.h"
-#include "eager/view.h"
 
 /* An array with a view of its own. */
 typedef struct part {

@@ -6,7 +6,6 @@
 
 #include "eager/autograd/rebase.h"
 #include "eager/autograd/view.h"
-#include "eager/ops/reduce.h"
 #include "eager/view.h"
 
 cebus_status cebus_views_alias(cebus_runtime *rt, cebus_tensor *x, const cebus_view *view,

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "eager/call.h"
 #include "eager/ladder.h"
 #include "eager/rebuild/foresight.h"
 #include "eager/rebuild/plan.h"

@@ -9,7 +9,6 @@
 #include "eager/swap/away.h"
 #include "eager/swap/demotion.h"
 #include "eager/swap/spill_copy.h"
-#include "lineage/cost.h"
 
 /** Rates in bytes/s, of a link and of a file, that are assumed until copies were timed. */
 #define RATE_GUESS UINT64_C(5000000000)

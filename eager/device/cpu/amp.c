@@ -6,7 +6,6 @@
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/rows.h"
 #include "eager/device/step.h"
-#include "eager/view.h"
 #include "layout/clones.h"
 
 typedef struct search {

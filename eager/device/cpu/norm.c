@@ -9,7 +9,6 @@
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/widen.h"
 #include "eager/ops/norm.h"
-#include "eager/view.h"
 #include "layout/clones.h"
 
 /* Rows are summed in lanes, and weight gradients over rows, in runs of this length before they are

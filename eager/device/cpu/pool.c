@@ -13,7 +13,6 @@
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/widen.h"
 #include "eager/device/span.h"
-#include "eager/view.h"
 #include "layout/clones.h"
 
 /** Channels whose maxima are kept on the stack at once. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "eager/device/cpu/parallel.h"
-#include "eager/view.h"
 
 /* Fewer units than this are cut into slices, of no fewer elements than that. */
 #define ENOUGH_UNITS 32

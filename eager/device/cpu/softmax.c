@@ -6,7 +6,6 @@
 #include "eager/device/cpu/widen.h"
 #include "eager/device/scalar.h"
 #include "eager/ops/softmax.h"
-#include "eager/view.h"
 #include "layout/clones.h"
 
 #define EXP_F32(y, a, b, p, q, r, c) cebus_exp_f32((a) - (p))

@@ -4,7 +4,6 @@
 
 #include "eager/device/cpu/convert.h"
 #include "eager/device/cpu/dense.h"
-#include "eager/view.h"
 
 /** A launch with its narrow arrays in f32: inputs, then outputs. */
 typedef struct widened {
