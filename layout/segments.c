@@ -30,7 +30,8 @@ static uint64_t at_least(uint64_t bytes, uint64_t least)
     return bytes > least ? bytes : least;
 }
 
-cebus_segment_rules cebus_segment_rules_for(uint64_t limit, uint64_t alignment)
+/** The sizes for a limit. */
+static cebus_segment_rules rules_for(uint64_t limit, uint64_t alignment)
 {
     uint64_t halved = 1, least = at_least(alignment, UNIT);
     while (PAGE / halved > limit / LEAST_PAGES && PAGE / halved > least)
@@ -67,7 +68,7 @@ static bool add_unmapped(cebus_arena *arena, uint64_t offset, uint64_t bytes)
 
 cebus_place_result cebus_segments_begin(cebus_arena *arena, uint64_t limit, uint64_t addresses)
 {
-    arena->rules = cebus_segment_rules_for(limit, arena->alignment);
+    arena->rules = rules_for(limit, arena->alignment);
     arena->limit = round_down(limit, arena->alignment);
     arena->border = addresses / 2;
     arena->capacity = addresses;
@@ -86,7 +87,7 @@ static bool is_unmapped(const cebus_block *block)
 
 void cebus_segments_suit(cebus_arena *arena, uint64_t limit)
 {
-    cebus_segment_rules rules = cebus_segment_rules_for(limit, arena->alignment);
+    cebus_segment_rules rules = rules_for(limit, arena->alignment);
     if (arena->mapped_bytes > 0 && rules.page >= arena->rules.page)
         return;
     arena->rules = rules;

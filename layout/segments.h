@@ -25,9 +25,6 @@
 
 #include "layout/arena.h"
 
-/** The sizes for a limit. */
-cebus_segment_rules cebus_segment_rules_for(uint64_t limit, uint64_t alignment);
-
 /** Addresses for a limit that may rise to `most`; half of them are each pool's. */
 uint64_t cebus_segments_addresses(uint64_t most, uint64_t alignment);
 

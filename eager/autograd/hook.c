@@ -29,7 +29,8 @@ static void drop(cebus_runtime *rt, cebus_hook *hook)
     rt->released = hook;
 }
 
-bool cebus_hook_remove(cebus_runtime *rt, cebus_hook **list, uint64_t id)
+/** False when there is none of that id. */
+static bool remove_hook(cebus_runtime *rt, cebus_hook **list, uint64_t id)
 {
     while (*list != NULL && (*list)->id != id)
         list = &(*list)->next;
@@ -183,7 +184,7 @@ cebus_status cebus_tensor_remove_hook(cebus_tensor *tensor, uint64_t id)
     if (status != CEBUS_OK)
         return status;
     status = place_of(tensor, op, &list, &output);
-    if (status == CEBUS_OK && !cebus_hook_remove(tensor->rt, list, id))
+    if (status == CEBUS_OK && !remove_hook(tensor->rt, list, id))
         status = cebus_fail(CEBUS_INVALID_ARGUMENT, op, "the tensor has no such hook");
     cebus_runtime_unlock(tensor->rt);
     return status;

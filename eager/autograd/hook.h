@@ -24,8 +24,6 @@ struct cebus_hook {
 /** Appends to `list`; its id, or 0 without host memory (then nothing of `user` was taken). */
 uint64_t cebus_hook_add(cebus_runtime *rt, cebus_hook **list, const cebus_grad_hook *user,
                         uint32_t output);
-/** False when there is none of that id. */
-bool cebus_hook_remove(cebus_runtime *rt, cebus_hook **list, uint64_t id);
 /** Whether one of them may change a gradient on its way. */
 bool cebus_hooks_replace(const cebus_hook *list);
 /** Empties the list. */

@@ -143,8 +143,9 @@ const cebus_op cebus_op_logsumexp_backward = {
 
 /* ---- public entries ---------------------------------------------------------------------- */
 
-cebus_status cebus_reduce_mask(const char *op, const cebus_view *view, int n_dims, const int *dims,
-                               uint32_t *out_mask)
+/** The dimensions of `view` named by a list as the public functions take it, as a bit mask. */
+static cebus_status mask_of(const char *op, const cebus_view *view, int n_dims, const int *dims,
+                            uint32_t *out_mask)
 {
     *out_mask = 0;
     if (dims == NULL) {
@@ -205,7 +206,7 @@ static cebus_status reduce(cebus_runtime *rt, const cebus_op *op, cebus_tensor *
         return status;
     const cebus_view *view = cebus_tensor_view(x);
     cebus_reduce_attrs attrs = {.divisor = 1};
-    status = cebus_reduce_mask(op->name, view, n_dims, dims, &attrs.dims);
+    status = mask_of(op->name, view, n_dims, dims, &attrs.dims);
     if (status != CEBUS_OK)
         return status;
     attrs.drop = keepdim ? 0 : attrs.dims;
@@ -266,7 +267,7 @@ cebus_status cebus_var(cebus_runtime *rt, cebus_tensor *x, const cebus_var_optio
         return status;
     const cebus_view *view = cebus_tensor_view(x);
     cebus_reduce_attrs attrs = {0};
-    status = cebus_reduce_mask("var", view, o->n_dims, o->dims, &attrs.dims);
+    status = mask_of("var", view, o->n_dims, o->dims, &attrs.dims);
     if (status != CEBUS_OK)
         return status;
     attrs.drop = o->keepdim ? 0 : attrs.dims;

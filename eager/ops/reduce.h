@@ -20,13 +20,6 @@ typedef struct cebus_reduce_attrs {
 CEBUS_MUST_CHECK cebus_status cebus_sum_to(cebus_runtime *rt, cebus_tensor *x,
                                            const cebus_view *like, cebus_tensor **out);
 
-/**
- * The dimensions of `view` named by a list as the public functions take it, as a bit mask.
- * Answers 0 or an error in the name of `op`.
- */
-CEBUS_MUST_CHECK cebus_status cebus_reduce_mask(const char *op, const cebus_view *view, int n_dims,
-                                                const int *dims, uint32_t *out_mask);
-
 /** x / divisor; used on small gradients before they are expanded. */
 CEBUS_MUST_CHECK cebus_status cebus_reduce_divide(cebus_runtime *rt, cebus_tensor *x,
                                                   double divisor, cebus_tensor **out);

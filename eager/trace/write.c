@@ -83,7 +83,7 @@ int cebus_trace_writer_close(cebus_trace_writer *writer)
     return writer->error;
 }
 
-void cebus_trace_write(cebus_trace_writer *writer, const char *bytes, size_t count)
+static void put(cebus_trace_writer *writer, const char *bytes, size_t count)
 {
     while (count > 0) {
         size_t room = sizeof writer->buffer - writer->used;
@@ -99,7 +99,7 @@ void cebus_trace_write(cebus_trace_writer *writer, const char *bytes, size_t cou
 
 void cebus_trace_write_text(cebus_trace_writer *writer, const char *text)
 {
-    cebus_trace_write(writer, text, strlen(text));
+    put(writer, text, strlen(text));
 }
 
 void cebus_trace_write_number(cebus_trace_writer *writer, uint64_t number)
@@ -110,7 +110,7 @@ void cebus_trace_write_number(cebus_trace_writer *writer, uint64_t number)
         digits[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
-    cebus_trace_write(writer, digits + at, sizeof digits - at);
+    put(writer, digits + at, sizeof digits - at);
 }
 
 static char hex_digit(uint64_t number)
@@ -123,7 +123,7 @@ void cebus_trace_write_hex(cebus_trace_writer *writer, uint64_t number)
     char digits[16];
     for (size_t i = 0; i < sizeof digits; i++)
         digits[i] = hex_digit(number >> (60 - 4 * i));
-    cebus_trace_write(writer, digits, sizeof digits);
+    put(writer, digits, sizeof digits);
 }
 
 static bool within(unsigned char byte, unsigned char low, unsigned char high)
@@ -152,18 +152,18 @@ static size_t utf8_length(const unsigned char *text)
 
 void cebus_trace_write_string(cebus_trace_writer *writer, const char *text)
 {
-    cebus_trace_write(writer, "\"", 1);
+    put(writer, "\"", 1);
     while (*text != '\0') {
         unsigned char byte = (unsigned char)*text;
         size_t length = utf8_length((const unsigned char *)text);
         char escape[6] = {'\\', 'u', '0', '0', hex_digit(byte >> 4), hex_digit(byte)};
         if (length == 0)
-            cebus_trace_write(writer, "?", 1);
+            put(writer, "?", 1);
         else if (byte < 0x20 || byte == '"' || byte == '\\')
-            cebus_trace_write(writer, escape, sizeof escape);
+            put(writer, escape, sizeof escape);
         else
-            cebus_trace_write(writer, text, length);
+            put(writer, text, length);
         text += length > 0 ? length : 1;
     }
-    cebus_trace_write(writer, "\"", 1);
+    put(writer, "\"", 1);
 }

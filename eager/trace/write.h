@@ -20,7 +20,6 @@ int cebus_trace_writer_open(cebus_trace_writer *writer, const char *path);
 /** Writes what is left and closes; errno's value of the first failure of all, 0 without. */
 int cebus_trace_writer_close(cebus_trace_writer *writer);
 
-void cebus_trace_write(cebus_trace_writer *writer, const char *bytes, size_t count);
 /** Text that needs no escapes. */
 void cebus_trace_write_text(cebus_trace_writer *writer, const char *text);
 void cebus_trace_write_number(cebus_trace_writer *writer, uint64_t number);

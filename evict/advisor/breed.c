@@ -16,8 +16,7 @@ enum {
     MAX_THREADS = 64
 };
 
-bool cebus_breed_bench_init(cebus_breed_bench *bench, const cebus_species *species,
-                            cebus_shelf *shelf)
+static bool init_bench(cebus_breed_bench *bench, const cebus_species *species, cebus_shelf *shelf)
 {
     const cebus_graph *graph = species->graph;
     const size_t n = graph->n_buffers, n_pools = species->pools ? species->n_sizes + 1 : 1;
@@ -58,7 +57,7 @@ bool cebus_breed_init(cebus_breed *breed, const cebus_species *species, unsigned
     for (size_t i = 0; i < 2 * N; i++)
         cebus_genome_init(&breed->genomes[i], species, shelf);
     for (unsigned i = 0; i < n; i++)
-        cebus_breed_bench_init(&breed->benches[i], species, shelf);
+        init_bench(&breed->benches[i], species, shelf);
     return !shelf->failed;
 }
 

@@ -49,8 +49,6 @@ typedef struct cebus_breed {
     uint64_t generation;
 } cebus_breed;
 
-bool cebus_breed_bench_init(cebus_breed_bench *bench, const cebus_species *species,
-                            cebus_shelf *shelf);
 /** Fills in a genome's time: what a plan by its genes takes. The bench holds that plan then. */
 void cebus_breed_bench_try(cebus_breed_bench *bench, const cebus_species *species,
                            const cebus_link_terms *link, cebus_genome *genome,

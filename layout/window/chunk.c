@@ -132,7 +132,8 @@ static void move_blocks(cebus_chunks *chunks, uint32_t from, uint32_t start, uin
     add_bits(chunks, to, bits);
 }
 
-uint32_t cebus_chunk_place(const cebus_chunk *chunk, const cebus_block *block)
+/** The place of a block in its chunk. */
+static uint32_t place_of(const cebus_chunk *chunk, const cebus_block *block)
 {
     uint32_t place = 0;
     while (chunk->blocks[place] != block)
@@ -250,7 +251,7 @@ bool cebus_chunks_insert(cebus_chunks *chunks, cebus_block *block, cebus_chunk_c
         move_blocks(chunks, id, CEBUS_CHUNK_MAX / 2, half, out);
         id = home_of(chunks, block);
     }
-    uint32_t place = block->prev != NULL ? cebus_chunk_place(&chunks->at[id], block->prev) + 1 : 0;
+    uint32_t place = block->prev != NULL ? place_of(&chunks->at[id], block->prev) + 1 : 0;
     put(&chunks->at[id], place, block);
     block->chunk = id;
     out->at = (cebus_seat){id, place};
@@ -273,7 +274,7 @@ void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_ch
 {
     uint32_t id = block->chunk;
     cebus_chunk *chunk = &chunks->at[id];
-    uint32_t place = cebus_chunk_place(chunk, block);
+    uint32_t place = place_of(chunk, block);
     *out = no_change();
     out->at = (cebus_seat){id, place};
     chunk->count--;
@@ -295,7 +296,7 @@ void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_ch
 void cebus_chunks_note(cebus_chunks *chunks, cebus_block *block)
 {
     cebus_chunk *chunk = &chunks->at[block->chunk];
-    add_bits(chunks, block->chunk, UINT32_C(1) << cebus_chunk_place(chunk, block));
+    add_bits(chunks, block->chunk, UINT32_C(1) << place_of(chunk, block));
 }
 
 uint32_t cebus_chunks_next_noted(cebus_chunks *chunks)

@@ -143,7 +143,4 @@ static inline uint64_t cebus_chunk_weight(const cebus_chunk *chunk, uint32_t pla
     return weight < 0x1p64 ? (uint64_t)weight : UINT64_MAX;
 }
 
-/** The place of a block in its chunk. */
-uint32_t cebus_chunk_place(const cebus_chunk *chunk, const cebus_block *block);
-
 #endif

@@ -273,7 +273,10 @@ static void find_runs(const cebus_window_search *search, uint32_t id, runs *out)
         find_outside(search, chunk, &mine, first, out);
 }
 
-void cebus_window_look(cebus_window_search *search, uint32_t id)
+/** Betters search->best by the runs of at least search->bytes that start in a chunk. O(blocks of
+ * the chunk
+ * + of one window). */
+static void look(cebus_window_search *search, uint32_t id)
 {
     runs all;
     do
@@ -330,7 +333,7 @@ void cebus_window_look_all(cebus_window_search *search)
         if (!pass(search, id, most < CEBUS_PRICE_MAX ? (double)most : HUGE_VAL, &run))
             continue;
         for (; run.first != chunks->at[id].next; run.first = chunks->at[run.first].next)
-            cebus_window_look(search, run.first);
+            look(search, run.first);
     }
 }
 

@@ -54,11 +54,8 @@ static inline cebus_line cebus_window_line(double t, double price, double slope)
     return cebus_line_through(t, value, slope * value * value);
 }
 
-/** Betters search->best by the runs of at least search->bytes that start in a chunk, without a
- * table. O(blocks of the chunk + of one window). */
-void cebus_window_look(cebus_window_search *search, uint32_t chunk);
-
-/** The same with all chunks. O(blocks), pricing few of them. */
+/** Betters search->best by all runs of at least search->bytes, without a table. O(blocks), pricing
+ * few of them. */
 void cebus_window_look_all(cebus_window_search *search);
 
 /** Finds what is hot in a chunk of search->table, and when more may be; false if there was no room
