@@ -23,29 +23,31 @@ cebus_status cebus_options_prefix(const char *function, const void *from, void *
                       "the options ask for something this version does not know");
 }
 
+/** "zones, planned, coop": all names there are. */
+static void list_names(const char *(*name_at)(size_t i), char *out, size_t bytes)
+{
+    out[0] = '\0';
+    for (size_t i = 0; name_at(i) != NULL; i++) {
+        size_t used = strlen(out);
+        snprintf(out + used, bytes - used, "%s%s", i > 0 ? ", " : "", name_at(i));
+    }
+}
+
 cebus_status cebus_options_policy(const char *name, const cebus_policy **out)
 {
-    char names[256] = "";
+    char names[256];
     *out = name != NULL ? cebus_policy_find(name) : NULL;
     if (*out != NULL)
         return CEBUS_OK;
-    for (size_t i = 0; cebus_policy_at(i) != NULL; i++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
-                 cebus_policy_at(i)->name);
-    }
+    list_names(cebus_policy_name, names, sizeof names);
     return cebus_fail(CEBUS_INVALID_ARGUMENT, "policy", "no policy \"%s\"; there are %s",
                       name != NULL ? name : "(null)", names);
 }
 
 static cebus_status no_layout(const char *name)
 {
-    char names[256] = "";
-    for (size_t i = 0; cebus_layout_at(i) != NULL; i++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
-                 cebus_layout_at(i)->name);
-    }
+    char names[256];
+    list_names(cebus_layout_name, names, sizeof names);
     return cebus_fail(CEBUS_INVALID_ARGUMENT, create, "no layout \"%s\"; there are %s", name,
                       names);
 }

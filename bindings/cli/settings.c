@@ -51,32 +51,22 @@ static const char *check_budget(const char *text)
     return wrong;
 }
 
-static const char *check_policy(const char *text)
+/** One of the names that there are, or `also`. */
+static const char *check_name(const char *text, const char *what, const char *also,
+                              const char *(*name_at)(size_t i))
 {
-    char names[300] = "all";
+    char names[300];
     const char *known;
-    for (size_t i = 0; (known = cebus_policy_name(i)) != NULL; i++) {
-        size_t used = strlen(names);
-        if (strcmp(known, text) == 0)
-            return NULL;
-        snprintf(names + used, sizeof names - used, ", %s", known);
-    }
-    return strcmp(text, "all") == 0 ? NULL : say("no policy \"%.80s\"; there are %s", text, names);
-}
-
-static const char *check_layout(const char *text)
-{
-    char names[300] = "auto";
-    const char *known;
-    if (strcmp(text, names) == 0)
+    snprintf(names, sizeof names, "%s", also);
+    if (strcmp(text, also) == 0)
         return NULL;
-    for (size_t i = 0; (known = cebus_layout_name(i)) != NULL; i++) {
+    for (size_t i = 0; (known = name_at(i)) != NULL; i++) {
         size_t used = strlen(names);
         if (strcmp(known, text) == 0)
             return NULL;
         snprintf(names + used, sizeof names - used, ", %s", known);
     }
-    return say("no layout \"%.80s\"; there are %s", text, names);
+    return say("no %s \"%.80s\"; there are %s", what, text, names);
 }
 
 static const char *check_one_of(const char *text, const char *a, const char *b)
@@ -109,9 +99,9 @@ const char *setting_problem(enum setting_key key, const char *text)
     case SETTING_BUDGET:
         return check_budget(text);
     case SETTING_POLICY:
-        return check_policy(text);
+        return check_name(text, "policy", "all", cebus_policy_name);
     case SETTING_LAYOUT:
-        return check_layout(text);
+        return check_name(text, "layout", "auto", cebus_layout_name);
     case SETTING_SWAP:
     case SETTING_MARKS:
         return check_one_of(text, "on", "off");
