@@ -50,8 +50,8 @@ static uint64_t find_passed(cebus_runtime *rt, const cebus_candidate *target)
 static bool plan_within(cebus_mirror *mirror, uint64_t holes, cebus_plan *out)
 {
     uint64_t calls = mirror->iteration.n_calls, steps = STEPS_PER_PLANNED * calls;
-    double limit = (double)(mirror->room - mirror->room / holes);
-    bool found = cebus_foresee_plan(&mirror->iteration, limit, &steps, out);
+    uint64_t room = mirror->room - mirror->room / holes;
+    bool found = cebus_foresee_plan(&mirror->iteration, (double)room, &steps, out);
     mirror->rt->foresight.steps += steps + calls;
     return found;
 }
