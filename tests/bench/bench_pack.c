@@ -5,10 +5,13 @@
  *
  * CPU time of one thread; packings are checked by the sweep of the unit tests.
  */
-#include "tests/unit/layout/pack_model.c"
-
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+#include "tests/unit/layout/pack_model.h"
+#include "tests/unit/layout/random.h"
 
 /** CPU seconds after which a search is given up. */
 #define LIMIT_MS 10000.0

@@ -2,12 +2,13 @@
  * fuzz_pack.c: any bytes as a file of blocks for `cebus pack`. Reading them ends, with blocks or
  * with a message; packing those ends too, and offsets that are called a solution are one.
  */
-#include "bindings/cli/blocks_file.c"
-#include "bindings/cli/message.c"
-#include "tests/unit/layout/pack_model.c"
-
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "bindings/cli/blocks_file.h"
+#include "tests/unit/layout/pack_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,9 +24,11 @@ static void pack_as(struct blocks *blocks, uint64_t capacity)
 {
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
-    uint64_t height, *offsets = must(calloc(blocks->n + 1, sizeof *offsets));
+    uint64_t height, *offsets = calloc(blocks->n + 1, sizeof *offsets);
     pack_model model = {
         .blocks = blocks->list, .presets = blocks->presets, .n = blocks->n, .has_presets = true};
+    if (offsets == NULL)
+        abort();
     options.capacity = capacity;
     options.max_steps = 500;
     options.presets = blocks->presets;

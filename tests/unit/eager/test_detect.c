@@ -287,11 +287,12 @@ Test(detect, each_length_of_sequences_is_an_iteration_of_its_own)
     cebus_runtime *rt = open_unmarked();
     net n = make_net(rt, 3);
     int seen[8] = {0};
-    srand(7);
+    uint32_t state = 7;
     train(&n, 20, 1);
     look(rt);
     for (int i = 0; i < 80; i++) {
-        int bucket = rand() % 8;
+        state = state * 1664525U + 1013904223U;
+        int bucket = (int)(state >> 29);
         train(&n, 4 + bucket, 1);
         cr_expect_eq(is_followed(rt), seen[bucket] > 0, "step %d", i);
         seen[bucket]++;

@@ -16,12 +16,12 @@
 
 TestSuite(sim_profile);
 
-static char path[] = "/tmp/cebus_profile_XXXXXX";
+static char path[32];
 
 /** A file of this text. */
 static const char *write_file(const char *text)
 {
-    memcpy(path + sizeof path - 7, "XXXXXX", 6);
+    snprintf(path, sizeof path, "/tmp/cebus_profile_XXXXXX");
     int file = mkstemp(path);
     cr_assert_geq(file, 0);
     cr_assert_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));

@@ -422,9 +422,9 @@ Test(planner, a_search_ends_with_no_more_than_it_began_with)
     }
     cebus_iteration_clear(&r.iteration);
     recorded_network(&r, 16, 100, 10);
-    for (double part = 0.5; part > 0.25; part -= 0.1) {
+    for (int percent = 50; percent > 25; percent -= 10) {
         begin();
-        cr_expect_gt(search(part, 20000), 0, "%f", part);
+        cr_expect_gt(search(percent / 100.0, 20000), 0, "%d%%", percent);
         end();
     }
 }
