@@ -367,18 +367,11 @@ static void finish(frame *f, bool committed)
     cebus_residency_unpin(rt, &f->dependants);
 }
 
-static cebus_status run(frame *f)
+/** To those who look ahead: what is due before the call, and whether a capture expects it. */
+static cebus_status announce(frame *f)
 {
-    uint64_t blocks;
     cebus_runtime *rt = f->rt;
-    cebus_status status = check_inputs(f);
-    if (status == CEBUS_OK)
-        status = cebus_op_entry_find(rt, f->op, &f->entry);
-    if (status == CEBUS_OK)
-        status = describe(f);
-    if (status != CEBUS_OK)
-        return status;
-    draw_random(f, &blocks);
+    cebus_status status = CEBUS_OK;
     if (rt->info.late_costs)
         cebus_measure_collect(rt);
     f->needs = cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in);
@@ -388,35 +381,71 @@ static cebus_status run(frame *f)
         cebus_guidance_act(rt, f->call, f->spec->in, f->needs != 0);
     if (cebus_capture_is_due(rt))
         status = cebus_capture_expect(rt, f->call, f->spec->in);
-    if (status != CEBUS_OK)
-        return status;
-    if (rt->debug & CEBUS_DEBUG_CHAOS)
+    if (status == CEBUS_OK && rt->debug & CEBUS_DEBUG_CHAOS)
         cebus_debug_chaos(rt);
+    return status;
+}
+
+static cebus_status bring_inputs(frame *f)
+{
+    cebus_runtime *rt = f->rt;
     for (uint32_t i = 0; i < f->spec->n_in; i++)
         f->in[i] = f->spec->in[i] != NULL ? f->spec->in[i]->storage->now : NULL;
     uint64_t before = rt->stats.recompute_ns;
-    status = cebus_residency_begin(rt, f->in, f->spec->n_in, f->op->name);
+    cebus_status status = cebus_residency_begin(rt, f->in, f->spec->n_in, f->op->name);
     if (status != CEBUS_OK)
         return status;
     f->pinned = true;
     f->call->wait_ns = rt->stats.recompute_ns - before;
-    status = create_outputs(f);
-    if (status == CEBUS_OK && f->needs != 0 &&
-        (f->node = cebus_node_create(rt, f->call, f->spec->in, f->needs)) == NULL)
-        status = no_host_memory(f);
-    if (status == CEBUS_OK)
-        status = place_outputs(f);
-    if (status == CEBUS_OK)
-        status = execute(f);
-    if (status != CEBUS_OK)
-        return status;
-    rt->rng_offset += blocks;
+    return CEBUS_OK;
+}
+
+static cebus_status create_node(frame *f)
+{
+    if (f->needs == 0)
+        return CEBUS_OK;
+    f->node = cebus_node_create(f->rt, f->call, f->spec->in, f->needs);
+    return f->node != NULL ? CEBUS_OK : no_host_memory(f);
+}
+
+/** To those who look back: a trace, what guides, a capture. */
+static void report(frame *f)
+{
+    cebus_runtime *rt = f->rt;
     if (rt->recorder != NULL)
         cebus_record_call(rt, f->call, f->entry->kernel, f->spec->in, f->out);
     if (rt->guidance != NULL && rt->spots == NULL)
         cebus_guidance_observe(rt, f->call, f->entry->kernel, f->spec->in, f->out, f->recordable);
     if (rt->capture != NULL && !rt->watch.aside)
         cebus_capture_call(rt, f->call, f->spec->in, f->out, f->tensors);
+}
+
+static cebus_status run(frame *f)
+{
+    uint64_t blocks;
+    cebus_status status = check_inputs(f);
+    if (status == CEBUS_OK)
+        status = cebus_op_entry_find(f->rt, f->op, &f->entry);
+    if (status == CEBUS_OK)
+        status = describe(f);
+    if (status != CEBUS_OK)
+        return status;
+    draw_random(f, &blocks);
+    status = announce(f);
+    if (status == CEBUS_OK)
+        status = bring_inputs(f);
+    if (status == CEBUS_OK)
+        status = create_outputs(f);
+    if (status == CEBUS_OK)
+        status = create_node(f);
+    if (status == CEBUS_OK)
+        status = place_outputs(f);
+    if (status == CEBUS_OK)
+        status = execute(f);
+    if (status != CEBUS_OK)
+        return status;
+    f->rt->rng_offset += blocks;
+    report(f);
     commit(f);
     return CEBUS_OK;
 }
