@@ -177,6 +177,20 @@ Test(pack_search, what_failed_is_looked_at_first)
     pack_model_destroy(model);
 }
 
+/** Hundreds of pieces between few times, of which a search of the part as it is finds no packing in
+ * a million steps: what was cut is made whole first. */
+Test(pack_search, what_was_cut_is_made_whole)
+{
+    pack_model *model = pack_model_create(350);
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        uint64_t draw = seed;
+        pack_model_fill_cut(model, 350, 40, 1048576, 1, &draw);
+        cebus_pack_result result = run(model, 1048576, false, 20000);
+        cr_expect_eq(result.verdict, CEBUS_PACK_SOLVED, "number %llu", (unsigned long long)seed);
+    }
+    pack_model_destroy(model);
+}
+
 /** As many as fit, and one more; their lifetimes cross, so that it takes a search. */
 Test(pack_search, of_blocks_that_are_alike_one_is_tried)
 {
