@@ -78,12 +78,13 @@ static void start(const cebus_pack_exact *exact, uint64_t capacity, attempts *al
     }
 }
 
-/** A slice of each lane of a part, until one has found something. */
+/** A slice of each lane of a part, two of guesses, until one has found something. */
 static cebus_pack_outcome run_lanes(cebus_pack_exact *exact, attempts *one, uint64_t nodes)
 {
     cebus_pack_outcome outcome = CEBUS_PACK_OUTCOME_OPEN;
     for (int kind = 0; kind < CEBUS_PACK_LANE_KINDS && outcome == CEBUS_PACK_OUTCOME_OPEN; kind++)
-        outcome = run_slice(exact, &one->lanes[kind], one->part, nodes);
+        outcome = run_slice(exact, &one->lanes[kind], one->part,
+                            kind == CEBUS_PACK_LANE_GUESS ? 2 * nodes : nodes);
     return outcome;
 }
 

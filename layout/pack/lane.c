@@ -2,7 +2,9 @@
 
 enum {
     /** Blocks of a part that is not welded any more: rounds of welding would take their time. */
-    MANY = 50000,
+    MANY = 20000,
+    /** Nodes of a guess: another one is more likely to be quick than this one to end. */
+    GUESS_NODES = 3000,
 };
 
 void cebus_pack_lane_init(cebus_pack_lane *lane, const cebus_pack_lane_task *task,
@@ -20,34 +22,36 @@ void cebus_pack_lane_destroy(cebus_pack_lane *lane)
     lane->search = NULL;
 }
 
-/** Other guesses each time: first all, then fewer, of those that are likelier or of any. */
-static bool weld(cebus_pack_lane *lane)
+/**
+ * Guesses: everything at first, which undoes cuts at places of many sizes; then joints of few
+ * blocks, and not all of those, since chance makes each guess another one.
+ */
+static bool weld(cebus_pack_lane *lane, cebus_pack_stop *stop)
 {
-    static const uint32_t most[] = {UINT32_MAX, 8, 3};
-    static const uint32_t share[] = {256, 192, 128, 224};
+    static const uint32_t most[] = {UINT32_MAX, 8, UINT32_MAX, 8};
+    static const uint32_t share[] = {256, 192, 224, 160};
     enum {
-        MOSTS = sizeof most / sizeof *most,
-        SHARES = sizeof share / sizeof *share
+        GUESSES = sizeof most / sizeof *most,
     };
     bool guesses = lane->kind == CEBUS_PACK_LANE_GUESS;
     cebus_pack_weld_options options = {
         .capacity = lane->task.capacity,
-        .most = guesses ? most[lane->draws % MOSTS] : 1,
-        .share = guesses ? share[lane->draws % SHARES] : 256,
+        .most = guesses ? most[lane->draws % GUESSES] : 1,
+        .share = guesses ? share[lane->draws % GUESSES] : 256,
         .seed = lane->task.seed + lane->draws,
     };
     lane->draws++;
-    return cebus_pack_weld_init(&lane->weld, lane->task.problem, lane->task.part, &options,
+    return cebus_pack_weld_init(&lane->weld, lane->task.problem, lane->task.part, &options, stop,
                                 &lane->memory);
 }
 
-static bool prepare(cebus_pack_lane *lane)
+static bool prepare(cebus_pack_lane *lane, cebus_pack_stop *stop)
 {
     const cebus_pack_lane_task *task = &lane->task;
     const cebus_pack_problem *problem = task->problem;
     const cebus_pack_part *part = task->part;
     if (lane->kind != CEBUS_PACK_LANE_PLAIN) {
-        if (!weld(lane))
+        if (!weld(lane, stop))
             return false;
         if (lane->weld.n_welds == 0) {
             lane->is_over = lane->draws == 1;
@@ -81,11 +85,12 @@ static cebus_pack_outcome conclude(cebus_pack_lane *lane, cebus_pack_outcome out
     return is_wrong ? CEBUS_PACK_OUTCOME_OPEN : outcome;
 }
 
-cebus_pack_outcome cebus_pack_lane_run(cebus_pack_lane *lane, uint64_t nodes, cebus_pack_stop *stop,
-                                       uint64_t *out_nodes, uint64_t *out_offset)
+/** Goes on with a search, or makes a guess and searches that. */
+static cebus_pack_outcome run_one(cebus_pack_lane *lane, uint64_t nodes, cebus_pack_stop *stop,
+                                  uint64_t *out_nodes, uint64_t *out_offset)
 {
     *out_nodes = 0;
-    if (lane->search == NULL && !lane->is_over && !prepare(lane))
+    if (lane->search == NULL && !lane->is_over && !prepare(lane, stop))
         return CEBUS_PACK_OUTCOME_NO_MEMORY;
     if (lane->search == NULL)
         return CEBUS_PACK_OUTCOME_OPEN;
@@ -93,4 +98,21 @@ cebus_pack_outcome cebus_pack_lane_run(cebus_pack_lane *lane, uint64_t nodes, ce
     cebus_pack_outcome outcome =
         cebus_pack_search_run(lane->search, nodes, stop, out_nodes, offset);
     return conclude(lane, outcome, out_offset);
+}
+
+cebus_pack_outcome cebus_pack_lane_run(cebus_pack_lane *lane, uint64_t nodes, cebus_pack_stop *stop,
+                                       uint64_t *out_nodes, uint64_t *out_offset)
+{
+    cebus_pack_outcome outcome = CEBUS_PACK_OUTCOME_OPEN;
+    bool guesses = lane->kind == CEBUS_PACK_LANE_GUESS;
+    uint64_t turns = guesses ? nodes / GUESS_NODES + 1 : 1;
+    *out_nodes = 0;
+    for (uint64_t turn = 0; turn < turns && outcome == CEBUS_PACK_OUTCOME_OPEN && !stop->stopped;
+         turn++) {
+        uint64_t left = nodes - *out_nodes, used;
+        outcome = run_one(lane, guesses && left > GUESS_NODES ? GUESS_NODES : left, stop, &used,
+                          out_offset);
+        *out_nodes += used < left ? used : left;
+    }
+    return outcome;
 }

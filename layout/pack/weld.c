@@ -311,7 +311,7 @@ static bool build(cebus_pack_weld *weld, cebus_pack_memory *memory)
 
 bool cebus_pack_weld_init(cebus_pack_weld *weld, const cebus_pack_problem *from,
                           const cebus_pack_part *part, const cebus_pack_weld_options *options,
-                          cebus_pack_memory *memory)
+                          cebus_pack_stop *stop, cebus_pack_memory *memory)
 {
     uint32_t n = part->block_end - part->block_begin;
     welder w = {
@@ -331,7 +331,7 @@ bool cebus_pack_weld_init(cebus_pack_weld *weld, const cebus_pack_problem *from,
         return false;
     fill_pieces(weld);
     memset(w.is_taken, 0, n * sizeof *w.is_taken);
-    while (run_round(&w))
+    while (!cebus_pack_stop_now(stop, 100 * (uint64_t)n) && run_round(&w))
         continue;
     return weld->n_welds == 0 || build(weld, memory);
 }

@@ -15,6 +15,7 @@
 #define CEBUS_LAYOUT_PACK_WELD_H
 
 #include "layout/pack/problem.h"
+#include "layout/pack/stop.h"
 
 /** How much to guess. */
 typedef struct cebus_pack_weld_options {
@@ -47,11 +48,11 @@ typedef struct cebus_pack_weld {
     cebus_pack_problem problem; /**< of those */
 } cebus_pack_weld;
 
-/** All of it lies in `memory`, as does what is used in between. False without. Typically
- * O(n log n). */
+/** All of it lies in `memory`, as does what is used in between. False without. When it is
+ * stopped less is welded. Typically O(n log n). */
 bool cebus_pack_weld_init(cebus_pack_weld *weld, const cebus_pack_problem *from,
                           const cebus_pack_part *part, const cebus_pack_weld_options *options,
-                          cebus_pack_memory *memory);
+                          cebus_pack_stop *stop, cebus_pack_memory *memory);
 
 /** The part's offsets from those of weld->problem, both in their own units. */
 void cebus_pack_weld_split(cebus_pack_weld *weld, const uint64_t *offset, uint64_t *out_offset);

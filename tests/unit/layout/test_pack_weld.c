@@ -17,14 +17,15 @@ typedef struct fixture {
 static void weld_up(fixture *f, const pack_model *model, size_t part,
                     const cebus_pack_weld_options *options)
 {
+    cebus_pack_stop stop = {.go_on = NULL};
     cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
     cebus_pack_memory_init(&f->memory, NULL);
     cr_assert_eq(cebus_pack_problem_build(&f->problem, &f->memory, model->blocks, model->n,
                                           model->has_presets ? model->presets : NULL, &result),
                  CEBUS_OK);
     cr_assert_lt(part, f->problem.n_parts);
-    cr_assert(
-        cebus_pack_weld_init(&f->weld, &f->problem, &f->problem.parts[part], options, &f->memory));
+    cr_assert(cebus_pack_weld_init(&f->weld, &f->problem, &f->problem.parts[part], options, &stop,
+                                   &f->memory));
 }
 
 static void tear_down(fixture *f)
