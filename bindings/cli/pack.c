@@ -224,8 +224,8 @@ static int finish(const struct pack *pack, const struct blocks *blocks, const ui
     return result->verdict == CEBUS_PACK_SOLVED ? 0 : EXIT_UNDECIDED;
 }
 
-/** The time was over before any packing was known, reading the file included: each order once, or
- * the first that fits, is worth the wait. */
+/** The time was over before any packing was known, reading the file included: one order, or within
+ * a capacity each as long as it may fit, is worth the wait. */
 static cebus_status construct(const struct pack *pack, const struct blocks *blocks,
                               uint64_t *offsets, cebus_pack_result *result)
 {
@@ -233,6 +233,7 @@ static cebus_status construct(const struct pack *pack, const struct blocks *bloc
     how.capacity = pack->capacity > 0 ? pack->capacity : CEBUS_PACK_MAX_BYTES;
     how.presets = blocks->presets;
     how.seed = pack->seed;
+    how.fits_only = !pack->minimize;
     return cebus_pack(blocks->list, blocks->n, &how, offsets, result);
 }
 

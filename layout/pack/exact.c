@@ -24,14 +24,25 @@ static bool is_over(const cebus_pack_exact *exact)
     return exact->steps >= exact->most_steps || exact->stop->stopped;
 }
 
+static cebus_pack_lane_task task_of(const cebus_pack_exact *exact, size_t p, uint64_t capacity,
+                                    uint64_t seed)
+{
+    return (cebus_pack_lane_task){
+        .problem = exact->problem,
+        .part = &exact->problem->parts[p],
+        .capacity = capacity,
+        .seed = seed,
+    };
+}
+
 /** A slice of the search on a part; what it finds is kept. */
-static cebus_pack_outcome run_slice(cebus_pack_exact *exact, cebus_pack_search *search, size_t p,
+static cebus_pack_outcome run_slice(cebus_pack_exact *exact, cebus_pack_lane *lane, size_t p,
                                     uint64_t nodes)
 {
     const cebus_pack_part *part = &exact->problem->parts[p];
     uint64_t left = exact->most_steps - exact->steps, used;
-    cebus_pack_outcome outcome = cebus_pack_search_run(search, nodes < left ? nodes : left,
-                                                       exact->stop, &used, offsets_of(exact, part));
+    cebus_pack_outcome outcome = cebus_pack_lane_run(lane, nodes < left ? nodes : left, exact->stop,
+                                                     &used, offsets_of(exact, part));
     exact->steps = used < left ? exact->steps + used : exact->most_steps;
     if (outcome == CEBUS_PACK_OUTCOME_FITS)
         exact->heights[p] = measure(exact, part);
@@ -40,49 +51,82 @@ static cebus_pack_outcome run_slice(cebus_pack_exact *exact, cebus_pack_search *
 
 /* --- a capacity ------------------------------------------------------------------------------ */
 
-static bool create_searches(cebus_pack_exact *exact, uint64_t capacity,
-                            cebus_pack_search **searches)
+/** The lanes of a part that is too high. */
+typedef struct attempts {
+    size_t part;
+    cebus_pack_lane lanes[CEBUS_PACK_LANE_KINDS];
+} attempts;
+
+static size_t count_high(const cebus_pack_exact *exact, uint64_t capacity)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < exact->problem->n_parts; p++)
+        count += exact->heights[p] > capacity;
+    return count;
+}
+
+static void start(const cebus_pack_exact *exact, uint64_t capacity, attempts *all)
 {
     for (size_t p = 0; p < exact->problem->n_parts; p++) {
-        searches[p] = NULL;
         if (exact->heights[p] <= capacity)
             continue;
-        searches[p] = cebus_pack_search_create(&exact->order, &exact->problem->parts[p], capacity,
-                                               exact->seed, exact->memory);
-        if (searches[p] == NULL)
-            return false;
+        cebus_pack_lane_task task = task_of(exact, p, capacity, exact->seed);
+        all->part = p;
+        for (int kind = 0; kind < CEBUS_PACK_LANE_KINDS; kind++)
+            cebus_pack_lane_init(&all->lanes[kind], &task, (cebus_pack_lane_kind)kind, exact->host);
+        all++;
     }
-    return true;
+}
+
+/** A slice of each lane of a part, two of guesses, until one has found something. */
+static cebus_pack_outcome run_lanes(cebus_pack_exact *exact, attempts *one, uint64_t nodes)
+{
+    cebus_pack_outcome outcome = CEBUS_PACK_OUTCOME_OPEN;
+    for (int kind = 0; kind < CEBUS_PACK_LANE_KINDS && outcome == CEBUS_PACK_OUTCOME_OPEN; kind++)
+        outcome = run_slice(exact, &one->lanes[kind], one->part,
+                            kind == CEBUS_PACK_LANE_GUESS ? 2 * nodes : nodes);
+    return outcome;
+}
+
+static void end(attempts *one)
+{
+    for (int kind = 0; kind < CEBUS_PACK_LANE_KINDS; kind++)
+        cebus_pack_lane_destroy(&one->lanes[kind]);
 }
 
 /** One slice for each part that is too high. */
-static cebus_pack_outcome run_slices(cebus_pack_exact *exact, uint64_t capacity,
-                                     cebus_pack_search **searches, uint64_t nodes)
+static cebus_pack_outcome run_slices(cebus_pack_exact *exact, uint64_t capacity, attempts *all,
+                                     size_t count, uint64_t nodes)
 {
-    cebus_pack_outcome all = CEBUS_PACK_OUTCOME_FITS;
-    for (size_t p = 0; p < exact->problem->n_parts; p++) {
-        if (exact->heights[p] <= capacity)
+    cebus_pack_outcome outcome = CEBUS_PACK_OUTCOME_FITS;
+    for (size_t i = 0; i < count; i++) {
+        if (exact->heights[all[i].part] <= capacity)
             continue;
-        cebus_pack_outcome one = run_slice(exact, searches[p], p, nodes);
+        cebus_pack_outcome one = run_lanes(exact, &all[i], nodes);
         if (one == CEBUS_PACK_OUTCOME_CANNOT || one == CEBUS_PACK_OUTCOME_NO_MEMORY)
             return one;
         if (one == CEBUS_PACK_OUTCOME_OPEN)
-            all = one;
+            outcome = one;
+        else
+            end(&all[i]);
     }
-    return all;
+    return outcome;
 }
 
 cebus_pack_outcome cebus_pack_exact_fit(cebus_pack_exact *exact, uint64_t capacity)
 {
     const cebus_pack_piece *mark = cebus_pack_memory_mark(exact->memory);
     cebus_pack_outcome outcome = CEBUS_PACK_OUTCOME_NO_MEMORY;
-    cebus_pack_search **searches =
-        cebus_pack_memory_take(exact->memory, exact->problem->n_parts, sizeof(cebus_pack_search *));
-    if (searches != NULL && create_searches(exact, capacity, searches)) {
+    size_t count = count_high(exact, capacity);
+    attempts *all = cebus_pack_memory_take(exact->memory, count, sizeof *all);
+    if (all != NULL) {
+        start(exact, capacity, all);
         outcome = CEBUS_PACK_OUTCOME_OPEN;
         for (uint64_t nodes = SLICE; outcome == CEBUS_PACK_OUTCOME_OPEN && !is_over(exact);
              nodes += nodes / 2)
-            outcome = run_slices(exact, capacity, searches, nodes);
+            outcome = run_slices(exact, capacity, all, count, nodes);
+        for (size_t i = 0; i < count; i++)
+            end(&all[i]);
     }
     cebus_pack_memory_release(exact->memory, mark);
     return outcome;
@@ -118,16 +162,13 @@ static uint64_t choose_target(const cebus_pack_exact *exact, uint64_t bound, uin
 }
 
 static cebus_pack_outcome attempt(cebus_pack_exact *exact, size_t p, uint64_t target,
-                                  uint64_t nodes)
+                                  cebus_pack_lane_kind kind, uint64_t nodes)
 {
-    const cebus_pack_piece *mark = cebus_pack_memory_mark(exact->memory);
-    cebus_pack_outcome outcome = CEBUS_PACK_OUTCOME_NO_MEMORY;
-    cebus_pack_search *search =
-        cebus_pack_search_create(&exact->order, &exact->problem->parts[p], target,
-                                 exact->seed + exact->steps, exact->memory);
-    if (search != NULL)
-        outcome = run_slice(exact, search, p, nodes);
-    cebus_pack_memory_release(exact->memory, mark);
+    cebus_pack_lane lane;
+    cebus_pack_lane_task task = task_of(exact, p, target, exact->seed + exact->steps);
+    cebus_pack_lane_init(&lane, &task, kind, exact->host);
+    cebus_pack_outcome outcome = run_slice(exact, &lane, p, nodes);
+    cebus_pack_lane_destroy(&lane);
     return outcome;
 }
 
@@ -140,12 +181,13 @@ cebus_pack_outcome cebus_pack_exact_lower(cebus_pack_exact *exact, uint64_t *bou
         if (height <= *bound)
             return CEBUS_PACK_OUTCOME_FITS;
         uint64_t target = choose_target(exact, *bound, height, turn);
-        cebus_pack_outcome outcome = attempt(exact, p, target, nodes);
+        cebus_pack_outcome outcome =
+            attempt(exact, p, target, turn / 4 % CEBUS_PACK_LANE_KINDS, nodes);
         if (outcome == CEBUS_PACK_OUTCOME_NO_MEMORY)
             return outcome;
         if (outcome == CEBUS_PACK_OUTCOME_CANNOT)
             *bound = exact->problem->slack == 0 ? (target / unit + 1) * unit : target + 1;
-        if (turn % 4 == 3)
+        if (turn % (4 * CEBUS_PACK_LANE_KINDS) == 4 * CEBUS_PACK_LANE_KINDS - 1)
             nodes += nodes / 2;
     }
     return CEBUS_PACK_OUTCOME_OPEN;

@@ -4,12 +4,12 @@
 #ifndef CEBUS_LAYOUT_PACK_EXACT_H
 #define CEBUS_LAYOUT_PACK_EXACT_H
 
-#include "layout/pack/search.h"
+#include "layout/pack/lane.h"
 
 typedef struct cebus_pack_exact {
     const cebus_pack_problem *problem;
     cebus_pack_memory *memory;
-    cebus_pack_order order;
+    const cebus_host_allocator *host; /**< the lanes' */
     cebus_pack_stop *stop;
     uint64_t most_steps, steps; /**< nodes: at most, and so far */
     uint64_t seed;

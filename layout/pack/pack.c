@@ -145,20 +145,18 @@ static cebus_status search(packing *p, cebus_pack_result *result)
     cebus_pack_exact exact = {
         .problem = &p->problem,
         .memory = &p->memory,
+        .host = p->options.host,
         .stop = &p->stop,
         .most_steps = p->options.max_steps,
         .seed = p->options.seed,
         .heights = p->heights,
         .offset = p->offset,
     };
-    cebus_pack_outcome outcome = CEBUS_PACK_OUTCOME_NO_MEMORY;
-    if (cebus_pack_order_init(&exact.order, &p->problem, &p->memory)) {
-        outcome = CEBUS_PACK_OUTCOME_FITS;
-        if (height_of(p) > p->options.capacity)
-            outcome = cebus_pack_exact_fit(&exact, p->options.capacity);
-        if (outcome == CEBUS_PACK_OUTCOME_FITS && p->options.minimise)
-            outcome = cebus_pack_exact_lower(&exact, &result->bound);
-    }
+    cebus_pack_outcome outcome = CEBUS_PACK_OUTCOME_FITS;
+    if (height_of(p) > p->options.capacity)
+        outcome = cebus_pack_exact_fit(&exact, p->options.capacity);
+    if (outcome == CEBUS_PACK_OUTCOME_FITS && p->options.minimise)
+        outcome = cebus_pack_exact_lower(&exact, &result->bound);
     result->steps = exact.steps;
     if (outcome == CEBUS_PACK_OUTCOME_NO_MEMORY)
         return CEBUS_OUT_OF_HOST_MEMORY;

@@ -179,6 +179,8 @@ int main(int argc, char **argv)
         search_cut(model, 450, 1000000, 1048576);
         search_cut(model, 250, 50, 50);
         search_cut(model, 350, 200, 1000);
+        search_cut(model, 350, 40, 1048576);
+        search_cut(model, 450, 100, 1048576);
     }
     pack_model_destroy(model);
     return 0;
