@@ -12,12 +12,17 @@
  * into it anew without them (tests/bench/logs.md). */
 #define BEGIN 4
 
+/** Another guess serves where rebuilds take so many times as long by the first. */
+#define SWITCH 8
+
 /** A part of the room, left for holes, in the first try and the second. */
 #define HOLES 24
 #define FEW_HOLES 1000
 /** Steps of planning for each call that the program made, and in one plan for each call in it. */
 #define STEPS_PER_CALL 4096
 #define STEPS_PER_PLANNED 24
+/** So many plans in a row are not found by the first guess before another is tried. */
+#define MOST_FAILED 4
 
 /** A plan counts bytes: where blocks do not move they find no place. */
 static bool is_due(const cebus_runtime *rt)
@@ -34,14 +39,24 @@ uint64_t cebus_foresight_turn(const cebus_runtime *rt)
     return is_due(rt) ? rt->lineage.turn.serial : 0;
 }
 
+/** What rebuilds take is counted from here on, for the guess that is made now. */
+static void begin_way_back(cebus_runtime *rt)
+{
+    rt->foresight.rebuilt_ns = rt->stats.recompute_ns;
+    rt->foresight.ran_ns = rt->stats.compute_ns;
+    rt->foresight.guess = CEBUS_GUESS_BY_AGE;
+}
+
 /** The serial behind which all was mirrored: three quarters of the way from the turn to the oldest
  * value that had to be made again. Some of what lies nearer to that is still to be read. */
 static uint64_t find_passed(cebus_runtime *rt, const cebus_candidate *target)
 {
     cebus_foresight *foresight = &rt->foresight;
     uint64_t turn = rt->lineage.turn.serial, serial = target->value.producer->serial;
-    if (foresight->turn != turn)
+    if (foresight->turn != turn) {
         foresight->turn = foresight->oldest = turn;
+        begin_way_back(rt);
+    }
     foresight->oldest = serial < foresight->oldest ? serial : foresight->oldest;
     return turn - (turn - foresight->oldest) / 4 * 3;
 }
@@ -56,16 +71,44 @@ static bool plan_within(cebus_mirror *mirror, uint64_t holes, cebus_plan *out)
     return found;
 }
 
-static bool make_plan(cebus_runtime *rt, const cebus_candidate *target, cebus_mirror *mirror,
-                      cebus_plan *out)
+static bool plan_by(cebus_mirror *mirror, uint64_t passed, cebus_guess guess, cebus_plan *out)
 {
-    if (!cebus_mirror_draw(mirror, rt, find_passed(rt, target)))
+    cebus_mirror_clear(mirror);
+    cebus_plan_clear(out);
+    if (!cebus_mirror_draw(mirror, passed, guess))
         return false;
     if (plan_within(mirror, HOLES, out))
         return true;
     cebus_mirror_ease(mirror);
     cebus_plan_clear(out);
     return plan_within(mirror, FEW_HOLES, out);
+}
+
+/** By the guess that serves, or the first after it that leads to a plan. */
+static bool make_plan(cebus_runtime *rt, const cebus_candidate *target, cebus_mirror *mirror,
+                      cebus_plan *out)
+{
+    cebus_foresight *foresight = &rt->foresight;
+    uint64_t passed = find_passed(rt, target);
+    if (foresight->guess == CEBUS_GUESS_BY_AGE) {
+        bool found = plan_by(mirror, passed, CEBUS_GUESS_BY_AGE, out);
+        foresight->failed = found ? 0 : foresight->failed + 1;
+        if (found || foresight->failed < MOST_FAILED)
+            return found;
+    }
+    return plan_by(mirror, passed, CEBUS_GUESS_BY_DUE, out) ||
+           plan_by(mirror, passed, CEBUS_GUESS_FORGETFUL, out);
+}
+
+/** Where plans by the first guess have rebuilds go on as before, another serves for the rest of the
+ * way back. */
+static void judge(cebus_runtime *rt)
+{
+    cebus_foresight *foresight = &rt->foresight;
+    uint64_t rebuilt = rt->stats.recompute_ns - foresight->rebuilt_ns,
+             ran = rt->stats.compute_ns - foresight->ran_ns;
+    if (rebuilt > SWITCH * ran + foresight->allowed_ns)
+        foresight->guess = CEBUS_GUESS_BY_DUE;
 }
 
 static cebus_status make(cebus_runtime *rt, cebus_value *value)
@@ -140,10 +183,16 @@ cebus_status cebus_foresight_rebuild(cebus_runtime *rt, cebus_candidate *target)
 {
     if (!is_due(rt))
         return CEBUS_OUT_OF_MEMORY;
-    rt->foresight.begun = true;
+    if (!rt->foresight.begun) {
+        rt->foresight.begun = true;
+        rt->foresight.allowed_ns = rt->stats.compute_ns;
+        begin_way_back(rt);
+    }
+    judge(rt);
     cebus_status status = CEBUS_OUT_OF_MEMORY;
     cebus_mirror mirror;
     cebus_plan plan;
+    cebus_mirror_init(&mirror, rt);
     cebus_plan_init(&plan, &rt->pool);
     if (make_plan(rt, target, &mirror, &plan))
         status = carry_out(&mirror, &plan);
