@@ -1,5 +1,6 @@
 #include "eager/rebuild/foresight.h"
 
+#include "eager/guidance/guidance.h"
 #include "eager/op.h"
 #include "eager/rebuild/mirror.h"
 #include "eager/rebuild/plan.h"
@@ -29,7 +30,8 @@ static bool is_due(const cebus_runtime *rt)
 {
     const cebus_foresight *foresight = &rt->foresight;
     return (foresight->begun || rt->stats.recompute_ns > BEGIN * rt->stats.compute_ns) &&
-           rt->guidance == NULL && (rt->arena.layout->moves || rt->arena.commodity) &&
+           (rt->guidance == NULL || !cebus_guidance_follows(rt)) &&
+           (rt->arena.layout->moves || rt->arena.commodity) &&
            foresight->steps < STEPS_PER_CALL * rt->lineage.made_calls &&
            cebus_swap_terms_now(rt).use == CEBUS_SWAP_NEVER;
 }

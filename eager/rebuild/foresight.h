@@ -12,7 +12,7 @@
  *
  * Plans take no more steps in all than a number for each call that the program made. After that,
  * and where there is no plan, rebuilds go on as before. Not where blocks do not move, nor where
- * values go to the host, nor under policies that plan.
+ * values go to the host, nor while the plan of a policy that plans guides the program.
  */
 #ifndef CEBUS_EAGER_REBUILD_FORESIGHT_H
 #define CEBUS_EAGER_REBUILD_FORESIGHT_H

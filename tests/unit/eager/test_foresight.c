@@ -116,9 +116,9 @@ static void step_back(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *before, 
 
 /** A recurrence there and back over a leaf of its own at each step. Their gradients stay to the
  * end, and nobody reads them; `maps`: of memory, beside the leaves. */
-static outcome recur(uint64_t maps)
+static outcome recur_under(uint64_t maps, const char *policy)
 {
-    cebus_runtime *rt = open_runtime(maps * MAP + STEPS * ROW * 4, "dtr", 0);
+    cebus_runtime *rt = open_runtime(maps * MAP + STEPS * ROW * 4, policy, 0);
     cebus_tensor *x[STEPS], *h[STEPS + 1] = {table(rt, 0.75F)}, *gx[STEPS], *g, *product;
     for (int i = 0; i < STEPS; i++) {
         x[i] = leaf(rt, ROW, 0.5F + 0.125F * (float)(i % 3));
@@ -144,6 +144,11 @@ static outcome recur(uint64_t maps)
     return out;
 }
 
+static outcome recur(uint64_t maps)
+{
+    return recur_under(maps, "dtr");
+}
+
 /** Made again before the end, as if they were read there, it would be 4410. */
 Test(foresight, forgets_gradients_that_nobody_reads)
 {
@@ -154,4 +159,13 @@ Test(foresight, forgets_gradients_that_nobody_reads)
     cr_expect_eq(less.result, plenty.result);
     cr_expect_eq(again.calls, less.calls);
     cr_expect_eq(again.steps, less.steps);
+}
+
+/** One that plans has no plan in its first iteration. */
+Test(foresight, serves_policies_that_plan_until_they_do)
+{
+    outcome plenty = recur(4 * STEPS), less = recur_under(12, "cebus");
+    cr_expect_gt(less.steps, 0);
+    cr_expect_leq(less.calls, 3300);
+    cr_expect_eq(less.result, plenty.result);
 }
