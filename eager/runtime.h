@@ -55,7 +55,7 @@ typedef struct cebus_foresight {
     uint64_t rebuilt_ns, ran_ns; /**< of the statistics, when the way back began */
     uint64_t allowed_ns;         /**< for rebuilds beside what the program takes by one guess */
     unsigned guess;              /**< which serves (mirror.h) */
-    uint32_t failed;             /**< plans in a row that the first guess led to none of */
+    uint32_t failed;             /**< plans in a row that it did not lead to */
     uint64_t steps;              /**< that plans took so far */
     bool begun;                  /**< rebuilding took too long, once */
     bool running;                /**< one is followed: its bytes fit, wherever there are holes */

@@ -22,8 +22,10 @@
 /** Steps of planning for each call that the program made, and in one plan for each call in it. */
 #define STEPS_PER_CALL 4096
 #define STEPS_PER_PLANNED 24
-/** So many plans in a row are not found by the first guess before another is tried. */
+/** So many plans in a row are not found by a guess before others are tried, too; and before it is
+ * no longer tried itself. */
 #define MOST_FAILED 4
+#define GIVEN_UP 16
 
 /** A plan counts bytes: where blocks do not move they find no place. */
 static bool is_due(const cebus_runtime *rt)
@@ -86,20 +88,34 @@ static bool plan_by(cebus_mirror *mirror, uint64_t passed, cebus_guess guess, ce
     return plan_within(mirror, FEW_HOLES, out);
 }
 
-/** By the guess that serves, or the first after it that leads to a plan. */
+/** Counts a guess that led to no plan; one that does so again and again serves no more. */
+static void count_failure(cebus_foresight *foresight, cebus_guess guess)
+{
+    if (guess != foresight->guess || ++foresight->failed < GIVEN_UP)
+        return;
+    foresight->failed = 0;
+    if (guess != CEBUS_GUESS_FORGETFUL)
+        foresight->guess++;
+}
+
+/** By the guess that serves, or one after it. The first is mostly right: where it leads to no plan
+ * the others do not help, unless that happens again and again. */
 static bool make_plan(cebus_runtime *rt, const cebus_candidate *target, cebus_mirror *mirror,
                       cebus_plan *out)
 {
     cebus_foresight *foresight = &rt->foresight;
     uint64_t passed = find_passed(rt, target);
-    if (foresight->guess == CEBUS_GUESS_BY_AGE) {
-        bool found = plan_by(mirror, passed, CEBUS_GUESS_BY_AGE, out);
-        foresight->failed = found ? 0 : foresight->failed + 1;
-        if (found || foresight->failed < MOST_FAILED)
-            return found;
+    bool found = false;
+    for (unsigned guess = foresight->guess; guess <= CEBUS_GUESS_FORGETFUL && !found; guess++) {
+        found = plan_by(mirror, passed, guess, out);
+        if (found && guess == foresight->guess)
+            foresight->failed = 0;
+        if (!found)
+            count_failure(foresight, guess);
+        if (foresight->guess == CEBUS_GUESS_BY_AGE && foresight->failed < MOST_FAILED)
+            break;
     }
-    return plan_by(mirror, passed, CEBUS_GUESS_BY_DUE, out) ||
-           plan_by(mirror, passed, CEBUS_GUESS_FORGETFUL, out);
+    return found;
 }
 
 /** Where plans by the first guess have rebuilds go on as before, another serves for the rest of the
@@ -109,7 +125,7 @@ static void judge(cebus_runtime *rt)
     cebus_foresight *foresight = &rt->foresight;
     uint64_t rebuilt = rt->stats.recompute_ns - foresight->rebuilt_ns,
              ran = rt->stats.compute_ns - foresight->ran_ns;
-    if (rebuilt > SWITCH * ran + foresight->allowed_ns)
+    if (foresight->guess == CEBUS_GUESS_BY_AGE && rebuilt > SWITCH * ran + foresight->allowed_ns)
         foresight->guess = CEBUS_GUESS_BY_DUE;
 }
 
