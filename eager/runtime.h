@@ -50,11 +50,15 @@ typedef struct cebus_replay_buffer {
 
 /** Where the backward is, and what plans for what may follow took (foresight.h). */
 typedef struct cebus_foresight {
-    uint64_t turn;   /**< the turn (lineage/turn.h) that it went back from */
-    uint64_t oldest; /**< the first call that had to run again since */
-    uint64_t steps;  /**< that plans took so far */
-    bool begun;      /**< rebuilding took too long, once */
-    bool running;    /**< one is followed: its bytes fit, wherever there are holes */
+    uint64_t turn;               /**< the turn (lineage/turn.h) that it went back from */
+    uint64_t oldest;             /**< the first call that had to run again since */
+    uint64_t rebuilt_ns, ran_ns; /**< of the statistics, when the way back began */
+    uint64_t allowed_ns;         /**< for rebuilds beside what the program takes by one guess */
+    unsigned guess;              /**< which serves (mirror.h) */
+    uint32_t failed;             /**< plans in a row that it did not lead to */
+    uint64_t steps;              /**< that plans took so far */
+    bool begun;                  /**< rebuilding took too long, once */
+    bool running;                /**< one is followed: its bytes fit, wherever there are holes */
 } cebus_foresight;
 
 /** How sparing a rebuild is with what would have to be rebuilt for it in turn. */

@@ -177,7 +177,7 @@ void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value)
     value->holders--;
     if (value->holders == 0) {
         holders_change(value);
-        cebus_turn_let_go(&lineage->turn, value->bytes);
+        cebus_turn_let_go(&lineage->turn, value->bytes, lineage->made_calls);
     }
     cebus_value_release(lineage, value);
 }

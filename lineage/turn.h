@@ -12,29 +12,47 @@
 #ifndef CEBUS_LINEAGE_TURN_H
 #define CEBUS_LINEAGE_TURN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct cebus_turn {
     uint64_t held;   /**< bytes of the versions that somebody holds */
     uint64_t most;   /**< what it takes to be another turn; at most twice what is held */
+    uint64_t begun;  /**< calls made when the rise to the turn began */
     uint64_t serial; /**< of the call at the turn */
 } cebus_turn;
+
+/** So many calls, and this part of those of the rise, may pass until it goes on. */
+#define CEBUS_TURN_PAUSE 8
+#define CEBUS_TURN_PAUSE_PART 16
+/** After more of them it takes this part of the bytes beyond the most. */
+#define CEBUS_TURN_STEP 12
+
+/** Whether the rise goes on: bytes that come and go in a backward may reach the most again. */
+static inline bool cebus_turn_goes_on(const cebus_turn *turn, uint64_t made_calls)
+{
+    uint64_t rise = turn->serial - turn->begun, pause = made_calls + 1 - turn->serial;
+    return turn->serial < turn->begun || pause <= CEBUS_TURN_PAUSE + rise / CEBUS_TURN_PAUSE_PART ||
+           turn->held - turn->most >= turn->most / CEBUS_TURN_STEP;
+}
 
 /** Somebody holds so many bytes more, after so many calls: the next one makes them. */
 static inline void cebus_turn_hold(cebus_turn *turn, uint64_t bytes, uint64_t made_calls)
 {
     turn->held += bytes;
-    if (turn->held >= turn->most) {
+    if (turn->held >= turn->most && cebus_turn_goes_on(turn, made_calls)) {
         turn->most = turn->held;
         turn->serial = made_calls + 1;
     }
 }
 
-static inline void cebus_turn_let_go(cebus_turn *turn, uint64_t bytes)
+static inline void cebus_turn_let_go(cebus_turn *turn, uint64_t bytes, uint64_t made_calls)
 {
     turn->held -= bytes;
-    if (turn->held < turn->most / 2)
-        turn->most = 2 * turn->held;
+    if (turn->held >= turn->most / 2)
+        return;
+    turn->most = 2 * turn->held;
+    turn->begun = made_calls;
 }
 
 #endif

@@ -1,5 +1,6 @@
 #include "eager/rebuild/foresight.h"
 
+#include "eager/guidance/guidance.h"
 #include "eager/op.h"
 #include "eager/rebuild/mirror.h"
 #include "eager/rebuild/plan.h"
@@ -12,19 +13,27 @@
  * into it anew without them (tests/bench/logs.md). */
 #define BEGIN 4
 
+/** Another guess serves where rebuilds take so many times as long by the first. */
+#define SWITCH 8
+
 /** A part of the room, left for holes, in the first try and the second. */
 #define HOLES 24
 #define FEW_HOLES 1000
 /** Steps of planning for each call that the program made, and in one plan for each call in it. */
 #define STEPS_PER_CALL 4096
 #define STEPS_PER_PLANNED 24
+/** So many plans in a row are not found by a guess before others are tried, too; and before it is
+ * no longer tried itself. */
+#define MOST_FAILED 4
+#define GIVEN_UP 16
 
 /** A plan counts bytes: where blocks do not move they find no place. */
 static bool is_due(const cebus_runtime *rt)
 {
     const cebus_foresight *foresight = &rt->foresight;
     return (foresight->begun || rt->stats.recompute_ns > BEGIN * rt->stats.compute_ns) &&
-           rt->guidance == NULL && (rt->arena.layout->moves || rt->arena.commodity) &&
+           (rt->guidance == NULL || !cebus_guidance_follows(rt)) &&
+           (rt->arena.layout->moves || rt->arena.commodity) &&
            foresight->steps < STEPS_PER_CALL * rt->lineage.made_calls &&
            cebus_swap_terms_now(rt).use == CEBUS_SWAP_NEVER;
 }
@@ -34,14 +43,24 @@ uint64_t cebus_foresight_turn(const cebus_runtime *rt)
     return is_due(rt) ? rt->lineage.turn.serial : 0;
 }
 
+/** What rebuilds take is counted from here on, for the guess that is made now. */
+static void begin_way_back(cebus_runtime *rt)
+{
+    rt->foresight.rebuilt_ns = rt->stats.recompute_ns;
+    rt->foresight.ran_ns = rt->stats.compute_ns;
+    rt->foresight.guess = CEBUS_GUESS_BY_AGE;
+}
+
 /** The serial behind which all was mirrored: three quarters of the way from the turn to the oldest
  * value that had to be made again. Some of what lies nearer to that is still to be read. */
 static uint64_t find_passed(cebus_runtime *rt, const cebus_candidate *target)
 {
     cebus_foresight *foresight = &rt->foresight;
     uint64_t turn = rt->lineage.turn.serial, serial = target->value.producer->serial;
-    if (foresight->turn != turn)
+    if (foresight->turn != turn) {
         foresight->turn = foresight->oldest = turn;
+        begin_way_back(rt);
+    }
     foresight->oldest = serial < foresight->oldest ? serial : foresight->oldest;
     return turn - (turn - foresight->oldest) / 4 * 3;
 }
@@ -56,16 +75,58 @@ static bool plan_within(cebus_mirror *mirror, uint64_t holes, cebus_plan *out)
     return found;
 }
 
-static bool make_plan(cebus_runtime *rt, const cebus_candidate *target, cebus_mirror *mirror,
-                      cebus_plan *out)
+static bool plan_by(cebus_mirror *mirror, uint64_t passed, cebus_guess guess, cebus_plan *out)
 {
-    if (!cebus_mirror_draw(mirror, rt, find_passed(rt, target)))
+    cebus_mirror_clear(mirror);
+    cebus_plan_clear(out);
+    if (!cebus_mirror_draw(mirror, passed, guess))
         return false;
     if (plan_within(mirror, HOLES, out))
         return true;
     cebus_mirror_ease(mirror);
     cebus_plan_clear(out);
     return plan_within(mirror, FEW_HOLES, out);
+}
+
+/** Counts a guess that led to no plan; one that does so again and again serves no more. */
+static void count_failure(cebus_foresight *foresight, cebus_guess guess)
+{
+    if (guess != foresight->guess || ++foresight->failed < GIVEN_UP)
+        return;
+    foresight->failed = 0;
+    if (guess != CEBUS_GUESS_FORGETFUL)
+        foresight->guess++;
+}
+
+/** By the guess that serves, or one after it. The first is mostly right: where it leads to no plan
+ * the others do not help, unless that happens again and again. */
+static bool make_plan(cebus_runtime *rt, const cebus_candidate *target, cebus_mirror *mirror,
+                      cebus_plan *out)
+{
+    cebus_foresight *foresight = &rt->foresight;
+    uint64_t passed = find_passed(rt, target);
+    bool found = false;
+    for (unsigned guess = foresight->guess; guess <= CEBUS_GUESS_FORGETFUL && !found; guess++) {
+        found = plan_by(mirror, passed, guess, out);
+        if (found && guess == foresight->guess)
+            foresight->failed = 0;
+        if (!found)
+            count_failure(foresight, guess);
+        if (foresight->guess == CEBUS_GUESS_BY_AGE && foresight->failed < MOST_FAILED)
+            break;
+    }
+    return found;
+}
+
+/** Where plans by the first guess have rebuilds go on as before, another serves for the rest of the
+ * way back. */
+static void judge(cebus_runtime *rt)
+{
+    cebus_foresight *foresight = &rt->foresight;
+    uint64_t rebuilt = rt->stats.recompute_ns - foresight->rebuilt_ns,
+             ran = rt->stats.compute_ns - foresight->ran_ns;
+    if (foresight->guess == CEBUS_GUESS_BY_AGE && rebuilt > SWITCH * ran + foresight->allowed_ns)
+        foresight->guess = CEBUS_GUESS_BY_DUE;
 }
 
 static cebus_status make(cebus_runtime *rt, cebus_value *value)
@@ -140,10 +201,16 @@ cebus_status cebus_foresight_rebuild(cebus_runtime *rt, cebus_candidate *target)
 {
     if (!is_due(rt))
         return CEBUS_OUT_OF_MEMORY;
-    rt->foresight.begun = true;
+    if (!rt->foresight.begun) {
+        rt->foresight.begun = true;
+        rt->foresight.allowed_ns = rt->stats.compute_ns;
+        begin_way_back(rt);
+    }
+    judge(rt);
     cebus_status status = CEBUS_OUT_OF_MEMORY;
     cebus_mirror mirror;
     cebus_plan plan;
+    cebus_mirror_init(&mirror, rt);
     cebus_plan_init(&plan, &rt->pool);
     if (make_plan(rt, target, &mirror, &plan))
         status = carry_out(&mirror, &plan);

@@ -6,9 +6,13 @@
  *
  *     absent value -> mirror -> plan (evict/planner/foresee.h) -> drops and replays up to now
  *
+ * When gradients are read is guessed by age. After some plans in a row were not found so, or once
+ * rebuilds took eight times the program's own time and as much again as the program up to the first
+ * plan, it is told from their bytes, until the program turns back anew.
+ *
  * Plans take no more steps in all than a number for each call that the program made. After that,
  * and where there is no plan, rebuilds go on as before. Not where blocks do not move, nor where
- * values go to the host, nor under policies that plan.
+ * values go to the host, nor while the plan of a policy that plans guides the program.
  */
 #ifndef CEBUS_EAGER_REBUILD_FORESIGHT_H
 #define CEBUS_EAGER_REBUILD_FORESIGHT_H

@@ -1,14 +1,18 @@
 #include "eager/rebuild/mirror.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "eager/launch.h"
 #include "eager/op.h"
+#include "eager/rebuild/due.h"
 
 #define NONE CEBUS_ITERATION_NONE
 
 /** What an image makes takes this part of the bytes that its call reads and makes. */
 #define MADE_PART 2
+/** What nobody read for this part of the backward so far is not read before the end. */
+#define FORGOTTEN 4
 
 /** Whether its bytes are the plan's: others stay where they are. */
 static bool counts(const cebus_value *value)
@@ -160,17 +164,95 @@ static bool add_guess(cebus_mirror *m, const guess *made_up)
     return cebus_iteration_add_call(&m->iteration, &made);
 }
 
-/** Something reads what a call made and somebody holds: of what is gone gradients alone, of which
- * `now` takes those that it has to make. */
-static bool add_waits(cebus_mirror *m, const cebus_call *call, bool now)
+/** A value that nothing in the backward is known to read now: something reads it once the images of
+ * the calls after `due` have run. */
+typedef struct wait {
+    uint64_t due, serial;
+    size_t number; /**< as they were found */
+    cebus_value *value;
+} wait;
+
+typedef struct waits {
+    wait *items; /**< the first to be read first */
+    size_t count, capacity, at;
+} waits;
+
+/** What has been there for that long waits for as long again. */
+static uint64_t due_by_age(const cebus_mirror *m, const cebus_value *value, uint64_t passed)
+{
+    uint64_t age = m->rt->lineage.made_calls - value->producer->serial;
+    return passed > age ? passed - age : CEBUS_DUE_AT_END;
+}
+
+static bool is_forgotten(const cebus_mirror *m, const cebus_value *value, uint64_t due)
+{
+    uint64_t turn = m->rt->lineage.turn.serial, made = m->rt->lineage.made_calls;
+    return m->guess == CEBUS_GUESS_FORGETFUL && due == CEBUS_DUE_AT_END &&
+           value->consumers == NULL && made - value->producer->serial >= (made - turn) / FORGOTTEN;
+}
+
+static bool add_wait(cebus_mirror *m, waits *w, cebus_value *value, uint64_t passed)
+{
+    bool is_known = m->due != NULL && is_late(m, value);
+    uint64_t due = is_known ? m->due[cebus_candidate_of(value)->foreseen - 1] : UINT64_MAX;
+    if (due > passed)
+        due = due_by_age(m, value, passed);
+    if (is_forgotten(m, value, due))
+        return true;
+    void *items = w->items;
+    if (!cebus_pool_grow(&m->rt->pool, &items, &w->capacity, w->count, sizeof *w->items))
+        return false;
+    w->items = items;
+    w->items[w->count] = (wait){due, value->producer->serial, w->count, value};
+    w->count++;
+    return true;
+}
+
+/** Of those due at once the youngest. */
+static int by_due(const void *left, const void *right)
+{
+    const wait *a = left, *b = right;
+    if (a->due != b->due)
+        return a->due < b->due ? 1 : -1;
+    if (a->serial != b->serial)
+        return a->serial < b->serial ? 1 : -1;
+    return a->number < b->number ? -1 : 1;
+}
+
+/** All that calls since `passed` made, and somebody holds. */
+static bool find_waits(cebus_mirror *m, waits *w, uint64_t passed)
+{
+    bool ok = true;
+    for (size_t k = 0; k < m->n_calls && ok; k++) {
+        const cebus_call *call = m->calls[k];
+        for (uint32_t j = 0; j < call->n_out && ok && call->serial > passed; j++) {
+            cebus_value *value = call->out[j];
+            if (is_held(value) && (value->resident || is_late(m, value)))
+                ok = add_wait(m, w, value, passed);
+        }
+    }
+    if (ok && w->count > 0)
+        qsort(w->items, w->count, sizeof *w->items, by_due);
+    return ok;
+}
+
+/** Those that wait for the image of a call, or should have been read before. */
+static bool read_waits(cebus_mirror *m, waits *w, uint64_t serial)
+{
+    bool ok = true;
+    for (; w->at < w->count && w->items[w->at].due >= serial && ok; w->at++)
+        ok = refer(m, w->items[w->at].value) && add_guess(m, &(guess){.op = "wait", .reads = 1});
+    return ok;
+}
+
+/** Gradients that went are made together: each takes most of the backward to make. */
+static bool add_gone(cebus_mirror *m, const cebus_call *call)
 {
     bool ok = true;
     for (uint32_t j = 0; j < call->n_out && ok; j++) {
         cebus_value *value = call->out[j];
-        if (!is_held(value) || !(now ? !value->resident && value->pins == 0 && is_late(m, value)
-                                     : value->resident || is_late(m, value)))
-            continue;
-        ok = refer(m, value) && add_guess(m, &(guess){.op = "wait", .reads = 1});
+        if (is_late(m, value) && !value->resident && value->pins == 0)
+            ok = refer(m, value) && add_guess(m, &(guess){.op = "wait", .reads = 1});
     }
     return ok;
 }
@@ -179,8 +261,8 @@ static bool add_now(cebus_mirror *m)
 {
     uint32_t pinned = 0;
     bool ok = add_guess(m, &(guess){.op = "known"});
-    for (size_t k = 0; k < m->n_calls && ok; k++)
-        ok = add_waits(m, m->calls[k], true);
+    for (size_t k = 0; k < m->n_calls && ok && m->guess == CEBUS_GUESS_BY_AGE; k++)
+        ok = add_gone(m, m->calls[k]);
     for (size_t v = 0; v < m->iteration.n_values && ok; v++) {
         if (counts(m->values[v]) && m->values[v]->pins > 0) {
             ok = refer(m, m->values[v]);
@@ -208,40 +290,50 @@ static bool add_image(cebus_mirror *m, const cebus_call *call)
     return ok && (image.reads == 0 || add_guess(m, &image));
 }
 
-/** What calls since a serial made that waited for so many calls at most: the last ones of the first
- * *waiting. */
-static bool add_waiting(cebus_mirror *m, uint64_t since, uint64_t most, size_t *waiting)
+/** The images, and in between what waits for them. */
+static bool add_images(cebus_mirror *m, waits *w, uint64_t passed)
 {
-    const uint64_t made = m->rt->lineage.made_calls;
-    bool ok = true;
-    for (; *waiting > 0 && ok; --*waiting) {
-        const cebus_call *call = m->calls[*waiting - 1];
-        if (call->serial <= since || made - call->serial > most)
-            break;
-        ok = add_waits(m, call, false);
-    }
-    return ok;
-}
-
-/** The images, and in between what waits, each once it waited for as long again. */
-static bool add_images(cebus_mirror *m, uint64_t passed)
-{
-    size_t waiting = m->n_calls;
     bool ok = true;
     for (size_t k = m->n_calls; k-- > 0 && ok;) {
         const cebus_call *call = m->calls[k];
         if (call->serial <= passed)
-            ok = add_waiting(m, passed, passed - call->serial, &waiting) && add_image(m, call);
+            ok = read_waits(m, w, call->serial) && add_image(m, call);
     }
-    return ok && add_waiting(m, passed, UINT64_MAX, &waiting);
+    return ok && read_waits(m, w, CEBUS_DUE_AT_END);
 }
 
-bool cebus_mirror_draw(cebus_mirror *mirror, cebus_runtime *rt, uint64_t passed)
+static bool find_dues(cebus_mirror *m)
 {
-    *mirror = (cebus_mirror){.rt = rt, .room = cebus_arena_free_bytes(&rt->arena)};
+    if (m->guess == CEBUS_GUESS_BY_AGE)
+        return true;
+    m->due = cebus_pool_alloc(&m->rt->pool, m->values_capacity * sizeof *m->due);
+    if (m->due == NULL)
+        return false;
+    memset(m->due, 0, m->values_capacity * sizeof *m->due);
+    cebus_dues_find(&(cebus_dues){m->calls, m->n_calls, m->rt->lineage.turn.serial, m->due});
+    return true;
+}
+
+static bool add_future(cebus_mirror *m, uint64_t passed)
+{
+    waits w = {0};
+    bool ok = find_dues(m) && find_waits(m, &w, passed) && add_images(m, &w, passed);
+    cebus_pool_free_object(&m->rt->pool, w.items, w.capacity * sizeof *w.items);
+    return ok;
+}
+
+void cebus_mirror_init(cebus_mirror *mirror, cebus_runtime *rt)
+{
+    *mirror = (cebus_mirror){.rt = rt};
     cebus_iteration_init(&mirror->iteration, &rt->pool);
+}
+
+bool cebus_mirror_draw(cebus_mirror *mirror, uint64_t passed, cebus_guess by)
+{
+    mirror->room = cebus_arena_free_bytes(&mirror->rt->arena);
+    mirror->guess = by;
     return collect(mirror) && record_past(mirror) && add_now(mirror) &&
-           add_images(mirror, passed) && cebus_iteration_seal(&mirror->iteration);
+           add_future(mirror, passed) && cebus_iteration_seal(&mirror->iteration);
 }
 
 void cebus_mirror_ease(cebus_mirror *mirror)
@@ -260,5 +352,8 @@ void cebus_mirror_clear(cebus_mirror *mirror)
         cebus_candidate_of(mirror->values[v])->foreseen = 0;
     cebus_iteration_clear(&mirror->iteration);
     cebus_pool_free_object(pool, mirror->values, mirror->values_capacity * sizeof(cebus_value *));
+    if (mirror->due != NULL)
+        cebus_pool_free_object(pool, mirror->due, mirror->values_capacity * sizeof *mirror->due);
     cebus_pool_free_object(pool, mirror->calls, mirror->calls_capacity * sizeof(cebus_call *));
+    cebus_mirror_init(mirror, mirror->rt);
 }

@@ -10,29 +10,42 @@
  *                turn
  *
  * Gradients that went are wanted now: each takes most of the backward to make, and all of them the
- * same part.
+ * same part. That is the first guess. Gradients of a wide graph wait in another order, and what is
+ * a leaf's is not read again. So the second guess tells from bytes for which call each was made
+ * (due.h), and the third has those of leaves go for good where nobody has read them for long.
  */
 #ifndef CEBUS_EAGER_REBUILD_MIRROR_H
 #define CEBUS_EAGER_REBUILD_MIRROR_H
 
 #include "eager/storage.h"
 
+/** When a gradient is read. */
+typedef enum cebus_guess {
+    CEBUS_GUESS_BY_AGE,    /**< after as long again as it has been there; now, if it went */
+    CEBUS_GUESS_BY_DUE,    /**< in the image of the call that it was made for */
+    CEBUS_GUESS_FORGETFUL, /**< or not at all, where it has been there for long and is a leaf's */
+} cebus_guess;
+
 typedef struct cebus_mirror {
     cebus_runtime *rt;
     cebus_iteration iteration; /**< all recorded calls, its past, and what may follow */
     cebus_value **values;      /**< by ordinal */
     cebus_call **calls;        /**< of the past */
+    uint64_t *due;             /**< by ordinal, of gradients: due.h; NULL by age */
     size_t values_capacity, n_calls, calls_capacity;
     uint64_t room; /**< bytes for the values: free, or of those that may go */
-    uint32_t now;  /**< the call that waits: it reads what is pinned */
+    cebus_guess guess;
+    uint32_t now; /**< the call that waits: it reads what is pinned */
 } cebus_mirror;
 
-/** Looks at all records; `passed`: calls with a higher serial were mirrored already. False without
- * host memory; to be cleared even so. O(records). */
-bool cebus_mirror_draw(cebus_mirror *mirror, cebus_runtime *rt, uint64_t passed);
+void cebus_mirror_init(cebus_mirror *mirror, cebus_runtime *rt);
+/** Looks at all records, into an empty mirror; `passed`: calls with a higher serial were mirrored
+ * already. False without host memory. O(records log records). */
+bool cebus_mirror_draw(cebus_mirror *mirror, uint64_t passed, cebus_guess by);
 /** At first gradients that are there must not go, and what the mirrored calls make takes room. Both
  * no longer. */
 void cebus_mirror_ease(cebus_mirror *mirror);
+/** Empty again. */
 void cebus_mirror_clear(cebus_mirror *mirror);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <cebus/cebus.h>
 
+#include "eager/rebuild/mirror.h"
 #include "eager/runtime.h"
 #include "tests/fault/trial.h"
 #include "tests/support/slice.h"
@@ -20,15 +21,17 @@ enum {
     LAYERS = 40,
     WAYS = 3,
     ELEMENTS = 256,
-    MAPS = 6, /* of memory */
-    LONG = 1  /* calls back, of which the fault is one */
+    MAPS = 6,  /* of memory */
+    LONG = 1,  /* calls back, of which the fault is one */
+    SAMPLE = 9 /* of the faults that differ little from those by the first guess */
 };
 
 typedef struct run {
     cebus_trial trial;
     cebus_runtime *rt;
     uint64_t n;
-    int steps; /* back since then */
+    cebus_guess guess; /* that plans begin with */
+    int steps;         /* back since then */
     float result[ELEMENTS];
 } run;
 
@@ -37,6 +40,8 @@ static void look(run *r)
 {
     if (r->trial.broken || r->rt->foresight.steps == 0)
         return;
+    if (r->steps == 0)
+        r->rt->foresight.guess = r->guess;
     if (r->steps == 0)
         cebus_trial_arm(&r->trial, r->n);
     if (r->steps++ == LONG)
@@ -84,11 +89,12 @@ static void there_and_back(run *r)
         cebus_tensor_release(g[way]);
 }
 
-static void start(run *r, cebus_fault kind, uint64_t n)
+static void start(run *r, cebus_fault kind, cebus_guess guess, uint64_t n)
 {
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     memset(r, 0, sizeof *r);
     r->n = n;
+    r->guess = guess;
     cebus_trial_begin(&r->trial, kind, 0);
     options.device = "test";
     options.threads = 1;
@@ -105,15 +111,17 @@ static void start(run *r, cebus_fault kind, uint64_t n)
     r->rt = NULL;
 }
 
-/** Every n of one kind that is in the slice; the number of faults delivered, or -1. */
-static int sweep(cebus_fault kind, const run *wanted)
+/** Every n of one kind that is in the slice, by another guess every ninth; the number of faults
+ * delivered, or -1. */
+static int sweep(cebus_fault kind, cebus_guess guess, const run *wanted)
 {
     static run r;
     int delivered = 0;
     for (uint64_t n = 1;; n++) {
-        if (!cebus_test_slice_has(n - 1))
+        bool is_sample = guess == CEBUS_GUESS_BY_AGE || n % SAMPLE == 1;
+        if (!is_sample || !cebus_test_slice_has(n - 1))
             continue;
-        start(&r, kind, n);
+        start(&r, kind, guess, n);
         if (!cebus_trial_passed(&r.trial, r.result, wanted->result, sizeof r.result))
             return -1;
         if (!cebus_trial_fired(&r.trial))
@@ -129,19 +137,22 @@ int main(void)
     int failed = 0;
     cebus_test_device_register();
     printf("TAP version 13\n");
-    start(&wanted, CEBUS_FAULT_NONE, 0);
+    start(&wanted, CEBUS_FAULT_NONE, CEBUS_GUESS_BY_AGE, 0);
     if (wanted.steps <= LONG || wanted.trial.broken) {
         printf("Bail out! no rebuild was planned with what may follow: %s\n", wanted.trial.why);
         return 1;
     }
-    for (size_t k = 0; k < 2; k++) {
-        int delivered = sweep(kinds[k], &wanted);
+    for (size_t k = 0; k < 4; k++) {
+        cebus_fault kind = kinds[k % 2];
+        cebus_guess guess = k < 2 ? CEBUS_GUESS_BY_AGE : CEBUS_GUESS_BY_DUE;
+        int delivered = sweep(kind, guess, &wanted);
         bool passed = delivered > 0 || (delivered == 0 && cebus_test_slice_is_part());
         failed += !passed;
-        printf("%sok %zu - every %s fails once since rebuilds are planned ahead (%d)\n",
-               passed ? "" : "not ", k + 1, cebus_fault_name(kinds[k]), delivered);
+        printf("%sok %zu - a %s fails once since rebuilds are planned ahead by %s (%d)\n",
+               passed ? "" : "not ", k + 1, cebus_fault_name(kind),
+               guess == CEBUS_GUESS_BY_AGE ? "age" : "what gradients are due for", delivered);
         fflush(stdout);
     }
-    printf("1..2\n");
+    printf("1..4\n");
     return failed > 0;
 }

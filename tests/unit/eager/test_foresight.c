@@ -84,3 +84,88 @@ Test(foresight, finds_copies_of_a_policy_before)
     cr_expect_gt(less.steps, 0);
     cr_expect_eq(less.result, plenty.result);
 }
+
+enum {
+    STEPS = 100,
+    ROW = N / 4 /* elements of a leaf */
+};
+
+/** N elements in rows of ROW. */
+static cebus_tensor *table(cebus_runtime *rt, float value)
+{
+    cebus_tensor *flat = leaf(rt, N, value), *out;
+    OK(cebus_reshape(rt, flat, 2, (int64_t[]){N / ROW, ROW}, &out));
+    cebus_tensor_release(flat);
+    return out;
+}
+
+/** The gradients of one step: of its leaf, which stays, and of what came before. */
+static void step_back(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *before, cebus_tensor *after,
+                      cebus_tensor **g, cebus_tensor **gx)
+{
+    static const int dims[] = {0};
+    cebus_tensor *through, *product;
+    OK(cebus_mul(rt, *g, after, &through));
+    cebus_tensor_release(*g);
+    OK(cebus_mul(rt, through, before, &product));
+    OK(cebus_sum(rt, product, 1, dims, false, gx));
+    OK(cebus_mul(rt, through, x, g));
+    cebus_tensor_release(product);
+    cebus_tensor_release(through);
+}
+
+/** A recurrence there and back over a leaf of its own at each step. Their gradients stay to the
+ * end, and nobody reads them; `maps`: of memory, beside the leaves. */
+static outcome recur_under(uint64_t maps, const char *policy)
+{
+    cebus_runtime *rt = open_runtime(maps * MAP + STEPS * ROW * 4, policy, 0);
+    cebus_tensor *x[STEPS], *h[STEPS + 1] = {table(rt, 0.75F)}, *gx[STEPS], *g, *product;
+    for (int i = 0; i < STEPS; i++) {
+        x[i] = leaf(rt, ROW, 0.5F + 0.125F * (float)(i % 3));
+        OK(cebus_mul(rt, h[i], x[i], &product));
+        OK(cebus_tanh(rt, product, &h[i + 1]));
+        cebus_tensor_release(product);
+    }
+    OK(cebus_exp(rt, h[STEPS], &g));
+    for (int i = STEPS - 1; i >= 0; i--) {
+        step_back(rt, x[i], h[i], h[i + 1], &g, &gx[i]);
+        cebus_tensor_release(h[i + 1]);
+    }
+    outcome out = {.calls = stats_of(rt).recomputes, .steps = rt->foresight.steps};
+    OK(cebus_runtime_check(rt));
+    out.result = at(g, 7);
+    for (int i = 0; i < STEPS; i++) {
+        cebus_tensor_release(gx[i]);
+        cebus_tensor_release(x[i]);
+    }
+    cebus_tensor_release(h[0]);
+    cebus_tensor_release(g);
+    cebus_runtime_destroy(rt);
+    return out;
+}
+
+static outcome recur(uint64_t maps)
+{
+    return recur_under(maps, "dtr");
+}
+
+/** Made again before the end, as if they were read there, it would be 4410. */
+Test(foresight, forgets_gradients_that_nobody_reads)
+{
+    outcome plenty = recur(4 * STEPS), less = recur(12), again = recur(12);
+    cr_expect_eq(plenty.calls, 0);
+    cr_expect_gt(less.steps, 0);
+    cr_expect_leq(less.calls, 3300);
+    cr_expect_eq(less.result, plenty.result);
+    cr_expect_eq(again.calls, less.calls);
+    cr_expect_eq(again.steps, less.steps);
+}
+
+/** One that plans has no plan in its first iteration. */
+Test(foresight, serves_policies_that_plan_until_they_do)
+{
+    outcome plenty = recur(4 * STEPS), less = recur_under(12, "cebus");
+    cr_expect_gt(less.steps, 0);
+    cr_expect_leq(less.calls, 3300);
+    cr_expect_eq(less.result, plenty.result);
+}
