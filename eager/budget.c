@@ -108,8 +108,8 @@ cebus_status cebus_runtime_set_budget(cebus_runtime *rt, uint64_t bytes)
                             "a budget of %" PRIu64 " bytes is too small for any tensor: at least "
                             "%" PRIu64,
                             bytes, (uint64_t)rt->info.alignment);
-    else
-        status = set_budget(rt, bytes);
+    else /* as the arena rounds it: the device must have committed just what the arena counts on */
+        status = set_budget(rt, bytes - bytes % rt->info.alignment);
     cebus_runtime_unlock(rt);
     return status;
 }

@@ -290,8 +290,6 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
     cebus_storage *storage = f->spec->in[i]->storage;
     storage->version++;
     if (fresh == old) {
-        /* Cannot fail: create_version walked the same readers, so the scratch space is there. */
-        (void)cebus_version_cut(&f->rt->lineage, &old->value);
         old->writes++;
         old->hash = 0;
         cebus_swap_forget(f->rt, old);
@@ -328,6 +326,7 @@ static void commit(frame *f)
                 read_input(f, i);
         }
     }
+    cebus_residency_cut(rt, &f->dependants);
     for (uint32_t i = 0, j = 0; f->op->mutates != 0 && i < f->spec->n_in; i++) {
         if (cebus_op_mutates(f->op, i))
             commit_version(f, i, j++);
@@ -353,6 +352,7 @@ static void finish(frame *f, bool committed)
     cebus_runtime *rt = f->rt;
     for (uint32_t j = 0; j < f->placed; j++)
         f->out[j]->value.pins--;
+    cebus_residency_unpin(rt, &f->dependants);
     if (f->pinned)
         cebus_residency_end(rt, f->in, f->spec->n_in);
     for (uint32_t i = 0, j = 0; f->op->mutates != 0 && i < f->spec->n_in; i++) {
@@ -364,7 +364,6 @@ static void finish(frame *f, bool committed)
         if (fresh != NULL && fresh != f->in[i])
             cebus_candidate_unhold(rt, committed ? f->in[i] : fresh);
     }
-    cebus_residency_unpin(rt, &f->dependants);
 }
 
 /** To those who look ahead: what is due before the call, and whether a capture expects it. */

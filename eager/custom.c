@@ -54,22 +54,31 @@ static cebus_status run(const cebus_launch *launch)
     return status;
 }
 
-static uint64_t workspace(const cebus_launch *launch)
+/** Asks a callback that answers with a number, and must not call back. */
+static uint64_t ask(uint64_t (*callback)(const cebus_custom_launch *), const cebus_launch *launch)
 {
     cebus_custom_launch own = custom_launch(launch);
-    return entry_of(launch->user)->user->workspace(&own);
+    cebus_runtime *rt = entry_of(launch->user)->rt;
+    bool was = rt->in_kernel;
+    rt->in_kernel = true;
+    uint64_t answer = callback(&own);
+    rt->in_kernel = was;
+    return answer;
+}
+
+static uint64_t workspace(const cebus_launch *launch)
+{
+    return ask(entry_of(launch->user)->user->workspace, launch);
 }
 
 static uint64_t rng_blocks(const cebus_launch *launch)
 {
-    cebus_custom_launch own = custom_launch(launch);
-    return entry_of(launch->user)->user->rng_blocks(&own);
+    return ask(entry_of(launch->user)->user->rng_blocks, launch);
 }
 
 static uint64_t cost(const cebus_launch *launch)
 {
-    cebus_custom_launch own = custom_launch(launch);
-    return entry_of(launch->user)->user->cost(&own);
+    return ask(entry_of(launch->user)->user->cost, launch);
 }
 
 static cebus_status infer(cebus_infer *io)

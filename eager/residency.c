@@ -1,5 +1,7 @@
 #include "eager/residency.h"
 
+#include <assert.h>
+
 #include "eager/ladder.h"
 #include "eager/rebuild/rebuild.h"
 #include "eager/swap/swap.h"
@@ -158,15 +160,34 @@ void cebus_residency_end(cebus_runtime *rt, cebus_candidate *const *values, size
     }
 }
 
+static bool push(cebus_runtime *rt, cebus_candidate ***list, size_t *capacity, size_t *count,
+                 cebus_candidate *candidate)
+{
+    void *items = *list;
+    if (!cebus_pool_grow(&rt->pool, &items, capacity, *count, sizeof **list))
+        return false;
+    *list = items;
+    (*list)[(*count)++] = candidate;
+    return true;
+}
+
 static bool push_pinned(cebus_runtime *rt, cebus_pinned *pinned, cebus_candidate *candidate)
 {
-    void *items = pinned->items;
-    if (!cebus_pool_grow(&rt->pool, &items, &pinned->capacity, pinned->count,
-                         sizeof *pinned->items))
+    return push(rt, &pinned->items, &pinned->capacity, &pinned->count, candidate);
+}
+
+/** All that was absent is there. */
+static bool pin_survivors(cebus_runtime *rt, cebus_candidate *leaf, cebus_pinned *pinned)
+{
+    cebus_versions survivors;
+    if (cebus_version_survivors(&rt->lineage, &leaf->value, &survivors) != CEBUS_OK)
         return false;
-    pinned->items = items;
-    pinned->items[pinned->count++] = candidate;
-    return true;
+    for (size_t i = 0; i < survivors.count; i++) {
+        if (!push_pinned(rt, pinned, cebus_candidate_of(survivors.values[i])))
+            return false;
+        survivors.values[i]->pins++;
+    }
+    return push(rt, &pinned->leaves, &pinned->room, &pinned->n_leaves, leaf);
 }
 
 cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *leaf,
@@ -178,7 +199,9 @@ cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *le
         if (status != CEBUS_OK)
             return cebus_fail(status, op, "no host memory to find what reads the old contents");
         if (held == NULL)
-            return CEBUS_OK;
+            return pin_survivors(rt, leaf, pinned)
+                       ? CEBUS_OK
+                       : cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to keep a list");
         cebus_candidate *dependant = cebus_candidate_of(held);
         status = cebus_residency_begin(rt, &dependant, 1, op);
         if (status != CEBUS_OK)
@@ -190,10 +213,25 @@ cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *le
     }
 }
 
+void cebus_residency_cut(cebus_runtime *rt, const cebus_pinned *pinned)
+{
+    for (size_t i = 0; i < pinned->n_leaves; i++) {
+        cebus_status status = cebus_version_cut(&rt->lineage, &pinned->leaves[i]->value);
+        assert(status ==
+               CEBUS_OK); /* the same readers were walked, so the scratch space is there */
+        (void)status;
+    }
+}
+
 void cebus_residency_unpin(cebus_runtime *rt, cebus_pinned *pinned)
 {
-    cebus_residency_end(rt, pinned->items, pinned->count);
+    for (size_t i = 0; i < pinned->count; i++) {
+        pinned->items[i]->value.pins--;
+        if (pinned->items[i]->value.parked > 0) /* others are held, or missed */
+            cebus_candidate_settle(rt, pinned->items[i]);
+    }
     cebus_pool_free_object(&rt->pool, pinned->items, pinned->capacity * sizeof *pinned->items);
+    cebus_pool_free_object(&rt->pool, pinned->leaves, pinned->room * sizeof *pinned->leaves);
     *pinned = (cebus_pinned){0};
 }
 
@@ -238,16 +276,6 @@ static cebus_status hold_tensors(cebus_runtime *rt, cebus_tensor *const *tensors
     return status;
 }
 
-/** What reads the leaves to be written lives on without them: no later write of this step has to
- * rebuild anything. Cannot fail: hold_tensors() walked the same readers. */
-static void cut_readers(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (tensors[i] != NULL && tensors[i]->storage->now->value.producer == NULL)
-            (void)cebus_version_cut(&rt->lineage, &tensors[i]->storage->now->value);
-    }
-}
-
 cebus_status cebus_residency_hold(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
 {
     cebus_pinned pinned = {0};
@@ -255,8 +283,8 @@ cebus_status cebus_residency_hold(cebus_runtime *rt, cebus_tensor *const *tensor
     if (status != CEBUS_OK)
         return status;
     status = hold_tensors(rt, tensors, n, &pinned);
-    if (status == CEBUS_OK)
-        cut_readers(rt, tensors, n);
+    if (status == CEBUS_OK) /* no later write of this step has to rebuild anything */
+        cebus_residency_cut(rt, &pinned);
     cebus_residency_unpin(rt, &pinned);
     if (status != CEBUS_OK)
         cebus_runtime_unlock(rt);

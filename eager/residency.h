@@ -18,16 +18,23 @@ cebus_status cebus_residency_begin(cebus_runtime *rt, cebus_candidate *const *va
 /** Unpins; versions that nobody holds any more go at once. */
 void cebus_residency_end(cebus_runtime *rt, cebus_candidate *const *values, size_t n);
 
-/**
- * Before a leaf is overwritten in place: rebuilds and pins every absent version somebody holds
- * whose replay needs the old contents. They are returned in a list for the caller to unpin.
- */
+/** What must stay until leaves are overwritten in place. */
 typedef struct cebus_pinned {
-    cebus_candidate **items;
-    size_t count, capacity;
+    cebus_candidate **items;  /**< pinned; an owned list */
+    size_t count, capacity;   /**< of items */
+    cebus_candidate **leaves; /**< borrowed, in an owned list */
+    size_t n_leaves, room;    /**< of leaves */
 } cebus_pinned;
+/**
+ * Before a leaf is overwritten in place: rebuilds every absent version somebody holds whose replay
+ * needs the old contents, and pins these and all else that was made of them: what another request
+ * of the same call gave up could not come back. For the caller to cut and to unpin.
+ */
 cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *leaf,
                                           cebus_pinned *pinned, const char *op);
+/** What reads the leaves lives on without them, and is a leaf itself. Before anything that the call
+ * read is let go: then it cannot fail. */
+void cebus_residency_cut(cebus_runtime *rt, const cebus_pinned *pinned);
 /** Unpins and empties the list. */
 void cebus_residency_unpin(cebus_runtime *rt, cebus_pinned *pinned);
 

@@ -151,6 +151,34 @@ cebus_status cebus_version_heirs(cebus_lineage *lineage, cebus_value *value, uin
     return status;
 }
 
+static bool push_present(cebus_lineage *lineage, const cebus_call *call)
+{
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        cebus_value *made = call->out[i];
+        if (made != NULL && cebus_value_is_present(made) &&
+            !cebus_scratch_push(lineage, &lineage->stack, made))
+            return false;
+    }
+    return true;
+}
+
+cebus_status cebus_version_survivors(cebus_lineage *lineage, cebus_value *leaf, cebus_versions *out)
+{
+    cebus_value *held;
+    *out = (cebus_versions){0};
+    if (leaf->consumers == NULL)
+        return CEBUS_OK;
+    cebus_status status = walk_readers(lineage, leaf, HOLDER_NAME, &held);
+    lineage->stack.count = 0;
+    for (size_t i = 0; i < lineage->list.count && status == CEBUS_OK; i++) {
+        if (!push_present(lineage, lineage->list.items[i]))
+            status = CEBUS_OUT_OF_HOST_MEMORY;
+    }
+    out->values = (cebus_value **)lineage->stack.items;
+    out->count = status == CEBUS_OK ? lineage->stack.count : 0;
+    return status;
+}
+
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf)
 {
     if (leaf->consumers == NULL)

@@ -41,6 +41,17 @@ typedef struct cebus_heirs {
 cebus_status cebus_version_heirs(cebus_lineage *lineage, cebus_value *value, uint64_t enough,
                                  cebus_heirs *out);
 
+typedef struct cebus_versions {
+    cebus_value **values; /**< the lineage's scratch list: valid until the next walk */
+    size_t count;
+} cebus_versions;
+
+/** What a cut takes the record from: what is there, and was made of `leaf`, directly or by way of
+ * absent versions. As long as all of it stays, the cut that cebus_version_dependant found free is
+ * free. CEBUS_OUT_OF_HOST_MEMORY when the walk had no room. O(absent region). */
+cebus_status cebus_version_survivors(cebus_lineage *lineage, cebus_value *leaf,
+                                     cebus_versions *out);
+
 /** Cuts everything that reads `leaf`. Only after cebus_version_dependant answered NULL. */
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf);
 

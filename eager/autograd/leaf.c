@@ -137,7 +137,7 @@ static cebus_status lay_out(cebus_runtime *rt, cebus_tensor *tensor)
 {
     const cebus_storage *storage = tensor->storage;
     cebus_tensor *straight = NULL;
-    if (storage->refs - storage->captured > 1 || storage->persistent ||
+    if (storage->refs - storage->captured > 1 || storage->persistent || storage->now->exports > 0 ||
         cebus_view_is_contiguous(&tensor->view) || !cebus_view_is_dense(&tensor->view))
         return CEBUS_OK;
     const bool recorded = cebus_grad_enable(false);

@@ -10,6 +10,7 @@
 
 void cebus_guidance_start(cebus_runtime *rt)
 {
+    const bool marked = rt->guidance != NULL && rt->guidance->detector.marked;
     cebus_guidance_stop(rt);
     if (!cebus_guidance_learns(rt) && !rt->watch.on)
         return;
@@ -20,6 +21,7 @@ void cebus_guidance_start(cebus_runtime *rt)
     cebus_access_init(&guidance->log, &rt->pool, rt->names);
     guidance->log.unit = rt->arena.alignment;
     cebus_detector_init(&guidance->detector, &rt->pool);
+    guidance->detector.marked = marked; /* another policy, the same program */
     cebus_guide_init(&guidance->guide, &rt->pool);
     cebus_planning_init(rt, guidance);
     rt->guidance = guidance;

@@ -43,7 +43,7 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_data(cebus_tensor *tens
 /**
  * Lays a tensor whose bytes nothing else shows out in the order of its dimensions, so that any
  * shape of as many elements is a view of it; its values and its place in the graph stay. What
- * others show, or what has gaps, stays as it is. For results of calls that choose a layout
+ * others show, or is mapped, or has gaps, stays as it is. For results of calls that choose a layout
  * themselves (convolutions).
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_straighten(cebus_tensor *tensor);

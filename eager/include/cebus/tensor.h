@@ -104,7 +104,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_item(cebus_tensor *tensor, 
 /**
  * Lets the caller read the bytes in place: pins the storage where it is until
  * cebus_tensor_unmap(). *out is the address of the view's first element (NULL when empty).
- * Counted; named in the out-of-memory report. To write, use cebus_tensor_set_from_host().
+ * Counted; named in the out-of-memory report. To write, use cebus_tensor_set_from_host(). What
+ * calls write there later is complete after cebus_runtime_synchronize().
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_map(cebus_tensor *tensor, const void **out);
 /** Ends one cebus_tensor_map(). */

@@ -284,6 +284,28 @@ Test(autograd, straightens_what_nobody_else_shows)
     cebus_tensor_release(x);
 }
 
+/** Bytes handed out are shown to whoever holds their address. */
+Test(autograd, straightens_nothing_that_is_mapped)
+{
+    cebus_tensor *x = vector(rt, 6, 3), *matrix, *turned, *mine;
+    const void *bytes;
+    OK(cebus_reshape(rt, x, 2, (int64_t[]){2, 3}, &matrix));
+    OK(cebus_transpose(rt, matrix, 0, 1, &turned));
+    OK(cebus_mul_scalar(rt, turned, 2, &mine));
+    OK(cebus_tensor_map(mine, &bytes));
+    OK(cebus_tensor_straighten(mine));
+    cr_expect_not(cebus_tensor_is_contiguous(mine));
+    OK(cebus_add_scalar_(rt, mine, 1));
+    cr_expect_eq(((const float *)bytes)[5], 7, "writes are seen at the address");
+    cebus_tensor_unmap(mine);
+    OK(cebus_tensor_straighten(mine));
+    cr_expect(cebus_tensor_is_contiguous(mine));
+    cebus_tensor_release(mine);
+    cebus_tensor_release(turned);
+    cebus_tensor_release(matrix);
+    cebus_tensor_release(x);
+}
+
 /** x + x summed, differentiated: 2 more everywhere in x's gradient. */
 static void add_two(cebus_tensor *x)
 {

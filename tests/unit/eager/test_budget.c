@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 
 #include "program.h"
+#include "tests/support/test_device.h"
 
 #define N 1024 /* elements: blocks of 4 KiB */
 #define BLOCK (N * sizeof(float))
@@ -339,5 +340,26 @@ Test(budget, a_parked_leaf_does_not_hold_the_ladder_up)
     cebus_tensor_release(grad);
     cebus_tensor_release(sum);
     cebus_tensor_release(p);
+    cebus_runtime_destroy(rt);
+}
+
+/** The device, which aborts at a gap, commits what the arena counts on, in one piece. */
+Test(budget, may_be_any_number_of_bytes)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cr_assert(cebus_test_device_register());
+    options.device = "test";
+    options.memory_budget = 4 * BLOCK + 5;
+    OK(cebus_runtime_create(&options, &rt));
+    for (int i = 1; i <= 3; i++) {
+        OK(cebus_runtime_set_budget(rt, (uint64_t)(4 + i) * BLOCK + 7));
+        cr_expect_eq(cebus_runtime_budget(rt), (uint64_t)(4 + i) * BLOCK);
+    }
+    cebus_tensor *x = vector(rt, 7 * N, 1);
+    cr_expect_eq(at(x, 7 * N - 1), 1);
+    cebus_tensor_release(x);
+    OK(cebus_runtime_set_budget(rt, BLOCK + 9));
+    OK(cebus_runtime_set_budget(rt, 2 * BLOCK + 9));
     cebus_runtime_destroy(rt);
 }

@@ -351,3 +351,27 @@ Test(capture_watch, a_runtime_goes_while_it_watches)
     cebus_tensor_release(y);
     cebus_tensor_release(x);
 }
+
+/** Of a program that marks its iterations none ends elsewhere, whatever policy comes meanwhile:
+ * what is left of one after another policy came is none. */
+Test(capture_watch, marks_count_on_under_another_policy)
+{
+    const habits how = {"coop", true, false, false, false, 0};
+    learner l = create(rt, &how);
+    cebus_tensor *more;
+    cebus_capture *capture;
+    OK(cebus_capture_watch(rt, true));
+    for (int i = 0; i < 4; i++)
+        step(&l, i);
+    OK(cebus_runtime_set_policy(rt, "dtr"));
+    OK(cebus_optimizer_step(l.optimizer)); /* a run of writes, as at the end of an iteration */
+    OK(cebus_tanh(rt, l.loss, &more));
+    cebus_tensor_release(more);
+    OK(cebus_iteration_mark(rt));
+    FAILS(CEBUS_CAPTURE_ERROR, "no iteration has been seen from its beginning",
+          cebus_capture_last(rt, &capture));
+    step(&l, 4);
+    OK(cebus_capture_last(rt, &capture));
+    cebus_capture_destroy(capture);
+    destroy(&l);
+}

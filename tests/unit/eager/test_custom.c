@@ -121,6 +121,41 @@ Test(custom, may_not_call_back_from_a_kernel)
     cebus_runtime_destroy(rt);
 }
 
+static int refused;
+
+/** A number that is asked for, and a call that must not be: the op may not call back. */
+static uint64_t asks_back(const cebus_custom_launch *launch)
+{
+    cebus_tensor *out;
+    refused += cebus_full(launch->user, 0, CEBUS_F32, 0, NULL, &out) == CEBUS_REENTRANT;
+    return 64;
+}
+
+static cebus_status fill_with_3(const cebus_custom_launch *launch)
+{
+    for (int64_t i = 0; i < launch->out[0].view->shape[0]; i++)
+        ((float *)launch->out[0].data)[i] = 3;
+    return CEBUS_OK;
+}
+
+Test(custom, may_not_call_back_from_what_tells_a_number)
+{
+    cebus_runtime *rt = open_runtime(1 << 16, NULL, 0);
+    cebus_custom_op op = affine_op;
+    op.user = rt;
+    op.run = fill_with_3;
+    op.flags |= CEBUS_CUSTOM_RNG;
+    op.workspace = op.rng_blocks = op.cost = asks_back;
+    cebus_tensor *x = leaf(rt, 4, 1), *y;
+    refused = 0;
+    OK(cebus_call_custom(rt, &op, NULL, 0, &x, 1, &y));
+    cr_expect_geq(refused, 3, "each of them was refused, not %d", refused);
+    cr_expect_eq(at(y, 3), 3);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
 static cebus_status count_up(const cebus_custom_launch *launch)
 {
     static float calls;

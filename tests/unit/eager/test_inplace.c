@@ -244,3 +244,72 @@ Test(inplace, overwrites_a_parameter_and_what_was_made_of_it)
     cebus_tensor_release(x);
     cebus_tensor_release(twice);
 }
+
+static cebus_status add_100(const cebus_custom_launch *launch)
+{
+    for (uint32_t j = 0; j < launch->n_out; j++) {
+        for (int64_t i = 0; i < launch->out[j].view->shape[0]; i++)
+            ((float *)launch->out[j].data)[i] += 100;
+    }
+    return CEBUS_OK;
+}
+
+static uint64_t three_times(const cebus_custom_launch *launch)
+{
+    return 3 * (uint64_t)launch->in[0].view->shape[0] * sizeof(float);
+}
+
+static const cebus_custom_op with_workspace = {.struct_size = sizeof(cebus_custom_op),
+                                               .name = "with_workspace",
+                                               .mutates = 1,
+                                               .n_out = 1,
+                                               .workspace = three_times,
+                                               .run = add_100};
+static const cebus_custom_op on_both = {.struct_size = sizeof(cebus_custom_op),
+                                        .name = "on_both",
+                                        .mutates = 3,
+                                        .n_out = 2,
+                                        .run = add_100};
+
+/** Beside the leaf and what was made of it there is no room for the workspace. What was made must
+ * not go for it: nothing could make it again. */
+Test(inplace, what_reads_the_old_version_stays_until_it_is_overwritten)
+{
+    cebus_runtime *small = open_runtime(4 * 4096, "lru", CEBUS_DEBUG_WALK);
+    cebus_tensor *x = leaf(small, 1024, 1), *y, *out;
+    OK(cebus_mul_scalar(small, x, 2, &y));
+    FAILS(CEBUS_OUT_OF_MEMORY, "needs 12288 bytes",
+          cebus_call_custom(small, &with_workspace, NULL, 0, &x, 1, &out));
+    cr_expect_eq(at(x, 0), 1);
+    OK(cebus_runtime_set_budget(small, 5 * 4096));
+    OK(cebus_call_custom(small, &with_workspace, NULL, 0, &x, 1, &out));
+    OK(cebus_runtime_trim(small));
+    cr_expect_eq(at(y, 1023), 2);
+    cr_expect_eq(at(x, 1023), 101);
+    cebus_tensor_release(out);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(small);
+}
+
+/** One call overwrites a leaf and what was made of it by way of something that is gone; another
+ * reader of the leaf must lose its record all the same, whichever comes first. */
+Test(inplace, overwrites_a_leaf_and_what_was_made_of_it)
+{
+    for (int first = 0; first < 2; first++) {
+        cebus_tensor *x = leaf(rt, 64, 1), *a, *b, *other, *out[2];
+        OK(cebus_mul_scalar(rt, x, 2, &a));
+        OK(cebus_mul_scalar(rt, a, 3, &b));
+        OK(cebus_mul_scalar(rt, x, 5, &other));
+        cebus_tensor_release(a);
+        cebus_tensor *in[2] = {first ? x : b, first ? b : x};
+        OK(cebus_call_custom(rt, &on_both, NULL, 0, in, 2, out));
+        OK(cebus_runtime_trim(rt));
+        cr_expect_eq(at(other, 63), 5);
+        cr_expect_eq(at(b, 63), 106);
+        cr_expect_eq(at(x, 63), 101);
+        cebus_tensor *const all[] = {x, b, other, out[0], out[1]};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            cebus_tensor_release(all[i]);
+    }
+}

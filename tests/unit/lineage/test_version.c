@@ -48,6 +48,32 @@ Test(version, absent_readers_somebody_holds_come_back_first)
     program_release(&p, leaf);
 }
 
+/** Direct readers that are there, and those behind absent ones; not what is made of either. */
+Test(version, survivors_are_all_that_loses_its_record)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *near = program_call(&p, 1, leaf, NULL),
+                *ghost = program_call(&p, 1, leaf, NULL), *far = program_call(&p, 1, ghost, NULL),
+                *after = program_call(&p, 1, near, NULL);
+    cebus_versions survivors;
+    program_evict(&p, ghost);
+    program_release(&p, ghost);
+    cr_expect_null(dependant(leaf));
+    cr_assert_eq(cebus_version_survivors(&p.lineage, leaf, &survivors), CEBUS_OK);
+    cr_assert_eq(survivors.count, 2);
+    cr_expect(survivors.values[0] == near || survivors.values[1] == near);
+    cr_expect(survivors.values[0] == far || survivors.values[1] == far);
+    cr_assert_eq(cebus_version_cut(&p.lineage, leaf), CEBUS_OK);
+    cr_expect_null(near->producer);
+    cr_expect_null(far->producer);
+    cr_expect_not_null(after->producer);
+    cr_assert_eq(cebus_version_survivors(&p.lineage, leaf, &survivors), CEBUS_OK);
+    cr_expect_eq(survivors.count, 0);
+    program_release(&p, after);
+    program_release(&p, far);
+    program_release(&p, near);
+    program_release(&p, leaf);
+}
+
 Test(version, parked_versions_count_as_held)
 {
     cebus_value *leaf = program_leaf(&p, 64), *out = program_call(&p, 1, leaf, NULL);
