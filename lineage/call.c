@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lineage/burden.h"
 #include "lineage/cost.h"
 
 static size_t align16(size_t bytes)
@@ -135,6 +136,8 @@ void cebus_value_detach(cebus_lineage *lineage, cebus_value *value)
         return;
     if (!value->resident)
         cebus_cost_disturb(value);
+    if (!cebus_value_is_present(value) && value->consumers != NULL)
+        cebus_burden_forget(lineage);
     value->price_known = false;
     value->producer = NULL;
     call->out[value->output] = NULL;
@@ -226,6 +229,7 @@ cebus_value *cebus_lineage_reap(cebus_lineage *lineage)
 void cebus_lineage_init(cebus_lineage *lineage, cebus_pool *pool)
 {
     memset(lineage, 0, sizeof *lineage);
+    lineage->burdens.generation = 1; /* no record has bounds yet */
     lineage->pool = pool;
     lineage->barren = 1; /* no record says so yet */
 }

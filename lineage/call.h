@@ -26,6 +26,15 @@ typedef struct cebus_edge {
     bool pinned;                    /**< by a call that waits for its other inputs (owner's use) */
 } cebus_edge;
 
+/** What a record keeps of what rebuilding its outputs would take (burden.h). */
+typedef struct cebus_burden {
+    uint64_t generation; /**< of the lineage's bounds: of another one nothing is known */
+    uint64_t least;      /**< and the sum by which all bounds had sunk by then */
+    uint64_t most;       /**< UINT64_MAX: not known */
+    uint32_t level;      /**< of the walk's stack, when the record was taken off it */
+    bool watched;        /**< a walk met it */
+} cebus_burden;
+
 struct cebus_call {
     const void *op; /**< opaque */
     uint32_t n_in, n_out;
@@ -41,6 +50,7 @@ struct cebus_call {
     uint64_t listed; /**< its place, from 1, in the list that is being rebuilt; 0: not in it */
     uint64_t
         waiting;    /**< its place, from 1, among the calls that wait for inputs; 0: it does not */
+    cebus_burden burden;
     uint64_t need;  /**< bytes it took at once, rebuilt depth first, when last listed (replay.h) */
     size_t bytes;   /**< of the whole allocation */
     cebus_edge *in; /**< n_in edges */
@@ -56,6 +66,10 @@ typedef struct cebus_lineage {
     uint64_t live_calls; /**< records in memory */
     uint64_t made_calls; /**< records so far */
     cebus_turn turn;
+    struct {
+        uint64_t generation; /**< of the bounds that hold */
+        uint64_t sunk;       /**< ns by which all have sunk */
+    } burdens;               /**< (burden.h) */
     struct cebus_scratch {
         void **items;
         size_t count, capacity;

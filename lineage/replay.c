@@ -154,22 +154,17 @@ uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_va
     return nearest;
 }
 
-static uint64_t call_cost(const cebus_call *call)
-{
-    return (call->cost_ns > 0 ? call->cost_ns : 1) + call->wait_ns;
-}
-
 uint64_t cebus_replay_sum(const cebus_replay *replay)
 {
     uint64_t ns = 0;
     for (size_t at = 0; at < replay->count; at++)
-        ns += call_cost(replay->calls[at]);
+        ns += cebus_replay_call_ns(replay->calls[at]);
     return ns;
 }
 
 static void add_call(cebus_effort *sum, const cebus_call *call)
 {
-    sum->ns += call_cost(call);
+    sum->ns += cebus_replay_call_ns(call);
     for (uint32_t j = 0; j < call->n_out; j++)
         sum->bytes += call->out[j] != NULL ? call->out[j]->bytes : 0;
 }

@@ -52,6 +52,12 @@ cebus_effort cebus_replay_behind(cebus_lineage *lineage, const cebus_value *valu
  */
 cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls);
 
+/** A run of a call with what it last had to wait for; at least 1 ns. */
+static inline uint64_t cebus_replay_call_ns(const cebus_call *call)
+{
+    return (call->cost_ns > 0 ? call->cost_ns : 1) + call->wait_ns;
+}
+
 /** What the calls of a list take, with what they last had to wait for. */
 uint64_t cebus_replay_sum(const cebus_replay *replay);
 

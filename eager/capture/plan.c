@@ -5,6 +5,7 @@
 #include "eager/ladder.h"
 #include "eager/rebuild/replay_call.h"
 #include "eager/swap/swap.h"
+#include "lineage/burden.h"
 #include "lineage/version.h"
 
 #define NONE CEBUS_CAPTURE_NONE
@@ -257,6 +258,7 @@ static void look_at_copies(cebus_runtime *rt, const cebus_spots *spots)
         if (candidate->host == NULL || cebus_value_is_present(&candidate->value))
             continue;
         candidate->value.swapped = true;
+        cebus_burden_forget(&rt->lineage);
         cebus_swap_spare(rt, candidate, false);
     }
 }

@@ -4,6 +4,7 @@
 #include "layout/checked.h"
 #include "layout/window/index.h"
 #include "layout/window/window.h"
+#include "lineage/burden.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
 
@@ -39,7 +40,7 @@ static bool is_too_dear(const cebus_chooser *chooser, const cebus_candidate *can
 {
     uint64_t most = chooser->dearest;
     return most > 0 &&
-           cebus_replay_behind(chooser->lineage, &candidate->value, SIZE_MAX, most).ns > most;
+           cebus_burden_exceeds(chooser->lineage, &candidate->value, most);
 }
 
 /** As the runtime knows, or as the chooser takes it. */

@@ -150,7 +150,7 @@ Test(choose, drops_what_is_made_for_less_than_its_copy_back)
     cebus_pricing_block(&chooser, cheap->block);
     cr_expect_eq(cheap->method, CEBUS_GO_DROP);
     cr_expect_eq(cheap->block->weight, 10);
-    cebus_cost_revise(cheap->value.producer, UNIT + 2);
+    cebus_cost_revise(&lineage, cheap->value.producer, UNIT + 2);
     cebus_pricing_block(&chooser, cheap->block);
     cr_expect_eq(cheap->method, CEBUS_GO_SWAP, "the copy back takes a ns a byte");
     cr_expect_eq(cheap->block->weight, 2 * UNIT + 2);
@@ -247,7 +247,7 @@ Test(choose, coop_takes_more_at_once_where_it_is_cheap_by_the_byte)
     wall->value.pins = 1;
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, large->block,
                  "110 less 2.5 units at 0.9 of 27.5 against 100 less one");
-    cebus_cost_revise(large->value.producer, 400);
+    cebus_cost_revise(&lineage, large->value.producer, 400);
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, small->block,
                  "400 less 2.5 units at 90 against 100 less one");
     cr_expect_eq(choose(&cebus_policy_coop, 2).first, large->block, "the only one that does");
@@ -453,7 +453,7 @@ static void happen(uint64_t now)
     else if (what < 7)
         candidate->exports ^= 1;
     else if (what < 8)
-        cebus_cost_lower(candidate->value.producer, 1 + draw(1000));
+        cebus_cost_lower(&lineage, candidate->value.producer, 1 + draw(1000));
     else
         candidate->block->tick = now;
 }
