@@ -39,8 +39,7 @@ int cebus_pricing_shift(const cebus_candidate *candidate)
 static bool is_too_dear(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
     uint64_t most = chooser->dearest;
-    return most > 0 &&
-           cebus_burden_exceeds(chooser->lineage, &candidate->value, most);
+    return most > 0 && cebus_burden_exceeds(chooser->lineage, &candidate->value, most);
 }
 
 /** As the runtime knows, or as the chooser takes it. */
