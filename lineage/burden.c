@@ -2,8 +2,6 @@
 
 #include <assert.h>
 
-#include "lineage/replay.h"
-
 /** A value that leaves with more calls behind it than this, or with more records made of it, has
  * all bounds forgotten: to find them anew takes no longer. */
 #define BEHIND 1024
@@ -51,7 +49,9 @@ void cebus_burden_forget(cebus_lineage *lineage)
 typedef struct walk {
     cebus_lineage *lineage;
     uint64_t enough; /**< it ends at a record that is known to take longer */
-    uint64_t ns;     /**< of the calls met so far; they are in lineage->list */
+    uint64_t ns;     /**< of the calls met so far */
+    uint64_t bytes;  /**< that they make */
+    bool looks;      /**< what was found will be remembered; else the calls are listed */
     uint64_t known;  /**< of the record where it ended; 0: it went on to the end */
     bool failed;     /**< no host memory */
 } walk;
@@ -72,21 +72,32 @@ static void push_inputs(walk *w, const cebus_call *call)
     }
 }
 
+/** Notes that a call was met, which the walk's stack took off at its height. */
+static void meet(walk *w, cebus_call *call)
+{
+    cebus_lineage *lineage = w->lineage;
+    cebus_burden *burden = burden_of(lineage, call);
+    burden->watched = true;
+    burden->looked |= w->looks;
+    burden->level = (uint32_t)lineage->stack.count;
+    w->ns += cebus_replay_call_ns(call);
+    w->bytes += call->out_bytes;
+    if (!w->looks)
+        w->failed |= !cebus_scratch_push(lineage, &lineage->list, call);
+}
+
 /** Walks back from a call until the calls met take more than `ns`, or are `calls`, or a bound says
  * that they take more than `enough`. True if that was all of them. */
 static bool walk_back(walk *w, cebus_call *from, uint64_t ns, size_t calls)
 {
-    cebus_lineage *lineage = w->lineage;
-    struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
+    struct cebus_scratch *stack = &w->lineage->stack;
     cebus_call *call = from;
-    stack->count = list->count = 0;
-    from->mark = ++lineage->epoch;
-    while (call != NULL && !w->failed && w->known == 0 && w->ns <= ns && list->count < calls) {
-        cebus_burden *burden = burden_of(lineage, call);
-        burden->watched = true;
-        burden->level = (uint32_t)stack->count;
-        w->ns += cebus_replay_call_ns(call);
-        w->failed = !cebus_scratch_push(lineage, list, call);
+    stack->count = w->lineage->list.count = 0;
+    from->mark = ++w->lineage->epoch;
+    for (size_t met = 0; call != NULL && met < calls; met++) {
+        if (w->failed || w->known > 0 || w->ns > ns)
+            return false;
+        meet(w, call);
         push_inputs(w, call);
         call = stack->count > 0 ? stack->items[--stack->count] : NULL;
     }
@@ -150,6 +161,81 @@ bool cebus_burden_exceeds(cebus_lineage *lineage, const cebus_value *value, uint
     assert(exceeds == (cebus_replay_behind(lineage, value, SIZE_MAX, ns).ns > ns));
 #endif
     return exceeds;
+}
+
+/* The look back. */
+
+static cebus_effort look_back(cebus_lineage *lineage, cebus_call *call, uint64_t ns)
+{
+    cebus_burden *burden = burden_of(lineage, call);
+    if (burden->ns > 0 && (burden->whole || burden->ns > ns))
+        return (cebus_effort){burden->ns, burden->bytes};
+    walk w = {.lineage = lineage, .enough = UINT64_MAX, .looks = true};
+    if (walk_back(&w, call, ns, CEBUS_BURDEN_CALLS))
+        note_all(&w, call);
+    burden->ns = w.failed ? 0 : w.ns;
+    burden->bytes = w.bytes;
+    burden->whole = w.ns <= ns;
+    return (cebus_effort){w.ns, w.bytes};
+}
+
+cebus_effort cebus_burden_behind(cebus_lineage *lineage, const cebus_value *value, uint64_t ns)
+{
+    if (value->producer == NULL)
+        return (cebus_effort){0};
+    cebus_effort found = look_back(lineage, value->producer, ns);
+#if CEBUS_CHECKS >= 2
+    cebus_effort other = cebus_replay_behind(lineage, value, CEBUS_BURDEN_CALLS, ns);
+    assert((found.ns > ns) == (other.ns > ns));
+    assert(found.ns > ns || (found.ns == other.ns && found.bytes == other.bytes));
+#endif
+    return found;
+}
+
+/** Takes up a call whose look back is to be forgotten. */
+static bool push_looked(cebus_lineage *lineage, cebus_call *call)
+{
+    if (!is_known(lineage, call) || !call->burden.looked)
+        return true;
+    call->burden.looked = false;
+    call->burden.ns = 0;
+    return cebus_scratch_push(lineage, &lineage->stack, call);
+}
+
+static bool push_looking(cebus_lineage *lineage, const cebus_value *value)
+{
+    bool pushed = true;
+    for (const cebus_edge *edge = value->consumers; edge != NULL && pushed; edge = edge->next)
+        pushed = push_looked(lineage, edge->call);
+    return pushed;
+}
+
+/** Goes on to all that looked back at the calls taken up. */
+static void forget_looks(cebus_lineage *lineage, bool pushed)
+{
+    struct cebus_scratch *stack = &lineage->stack;
+    while (stack->count > 0 && pushed) {
+        const cebus_call *call = stack->items[--stack->count];
+        for (uint32_t j = 0; j < call->n_out && pushed; j++) {
+            const cebus_value *made = call->out[j];
+            if (made != NULL && !cebus_value_is_present(made))
+                pushed = push_looking(lineage, made);
+        }
+    }
+    if (!pushed)
+        cebus_burden_forget(lineage);
+}
+
+static void forget_looks_at(cebus_lineage *lineage, const cebus_value *value)
+{
+    lineage->stack.count = 0;
+    forget_looks(lineage, push_looking(lineage, value));
+}
+
+static void forget_looks_over(cebus_lineage *lineage, const cebus_call *call)
+{
+    lineage->stack.count = 0;
+    forget_looks(lineage, push_looked(lineage, (cebus_call *)call));
 }
 
 /* What changes. */
@@ -218,6 +304,7 @@ static bool spread(cebus_lineage *lineage, uint64_t ns)
 
 void cebus_burden_left(cebus_lineage *lineage, const cebus_value *value)
 {
+    forget_looks_at(lineage, value);
     if (value->producer == NULL || !is_watched_ahead(lineage, value))
         return;
     uint64_t ns = most_of(lineage, value->producer);
@@ -229,6 +316,7 @@ void cebus_burden_left(cebus_lineage *lineage, const cebus_value *value)
 
 void cebus_burden_returned(cebus_lineage *lineage, const cebus_value *value)
 {
+    forget_looks_at(lineage, value);
     if (value->producer == NULL || !is_watched_ahead(lineage, value))
         return;
     cebus_call *call = value->producer;
@@ -242,6 +330,8 @@ void cebus_burden_returned(cebus_lineage *lineage, const cebus_value *value)
 void cebus_burden_changed(cebus_lineage *lineage, const cebus_call *call, uint64_t before)
 {
     uint64_t now = cebus_replay_call_ns(call);
+    if (now != before)
+        forget_looks_over(lineage, call);
     if (!is_watched(lineage, call) || now == before)
         return;
     if (now < before) {
@@ -252,4 +342,9 @@ void cebus_burden_changed(cebus_lineage *lineage, const cebus_call *call, uint64
     lineage->stack.count = 0;
     if (!push_watched(lineage, (cebus_call *)call) || !spread(lineage, now - before))
         cebus_burden_forget(lineage);
+}
+
+void cebus_burden_shrunk(cebus_lineage *lineage, const cebus_call *call)
+{
+    forget_looks_over(lineage, call);
 }

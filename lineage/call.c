@@ -78,6 +78,7 @@ void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
     value->made = true;
     value->output = (uint16_t)i;
     call->out[i] = value;
+    call->out_bytes += value->bytes;
     call->live_outputs++;
     call->refs++;
     value->price_known = false;
@@ -141,8 +142,11 @@ void cebus_value_detach(cebus_lineage *lineage, cebus_value *value)
     value->price_known = false;
     value->producer = NULL;
     call->out[value->output] = NULL;
+    call->out_bytes -= value->bytes;
     if (--call->live_outputs == 0)
         cut_edges(lineage, call);
+    else
+        cebus_burden_shrunk(lineage, call);
     cebus_call_release(lineage, call);
 }
 
@@ -249,6 +253,10 @@ void cebus_lineage_deinit(cebus_lineage *lineage)
 bool cebus_scratch_push(cebus_lineage *lineage, struct cebus_scratch *scratch, void *item)
 {
     void *items = scratch->items;
+    if (scratch->count < scratch->capacity) {
+        scratch->items[scratch->count++] = item;
+        return true;
+    }
     if (!cebus_pool_grow(lineage->pool, &items, &scratch->capacity, scratch->count,
                          sizeof *scratch->items))
         return false;

@@ -136,6 +136,7 @@ void cebus_cost_leave(cebus_lineage *lineage, cebus_value *value)
     if (value->producer == NULL)
         return;
     cebus_cost_disturb(value);
+    cebus_burden_left(lineage, value);
     cebus_class *node = cebus_pool_alloc(lineage->pool, sizeof *node);
     if (node == NULL)
         return;

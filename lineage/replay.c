@@ -165,8 +165,7 @@ uint64_t cebus_replay_sum(const cebus_replay *replay)
 static void add_call(cebus_effort *sum, const cebus_call *call)
 {
     sum->ns += cebus_replay_call_ns(call);
-    for (uint32_t j = 0; j < call->n_out; j++)
-        sum->bytes += call->out[j] != NULL ? call->out[j]->bytes : 0;
+    sum->bytes += call->out_bytes;
 }
 
 /** Takes the next call off the walk's stack; NULL: none is left. */
@@ -234,14 +233,15 @@ static void push_readers(cebus_lineage *lineage, const cebus_value *value)
     }
 }
 
-cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls)
+cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls,
+                                uint64_t ns)
 {
     cebus_effort sum = {0};
     lineage->epoch++;
     lineage->stack.count = 0;
     push_readers(lineage, value);
     const cebus_call *call = pop_call(lineage);
-    for (size_t met = 0; call != NULL && met < calls; met++) {
+    for (size_t met = 0; call != NULL && met < calls && sum.ns <= ns; met++) {
         add_call(&sum, call);
         for (uint32_t j = 0; j < call->n_out; j++) {
             if (call->out[j] != NULL && !cebus_value_is_present(call->out[j]))

@@ -2,8 +2,6 @@
 
 #include <assert.h>
 
-#include "lineage/burden.h"
-
 /** Whom a walk looks for. */
 typedef enum keeper {
     HOLDER,      /**< who is going to read it */
@@ -112,7 +110,6 @@ bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value)
 
 void cebus_version_left(cebus_lineage *lineage, cebus_value *value)
 {
-    cebus_burden_left(lineage, value);
     lineage->barren += cebus_version_is_missed(lineage, value);
 }
 

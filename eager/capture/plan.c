@@ -247,6 +247,7 @@ static void look_past_copies(cebus_runtime *rt, const cebus_spots *spots)
         candidate->value.swapped = false;
         cebus_swap_spare(rt, candidate, true);
         cebus_version_left(&rt->lineage, &candidate->value);
+        cebus_burden_left(&rt->lineage, &candidate->value);
     }
 }
 

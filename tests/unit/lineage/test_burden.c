@@ -158,6 +158,62 @@ Test(burden, answers_by_what_it_met_without_host_memory)
     release_all(chain, N + 1);
 }
 
+/** Looks back, and holds what was found against a walk; answers the ns. */
+static uint64_t look(const cebus_value *value, uint64_t ns)
+{
+    cebus_effort found = cebus_burden_behind(&p.lineage, value, ns),
+                 other = cebus_replay_behind(&p.lineage, value, CEBUS_BURDEN_CALLS, ns);
+    cr_assert_eq(found.ns > ns, other.ns > ns);
+    if (found.ns <= ns) {
+        cr_assert_eq(found.ns, other.ns);
+        cr_assert_eq(found.bytes, other.bytes);
+    }
+    return found.ns;
+}
+
+Test(burden, looks_back_again_only_where_something_happened)
+{
+    enum {
+        N = 50
+    };
+    cebus_value *chain[N + 1], *teeth[N];
+    make_comb(chain, teeth, N);
+    cr_expect_eq(look(teeth[9], UINT64_MAX), 11);
+    cr_expect_eq(look(teeth[40], UINT64_MAX), 42);
+    cr_expect_gt(look(teeth[40], 20), 20);
+    program_return(&p, chain[20]);
+    cr_expect_eq(teeth[9]->producer->burden.ns, 11, "chain[20] is not behind it");
+    cr_expect_eq(teeth[40]->producer->burden.ns, 0, "forgotten");
+    cr_expect_eq(look(teeth[40], UINT64_MAX), 22);
+    program_evict(&p, chain[20]);
+    cr_expect_eq(look(teeth[40], UINT64_MAX), 42);
+    cebus_cost_revise(&p.lineage, chain[5]->producer, 4);
+    cr_expect_eq(look(teeth[40], UINT64_MAX), 45);
+    cr_expect_eq(look(teeth[40], 7), 45, "known to the end");
+    cr_expect_eq(look(teeth[39], 7), 8, "met so far");
+    cr_expect_eq(look(teeth[39], 9), 10, "more is wanted");
+    for (int i = 0; i < N; i++)
+        program_release(&p, teeth[i]);
+    release_all(chain, N + 1);
+}
+
+Test(burden, looks_back_over_a_bounded_number_of_calls)
+{
+    enum {
+        N = 2 * CEBUS_BURDEN_CALLS
+    };
+    static cebus_value *chain[N + 1], *teeth[N];
+    make_comb(chain, teeth, N);
+    cr_expect_eq(look(teeth[N - 1], UINT64_MAX), CEBUS_BURDEN_CALLS);
+    program_return(&p, chain[5]);
+    cr_expect_eq(look(teeth[N - 1], UINT64_MAX), CEBUS_BURDEN_CALLS);
+    program_return(&p, chain[N - 5]);
+    cr_expect_eq(look(teeth[N - 1], UINT64_MAX), 6);
+    for (int i = 0; i < N; i++)
+        program_release(&p, teeth[i]);
+    release_all(chain, N + 1);
+}
+
 /* A random program: everything that happens to values and records, in any order. */
 
 enum {
@@ -196,7 +252,7 @@ static void make_call(size_t k)
     for (uint32_t j = 0; j < n_out; j++) {
         size_t at = (k + j) % SLOTS;
         empty(at);
-        slots[at] = program_leaf(&p, 64);
+        slots[at] = program_leaf(&p, 1 + draw(100));
         cebus_call_make(call, j, slots[at]);
     }
     cebus_call_release(&p.lineage, call);
@@ -255,6 +311,7 @@ Test(burden, answers_as_a_walk_would_whatever_happens)
                 bool answer = cebus_burden_exceeds(&p.lineage, slots[k], ns);
                 at_once += slots[k]->producer != NULL && p.lineage.list.count == 0;
                 cr_assert_eq(answer, walked(slots[k], ns) > ns);
+                look(slots[k], draw(3) == 0 ? ns : UINT64_MAX);
                 yes += answer;
                 no += !answer;
             }
