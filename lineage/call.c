@@ -5,6 +5,7 @@
 
 #include "lineage/burden.h"
 #include "lineage/cost.h"
+#include "lineage/version.h"
 
 static size_t align16(size_t bytes)
 {
@@ -172,7 +173,7 @@ void cebus_value_hold(cebus_lineage *lineage, cebus_value *value)
 {
     if (value->holders == 0) {
         holders_change(value);
-        lineage->barren += !cebus_value_is_present(value);
+        cebus_version_held(lineage, value);
         cebus_turn_hold(&lineage->turn, value->bytes, lineage->made_calls);
     }
     value->holders++;
