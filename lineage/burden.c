@@ -2,10 +2,13 @@
 
 #include <assert.h>
 
-/** A value that leaves with more calls behind it than this, or with more records made of it, has
- * all bounds forgotten: to find them anew takes no longer. */
+/** Of a value that leaves with more calls behind it than this it is not known what it adds. */
 #define BEHIND 1024
-#define AHEAD 4096
+/** What leaves is added to the bounds of so many records at most. */
+#define AHEAD 256
+/** For each call that a walk meets, and for each question, what leaves may be added to the bounds
+ * of so many records. Where few ask, bounds are forgotten instead. */
+#define CREDIT 8
 
 static uint64_t add(uint64_t a, uint64_t b)
 {
@@ -51,6 +54,7 @@ typedef struct walk {
     uint64_t enough; /**< it ends at a record that is known to take longer */
     uint64_t ns;     /**< of the calls met so far */
     uint64_t bytes;  /**< that they make */
+    bool asked;      /**< somebody wants to know: not only what is known is kept up to date */
     bool looks;      /**< what was found will be remembered; else the calls are listed */
     uint64_t known;  /**< of the record where it ended; 0: it went on to the end */
     bool failed;     /**< no host memory */
@@ -79,6 +83,7 @@ static void meet(walk *w, cebus_call *call)
     cebus_burden *burden = burden_of(lineage, call);
     burden->watched = true;
     burden->looked |= w->looks;
+    lineage->burdens.credit += w->asked ? CREDIT : 0;
     burden->level = (uint32_t)lineage->stack.count;
     w->ns += cebus_replay_call_ns(call);
     w->bytes += call->out_bytes;
@@ -135,7 +140,7 @@ static void note_all(const walk *w, cebus_call *call)
 /** A little more than needed is walked: the bounds last longer then. */
 static bool find_out(cebus_lineage *lineage, cebus_call *call, uint64_t ns)
 {
-    walk w = {.lineage = lineage, .enough = ns};
+    walk w = {.lineage = lineage, .enough = ns, .asked = true};
     if (walk_back(&w, call, add(ns, ns), SIZE_MAX))
         note_all(&w, call);
     else if (!w.failed)
@@ -145,6 +150,7 @@ static bool find_out(cebus_lineage *lineage, cebus_call *call, uint64_t ns)
 
 static bool answer(cebus_lineage *lineage, cebus_call *call, uint64_t ns)
 {
+    lineage->burdens.credit += CREDIT;
     if (least_of(lineage, call) > ns)
         return true;
     if (is_known(lineage, call) && call->burden.most <= ns)
@@ -170,7 +176,7 @@ static cebus_effort look_back(cebus_lineage *lineage, cebus_call *call, uint64_t
     cebus_burden *burden = burden_of(lineage, call);
     if (burden->ns > 0 && (burden->whole || burden->ns > ns))
         return (cebus_effort){burden->ns, burden->bytes};
-    walk w = {.lineage = lineage, .enough = UINT64_MAX, .looks = true};
+    walk w = {.lineage = lineage, .enough = UINT64_MAX, .asked = true, .looks = true};
     if (walk_back(&w, call, ns, CEBUS_BURDEN_CALLS))
         note_all(&w, call);
     burden->ns = w.failed ? 0 : w.ns;
@@ -258,6 +264,16 @@ static bool is_watched(const cebus_lineage *lineage, const cebus_call *call)
     return is_known(lineage, call) && call->burden.watched;
 }
 
+/** Whether a walk may have counted what the value hides. */
+static bool is_known_ahead(const cebus_lineage *lineage, const cebus_value *value)
+{
+    for (const cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
+        if (is_known(lineage, edge->call))
+            return true;
+    }
+    return false;
+}
+
 static bool is_watched_ahead(const cebus_lineage *lineage, const cebus_value *value)
 {
     for (const cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
@@ -283,23 +299,31 @@ static bool push_readers(cebus_lineage *lineage, const cebus_value *value)
     return pushed;
 }
 
+/** Adds to a bound, or forgets it where that is too much. */
+static void raise_most(cebus_lineage *lineage, cebus_burden *burden, uint64_t ns, bool near)
+{
+    bool adds = near && lineage->burdens.credit > 0;
+    burden->most = adds ? add(burden->most, ns) : UINT64_MAX;
+    burden->watched = adds;
+    lineage->burdens.credit -= adds;
+}
+
 /** Adds to the burdens of the calls that are taken up, and of all that wait for those. */
-static bool spread(cebus_lineage *lineage, uint64_t ns)
+static void spread(cebus_lineage *lineage, uint64_t ns, bool pushed)
 {
     struct cebus_scratch *stack = &lineage->stack;
     size_t met = 0;
-    bool pushed = true;
-    while (stack->count > 0 && pushed && met++ < AHEAD) {
-        const cebus_call *call = stack->items[--stack->count];
-        cebus_burden *burden = burden_of(lineage, (cebus_call *)call);
-        burden->most = add(burden->most, ns);
+    while (stack->count > 0 && pushed) {
+        cebus_call *call = stack->items[--stack->count];
+        raise_most(lineage, burden_of(lineage, call), ns, met++ < AHEAD);
         for (uint32_t j = 0; j < call->n_out && pushed; j++) {
             const cebus_value *made = call->out[j];
             if (made != NULL && !cebus_value_is_present(made))
                 pushed = push_readers(lineage, made);
         }
     }
-    return pushed && stack->count == 0;
+    if (!pushed)
+        cebus_burden_forget(lineage);
 }
 
 void cebus_burden_left(cebus_lineage *lineage, const cebus_value *value)
@@ -307,19 +331,18 @@ void cebus_burden_left(cebus_lineage *lineage, const cebus_value *value)
     forget_looks_at(lineage, value);
     if (value->producer == NULL || !is_watched_ahead(lineage, value))
         return;
-    uint64_t ns = most_of(lineage, value->producer);
+    uint64_t ns = lineage->burdens.credit > 0 ? most_of(lineage, value->producer) : UINT64_MAX;
     lineage->epoch++;
     lineage->stack.count = 0;
-    if (!push_readers(lineage, value) || !spread(lineage, ns))
-        cebus_burden_forget(lineage);
+    spread(lineage, ns, push_readers(lineage, value));
 }
 
 void cebus_burden_returned(cebus_lineage *lineage, const cebus_value *value)
 {
-    forget_looks_at(lineage, value);
-    if (value->producer == NULL || !is_watched_ahead(lineage, value))
-        return;
     cebus_call *call = value->producer;
+    forget_looks_at(lineage, value);
+    if (call == NULL || !is_known_ahead(lineage, value))
+        return;
     uint64_t ns = cebus_call_has_inputs(call) ? cebus_replay_call_ns(call) : most_of(lineage, call);
     if (ns == UINT64_MAX)
         cebus_burden_forget(lineage);
@@ -330,18 +353,16 @@ void cebus_burden_returned(cebus_lineage *lineage, const cebus_value *value)
 void cebus_burden_changed(cebus_lineage *lineage, const cebus_call *call, uint64_t before)
 {
     uint64_t now = cebus_replay_call_ns(call);
-    if (now != before)
-        forget_looks_over(lineage, call);
-    if (!is_watched(lineage, call) || now == before)
+    if (!is_known(lineage, call) || now == before)
         return;
+    forget_looks_over(lineage, call);
     if (now < before) {
         lineage->burdens.sunk += before - now;
         return;
     }
     lineage->epoch++;
     lineage->stack.count = 0;
-    if (!push_watched(lineage, (cebus_call *)call) || !spread(lineage, now - before))
-        cebus_burden_forget(lineage);
+    spread(lineage, now - before, push_watched(lineage, (cebus_call *)call));
 }
 
 void cebus_burden_shrunk(cebus_lineage *lineage, const cebus_call *call)

@@ -33,7 +33,7 @@ typedef struct cebus_burden {
     uint64_t most;       /**< UINT64_MAX: not known */
     uint64_t ns, bytes;  /**< of the calls that a look back met; 0: they are to be met anew */
     uint32_t level;      /**< of the walk's stack, when the record was taken off it */
-    bool watched;        /**< a walk met it */
+    bool watched;        /**< a walk met it: what leaves is looked for from there */
     bool looked;         /**< a look back met it that may still be remembered */
     bool whole;          /**< it was not ended by a time */
 } cebus_burden;
@@ -75,6 +75,7 @@ typedef struct cebus_lineage {
     struct {
         uint64_t generation; /**< of the bounds that hold */
         uint64_t sunk;       /**< ns by which all have sunk */
+        uint64_t credit;     /**< records to whose bounds may be added */
     } burdens;               /**< (burden.h) */
     struct cebus_scratch {
         void **items;
