@@ -283,29 +283,31 @@ static bool is_watched_ahead(const cebus_lineage *lineage, const cebus_value *va
     return false;
 }
 
-static bool push_watched(cebus_lineage *lineage, cebus_call *call)
+/** Once, or, where bounds are forgotten, as long as it is watched: also one that was added to. */
+static bool push_watched(cebus_lineage *lineage, cebus_call *call, bool adds)
 {
-    if (call->mark == lineage->epoch || !is_watched(lineage, call))
+    if ((adds && call->mark == lineage->epoch) || !is_watched(lineage, call))
         return true;
     call->mark = lineage->epoch;
     return cebus_scratch_push(lineage, &lineage->stack, call);
 }
 
-static bool push_readers(cebus_lineage *lineage, const cebus_value *value)
+static bool push_readers(cebus_lineage *lineage, const cebus_value *value, bool adds)
 {
     bool pushed = true;
     for (const cebus_edge *edge = value->consumers; edge != NULL && pushed; edge = edge->next)
-        pushed = push_watched(lineage, edge->call);
+        pushed = push_watched(lineage, edge->call, adds);
     return pushed;
 }
 
 /** Adds to a bound, or forgets it where that is too much. */
-static void raise_most(cebus_lineage *lineage, cebus_burden *burden, uint64_t ns, bool near)
+static bool raise_most(cebus_lineage *lineage, cebus_burden *burden, uint64_t ns, bool near)
 {
     bool adds = near && lineage->burdens.credit > 0;
     burden->most = adds ? add(burden->most, ns) : UINT64_MAX;
     burden->watched = adds;
     lineage->burdens.credit -= adds;
+    return adds;
 }
 
 /** Adds to the burdens of the calls that are taken up, and of all that wait for those. */
@@ -315,11 +317,11 @@ static void spread(cebus_lineage *lineage, uint64_t ns, bool pushed)
     size_t met = 0;
     while (stack->count > 0 && pushed) {
         cebus_call *call = stack->items[--stack->count];
-        raise_most(lineage, burden_of(lineage, call), ns, met++ < AHEAD);
+        bool adds = raise_most(lineage, burden_of(lineage, call), ns, met++ < AHEAD);
         for (uint32_t j = 0; j < call->n_out && pushed; j++) {
             const cebus_value *made = call->out[j];
             if (made != NULL && !cebus_value_is_present(made))
-                pushed = push_readers(lineage, made);
+                pushed = push_readers(lineage, made, adds);
         }
     }
     if (!pushed)
@@ -334,7 +336,7 @@ void cebus_burden_left(cebus_lineage *lineage, const cebus_value *value)
     uint64_t ns = lineage->burdens.credit > 0 ? most_of(lineage, value->producer) : UINT64_MAX;
     lineage->epoch++;
     lineage->stack.count = 0;
-    spread(lineage, ns, push_readers(lineage, value));
+    spread(lineage, ns, push_readers(lineage, value, true));
 }
 
 void cebus_burden_returned(cebus_lineage *lineage, const cebus_value *value)
@@ -362,7 +364,7 @@ void cebus_burden_changed(cebus_lineage *lineage, const cebus_call *call, uint64
     }
     lineage->epoch++;
     lineage->stack.count = 0;
-    spread(lineage, now - before, push_watched(lineage, (cebus_call *)call));
+    spread(lineage, now - before, push_watched(lineage, (cebus_call *)call, true));
 }
 
 void cebus_burden_shrunk(cebus_lineage *lineage, const cebus_call *call)
