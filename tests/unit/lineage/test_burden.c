@@ -92,6 +92,25 @@ Test(burden, follows_costs_and_waits)
     release_all(v, 3);
 }
 
+/** Of two ways to a value one is added to, the other forgotten: so is what was added. */
+Test(burden, forgets_all_where_it_begins_to)
+{
+    cebus_value *v[6] = {program_leaf(&p, 64)};
+    v[1] = program_call(&p, 100, v[0], NULL);
+    v[2] = program_call(&p, 10, v[0], NULL);
+    v[3] = program_call(&p, 1, v[2], NULL);
+    v[4] = program_call(&p, 1, v[2], v[1]);
+    v[5] = program_call(&p, 1, v[3], v[4]);
+    program_evict(&p, v[3]);
+    program_evict(&p, v[4]);
+    cr_expect_not(exceeds(v[5], 50));
+    p.lineage.burdens.credit = 2;
+    program_evict(&p, v[2]);
+    program_evict(&p, v[1]);
+    cr_expect(exceeds(v[5], 50));
+    release_all(v, 6);
+}
+
 /** A row of values beside an absent chain: gradients of weights, of which each needs what is behind
  * those before. */
 static void make_comb(cebus_value **chain, cebus_value **teeth, int n)
@@ -302,6 +321,8 @@ Test(burden, answers_as_a_walk_would_whatever_happens)
     for (uint64_t seed = 0; seed < 10; seed++) {
         state = seed;
         for (size_t at = 0; at < STEPS; at++) {
+            if (draw(2) == 0)
+                p.lineage.burdens.credit = draw(6); /* some is added, then all is forgotten */
             step(at);
             uint64_t ns = draw(400);
             for (size_t k = draw(4); k < SLOTS; k += 1 + draw(4)) {
