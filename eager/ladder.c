@@ -14,6 +14,7 @@
 #include "evict/choice/choose.h"
 #include "evict/choice/pricing.h"
 #include "evict/wish.h"
+#include "lineage/burden.h"
 #include "lineage/cost.h"
 
 static void report_eviction(cebus_runtime *rt, const cebus_candidate *victim,
@@ -536,7 +537,7 @@ static bool is_copied_for_less(cebus_runtime *rt, const cebus_swap_terms *terms,
 {
     uint64_t back = cebus_regen_back_ns(terms, candidate);
     return !cebus_wish_recomputes(candidate) &&
-           cebus_replay_behind(&rt->lineage, &candidate->value, SIZE_MAX, back).ns > back;
+           cebus_burden_exceeds(&rt->lineage, &candidate->value, back);
 }
 
 static bool goes_with_all(cebus_runtime *rt, cebus_candidate *candidate)

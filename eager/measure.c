@@ -28,9 +28,9 @@ static void correct(cebus_runtime *rt, const cebus_estimate *estimate, uint64_t 
     if (ns > estimate->ns)
         rt->clock_ns += ns - estimate->ns;
     if (estimate->call->cost_ns == estimate->ns)
-        cebus_cost_revise(estimate->call, ns);
+        cebus_cost_revise(&rt->lineage, estimate->call, ns);
     else
-        cebus_cost_lower(estimate->call, ns);
+        cebus_cost_lower(&rt->lineage, estimate->call, ns);
 }
 
 void cebus_measure_collect(cebus_runtime *rt)

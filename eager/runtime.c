@@ -389,6 +389,11 @@ const char *cebus_runtime_layout(const cebus_runtime *rt)
     return rt != NULL ? rt->arena.layout->name : NULL;
 }
 
+bool cebus_runtime_swaps(const cebus_runtime *rt)
+{
+    return rt != NULL && cebus_swap_wanted(rt);
+}
+
 const char *cebus_layout_name(size_t i)
 {
     const cebus_layout *layout = cebus_layout_at(i);

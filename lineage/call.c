@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lineage/burden.h"
 #include "lineage/cost.h"
+#include "lineage/version.h"
 
 static size_t align16(size_t bytes)
 {
@@ -77,6 +79,7 @@ void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
     value->made = true;
     value->output = (uint16_t)i;
     call->out[i] = value;
+    call->out_bytes += value->bytes;
     call->live_outputs++;
     call->refs++;
     value->price_known = false;
@@ -135,11 +138,16 @@ void cebus_value_detach(cebus_lineage *lineage, cebus_value *value)
         return;
     if (!value->resident)
         cebus_cost_disturb(value);
+    if (!cebus_value_is_present(value) && value->consumers != NULL)
+        cebus_burden_forget(lineage);
     value->price_known = false;
     value->producer = NULL;
     call->out[value->output] = NULL;
+    call->out_bytes -= value->bytes;
     if (--call->live_outputs == 0)
         cut_edges(lineage, call);
+    else
+        cebus_burden_shrunk(lineage, call);
     cebus_call_release(lineage, call);
 }
 
@@ -165,7 +173,7 @@ void cebus_value_hold(cebus_lineage *lineage, cebus_value *value)
 {
     if (value->holders == 0) {
         holders_change(value);
-        lineage->barren += !cebus_value_is_present(value);
+        cebus_version_held(lineage, value);
         cebus_turn_hold(&lineage->turn, value->bytes, lineage->made_calls);
     }
     value->holders++;
@@ -226,6 +234,7 @@ cebus_value *cebus_lineage_reap(cebus_lineage *lineage)
 void cebus_lineage_init(cebus_lineage *lineage, cebus_pool *pool)
 {
     memset(lineage, 0, sizeof *lineage);
+    lineage->burdens.generation = 1; /* no record has bounds yet */
     lineage->pool = pool;
     lineage->barren = 1; /* no record says so yet */
 }
@@ -245,6 +254,10 @@ void cebus_lineage_deinit(cebus_lineage *lineage)
 bool cebus_scratch_push(cebus_lineage *lineage, struct cebus_scratch *scratch, void *item)
 {
     void *items = scratch->items;
+    if (scratch->count < scratch->capacity) {
+        scratch->items[scratch->count++] = item;
+        return true;
+    }
     if (!cebus_pool_grow(lineage->pool, &items, &scratch->capacity, scratch->count,
                          sizeof *scratch->items))
         return false;

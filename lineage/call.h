@@ -26,26 +26,42 @@ typedef struct cebus_edge {
     bool pinned;                    /**< by a call that waits for its other inputs (owner's use) */
 } cebus_edge;
 
+/** What a record keeps of what rebuilding its outputs would take (burden.h). */
+typedef struct cebus_burden {
+    uint64_t generation; /**< of the lineage's bounds: of another one nothing is known */
+    uint64_t least;      /**< and the sum by which all bounds had sunk by then */
+    uint64_t most;       /**< UINT64_MAX: not known */
+    uint64_t ns, bytes;  /**< of the calls that a look back met; 0: they are to be met anew */
+    uint32_t level;      /**< of the walk's stack, when the record was taken off it */
+    bool watched;        /**< a walk met it: what leaves is looked for from there */
+    bool looked;         /**< a look back met it that may still be remembered */
+    bool whole;          /**< it was not ended by a time */
+} cebus_burden;
+
 struct cebus_call {
-    const void *op; /**< opaque */
+    /* One cache line, if the struct starts one: what a walk reads of every record. */
+    uint64_t mark;  /**< visited in this epoch */
+    cebus_edge *in; /**< n_in edges */
     uint32_t n_in, n_out;
+    uint64_t cost_ns;   /**< of one run; the least measured. With outputs: cebus_cost_lower() */
+    uint64_t wait_ns;   /**< of making inputs again for it, when it last had to wait for them */
+    uint64_t out_bytes; /**< of the outputs in `out` */
+    cebus_value **out;  /**< n_out, weak; NULL once dead or not made */
+    const void *op;     /**< opaque */
+
+    cebus_burden burden;
     uint32_t refs; /**< live outputs + graph nodes */
     uint32_t live_outputs;
-    uint64_t serial;  /**< in the order of the program: an input's producer comes before */
-    uint64_t cost_ns; /**< of one run; the least measured. With outputs: cebus_cost_lower() */
-    uint64_t wait_ns; /**< of making inputs again for it, when it last had to wait for them */
+    uint64_t serial; /**< in the order of the program: an input's producer comes before */
     uint64_t seed, rng_offset;
     uint64_t widest; /**< the most bytes that it reads of one value that was made */
-    uint64_t mark;   /**< visited in this epoch */
     uint64_t barren; /**< of the lineage's, when nobody missed what it makes (version.h) */
     uint64_t listed; /**< its place, from 1, in the list that is being rebuilt; 0: not in it */
     uint64_t
-        waiting;    /**< its place, from 1, among the calls that wait for inputs; 0: it does not */
-    uint64_t need;  /**< bytes it took at once, rebuilt depth first, when last listed (replay.h) */
-    size_t bytes;   /**< of the whole allocation */
-    cebus_edge *in; /**< n_in edges */
-    cebus_value **out; /**< n_out, weak; NULL once dead or not made */
-    void *payload;     /**< the owner's: attributes and views; 16-byte aligned */
+        waiting;   /**< its place, from 1, among the calls that wait for inputs; 0: it does not */
+    uint64_t need; /**< bytes it took at once, rebuilt depth first, when last listed (replay.h) */
+    size_t bytes;  /**< of the whole allocation */
+    void *payload; /**< the owner's: attributes and views; 16-byte aligned */
 };
 
 typedef struct cebus_lineage {
@@ -56,6 +72,11 @@ typedef struct cebus_lineage {
     uint64_t live_calls; /**< records in memory */
     uint64_t made_calls; /**< records so far */
     cebus_turn turn;
+    struct {
+        uint64_t generation; /**< of the bounds that hold */
+        uint64_t sunk;       /**< ns by which all have sunk */
+        uint64_t credit;     /**< records to whose bounds may be added */
+    } burdens;               /**< (burden.h) */
     struct cebus_scratch {
         void **items;
         size_t count, capacity;

@@ -2,6 +2,9 @@
 
 #include <assert.h>
 
+#include "lineage/burden.h"
+#include "lineage/replay.h"
+
 static cebus_class *find_root(cebus_class *node)
 {
     while (node->parent != NULL)
@@ -103,9 +106,11 @@ void cebus_cost_disturb(const cebus_value *value)
     }
 }
 
-void cebus_cost_revise(cebus_call *call, uint64_t ns)
+void cebus_cost_revise(cebus_lineage *lineage, cebus_call *call, uint64_t ns)
 {
+    uint64_t before = cebus_replay_call_ns(call);
     call->cost_ns = ns;
+    cebus_burden_changed(lineage, call, before);
     for (uint32_t i = 0; i < call->n_out; i++) {
         forget(call->out[i]);
         if (call->out[i] != NULL && call->out[i]->group == NULL)
@@ -113,10 +118,17 @@ void cebus_cost_revise(cebus_call *call, uint64_t ns)
     }
 }
 
-void cebus_cost_lower(cebus_call *call, uint64_t ns)
+void cebus_cost_lower(cebus_lineage *lineage, cebus_call *call, uint64_t ns)
 {
     if (ns < call->cost_ns)
-        cebus_cost_revise(call, ns);
+        cebus_cost_revise(lineage, call, ns);
+}
+
+void cebus_cost_wait(cebus_lineage *lineage, cebus_call *call, uint64_t ns)
+{
+    uint64_t before = cebus_replay_call_ns(call);
+    call->wait_ns = ns;
+    cebus_burden_changed(lineage, call, before);
 }
 
 void cebus_cost_leave(cebus_lineage *lineage, cebus_value *value)
@@ -124,6 +136,7 @@ void cebus_cost_leave(cebus_lineage *lineage, cebus_value *value)
     if (value->producer == NULL)
         return;
     cebus_cost_disturb(value);
+    cebus_burden_left(lineage, value);
     cebus_class *node = cebus_pool_alloc(lineage->pool, sizeof *node);
     if (node == NULL)
         return;
@@ -135,6 +148,12 @@ void cebus_cost_leave(cebus_lineage *lineage, cebus_value *value)
 }
 
 void cebus_cost_return(cebus_lineage *lineage, cebus_value *value)
+{
+    cebus_burden_returned(lineage, value);
+    cebus_cost_disregard(lineage, value);
+}
+
+void cebus_cost_disregard(cebus_lineage *lineage, cebus_value *value)
 {
     cebus_cost_disturb(value);
     if (value->group == NULL)

@@ -33,6 +33,8 @@ typedef struct cebus_class {
 void cebus_cost_leave(cebus_lineage *lineage, cebus_value *value);
 /** The value's bytes are back, or it died. */
 void cebus_cost_return(cebus_lineage *lineage, cebus_value *value);
+/** They stay away, but nobody is going to read them. */
+void cebus_cost_disregard(cebus_lineage *lineage, cebus_value *value);
 
 /** Own cost of a replayable value: one run of its producer, at least 1 ns. 0 for a leaf. */
 uint64_t cebus_cost_own(const cebus_value *value);
@@ -49,8 +51,10 @@ uint64_t cebus_cost_price(cebus_lineage *lineage, cebus_value *value);
  */
 void cebus_cost_disturb(const cebus_value *value);
 /** What a run of `call` takes is known better by now: `ns`. */
-void cebus_cost_revise(cebus_call *call, uint64_t ns);
+void cebus_cost_revise(cebus_lineage *lineage, cebus_call *call, uint64_t ns);
 /** A run of `call` took `ns`: its cost is the least of all. */
-void cebus_cost_lower(cebus_call *call, uint64_t ns);
+void cebus_cost_lower(cebus_lineage *lineage, cebus_call *call, uint64_t ns);
+/** `call` waited `ns` until its inputs were made again. */
+void cebus_cost_wait(cebus_lineage *lineage, cebus_call *call, uint64_t ns);
 
 #endif

@@ -154,24 +154,18 @@ uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_va
     return nearest;
 }
 
-static uint64_t call_cost(const cebus_call *call)
-{
-    return (call->cost_ns > 0 ? call->cost_ns : 1) + call->wait_ns;
-}
-
 uint64_t cebus_replay_sum(const cebus_replay *replay)
 {
     uint64_t ns = 0;
     for (size_t at = 0; at < replay->count; at++)
-        ns += call_cost(replay->calls[at]);
+        ns += cebus_replay_call_ns(replay->calls[at]);
     return ns;
 }
 
 static void add_call(cebus_effort *sum, const cebus_call *call)
 {
-    sum->ns += call_cost(call);
-    for (uint32_t j = 0; j < call->n_out; j++)
-        sum->bytes += call->out[j] != NULL ? call->out[j]->bytes : 0;
+    sum->ns += cebus_replay_call_ns(call);
+    sum->bytes += call->out_bytes;
 }
 
 /** Takes the next call off the walk's stack; NULL: none is left. */
@@ -239,14 +233,15 @@ static void push_readers(cebus_lineage *lineage, const cebus_value *value)
     }
 }
 
-cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls)
+cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls,
+                                uint64_t ns)
 {
     cebus_effort sum = {0};
     lineage->epoch++;
     lineage->stack.count = 0;
     push_readers(lineage, value);
     const cebus_call *call = pop_call(lineage);
-    for (size_t met = 0; call != NULL && met < calls; met++) {
+    for (size_t met = 0; call != NULL && met < calls && sum.ns <= ns; met++) {
         add_call(&sum, call);
         for (uint32_t j = 0; j < call->n_out; j++) {
             if (call->out[j] != NULL && !cebus_value_is_present(call->out[j]))

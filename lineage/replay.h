@@ -48,9 +48,16 @@ cebus_effort cebus_replay_behind(cebus_lineage *lineage, const cebus_value *valu
 
 /**
  * What lies between a value and the missed ones that are made of it: all of them would have to wait
- * for it if it went. The first `calls` met. O(calls x readers).
+ * for it if it went. Until `calls` were met or they take more than `ns`. O(calls x readers).
  */
-cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls);
+cebus_effort cebus_replay_ahead(cebus_lineage *lineage, const cebus_value *value, size_t calls,
+                                uint64_t ns);
+
+/** A run of a call with what it last had to wait for; at least 1 ns. */
+static inline uint64_t cebus_replay_call_ns(const cebus_call *call)
+{
+    return (call->cost_ns > 0 ? call->cost_ns : 1) + call->wait_ns;
+}
 
 /** What the calls of a list take, with what they last had to wait for. */
 uint64_t cebus_replay_sum(const cebus_replay *replay);

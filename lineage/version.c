@@ -108,9 +108,23 @@ bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value)
     return found;
 }
 
+/** A record is barren together with all that lie ahead of it by way of absent versions. So while
+ * the one that makes a version is not, none behind it is, either. */
+static bool is_barren(const cebus_lineage *lineage, const cebus_value *value)
+{
+    return value->producer != NULL && value->producer->barren == lineage->barren;
+}
+
 void cebus_version_left(cebus_lineage *lineage, cebus_value *value)
 {
-    lineage->barren += cebus_version_is_missed(lineage, value);
+    if (is_barren(lineage, value) && cebus_version_is_missed(lineage, value))
+        lineage->barren++;
+}
+
+void cebus_version_held(cebus_lineage *lineage, const cebus_value *value)
+{
+    if (!cebus_value_is_present(value) && is_barren(lineage, value))
+        lineage->barren++;
 }
 
 /** What `call` makes: heirs are listed, other absent versions are on the way. */

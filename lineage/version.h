@@ -27,8 +27,12 @@ cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
  * again until cebus_version_left(), or until an absent version is held again. */
 bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value);
 
-/** The version's bytes are about to go, or went, so that others may be missed now. */
+/** The version's bytes are about to go, or went, so that others may be missed now. O(1) where those
+ * were not found to be missed by nobody. A call reads versions that are there when it is recorded.
+ */
 void cebus_version_left(cebus_lineage *lineage, cebus_value *value);
+/** Somebody holds it who did not. O(1). */
+void cebus_version_held(cebus_lineage *lineage, const cebus_value *value);
 
 typedef struct cebus_heirs {
     cebus_value **values; /**< the lineage's scratch list: valid until the next walk */

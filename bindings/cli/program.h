@@ -60,6 +60,9 @@ struct program_figures {
     uint64_t persistent_bytes; /**< constants of all passes */
     uint64_t floor_bytes;      /**< no budget below can do without swapping */
     uint64_t swap_floor_bytes; /**< nor with it */
+    uint64_t proven_bytes;     /**< of the floor, that no way of running the trace can save: writes
+                                  count as in place wherever that may be */
+    uint32_t proven_at;        /**< op that needs that; n_ops: the end */
     uint64_t total_bytes;      /**< of all storages and workspaces of a pass */
 };
 

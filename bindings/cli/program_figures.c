@@ -5,7 +5,8 @@
  * once. A value is needed at the op that makes it, at each op that reads it, and at the end if it
  * is not freed by then. The floor is the most, over all steps, of constants, the step's own needs,
  * and what nothing can make again between two steps that need it: a value behind an op that cannot
- * be repeated, or behind one that reads a constant which was written since.
+ * be repeated, or behind one that reads a constant which was written since. A runtime may still do
+ * with less where it writes over bytes that the floor counts twice: what is proven leaves them out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct curves {
     uint64_t *live;     /**< all other values that live */
     uint64_t *held;     /**< cannot be made again, but will be needed */
     uint64_t *need;     /**< what the step itself needs; not as changes */
+    uint64_t *written;  /**< of need: new versions that may be written over the old; neither */
 };
 
 /** Of each storage. */
@@ -122,8 +124,11 @@ static void find_needs(struct measure *m)
         for (uint32_t i = 0; i < op->n_in; i++)
             require(m, in[i], o);
         for (uint32_t j = 0; j < op->n_out; j++) {
-            if (j >= op->n_written || out[j] != in[j])
-                require(m, out[j], o);
+            if (j < op->n_written && out[j] == in[j])
+                continue;
+            require(m, out[j], o);
+            if (j < op->n_written)
+                m->curves.written[o] += program->storages[out[j]].bytes;
         }
     }
     for (uint32_t s = 0; s < program->n_storages; s++) {
@@ -159,6 +164,10 @@ static void read_curves(const struct measure *m, struct program_figures *out)
         out->peak_bytes = most(out->peak_bytes, constant + live + scratch);
         out->swap_floor_bytes = most(out->swap_floor_bytes, need);
         out->floor_bytes = most(out->floor_bytes, need + held);
+        if (need + held - m->curves.written[step] > out->proven_bytes) {
+            out->proven_bytes = need + held - m->curves.written[step];
+            out->proven_at = step;
+        }
     }
 }
 
@@ -178,11 +187,11 @@ static void add_sums(const struct program *program, struct program_figures *out)
 void program_measure(struct program *program)
 {
     size_t n = program->n_ops + 2;
-    uint64_t *curves = take(NULL, 4 * n, sizeof *curves);
-    memset(curves, 0, 4 * n * sizeof *curves);
+    uint64_t *curves = take(NULL, 5 * n, sizeof *curves);
+    memset(curves, 0, 5 * n * sizeof *curves);
     struct measure m = {
         .program = program,
-        .curves = {curves, curves + n, curves + 2 * n, curves + 3 * n},
+        .curves = {curves, curves + n, curves + 2 * n, curves + 3 * n, curves + 4 * n},
         .lives = take(NULL, program->n_storages, sizeof(struct life)),
         .last_gap = take(NULL, program->n_ops, sizeof(uint32_t)),
         .end = (uint32_t)program->n_ops,

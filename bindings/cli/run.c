@@ -1,6 +1,8 @@
 #include "run.h"
 
 #include <cebus/plan.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,9 @@
 
 /** Room for rounding of a block, whatever the machine's alignment. */
 #define ROUNDING UINT64_C(4096)
+
+/** A pass that cannot end is given up once it took so many times its time without a budget. */
+#define HOPELESS_TIMES 2.0
 
 /** What both kinds of runs are told alike. */
 static cebus_runtime_options base_options(const struct settings *settings,
@@ -189,13 +194,27 @@ static enum replay_outcome learn(struct running *running)
     return REPLAY_DONE;
 }
 
+/** Whether the budget is below what is proven to be needed, so that some op cannot run. */
+static bool is_hopeless(const struct running *running)
+{
+    return running->result->asked_bytes < running->program->figures.proven_bytes &&
+           !cebus_runtime_swaps(running->replayer.rt);
+}
+
+/** Until it meets that op a pass may do nothing but give up and make again: it gets little time. */
+static double limit_of(const struct running *running)
+{
+    double times = settings_limit(running->result->options.settings);
+    return is_hopeless(running) ? fmin(times, HOPELESS_TIMES) : times;
+}
+
 static enum replay_outcome run_passes(struct running *running)
 {
     struct run_result *result = running->result;
     const struct observer *observer = result->options.observer;
     const struct settings *settings = result->options.settings;
     int iterations = settings_iterations(settings);
-    struct replay_limit limit = {settings_limit(settings), result->options.base_ns};
+    struct replay_limit limit = {limit_of(running), result->options.base_ns};
     enum replay_outcome outcome = REPLAY_DONE;
     for (int pass = 0; pass < iterations && outcome == REPLAY_DONE; pass++) {
         cebus_reset_peak_memory_stats(running->replayer.rt);
@@ -221,16 +240,33 @@ static enum replay_outcome save_plan(const struct running *running)
     return REPLAY_FAILED;
 }
 
-static void explain_outcome(struct run_result *result, enum replay_outcome outcome)
+static void explain_need(const struct program *program, struct run_result *result)
 {
-    result->feasible = outcome == REPLAY_DONE;
-    if (outcome == REPLAY_THRASHED)
-        result->reason = "thrashed";
-    if (outcome != REPLAY_NO_MEMORY)
-        return;
+    const struct program_figures *figures = &program->figures;
+    char op[128] = "the end of a pass";
+    if (figures->proven_at < program->n_ops) {
+        const struct program_op *at = &program->ops[figures->proven_at];
+        snprintf(op, sizeof op, "%s (line %" PRIu64 ")", program_op_name(program, at), at->line);
+    }
+    snprintf(result->oom, sizeof result->oom,
+             "%s: needs %" PRIu64 " bytes at once, with what cannot be made again; budget %" PRIu64,
+             op, figures->proven_bytes, result->asked_bytes);
+}
+
+static void explain_outcome(const struct running *running, enum replay_outcome outcome)
+{
+    struct run_result *result = running->result;
+    bool hopeless = outcome == REPLAY_THRASHED && is_hopeless(running);
     const cebus_error *error = cebus_last_error();
-    result->reason = "out of memory";
-    snprintf(result->oom, sizeof result->oom, "%s: %s", error->op, error->message);
+    result->feasible = outcome == REPLAY_DONE;
+    if (outcome == REPLAY_THRASHED && !hopeless)
+        result->reason = "thrashed";
+    if (outcome == REPLAY_NO_MEMORY || hopeless)
+        result->reason = "out of memory";
+    if (outcome == REPLAY_NO_MEMORY)
+        snprintf(result->oom, sizeof result->oom, "%s: %s", error->op, error->message);
+    if (hopeless)
+        explain_need(running->program, result);
 }
 
 bool run_program(const struct program *program, const struct run_options *options,
@@ -256,7 +292,7 @@ bool run_program(const struct program *program, const struct run_options *option
         outcome = run_passes(&running);
     if (outcome == REPLAY_DONE)
         outcome = save_plan(&running);
-    explain_outcome(out, outcome);
+    explain_outcome(&running, outcome);
     if (out->last.guided_iterations > 0)
         cebus_plan_summary(running.replayer.rt, out->summary, sizeof out->summary);
     replayer_end(&running.replayer);

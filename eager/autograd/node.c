@@ -222,7 +222,7 @@ void cebus_node_park(cebus_runtime *rt, cebus_node *node)
         cebus_value_park(&version->value);
         cebus_candidate_unhold(rt, version);
         if (version->value.holders == 0)
-            cebus_cost_return(&rt->lineage, &version->value);
+            cebus_cost_disregard(&rt->lineage, &version->value);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "eager/ladder.h"
 #include "eager/rebuild/replay_call.h"
 #include "eager/swap/swap.h"
+#include "lineage/burden.h"
 #include "lineage/version.h"
 
 #define NONE CEBUS_CAPTURE_NONE
@@ -246,6 +247,7 @@ static void look_past_copies(cebus_runtime *rt, const cebus_spots *spots)
         candidate->value.swapped = false;
         cebus_swap_spare(rt, candidate, true);
         cebus_version_left(&rt->lineage, &candidate->value);
+        cebus_burden_left(&rt->lineage, &candidate->value);
     }
 }
 
@@ -257,6 +259,7 @@ static void look_at_copies(cebus_runtime *rt, const cebus_spots *spots)
         if (candidate->host == NULL || cebus_value_is_present(&candidate->value))
             continue;
         candidate->value.swapped = true;
+        cebus_burden_forget(&rt->lineage);
         cebus_swap_spare(rt, candidate, false);
     }
 }

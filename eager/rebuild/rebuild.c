@@ -7,6 +7,7 @@
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
 #include "eager/swap/swap.h"
+#include "lineage/cost.h"
 
 /** Depth first a rebuild may run so many times the calls of its list: in the first try, and in the
  * last. */
@@ -247,7 +248,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
                 status = cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to replay");
             continue;
         }
-        top->call->wait_ns = rt->stats.recompute_ns - top->begun_ns;
+        cebus_cost_wait(&rt->lineage, top->call, rt->stats.recompute_ns - top->begun_ns);
         rt->frugal.kept |= ++ran > patience;
         status = ran > patience ? cebus_oom_fail(rt, bytes_at_once(target), op)
                                 : cebus_replay_call(rt, top->call, CEBUS_REPLAY_HELD);

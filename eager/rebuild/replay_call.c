@@ -162,7 +162,7 @@ cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call, cebus_replay
     if (status != CEBUS_OK)
         return status;
     if (!rt->info.late_costs)
-        cebus_cost_lower(call, ns);
+        cebus_cost_lower(&rt->lineage, call, ns);
     rt->stats.recomputes++;
     rt->stats.recompute_ns += ns;
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_REPLAYED, .op = op->name, .ns = ns});

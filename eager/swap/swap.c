@@ -69,6 +69,12 @@ void cebus_swap_note_strain(cebus_runtime *rt)
     rt->swap.strained |= lost > rt->stats.compute_ns;
 }
 
+bool cebus_swap_wanted(const cebus_runtime *rt)
+{
+    return rt->swap.option == CEBUS_SWAP_ON ||
+           (rt->swap.option == CEBUS_SWAP_DEFAULT && rt->policy->swaps);
+}
+
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
 {
     const cebus_swapper *swap = &rt->swap;
@@ -81,14 +87,12 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
         .spill = spill_terms(rt),
         .memory = rt->arena.limit,
         .persistent = swap->option == CEBUS_SWAP_ON && cebus_swap_moves_persistent(rt)};
-    bool wanted =
-        swap->option == CEBUS_SWAP_ON || (swap->option == CEBUS_SWAP_DEFAULT && rt->policy->swaps);
     if (swap->host_budget == 0 && swap->spill != NULL) { /* what planners reckon with */
         terms.out_rate = terms.spill.out_rate;
         terms.in_rate = terms.spill.in_rate;
         terms.latency_ns = terms.spill.latency_ns;
     }
-    if (wanted && !swap->blocked)
+    if (cebus_swap_wanted(rt) && !swap->blocked)
         terms.use = rt->policy->swaps ? CEBUS_SWAP_ALWAYS : CEBUS_SWAP_CHEAPER;
     return terms;
 }

@@ -30,6 +30,8 @@ bool cebus_swap_moves_persistent(const cebus_runtime *rt);
  * saves; where memory is full of parameters and optimizer state, what else goes comes back at once.
  */
 void cebus_swap_note_strain(cebus_runtime *rt);
+/** Whether values may go to the host, as the policy and the options have it. */
+bool cebus_swap_wanted(const cebus_runtime *rt);
 /** What the chooser is told: may values go to the host, at what rates, with how much room. */
 cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt);
 

@@ -57,17 +57,13 @@ static uint64_t price_now(const cebus_chooser *chooser, const cebus_block *block
     return block != NULL ? cebus_block_price(block, chooser->now) : 0;
 }
 
-/** The lowest scores, lowest first, each with the price of the one that comes next. */
-static size_t choose_lowest(const cebus_chooser *chooser, bool keep_prices, uint64_t bytes,
-                            cebus_victims *out, size_t limit)
+/** Single victims, the lowest first, each with the price of the one that comes next. */
+static size_t take_victims(const cebus_chooser *chooser, cebus_shortlist *list, cebus_victims *out)
 {
-    cebus_shortlist list;
-    cebus_shortlist_init(&list, bytes, limit);
-    cebus_lowest_list(chooser, keep_prices, &list);
-    size_t count = list.count;
-    const cebus_block *next = list.lost.block;
+    size_t count = list->count;
+    const cebus_block *next = list->lost.block;
     for (size_t i = count; i-- > 0;) {
-        cebus_block *block = cebus_shortlist_pop(&list).block;
+        cebus_block *block = cebus_shortlist_pop(list).block;
         out[i] = (cebus_victims){.first = block,
                                  .last = block,
                                  .price = price_now(chooser, block),
@@ -75,6 +71,15 @@ static size_t choose_lowest(const cebus_chooser *chooser, bool keep_prices, uint
         next = block;
     }
     return count;
+}
+
+static size_t choose_lowest(const cebus_chooser *chooser, bool keep_prices, uint64_t bytes,
+                            cebus_victims *out, size_t limit)
+{
+    cebus_shortlist list;
+    cebus_shortlist_init(&list, bytes, limit);
+    cebus_lowest_list(chooser, keep_prices, &list);
+    return take_victims(chooser, &list, out);
 }
 
 #if CEBUS_CHECKS >= 2
@@ -177,7 +182,7 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
     double best = 0, second = 0;
     cebus_block *chosen = NULL, *next = NULL;
     cebus_shortlist_init(&list, UINT64_MAX, REFINED);
-    cebus_lowest_list(chooser, false, &list);
+    cebus_lowest_list_alone(chooser, &list);
     while (list.count > 0) {
         cebus_block *block = cebus_shortlist_pop(&list).block;
         double score = cebus_pricing_exact_score(chooser, block);
@@ -372,9 +377,27 @@ static bool wants_one(const cebus_chooser *chooser)
     return chooser->policy->unit == CEBUS_UNIT_ONE;
 }
 
+/** Where the lowest score is that of what it really costs, there is nothing to refine. */
+static cebus_victims choose_exact(const cebus_chooser *chooser)
+{
+    cebus_shortlist list;
+    cebus_victims victims = {0};
+    cebus_shortlist_init(&list, UINT64_MAX, 1);
+    cebus_lowest_list_alone(chooser, &list);
+    take_victims(chooser, &list, &victims);
+#if CEBUS_CHECKS >= 2
+    cebus_victims others = refine_lowest(chooser);
+    assert(victims.first == others.first && victims.price == others.price);
+    assert(victims.next_price == others.next_price);
+#endif
+    return victims;
+}
+
 static cebus_victims choose_one(const cebus_chooser *chooser, uint64_t bytes, bool refine)
 {
     cebus_victims victims = {0};
+    if (refine && cebus_pricing_scores_exactly(chooser))
+        return choose_exact(chooser);
     if (refine)
         return refine_lowest(chooser);
     choose_lowest(chooser, false, bytes, &victims, 1);

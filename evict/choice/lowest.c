@@ -124,6 +124,23 @@ static void price_and_sweep(const cebus_chooser *chooser, cebus_shortlist *list)
     let_stand(chooser);
 }
 
+/** What has more changes nothing in the list. */
+static double most_of(const cebus_shortlist *list)
+{
+    return list->lost.block != NULL ? list->lost.score : HUGE_VAL;
+}
+
+/** The same for who wants no more than the list: exact prices are worked out in so far as they may
+ * change it. Prices of other blocks stay as they were. */
+static void sweep_within(const cebus_chooser *chooser, cebus_shortlist *list)
+{
+    for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
+        if (block->state != CEBUS_BLOCK_FREE &&
+            cebus_pricing_block_within(chooser, block, most_of(list)))
+            offer(chooser, block, list);
+    }
+}
+
 /** Bytes of the hole at a place, 0: none. The block after a chunk's last is the next one's first.
  */
 static uint64_t hole_at(const cebus_chunks *chunks, uint32_t id, uint32_t place)
@@ -149,12 +166,6 @@ static uint32_t candidates_of(const cebus_chooser *chooser, const cebus_chunk *c
 {
     return goes_by_age(chooser) ? (uint32_t)((UINT64_C(1) << chunk->count) - 1) & ~chunk->holes
                                 : cebus_rank_candidates(chunk);
-}
-
-/** What has more changes nothing in the list. */
-static double most_of(const cebus_shortlist *list)
-{
-    return list->lost.block != NULL ? list->lost.score : HUGE_VAL;
 }
 
 typedef struct place {
@@ -293,7 +304,7 @@ static bool list_kept(const cebus_chooser *chooser, cebus_shortlist *list)
 
 #if CEBUS_CHECKS >= 2
 /** A sweep finds the same. */
-static void check_ages(const cebus_chooser *chooser, const cebus_shortlist *list)
+static void check_list(const cebus_chooser *chooser, const cebus_shortlist *list)
 {
     cebus_shortlist swept;
     cebus_shortlist_init(&swept, list->wanted, list->limit);
@@ -314,19 +325,38 @@ static bool list_ages(const cebus_chooser *chooser, cebus_shortlist *list)
         blocks_of(chooser->arena) < CEBUS_AGE_BLOCKS || !list_kept(chooser, list))
         return false;
 #if CEBUS_CHECKS >= 2
-    check_ages(chooser, list);
+    check_list(chooser, list);
 #endif
     return true;
 }
 
-void cebus_lowest_list(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list)
+/** Without a sweep, if that can be. */
+static bool list_without_sweep(const cebus_chooser *chooser, cebus_shortlist *list)
 {
     if (list_ages(chooser, list) ||
         (cebus_lowest_stands(chooser) && list_kept(chooser, list) && list->count > 0))
-        return;
+        return true;
     cebus_shortlist_init(list, list->wanted, list->limit);
+    return false;
+}
+
+void cebus_lowest_list(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list)
+{
+    if (list_without_sweep(chooser, list))
+        return;
     if (keep_prices)
         cebus_lowest_sweep(chooser, list);
     else
         price_and_sweep(chooser, list);
+}
+
+void cebus_lowest_list_alone(const cebus_chooser *chooser, cebus_shortlist *list)
+{
+    if (list_without_sweep(chooser, list))
+        return;
+    sweep_within(chooser, list);
+#if CEBUS_CHECKS >= 2
+    check_list(chooser, list);
+#endif
+    let_stand(chooser);
 }

@@ -67,4 +67,10 @@ bool cebus_lowest_stands(const cebus_chooser *chooser);
  */
 void cebus_lowest_list(const cebus_chooser *chooser, bool keep_prices, cebus_shortlist *list);
 
+/**
+ * The same for who looks at no other block afterwards, `keep_prices` included: where a sweep works
+ * out exact prices, it does so only as far as it takes to know that a block is not on the list.
+ */
+void cebus_lowest_list_alone(const cebus_chooser *chooser, cebus_shortlist *list);
+
 #endif

@@ -1,9 +1,12 @@
 #include "evict/choice/pricing.h"
 
+#include <math.h>
+
 #include "evict/wish.h"
 #include "layout/checked.h"
 #include "layout/window/index.h"
 #include "layout/window/window.h"
+#include "lineage/burden.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"
 
@@ -13,7 +16,7 @@
 
 /** An exact price counts at most so many absent calls that a value is made of, and as many that are
  * made of it. */
-#define LOOK 1024
+#define LOOK CEBUS_BURDEN_CALLS
 /** An exact price is multiplied by 1 + (CROWDING x bytes the rebuild makes / memory)^2, so that a
  * rebuild of a third of the memory counts twice: to make room for itself it evicts what has to be
  * rebuilt next. The number matters little, the square does: with 1 + bytes / memory InceptionV4
@@ -38,8 +41,7 @@ int cebus_pricing_shift(const cebus_candidate *candidate)
 static bool is_too_dear(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
     uint64_t most = chooser->dearest;
-    return most > 0 &&
-           cebus_replay_behind(chooser->lineage, &candidate->value, SIZE_MAX, most).ns > most;
+    return most > 0 && cebus_burden_exceeds(chooser->lineage, &candidate->value, most);
 }
 
 /** As the runtime knows, or as the chooser takes it. */
@@ -62,13 +64,29 @@ bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candida
            !is_too_dear(chooser, candidate);
 }
 
+/** False: the exact price is more than `most`. Walks end as soon as that is clear. */
+static bool find_exact(const cebus_chooser *chooser, const cebus_candidate *candidate,
+                       uint64_t most, uint64_t *out)
+{
+    const cebus_value *value = &candidate->value;
+    cebus_effort behind = cebus_burden_behind(chooser->lineage, value, most);
+    if (behind.ns > most)
+        return false;
+    double fill = CROWDING * (double)behind.bytes / (double)chooser->arena->limit;
+    double times = 1 + fill * fill, left = (double)most / times - (double)behind.ns + 1;
+    if (left < 0)
+        return false;
+    uint64_t ahead_most = left < 0x1p63 ? (uint64_t)left : UINT64_MAX;
+    cebus_effort ahead = cebus_replay_ahead(chooser->lineage, value, LOOK, ahead_most);
+    *out = (uint64_t)((double)(behind.ns + ahead.ns) * times);
+    return *out <= most;
+}
+
 uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate)
 {
-    cebus_effort behind =
-        cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, UINT64_MAX);
-    cebus_effort ahead = cebus_replay_ahead(chooser->lineage, &candidate->value, LOOK);
-    double fill = CROWDING * (double)behind.bytes / (double)chooser->arena->limit;
-    return (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
+    uint64_t price = UINT64_MAX;
+    (void)find_exact(chooser, candidate, UINT64_MAX, &price);
+    return price;
 }
 
 /** Whether all prices are exact, not only those of the few lowest scores. Where one large absent
@@ -80,16 +98,27 @@ static bool are_all_exact(const cebus_chooser *chooser)
     return chooser->strained && arena->used_blocks + arena->free_blocks < EXACT_BLOCKS;
 }
 
-/** The policy's price. That of the neighbourhood is remembered (lineage/cost.h). What a replay left
- * behind and nobody will read costs nothing. */
-static uint64_t weigh(const cebus_chooser *chooser, cebus_candidate *candidate)
+bool cebus_pricing_scores_exactly(const cebus_chooser *chooser)
 {
+    return are_all_exact(chooser) && chooser->swap.use == CEBUS_SWAP_NEVER &&
+           chooser->rebuild == NULL && chooser->policy->weight == cebus_policy_weight_neighbourhood;
+}
+
+/** The policy's price; false: it is more than `most`. That of the neighbourhood is remembered
+ * (lineage/cost.h). What a replay left behind and nobody will read costs nothing. */
+static bool weigh(const cebus_chooser *chooser, cebus_candidate *candidate, uint64_t most,
+                  uint64_t *out)
+{
+    *out = 0;
     if (!cebus_version_is_missed(chooser->lineage, &candidate->value))
-        return 0;
-    if (chooser->policy->weight == cebus_policy_weight_neighbourhood)
-        return are_all_exact(chooser) ? cebus_pricing_exact(chooser, candidate)
-                                      : cebus_cost_price(chooser->lineage, &candidate->value);
-    return chooser->policy->weight(chooser->lineage, candidate);
+        return true;
+    if (chooser->policy->weight != cebus_policy_weight_neighbourhood)
+        *out = chooser->policy->weight(chooser->lineage, candidate);
+    else if (are_all_exact(chooser))
+        return find_exact(chooser, candidate, most, out);
+    else
+        *out = cebus_cost_price(chooser->lineage, &candidate->value);
+    return true;
 }
 
 /**
@@ -138,22 +167,49 @@ static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *blo
     return weight;
 }
 
-void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block)
+static uint64_t free_bytes(const cebus_block *block)
+{
+    return block != NULL && block->state == CEBUS_BLOCK_FREE ? block->bytes : 0;
+}
+
+/** A weight above this has a score above `most`: what comes on top of it, and a policy's score
+ * (policy.h), only make it more. */
+static uint64_t most_weight(const cebus_chooser *chooser, const cebus_block *block, double most)
+{
+    if (chooser->swap.use != CEBUS_SWAP_NEVER || cebus_pricing_shift(block->owner) < 0 ||
+        chooser->policy->score == cebus_policy_score_age)
+        return UINT64_MAX;
+    uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
+    double bytes = (double)(block->bytes + free_bytes(block->prev) + free_bytes(block->next));
+    double weight = most * bytes * (double)age * (1 + 1e-9) + 1;
+    return weight < 0x1p63 ? (uint64_t)weight : UINT64_MAX;
+}
+
+bool cebus_pricing_block_within(const cebus_chooser *chooser, cebus_block *block, double most)
 {
     cebus_candidate *candidate = block->owner;
     if (candidate == NULL || !cebus_pricing_may_go(chooser, candidate)) {
         block->state = CEBUS_BLOCK_BARRIER;
-        return;
+        return true;
     }
-    uint64_t before = block->weight;
+    uint64_t before = block->weight, weight;
     block->state = CEBUS_BLOCK_EVICTABLE;
-    block->weight = weigh(chooser, candidate);
+    candidate->method = CEBUS_GO_DROP;
+    if (!weigh(chooser, candidate, most_weight(chooser, block, most), &weight))
+        return false;
+    block->weight = weight;
     choose_method(chooser, block);
     block->weight = cebus_wish_price(block->weight, cebus_pricing_shift(candidate));
     if (chooser->rebuild != NULL)
         block->weight = add_urgency(chooser, block, &candidate->value);
     if (block->weight < before)
         cebus_window_index_cheaper(chooser->arena->index, block);
+    return true;
+}
+
+void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block)
+{
+    (void)cebus_pricing_block_within(chooser, block, HUGE_VAL);
 }
 
 /** For policies that choose windows and have no score, when they are asked for a single victim. */
@@ -175,11 +231,6 @@ double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *bloc
     if (chooser->policy->score == cebus_policy_score_age && block->owner != NULL)
         situation.age = cebus_wish_price(situation.age, -cebus_wish_shift(block->owner));
     return chooser->policy->score(quote->weight, &situation);
-}
-
-static uint64_t free_bytes(const cebus_block *block)
-{
-    return block != NULL && block->state == CEBUS_BLOCK_FREE ? block->bytes : 0;
 }
 
 double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block)

@@ -32,9 +32,16 @@ uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *cand
  * it again its large inputs have to be kept or made again, too. */
 int cebus_pricing_shift(const cebus_candidate *candidate);
 
+/** Whether scores of blocks that were just priced are those of their exact prices. */
+bool cebus_pricing_scores_exactly(const cebus_chooser *chooser);
+
 /** Brings a used block's state and weight up to date: both depend on which values are absent now.
  */
 void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block);
+
+/** The same, but for a block whose score is more than `most`: false, and its weight stays as it
+ * was. */
+bool cebus_pricing_block_within(const cebus_chooser *chooser, cebus_block *block, double most);
 
 /** The lower, the sooner it goes. Of the block only its owner's hint is read, by policies that
  * score by age alone; all else comes from the quote. */

@@ -9,8 +9,10 @@
 typedef struct house {
     cebus_shifts *shifts;
     cebus_lodger *lodgers;
-    uint32_t *order; /**< by `now`: indices of them */
-    size_t n;
+    uint32_t *order;  /**< by `now`: indices of them */
+    uint32_t *barred; /**< of lodgers: who was met last in the new place; itself: nobody yet */
+    uint32_t *away;   /**< those that are not where they shall be, in order */
+    size_t n, n_away;
     uint64_t capacity;
     uint32_t run;
 } house;
@@ -55,14 +57,26 @@ static size_t find(const house *h, uint64_t offset)
     return low;
 }
 
-/** Whether all bytes of the new place of one are free, or its own. */
-static bool is_free(const house *h, uint32_t who)
+static bool bars(const cebus_lodger *other, const cebus_lodger *lodger)
+{
+    return other != lodger && other->now < lodger->then + lodger->bytes &&
+           lodger->then < other->now + other->bytes;
+}
+
+/** Whether all bytes of the new place of one are free, or its own. Mostly who was in it is there
+ * still. */
+static bool is_free(house *h, uint32_t who)
 {
     const cebus_lodger *lodger = &h->lodgers[who];
+    if (bars(&h->lodgers[h->barred[who]], lodger))
+        return false;
     size_t place = find(h, lodger->then);
     if (place < h->n && h->order[place] == who)
         place++;
-    return place == h->n || at(h, place)->now >= lodger->then + lodger->bytes;
+    if (place == h->n || at(h, place)->now >= lodger->then + lodger->bytes)
+        return true;
+    h->barred[who] = h->order[place];
+    return false;
 }
 
 static bool move(house *h, uint32_t who, uint64_t offset)
@@ -88,24 +102,30 @@ static bool move(house *h, uint32_t who, uint64_t offset)
     return true;
 }
 
-/** Once over all: who finds the new place free goes there. False without host memory. */
-static bool move_free(house *h, bool *out_any, bool *out_done)
+static void list_away(house *h)
 {
-    *out_any = false;
-    *out_done = true;
+    h->n_away = 0;
     for (uint32_t i = 0; i < h->n; i++) {
-        cebus_lodger *lodger = &h->lodgers[i];
-        if (lodger->now == lodger->then)
-            continue;
-        if (!is_free(h, i)) {
-            *out_done = false;
-            continue;
-        }
-        if (!move(h, i, lodger->then))
-            return false;
-        *out_any = true;
+        if (h->lodgers[i].now != h->lodgers[i].then)
+            h->away[h->n_away++] = i;
     }
-    return true;
+}
+
+/** Once over all: who finds the new place free goes there. False without host memory. */
+static bool move_free(house *h, bool *out_any)
+{
+    size_t left = 0;
+    bool ok = true;
+    for (size_t k = 0; k < h->n_away && ok; k++) {
+        uint32_t who = h->away[k];
+        if (is_free(h, who))
+            ok = move(h, who, h->lodgers[who].then);
+        else
+            h->away[left++] = who;
+    }
+    *out_any = left < h->n_away;
+    h->n_away = left;
+    return ok;
 }
 
 /** The smallest hole of so many bytes outside of [from, to). NONE: there is none. */
@@ -166,6 +186,7 @@ static bool make_way(house *h, bool *out_any)
             continue;
         ok = clear(h, i, out_any) && (!*out_any || move(h, i, lodger->then));
     }
+    list_away(h);
     return ok;
 }
 
@@ -173,8 +194,10 @@ static bool move_all(house *h, bool *out_found)
 {
     bool ok = true, any = true, done = false;
     size_t most = h->shifts->count + 3 * h->n + 1;
+    list_away(h);
     while (ok && any && !done && h->shifts->count < most) {
-        ok = move_free(h, &any, &done);
+        ok = move_free(h, &any);
+        done = h->n_away == 0;
         if (ok && !any && !done)
             ok = make_way(h, &any);
     }
@@ -200,12 +223,17 @@ bool cebus_shifts_add(cebus_shifts *shifts, cebus_lodger *lodgers, size_t n, uin
     *out_found = true;
     if (n == 0)
         return true;
-    h.order = cebus_pool_alloc(shifts->pool, n * sizeof *h.order);
+    size_t bytes = 3 * n * sizeof *h.order;
+    h.order = cebus_pool_alloc(shifts->pool, bytes);
     if (h.order == NULL)
         return false;
+    h.barred = h.order + n;
+    h.away = h.barred + n;
+    for (uint32_t i = 0; i < n; i++)
+        h.barred[i] = i;
     qsort(lodgers, n, sizeof *lodgers, by_bytes);
     enter(&h);
     bool ok = move_all(&h, out_found);
-    cebus_pool_free_object(shifts->pool, h.order, n * sizeof *h.order);
+    cebus_pool_free_object(shifts->pool, h.order, bytes);
     return ok;
 }

@@ -99,6 +99,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_set_policy(cebus_runtime *
 CEBUS_API const char *cebus_runtime_policy(const cebus_runtime *rt);
 /** Name of the layout in force; it does not change with the policy. NULL of NULL. */
 CEBUS_API const char *cebus_runtime_layout(const cebus_runtime *rt);
+/** Whether values may leave for the host, as the policy in force and the options have it. False of
+ * NULL. */
+CEBUS_API bool cebus_runtime_swaps(const cebus_runtime *rt);
 /** Name of policy number `i`, NULL past the last. */
 CEBUS_API const char *cebus_policy_name(size_t i);
 

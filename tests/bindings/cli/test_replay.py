@@ -86,6 +86,23 @@ def case_too_small_a_budget_is_a_result(cli):
     assert tiny["reason"] == "out of memory" and "4 KiB" in tiny["oom"]
 
 
+def case_a_budget_that_cannot_do_is_soon_given_up(cli):
+    """Gradients that must all be there at the end: only by then it shows that they do not fit."""
+    trace, layers = Trace(), 40
+    chain = [trace.op(MS, [], MIB)]
+    for _ in range(layers):
+        chain.append(trace.op(MS, [chain[-1]], MIB))
+    gradient = trace.op(MS, [chain[-1]], MIB)
+    for below in reversed(chain[:-1]):
+        gradient, _ = trace.op(MS, [gradient, below], [MIB, MIB])
+    path = trace.save(cli, "kept.trace")
+    floor = cli.one("replay", path)["floor_bytes"]
+    result = cli.one("replay", path, "--budget", str(floor - MIB), "--policy", "dtr")
+    assert result["reason"] == "out of memory", result
+    assert f"end of a pass: needs {floor} bytes at once" in result["oom"], result
+    assert result["recompute_ns"] < 2 * result["base_time_ns"], result
+
+
 def case_budgets_are_bytes_or_shares(cli):
     trace = example(cli)
     for budget, size in (("75%", 3 * MIB), ("3MiB", 3 * MIB), ("3145728", 3 * MIB),

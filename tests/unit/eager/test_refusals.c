@@ -305,6 +305,7 @@ Test(refusals, runtimes)
     cr_expect_null(cebus_machine_name(1000));
     cr_expect_null(cebus_device_name(1000));
     cr_expect_null(cebus_runtime_layout(NULL));
+    cr_expect_not(cebus_runtime_swaps(NULL));
     cr_expect_eq(cebus_runtime_oom_report(rt, NULL, 0), 0);
     char few[4];
     size_t length = cebus_runtime_tiers(rt, few, sizeof few);

@@ -1,6 +1,8 @@
 #include <criterion/criterion.h>
 
 #include "evict/choice/pricing.h"
+#include "evict/wish.h"
+#include "lineage/version.h"
 #include "tests/unit/evict/room.h"
 
 TestSuite(choose, .init = setup, .fini = teardown);
@@ -150,7 +152,7 @@ Test(choose, drops_what_is_made_for_less_than_its_copy_back)
     cebus_pricing_block(&chooser, cheap->block);
     cr_expect_eq(cheap->method, CEBUS_GO_DROP);
     cr_expect_eq(cheap->block->weight, 10);
-    cebus_cost_revise(cheap->value.producer, UNIT + 2);
+    cebus_cost_revise(&lineage, cheap->value.producer, UNIT + 2);
     cebus_pricing_block(&chooser, cheap->block);
     cr_expect_eq(cheap->method, CEBUS_GO_SWAP, "the copy back takes a ns a byte");
     cr_expect_eq(cheap->block->weight, 2 * UNIT + 2);
@@ -165,9 +167,10 @@ Test(choose, keeps_what_is_dearer_than_a_rebuild_may_cost)
     cr_expect_eq(cebus_choose_victims(&chooser, UNIT).first, old->block);
     chooser.dearest = 4999;
     cr_expect_eq(cebus_choose_victims(&chooser, UNIT).first, young->block);
-    young->value.producer->wait_ns = 4600; /* of which its neighbourhood knows nothing */
+    cebus_cost_wait(&lineage, young->value.producer,
+                    4600); /* of which its neighbourhood knows nothing */
     cr_expect_null(cebus_choose_victims(&chooser, UNIT).first);
-    young->value.producer->wait_ns = 0;
+    cebus_cost_wait(&lineage, young->value.producer, 0);
     chooser.dearest = 399;
     cr_expect_null(cebus_choose_victims(&chooser, UNIT).first);
 }
@@ -247,7 +250,7 @@ Test(choose, coop_takes_more_at_once_where_it_is_cheap_by_the_byte)
     wall->value.pins = 1;
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, large->block,
                  "110 less 2.5 units at 0.9 of 27.5 against 100 less one");
-    cebus_cost_revise(large->value.producer, 400);
+    cebus_cost_revise(&lineage, large->value.producer, 400);
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, small->block,
                  "400 less 2.5 units at 90 against 100 less one");
     cr_expect_eq(choose(&cebus_policy_coop, 2).first, large->block, "the only one that does");
@@ -399,6 +402,57 @@ static void check_choice(const cebus_policy *policy, uint64_t now)
     check_prices(&chooser);
 }
 
+/** What a value really costs, by walks that remember nothing. */
+static uint64_t cost_anew(const cebus_candidate *candidate)
+{
+    const cebus_value *value = &candidate->value;
+    cebus_effort behind = cebus_replay_behind(&lineage, value, 1024, UINT64_MAX),
+                 ahead = cebus_replay_ahead(&lineage, value, 1024, UINT64_MAX);
+    double fill = 3.0 * (double)behind.bytes / (double)arena.limit;
+    return (uint64_t)((double)(behind.ns + ahead.ns) * (1 + fill * fill));
+}
+
+static bool is_free(const cebus_block *block)
+{
+    return block != NULL && block->state == CEBUS_BLOCK_FREE;
+}
+
+/** The lowest score of all that may go, each worked out in full; the lower address at a tie. */
+static cebus_block *lowest_exactly(const cebus_chooser *chooser)
+{
+    cebus_block *lowest = NULL;
+    double least = 0;
+    for (cebus_block *block = arena.first; block != NULL; block = block->next) {
+        cebus_candidate *owner = block->owner;
+        if (is_free(block) || owner == NULL || !cebus_pricing_may_go(chooser, owner))
+            continue;
+        bool missed = cebus_version_is_missed(&lineage, &owner->value);
+        cebus_quote quote = {missed ? cost_anew(owner) : 0, block->tick, block->bytes,
+                             (is_free(block->prev) ? block->prev->bytes : 0) +
+                                 (is_free(block->next) ? block->next->bytes : 0)};
+        quote.weight = cebus_wish_price(quote.weight, cebus_pricing_shift(owner));
+        double score = cebus_pricing_score(chooser, block, &quote);
+        if (lowest == NULL || score < least) {
+            lowest = block;
+            least = score;
+        }
+    }
+    return lowest;
+}
+
+/** Where rebuilds took long: a search that works out no more than it must finds the lowest. */
+static void check_exact_choice(const cebus_policy *policy, uint64_t now)
+{
+    cebus_chooser chooser = {.policy = policy,
+                             .arena = &arena,
+                             .lineage = &lineage,
+                             .now = now,
+                             .strained = true,
+                             .dearest = draw(2) * draw(3000),
+                             .last_resort = draw(2) == 0};
+    cr_expect_eq(cebus_choose_victims(&chooser, UNIT).first, lowest_exactly(&chooser));
+}
+
 static void put(cebus_candidate *candidate, uint64_t now)
 {
     uint64_t units = candidate->value.bytes / UNIT;
@@ -453,7 +507,7 @@ static void happen(uint64_t now)
     else if (what < 7)
         candidate->exports ^= 1;
     else if (what < 8)
-        cebus_cost_lower(candidate->value.producer, 1 + draw(1000));
+        cebus_cost_lower(&lineage, candidate->value.producer, 1 + draw(1000));
     else
         candidate->block->tick = now;
 }
@@ -473,6 +527,8 @@ Test(choose, answers_as_if_it_remembered_nothing)
             happen(now += draw(10));
             if (draw(3) == 0)
                 check_choice(policies[draw(5)], now);
+            if (draw(2) == 0)
+                check_exact_choice(draw(2) == 0 ? &cebus_policy_dtr : &cebus_policy_dte, now);
         }
     }
 }

@@ -45,7 +45,7 @@ Test(contest, coop_does_not_look_for_what_saves_little)
     cr_expect(!cebus_way_moves(victims.way));
     cr_expect_eq(victims.first, first->block);
     cr_expect_eq(victims.last, last->block);
-    cebus_cost_revise(dear->value.producer, 1000);
+    cebus_cost_revise(&lineage, dear->value.producer, 1000);
     cr_expect(cebus_way_moves(cebus_choose_victims(&chooser, 4 * UNIT).way));
 }
 
@@ -115,7 +115,7 @@ Test(contest, coop_takes_what_is_cheap_wherever_it_lies)
     cr_expect_eq(victims.last, large->block);
     for (int i = 0; i < 6; i++)
         cr_expect_eq(small[i]->block->state, CEBUS_BLOCK_EVICTABLE);
-    cebus_cost_revise(large->value.producer, 150);
+    cebus_cost_revise(&lineage, large->value.producer, 150);
     victims = cebus_choose_victims(&chooser, 2 * UNIT);
     cr_expect_eq(victims.first, large->block, "as cheap as they are by the byte");
     cr_expect_eq(victims.last, large->block);
@@ -158,7 +158,7 @@ Test(contest, coop_gives_up_more_where_searches_are_dear)
     cr_expect_geq(units, 8);
     cr_expect_leq(units, 12);
     for (int i = 0; i < 12; i++)
-        cebus_cost_revise(cheap[i]->value.producer, 10000);
+        cebus_cost_revise(&lineage, cheap[i]->value.producer, 10000);
     victims = cebus_choose_victims(&chooser, UNIT);
     cr_expect_eq(victims.first, victims.last);
 }

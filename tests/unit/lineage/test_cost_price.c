@@ -100,16 +100,16 @@ Test(cost_price, falls_when_a_replay_was_faster)
     cebus_value *leaf = program_leaf(&p, 64), *a = program_call(&p, 50, leaf, NULL),
                 *b = program_call(&p, 7, a, NULL);
     cr_expect_eq(price(a), 50);
-    cebus_cost_lower(a->producer, 60);
+    cebus_cost_lower(&p.lineage, a->producer, 60);
     cr_expect_eq(price(a), 50, "the least counts");
-    cebus_cost_lower(a->producer, 40);
+    cebus_cost_lower(&p.lineage, a->producer, 40);
     cr_expect_eq(price(a), 40);
     cebus_value_hold(&p.lineage, a);
     cebus_value_park(a);
     program_evict(&p, a);
     cebus_cost_return(&p.lineage, a);
     cr_expect_eq(price(b), 7 + 40, "missed, and in no class");
-    cebus_cost_lower(a->producer, 30);
+    cebus_cost_lower(&p.lineage, a->producer, 30);
     cr_expect_eq(price(b), 7 + 30);
     program_release(&p, a);
     cr_expect_eq(price(b), 7 + 30);
@@ -336,7 +336,7 @@ static void step(fate *f)
     else if (what < 16)
         cut(s);
     else if (what < 19 && s->value->producer != NULL)
-        cebus_cost_lower(s->value->producer, draw(f, 100));
+        cebus_cost_lower(&p.lineage, s->value->producer, draw(f, 100));
     else if (s->value->resident)
         cebus_value_detach(&p.lineage, s->value);
 }

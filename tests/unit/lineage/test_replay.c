@@ -119,7 +119,7 @@ Test(replay, counts_what_a_call_had_to_wait_for)
     program_evict(&p, b);
     cr_expect_eq(cebus_replay_behind(&p.lineage, b, SIZE_MAX, UINT64_MAX).ns, 104);
     cr_expect_eq(cebus_replay_behind(&p.lineage, a, SIZE_MAX, UINT64_MAX).ns, 3);
-    cr_expect_eq(cebus_replay_ahead(&p.lineage, a, SIZE_MAX).ns, 104);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, a, SIZE_MAX, UINT64_MAX).ns, 104);
     cr_assert_eq(cebus_replay_build(&p.lineage, b, &list), CEBUS_OK);
     cr_expect_eq(cebus_replay_sum(&list), 104);
     program_release(&p, b);
@@ -159,11 +159,13 @@ Test(replay, sums_what_lies_behind_and_ahead)
     cr_expect_eq(cebus_replay_behind(&p.lineage, chain[4], SIZE_MAX, 0x8000).ns, 0x10000);
     cr_expect_eq(cebus_replay_behind(&p.lineage, leaf, SIZE_MAX, UINT64_MAX).ns, 0);
     cr_expect_eq(cebus_replay_behind(&p.lineage, chain[2], SIZE_MAX, UINT64_MAX).ns, 0x110);
-    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], SIZE_MAX).ns, 0x11000);
-    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], 1).ns, 0x1000);
-    cr_expect_eq(cebus_replay_ahead(&p.lineage, leaf, SIZE_MAX).ns, 0x10, "chain[2] is there");
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], SIZE_MAX, UINT64_MAX).ns, 0x11000);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], 1, UINT64_MAX).ns, 0x1000);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], SIZE_MAX, 0x800).ns, 0x1000);
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, leaf, SIZE_MAX, UINT64_MAX).ns, 0x10,
+                 "chain[2] is there");
     program_release(&p, chain[4]);
-    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], SIZE_MAX).ns, 0x1000,
+    cr_expect_eq(cebus_replay_ahead(&p.lineage, chain[2], SIZE_MAX, UINT64_MAX).ns, 0x1000,
                  "nobody misses chain[4]");
     for (int i = 0; i < 4; i++)
         program_release(&p, chain[i]);

@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 static program p;
 
@@ -192,4 +193,113 @@ Test(version, long_chains_of_ghosts_ask_to_be_cut)
     cr_expect_geq(cuts, 9);
     program_release(&p, value);
     program_release(&p, leaf);
+}
+
+/* Who is missed, remembered, against a search that remembers nothing. */
+
+enum {
+    VALUES = 60,
+    STEPS = 3000
+};
+
+static cebus_value *values[VALUES];
+static bool held[VALUES], seen[VALUES];
+static int made;
+static uint64_t state;
+
+static uint64_t draw(uint64_t limit)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (state >> 33) % limit;
+}
+
+static int number_of(const cebus_value *value)
+{
+    for (int i = 0; i < made; i++) {
+        if (values[i] == value)
+            return i;
+    }
+    return -1;
+}
+
+/** Held, or an absent value that is made of it is missed. */
+static bool is_missed_anew(int number)
+{
+    if (held[number])
+        return true;
+    for (cebus_edge *edge = values[number]->consumers; edge != NULL; edge = edge->next) {
+        int next = number_of(edge->call->out[0]);
+        if (values[next]->resident || seen[next])
+            continue;
+        seen[next] = true;
+        if (is_missed_anew(next))
+            return true;
+    }
+    return false;
+}
+
+static cebus_value *draw_present(void)
+{
+    for (int tries = 0; tries < 20; tries++) {
+        cebus_value *value = values[draw((uint64_t)made)];
+        if (value->resident)
+            return value;
+    }
+    return NULL;
+}
+
+static void make_value(void)
+{
+    cebus_value *value =
+        made > 0 ? program_call(&p, 1, draw_present(), draw_present()) : program_leaf(&p, 64);
+    cebus_value_retain(value);
+    values[made] = value;
+    held[made++] = true;
+}
+
+static void change(int number)
+{
+    cebus_value *value = values[number];
+    if (draw(3) == 0) {
+        held[number] = !held[number];
+        if (held[number])
+            cebus_value_hold(&p.lineage, value);
+        else
+            cebus_value_unhold(&p.lineage, value);
+    } else if (!value->resident) {
+        program_return(&p, value);
+    } else if (value->producer != NULL) {
+        program_evict(&p, value);
+    }
+}
+
+Test(version, knows_what_is_missed_whatever_happens)
+{
+    int missed = 0, not_missed = 0;
+    for (state = 0; state < 10; state++) {
+        uint64_t seed = state;
+        made = 0;
+        make_value();
+        for (int i = 0; i < STEPS; i++) {
+            if (made < VALUES && draw(20) == 0)
+                make_value();
+            change((int)draw((uint64_t)made));
+            for (int k = (int)draw(5); k < made; k += 1 + (int)draw(10)) {
+                memset(seen, 0, sizeof seen);
+                bool expected = is_missed_anew(k);
+                cr_assert_eq(cebus_version_is_missed(&p.lineage, values[k]), expected);
+                missed += expected;
+                not_missed += !expected;
+            }
+        }
+        while (made-- > 0) {
+            if (!held[made])
+                cebus_value_hold(&p.lineage, values[made]);
+            cebus_value_release(&p.lineage, values[made]);
+            program_release(&p, values[made]);
+        }
+        state = seed;
+    }
+    cr_expect_gt(missed, 10000);
+    cr_expect_gt(not_missed, 10000);
 }
