@@ -184,7 +184,7 @@ bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
     if (life->bytes < x->least)
         return true;
     if (is_swapped(x, value))
-        return find_again(x, value, chance, out);
+        return x->links->terms->once || find_again(x, value, chance, out);
     uint32_t i = widest(x, value, 0);
     if (i == 0 || x->host + item->bytes > x->links->terms->host)
         return true;

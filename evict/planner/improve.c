@@ -190,6 +190,12 @@ static void note_value(ruin *r, uint32_t value)
         r->values[r->n_values++] = value;
 }
 
+/** It is swapped, and once is all. */
+static bool is_done_with(const ruin *r, uint32_t value)
+{
+    return r->runs[0].terms->once && r->runs[r->stands].outs[value] != NONE;
+}
+
 /** Takes out some replays, and notes what they made for swapping. */
 static bool note_replayed(ruin *r)
 {
@@ -199,8 +205,10 @@ static bool note_replayed(ruin *r)
             call = r->chosen[i] != NONE ? r->sequence->instances[r->chosen[i]].call : NONE;
         const uint32_t *values =
             call != NONE ? cebus_sequence_makes(r->sequence, call, &count) : NULL;
-        for (uint32_t j = 0; values != NULL && j < count; j++)
-            note_value(r, values[j]);
+        for (uint32_t j = 0; values != NULL && j < count; j++) {
+            if (!is_done_with(r, values[j]))
+                note_value(r, values[j]);
+        }
     }
     return remove_chosen(r, false);
 }
@@ -238,7 +246,7 @@ static bool note_idle(ruin *r, uint32_t instance)
     bool ok = true;
     picks->count = 0;
     for (uint32_t v = 0; v < r->sequence->iteration->n_values && ok; v++) {
-        if (r->sequence->lives[v].bytes < r->exchange.least)
+        if (r->sequence->lives[v].bytes < r->exchange.least || is_done_with(r, v))
             continue;
         double ns = (double)idle_ns(r, v, instance);
         if (ns > 0)
@@ -258,7 +266,7 @@ static bool take_swaps(ruin *r, bool again)
     for (uint32_t i = 0, n = 1 + below(r, 3); i < n && copies->count > 0 && ok; i++) {
         uint32_t value = copies->items[below(r, (uint32_t)copies->count)].value;
         bool taken = false;
-        if (below(r, 2) == 0)
+        if (!r->runs[0].terms->once && below(r, 2) == 0)
             ok = cebus_exchange_take_again(&r->exchange, value, &taken);
         if (ok && !taken)
             ok = cebus_exchange_take(&r->exchange, value, &taken);

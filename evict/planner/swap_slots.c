@@ -51,7 +51,7 @@ static uint32_t instance_of(const filler *f, uint32_t calls)
 /** Whether a value is away in other calls; it may yet go behind them, by the copy that is there. */
 static bool is_taken(const filler *f, const cebus_pick *o)
 {
-    return f->backs[o->value] > 0 && o->from < f->backs[o->value];
+    return f->backs[o->value] > 0 && (f->terms->once || o->from < f->backs[o->value]);
 }
 
 /** Whether there are slots for it, with calls between. */

@@ -261,6 +261,25 @@ Test(planner_links, a_second_stretch_is_spent_away_by_the_copy_of_the_first)
     cebus_exchange_deinit(&exchange);
 }
 
+Test(planner_links, where_once_is_all_nothing_goes_a_second_time)
+{
+    cebus_exchange exchange;
+    cebus_swap_place place;
+    cebus_plan_terms once = terms;
+    once.once = true;
+    links.terms = &once;
+    cebus_exchange_init(&exchange, &sequence, 1000);
+    swap(z, 6, 7);
+    whole();
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    cr_expect_eq(place.value, NONE);
+    links.terms = &terms;
+    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    cr_expect_eq(place.value, ordinal(z), "else it does");
+    cebus_exchange_deinit(&exchange);
+}
+
 Test(planner_links, changes_are_taken_back_and_leave_places_free)
 {
     cebus_exchange exchange;

@@ -121,6 +121,11 @@ static void expect_two_stretches(cebus_swap_order order)
     const uint32_t ordinal = twice.values[a].ordinal;
     cr_expect_eq(count_runs(cebus_sequence_out(&sequence, ordinal)), 1);
     cr_expect_eq(count_runs(cebus_sequence_in(&sequence, ordinal)), 2);
+    cr_assert(cebus_sequence_clear(&sequence));
+    terms.once = true;
+    cr_assert(fill(BYTES, order));
+    terms.once = false;
+    cr_expect_eq(count_runs(cebus_sequence_in(&sequence, ordinal)), 1);
     cebus_sequence_deinit(&sequence);
     recorded_deinit(&twice);
     cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
