@@ -241,17 +241,20 @@ static bool swaps(const cebus_plan *plan)
     return any;
 }
 
-/** The question as one of stages. Runs before which nothing can move are firm. */
-static bool stage(cebus_pool *pool, question *q, const cebus_sojourns *sojourns,
+/** The question as one of stages. Runs before which nothing can move are firm: all, where copies
+ * are on their way. Then one stage may do even so, with its smallest blocks apart. */
+static bool stage(const cebus_plan *plan, question *q, const cebus_sojourns *sojourns,
                   const cebus_site *site, const cebus_moment *moments, cebus_shifts *shifts,
                   bool *out_found)
 {
+    cebus_pool *pool = sojourns->pool;
     const size_t runs = (size_t)sojourns->runs + 2;
     bool *firm = cebus_pool_alloc(pool, runs * sizeof *firm);
     if (firm == NULL)
         return false;
+    const bool moves = !swaps(plan);
     for (size_t run = 0; run < runs; run++)
-        firm[run] = moments[run].at == CEBUS_MOMENT_NONE;
+        firm[run] = !moves || moments[run].at == CEBUS_MOMENT_NONE;
     cebus_stages stages = {.blocks = q->blocks,
                            .n = q->count,
                            .n_presets = q->count - sojourns->count,
@@ -279,7 +282,7 @@ static cebus_site_verdict relocate(const cebus_iteration *iteration, const cebus
     bool found = false;
     cebus_moment *moments = cebus_relocation_moments(sojourns, iteration, plan);
     cebus_shifts_init(&shifts, pool);
-    bool ok = moments != NULL && stage(pool, q, sojourns, site, moments, &shifts, &found);
+    bool ok = moments != NULL && stage(plan, q, sojourns, site, moments, &shifts, &found);
     if (ok && found) {
         out->relocations = cebus_relocations_of(&shifts, sojourns, plan, moments, q->base);
         out->n_relocations = out->relocations != NULL ? shifts.count : 0;
@@ -393,7 +396,7 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
     if (find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q) &&
         tie(&sojourns, iteration, plan, &q))
         verdict = answer(out->pool, &q, &sojourns, site, out_missing);
-    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0 && !swaps(plan))
+    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0)
         verdict = relocate(iteration, plan, &sojourns, site, &q, out);
     *out_missing = verdict == CEBUS_SITE_PLACED ? 0 : *out_missing;
     if (verdict == CEBUS_SITE_PLACED &&

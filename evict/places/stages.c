@@ -5,24 +5,27 @@
 
 enum {
     MOST_STAGES = 256,
-    DUST_PART = 2048, /* of the capacity: what the smallest have at most */
-    CUT_PART = 3,     /* of a stage, at its end, where the cut may be */
-    NEAR_PART = 16,   /* of a stage: so near its end need not be found */
+    DUST_PART = 2048,  /* of the capacity: what the smallest have at most */
+    CUT_PART = 3,      /* of a stage, at its end, where the cut may be */
+    NEAR_PART = 16,    /* of a stage: so near its end need not be found */
+    MOST_KEEPING = 64, /* packings by which it is found what can keep its place in a stage, and */
+    KEEPING_BLOCKS = 1 << 15, /* blocks of all of them */
 };
 
 /** How a stage is packed. */
 typedef struct manner {
-    bool at_home; /**< dust has its places at the bottom, what else there is those above */
+    bool at_home; /**< dust has its places at the top, what else there is those below */
     bool stays;   /**< what is there stays where it lies */
     bool slid;    /**< or slides down, in the order in which it lies */
+    bool keeps;   /**< or stays if it is among `kept` */
 } manner;
 
 typedef struct staging {
     cebus_stages *stages;
     cebus_pool *pool;
-    bool *dust;                          /**< by block */
-    uint64_t dust_height;                /**< of their places: of `home` */
-    uint64_t *home, *now, *fresh, *slid; /**< by block: in stages with dust at the bottom; in the
+    bool *dust, *kept;                   /**< by block */
+    uint64_t room;                       /**< bytes below their places: of `home` */
+    uint64_t *home, *now, *fresh, *slid; /**< by block: in stages with dust at the top; in the
                                        last one that stands; in the next one; if all slides down */
     bool dust_is_home;                   /**< in the last one that stands */
     double *weights;                     /**< by run: what moves there at most, in ns */
@@ -44,6 +47,7 @@ static void deinit(staging *s)
 {
     size_t n = s->stages->n, runs = (size_t)s->stages->runs + 3;
     cebus_pool_free_object(s->pool, s->dust, n * sizeof *s->dust);
+    cebus_pool_free_object(s->pool, s->kept, n * sizeof *s->kept);
     cebus_pool_free_object(s->pool, s->home, n * sizeof *s->home);
     cebus_pool_free_object(s->pool, s->now, n * sizeof *s->now);
     cebus_pool_free_object(s->pool, s->fresh, n * sizeof *s->fresh);
@@ -63,6 +67,7 @@ static bool init(staging *s, cebus_stages *stages)
     *s = (staging){.stages = stages, .pool = pool, .end = stages->runs + 1};
     s->length = s->end / 2 + 1;
     s->dust = cebus_pool_alloc(pool, n * sizeof *s->dust);
+    s->kept = cebus_pool_alloc(pool, n * sizeof *s->kept);
     s->home = cebus_pool_alloc(pool, n * sizeof *s->home);
     s->now = cebus_pool_alloc(pool, n * sizeof *s->now);
     s->fresh = cebus_pool_alloc(pool, n * sizeof *s->fresh);
@@ -73,9 +78,9 @@ static bool init(staging *s, cebus_stages *stages)
     s->blocks = cebus_pool_alloc(pool, n * sizeof *s->blocks);
     s->presets = cebus_pool_alloc(pool, n * sizeof *s->presets);
     s->offsets = cebus_pool_alloc(pool, n * sizeof *s->offsets);
-    return s->dust != NULL && s->home != NULL && s->now != NULL && s->fresh != NULL &&
-           s->slid != NULL && s->weights != NULL && s->alive != NULL && s->asked != NULL &&
-           s->blocks != NULL && s->presets != NULL && s->offsets != NULL;
+    return s->dust != NULL && s->kept != NULL && s->home != NULL && s->now != NULL &&
+           s->fresh != NULL && s->slid != NULL && s->weights != NULL && s->alive != NULL &&
+           s->asked != NULL && s->blocks != NULL && s->presets != NULL && s->offsets != NULL;
 }
 
 /* ---- packing ------------------------------------------------------------------------------- */
@@ -92,8 +97,8 @@ static void add(staging *s, uint32_t block, uint64_t from, uint64_t to, uint64_t
     s->asked[s->n_asked++] = block;
 }
 
-/** The question of the blocks that live in [from, to); offsets count from `below`. */
-static void ask(staging *s, uint32_t from, uint32_t to, manner how, uint64_t below)
+/** The question of the blocks that live in [from, to). */
+static void ask(staging *s, uint32_t from, uint32_t to, manner how)
 {
     size_t n = n_moving(s);
     s->n_asked = 0;
@@ -101,9 +106,9 @@ static void ask(staging *s, uint32_t from, uint32_t to, manner how, uint64_t bel
         uint32_t block = s->alive[i];
         if (!how.at_home || !s->dust[block])
             add(s, block, from, to,
-                how.slid    ? s->slid[block] - below
-                : how.stays ? s->now[block] - below
-                            : CEBUS_PACK_ANYWHERE);
+                how.slid                                     ? s->slid[block]
+                : how.stays || (how.keeps && s->kept[block]) ? s->now[block]
+                                                             : CEBUS_PACK_ANYWHERE);
     }
     for (size_t i = s->next; i < n && s->stages->blocks[i].lower < to; i++) {
         if (!how.at_home || !s->dust[i])
@@ -133,15 +138,15 @@ static bool pack(staging *s, uint64_t capacity, bool presets, cebus_pack_result 
 static bool try_stage(staging *s, uint32_t from, uint32_t to, manner how, bool *out_found)
 {
     cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
-    uint64_t below = how.at_home ? s->dust_height : 0;
-    *out_found = s->stages->capacity > below;
+    const uint64_t room = how.at_home ? s->room : s->stages->capacity;
+    *out_found = room > 0;
     if (!*out_found)
         return true;
-    ask(s, from, to, how, below);
-    if (!pack(s, s->stages->capacity - below, how.slid || how.stays, &result, out_found))
+    ask(s, from, to, how);
+    if (!pack(s, room, how.slid || how.stays || how.keeps, &result, out_found))
         return false;
     for (size_t i = 0; i < s->n_asked && *out_found; i++)
-        s->fresh[s->asked[i]] = below + s->offsets[i];
+        s->fresh[s->asked[i]] = s->offsets[i];
     return true;
 }
 
@@ -166,7 +171,20 @@ static double peak_below(staging *s, uint64_t most)
     return peak;
 }
 
-/** What all dust may be is packed for all stages alike. */
+/** Where the places of what was asked begin, if they end with the capacity; 0: it has too little.
+ */
+static uint64_t top_of(const staging *s, uint64_t height)
+{
+    uint64_t alignment = 1;
+    for (size_t i = 0; i < s->n_asked; i++) {
+        if (s->blocks[i].alignment > alignment)
+            alignment = s->blocks[i].alignment;
+    }
+    return height < s->stages->capacity ? (s->stages->capacity - height) & ~(alignment - 1) : 0;
+}
+
+/** What all dust may be is packed for all stages alike: at the top, where it is in the way of
+ * nothing, and full stages without such places leave the rest where it lies. */
 static bool settle_dust(staging *s)
 {
     cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
@@ -183,11 +201,13 @@ static bool settle_dust(staging *s)
     bool found = true;
     if (s->n_asked > 0 && !pack(s, 0, false, &result, &found))
         return false;
+    s->room = s->stages->capacity;
+    if (found && s->n_asked > 0)
+        s->room = top_of(s, result.height);
     for (size_t i = 0; i < s->n_asked; i++) {
         s->dust[s->asked[i]] = found;
-        s->home[s->asked[i]] = s->offsets[i];
+        s->home[s->asked[i]] = s->room + s->offsets[i];
     }
-    s->dust_height = found ? result.height : 0;
     return true;
 }
 
@@ -305,7 +325,7 @@ static uint64_t past_fixtures(const staging *s, uint64_t offset, const cebus_pac
 static bool slide_down(staging *s, bool stays)
 {
     size_t bytes = s->n_alive * sizeof(cebus_lodger), n = 0;
-    uint64_t end = stays ? s->dust_height : 0;
+    uint64_t end = 0;
     cebus_lodger *lodgers = cebus_pool_alloc(s->pool, bytes);
     if (lodgers == NULL)
         return false;
@@ -358,6 +378,91 @@ static bool try_manner(staging *s, uint32_t from, option *o)
     return true;
 }
 
+/* ---- what keeps its place ------------------------------------------------------------------ */
+
+/** All of these, if the stage can be packed with them where they are; else half of them, and half.
+ */
+static bool keep(staging *s, const option *o, uint32_t from, const cebus_lodger *those, size_t n,
+                 size_t *packings)
+{
+    bool found;
+    if (n == 0 || *packings == 0)
+        return true;
+    --*packings;
+    for (size_t i = 0; i < n; i++)
+        s->kept[those[i].name] = true;
+    if (!try_stage(s, from, o->to, o->how, &found))
+        return false;
+    if (found)
+        return true;
+    for (size_t i = 0; i < n; i++)
+        s->kept[those[i].name] = false;
+    const size_t half = n / 2;
+    return n == 1 || (keep(s, o, from, those, half, packings) &&
+                      keep(s, o, from, those + half, n - half, packings));
+}
+
+/** What can stay, by where it lies: with dust at home nothing that lies where dust has places. */
+static size_t list_stayers(const staging *s, bool at_home, cebus_lodger *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_alive; i++) {
+        uint32_t block = s->alive[i];
+        const uint64_t end = s->now[block] + s->stages->blocks[block].bytes;
+        if (!at_home || (end <= s->room && !s->dust[block]))
+            out[n++] = (cebus_lodger){.now = s->now[block], .name = block};
+    }
+    qsort(out, n, sizeof *out, by_now);
+    return n;
+}
+
+/** Packs a stage, of which `fresh` has one packing, so that most of what is there stays. */
+static bool keep_most(staging *s, uint32_t from, option o)
+{
+    size_t bytes = s->n_alive * sizeof(cebus_lodger), packings = KEEPING_BLOCKS / (s->n_asked + 1);
+    cebus_lodger *lodgers = cebus_pool_alloc(s->pool, bytes);
+    if (lodgers == NULL)
+        return false;
+    packings = packings < MOST_KEEPING ? packings : MOST_KEEPING;
+    o.how = (manner){.at_home = o.how.at_home, .keeps = true};
+    memset(s->kept, 0, s->stages->n * sizeof *s->kept);
+    size_t n = list_stayers(s, o.how.at_home, lodgers);
+    bool ok = keep(s, &o, from, lodgers, n, &packings);
+    cebus_pool_free_object(s->pool, lodgers, bytes);
+    return ok;
+}
+
+/** ns of the shifts from one on. */
+static uint64_t time_of(const staging *s, size_t first)
+{
+    const cebus_shifts *all = s->stages->shifts;
+    cebus_shifts some = {.items = all->items + first, .count = all->count - first};
+    return cebus_shifts_ns(&some, &s->stages->moves);
+}
+
+/** The shifts to the stage in `fresh`, or to the same stage with most of what is there where it is,
+ * whichever take less. */
+static bool move_least(staging *s, uint32_t from, const option *o)
+{
+    cebus_shifts *shifts = s->stages->shifts;
+    const size_t before = shifts->count, bytes = s->stages->n * sizeof *s->fresh;
+    bool found;
+    if (!shift(s, from, &found))
+        return false;
+    const uint64_t ns = time_of(s, before);
+    if (ns == 0)
+        return true;
+    memcpy(s->slid, s->fresh, bytes);
+    shifts->count = before;
+    if (!keep_most(s, from, *o) || !shift(s, from, &found))
+        return false;
+    if (found && time_of(s, before) < ns)
+        return true;
+    memcpy(s->fresh, s->slid, bytes);
+    shifts->count = before;
+    return shift(s, from, &found);
+}
+
 /** The next stage: of all manners that with the least to move for its length. *out_to = from: there
  * is none. */
 static bool stage(staging *s, uint32_t from, uint32_t *out_to)
@@ -391,7 +496,7 @@ static bool stage(staging *s, uint32_t from, uint32_t *out_to)
     s->length = best.longest - from;
     memcpy(s->fresh, s->home, s->stages->n * sizeof *s->fresh);
     ok = (!best.how.slid || slide_down(s, best.how.at_home)) &&
-         try_stage(s, from, best.longest, best.how, &found) && shift(s, from, &found);
+         try_stage(s, from, best.longest, best.how, &found) && move_least(s, from, &best);
     s->dust_is_home = best.how.at_home;
     take(s, best.to);
     return ok;

@@ -7,7 +7,7 @@
  *     stage   [ packed         ][ packed         ][ packed    ]
  *     x       [ at 0 -----------> at 512 ------------------]
  *     y                    [ at 64 --------------- stays -------]
- *     dust    [ at the bottom, in all stages alike ------------]
+ *     dust    [ at the top, in all stages alike ---------------]
  *
  * Dust are the smallest: each would cost a launch. A cut is where the least has to move.
  */

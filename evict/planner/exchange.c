@@ -31,16 +31,27 @@ bool cebus_exchange_begin(cebus_exchange *exchange, const cebus_links *links)
            cebus_copies_copy(&exchange->in, exchange->sequence->pool, &links->in);
 }
 
-/** The instance of a value's swap that runs a call; NONE: it has none. */
-static uint32_t find_instance(const cebus_exchange *x, uint32_t value, uint32_t call)
+/** The first event of a value from one on in which a call runs that swaps it; the count: none. */
+static uint32_t find_event(const cebus_exchange *x, uint32_t value, uint32_t call, uint32_t from)
 {
     const cebus_life *life = &x->sequence->lives[value];
-    for (uint32_t i = 0; i < life->count; i++) {
-        uint32_t instance = cebus_event_instance(life->events[i]);
-        if (x->sequence->instances[instance].call == call)
-            return instance;
-    }
-    return NONE;
+    uint32_t i = from;
+    while (i < life->count &&
+           x->sequence->instances[cebus_event_instance(life->events[i])].call != call)
+        i++;
+    return i;
+}
+
+static bool is_swapped(const cebus_exchange *x, uint32_t value)
+{
+    return find_event(x, value, cebus_sequence_out(x->sequence, value), 0) <
+           x->sequence->lives[value].count;
+}
+
+/** The event in which it comes back for the first time; the count: it does not. */
+static uint32_t first_in(const cebus_exchange *x, uint32_t value)
+{
+    return find_event(x, value, cebus_sequence_in(x->sequence, value), 0);
 }
 
 /* ---- places ------------------------------------------------------------------------------- */
@@ -50,23 +61,33 @@ static uint64_t start_of(const cebus_exchange *x, uint32_t event)
     return x->links->starts[cebus_event_instance(event)];
 }
 
-/** The use that ends the widest stretch without; 0: there is none. What nobody holds any more is
- * not swapped. */
-static uint32_t widest(const cebus_exchange *x, uint32_t value)
+/** The use that ends the widest stretch without, from an event on; 0: there is none. What nobody
+ * holds any more is not swapped. */
+static uint32_t widest(const cebus_exchange *x, uint32_t value, uint32_t from)
 {
     const cebus_life *life = &x->sequence->lives[value];
     uint32_t best = 0, freed = x->sequence->iteration->values[value].freed;
     uint64_t width = 0;
-    for (uint32_t i = 1; i < life->count; i++) {
-        uint64_t from = start_of(x, life->events[i - 1]), to = start_of(x, life->events[i]);
+    for (uint32_t i = from + 1; i < life->count; i++) {
+        uint64_t begin = start_of(x, life->events[i - 1]), end = start_of(x, life->events[i]);
         uint32_t gap = x->sequence->instances[cebus_event_instance(life->events[i])].gap;
-        if (cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE || to <= from + width ||
-            gap >= freed)
+        if (cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE || end <= begin + width ||
+            gap >= freed ||
+            (from > 0 && cebus_event_kind_of(life->events[i - 1]) == CEBUS_EVENT_PRODUCE))
             continue;
-        width = to - from;
+        width = end - begin;
         best = i;
     }
     return best;
+}
+
+/** When the call of an event is done. */
+static uint64_t end_of(const cebus_exchange *x, uint32_t event)
+{
+    uint32_t instance = cebus_event_instance(event);
+    uint32_t call = x->sequence->instances[instance].call;
+    uint64_t start = x->links->starts[instance];
+    return call == NONE ? start : start + cebus_sequence_cost(x->sequence, call);
 }
 
 /** When a value was made whose event is given, done. */
@@ -74,10 +95,7 @@ static uint64_t made_at(const cebus_exchange *x, const cebus_life *life, uint32_
 {
     while (i > 0 && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE)
         i--;
-    uint32_t instance = cebus_event_instance(life->events[i]);
-    uint32_t call = x->sequence->instances[instance].call;
-    uint64_t start = x->links->starts[instance];
-    return call == NONE ? start : start + cebus_sequence_cost(x->sequence, call);
+    return end_of(x, life->events[i]);
 }
 
 /** Whether an instance of the run is where it was. */
@@ -134,16 +152,41 @@ static cebus_span choose_in(cebus_exchange *x, uint64_t made, uint64_t read, uin
     return cebus_copies_latest(&x->in, read - (how == 2 ? part(x, read - made) : 0), ns);
 }
 
+/** A place in the widest stretch after it came back: its copy is on the host, so it need not leave
+ * again. */
+static bool find_again(cebus_exchange *x, uint32_t value, bool chance, cebus_swap_place *out)
+{
+    const cebus_life *life = &x->sequence->lives[value];
+    const uint64_t ns =
+        cebus_plan_in_ns(x->links->terms, x->sequence->iteration->values[value].bytes);
+    uint32_t i = widest(x, value, first_in(x, value));
+    if (i == 0)
+        return true;
+    uint64_t idle = end_of(x, life->events[i - 1]), read = start_of(x, life->events[i]);
+    cebus_span comes = choose_in(x, idle, read, ns, chance ? cebus_exchange_below(x, 8) : 0);
+    uint32_t last = cebus_event_instance(life->events[i - 1]);
+    if (comes.from <= idle)
+        return true;
+    uint32_t back = by_time(x, comes.from);
+    if (cebus_sequence_key(x->sequence, back) <= cebus_sequence_key(x->sequence, last) + 1)
+        return true;
+    *out = (cebus_swap_place){value, NONE, back};
+    return cebus_copies_add(&x->in, x->sequence->pool, (cebus_copy){comes, value, back});
+}
+
 bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
                          cebus_swap_place *out)
 {
     cebus_exchange *x = exchange;
     const cebus_life *life = &x->sequence->lives[value];
     const cebus_iteration_value *item = &x->sequence->iteration->values[value];
-    uint32_t i = life->bytes < x->least ? 0 : widest(x, value);
     out->value = NONE;
-    if (i == 0 || x->host + item->bytes > x->links->terms->host ||
-        find_instance(x, value, cebus_sequence_out(x->sequence, value)) != NONE)
+    if (life->bytes < x->least)
+        return true;
+    if (is_swapped(x, value))
+        return x->links->terms->once || find_again(x, value, chance, out);
+    uint32_t i = widest(x, value, 0);
+    if (i == 0 || x->host + item->bytes > x->links->terms->host)
         return true;
     uint64_t made = made_at(x, life, i - 1), read = start_of(x, life->events[i]);
     cebus_span leaves = choose_out(x, made, read, cebus_plan_out_ns(x->links->terms, item->bytes),
@@ -168,25 +211,59 @@ bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
 bool cebus_exchange_put(cebus_exchange *exchange, const cebus_swap_place *place)
 {
     cebus_sequence *sequence = exchange->sequence;
-    return cebus_sequence_insert(sequence, cebus_sequence_out(sequence, place->value),
-                                 place->out_before, NULL) &&
+    return (place->out_before == NONE ||
+            cebus_sequence_insert(sequence, cebus_sequence_out(sequence, place->value),
+                                  place->out_before, NULL)) &&
            cebus_sequence_insert(sequence, cebus_sequence_in(sequence, place->value),
                                  place->in_before, NULL);
+}
+
+/** Takes out all that bring a value back from an event on, the last first. *out: all went. */
+static bool take_ins(cebus_exchange *x, uint32_t value, uint32_t from, bool *out)
+{
+    cebus_sequence *sequence = x->sequence;
+    const cebus_life *life = &sequence->lives[value];
+    const uint32_t in = cebus_sequence_in(sequence, value);
+    *out = true;
+    for (uint32_t i = life->count; i > from && *out; i--) {
+        uint32_t instance = cebus_event_instance(life->events[i - 1]);
+        if (sequence->instances[instance].call != in)
+            continue;
+        *out = cebus_sequence_can_remove(sequence, instance);
+        if (*out && !cebus_sequence_remove(sequence, instance))
+            return false;
+    }
+    return true;
 }
 
 bool cebus_exchange_take(cebus_exchange *exchange, uint32_t value, bool *out)
 {
     cebus_sequence *sequence = exchange->sequence;
-    uint32_t in = find_instance(exchange, value, cebus_sequence_in(sequence, value));
-    uint32_t leave = find_instance(exchange, value, cebus_sequence_out(sequence, value));
-    *out = in != NONE && leave != NONE && cebus_sequence_can_remove(sequence, in);
+    const cebus_life *life = &sequence->lives[value];
+    *out = false;
+    if (first_in(exchange, value) == life->count || !is_swapped(exchange, value))
+        return true;
+    if (!take_ins(exchange, value, 0, out))
+        return false;
     if (!*out)
         return true;
     if (exchange->links->outs[value] != NONE)
         exchange->host -= sequence->iteration->values[value].bytes;
     cebus_copies_remove(&exchange->out, value);
     cebus_copies_remove(&exchange->in, value);
-    return cebus_sequence_remove(sequence, in) && cebus_sequence_remove(sequence, leave);
+    uint32_t i = find_event(exchange, value, cebus_sequence_out(sequence, value), 0);
+    return cebus_sequence_remove(sequence, cebus_event_instance(life->events[i]));
+}
+
+bool cebus_exchange_take_again(cebus_exchange *exchange, uint32_t value, bool *out)
+{
+    uint32_t first = first_in(exchange, value);
+    uint32_t again =
+        find_event(exchange, value, cebus_sequence_in(exchange->sequence, value), first + 1);
+    *out = false;
+    if (again >= exchange->sequence->lives[value].count)
+        return true;
+    return take_ins(exchange, value, again, out);
 }
 
 /** Whose copy has the link at some of a time; NONE: nobody's. */
@@ -223,7 +300,7 @@ bool cebus_exchange_make_way(cebus_exchange *exchange, uint32_t value, uint32_t 
     cebus_exchange *x = exchange;
     const cebus_life *life = &x->sequence->lives[value];
     uint64_t bytes = x->sequence->iteration->values[value].bytes;
-    uint32_t i = widest(x, value), sides = 1 + cebus_exchange_below(x, 3);
+    uint32_t i = widest(x, value, 0), sides = 1 + cebus_exchange_below(x, 3);
     *out_count = 0;
     if (i == 0)
         return true;

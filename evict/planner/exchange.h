@@ -12,7 +12,7 @@
 
 #include "evict/planner/links.h"
 
-/** A swap that could be put in: before which instances. */
+/** A swap that could be put in: before which instances; out_before NONE: it left before. */
 typedef struct cebus_swap_place {
     uint32_t value, out_before, in_before;
 } cebus_swap_place;
@@ -33,7 +33,8 @@ void cebus_exchange_deinit(cebus_exchange *exchange);
  * out is so before. False without host memory. */
 /** @{ */
 bool cebus_exchange_begin(cebus_exchange *exchange, const cebus_links *links);
-/** Where the widest stretch of a value without uses can be spent on the host. out->value is NONE if
+/** Where the widest stretch of a value without uses can be spent on the host; of one that is
+ * swapped already, the widest after it came back, by the copy that is there. out->value is NONE if
  * it cannot. `chance`: places that make calls wait are taken, too, now and then. */
 bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
                          cebus_swap_place *out);
@@ -42,8 +43,11 @@ bool cebus_exchange_put(cebus_exchange *exchange, const cebus_swap_place *place)
  * latest or both, by chance: at most so many. values[0..*out_count): whose they were. */
 bool cebus_exchange_make_way(cebus_exchange *exchange, uint32_t value, uint32_t most,
                              uint32_t *values, uint32_t *out_count);
-/** Takes the swap of a value out; *out: whether there was one that could be. */
+/** Takes the swap of a value out, however often it comes back; *out: whether there was one that
+ * could be. */
 bool cebus_exchange_take(cebus_exchange *exchange, uint32_t value, bool *out);
+/** Has a value come back once only; *out: whether it came more often. */
+bool cebus_exchange_take_again(cebus_exchange *exchange, uint32_t value, bool *out);
 /** @} */
 
 /** A number below n, by chance. */

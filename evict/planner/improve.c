@@ -186,9 +186,14 @@ static void note_value(ruin *r, uint32_t value)
         if (r->values[i] == value)
             return;
     }
-    if (r->n_values < MOST_SWAPS && r->runs[r->stands].outs[value] == NONE &&
-        r->sequence->lives[value].bytes >= r->exchange.least)
+    if (r->n_values < MOST_SWAPS && r->sequence->lives[value].bytes >= r->exchange.least)
         r->values[r->n_values++] = value;
+}
+
+/** It is swapped, and once is all. */
+static bool is_done_with(const ruin *r, uint32_t value)
+{
+    return r->runs[0].terms->once && r->runs[r->stands].outs[value] != NONE;
 }
 
 /** Takes out some replays, and notes what they made for swapping. */
@@ -200,10 +205,24 @@ static bool note_replayed(ruin *r)
             call = r->chosen[i] != NONE ? r->sequence->instances[r->chosen[i]].call : NONE;
         const uint32_t *values =
             call != NONE ? cebus_sequence_makes(r->sequence, call, &count) : NULL;
-        for (uint32_t j = 0; values != NULL && j < count; j++)
-            note_value(r, values[j]);
+        for (uint32_t j = 0; values != NULL && j < count; j++) {
+            if (!is_done_with(r, values[j]))
+                note_value(r, values[j]);
+        }
     }
     return remove_chosen(r, false);
+}
+
+/** Whether a value that idles before event i might be away: of one that is swapped only what comes
+ * after a use since it is back. */
+static bool may_leave(const ruin *r, uint32_t value, uint32_t i)
+{
+    const cebus_life *life = &r->sequence->lives[value];
+    const uint32_t out = r->runs[r->stands].outs[value];
+    uint32_t last = cebus_event_instance(life->events[i - 1]);
+    return out == NONE ||
+           (cebus_event_kind_of(life->events[i - 1]) != CEBUS_EVENT_PRODUCE &&
+            cebus_sequence_key(r->sequence, last) > cebus_sequence_key(r->sequence, out));
 }
 
 /** ns for which a value idles where an instance runs; 0: it is used there, or gone. */
@@ -213,7 +232,7 @@ static uint64_t idle_ns(const ruin *r, uint32_t value, uint32_t instance)
     const uint64_t *starts = r->runs[r->stands].starts;
     uint32_t i = cebus_sequence_find(r->sequence, value, cebus_sequence_key(r->sequence, instance));
     if (i == 0 || i >= life->count || cebus_event_instance(life->events[i]) == instance ||
-        cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE)
+        cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE || !may_leave(r, value, i))
         return 0;
     return starts[cebus_event_instance(life->events[i])] -
            starts[cebus_event_instance(life->events[i - 1])];
@@ -227,7 +246,7 @@ static bool note_idle(ruin *r, uint32_t instance)
     bool ok = true;
     picks->count = 0;
     for (uint32_t v = 0; v < r->sequence->iteration->n_values && ok; v++) {
-        if (r->sequence->lives[v].bytes < r->exchange.least || r->runs[r->stands].outs[v] != NONE)
+        if (r->sequence->lives[v].bytes < r->exchange.least || is_done_with(r, v))
             continue;
         double ns = (double)idle_ns(r, v, instance);
         if (ns > 0)
@@ -246,10 +265,13 @@ static bool take_swaps(ruin *r, bool again)
     bool ok = true;
     for (uint32_t i = 0, n = 1 + below(r, 3); i < n && copies->count > 0 && ok; i++) {
         uint32_t value = copies->items[below(r, (uint32_t)copies->count)].value;
-        bool taken;
-        ok = cebus_exchange_take(&r->exchange, value, &taken);
+        bool taken = false;
+        if (!r->runs[0].terms->once && below(r, 2) == 0)
+            ok = cebus_exchange_take_again(&r->exchange, value, &taken);
+        if (ok && !taken)
+            ok = cebus_exchange_take(&r->exchange, value, &taken);
         if (taken && again)
-            r->values[r->n_values++] = value;
+            note_value(r, value);
     }
     return ok;
 }
@@ -258,8 +280,10 @@ static bool put_swaps(ruin *r)
 {
     cebus_swap_place places[MOST_SWAPS];
     bool ok = true, stale;
-    for (uint32_t i = 0; i < r->n_values && ok; i++)
-        ok = cebus_exchange_take(&r->exchange, r->values[i], &stale);
+    for (uint32_t i = 0; i < r->n_values && ok; i++) {
+        if (r->runs[r->stands].outs[r->values[i]] == NONE)
+            ok = cebus_exchange_take(&r->exchange, r->values[i], &stale);
+    }
     for (uint32_t i = 0; i < r->n_values && ok; i++)
         ok = cebus_exchange_find(&r->exchange, r->values[i], true, &places[i]);
     for (uint32_t i = 0; i < r->n_values && ok; i++)

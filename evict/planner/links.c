@@ -137,25 +137,62 @@ static bool let_leave(cebus_links *links, uint32_t instance)
 
 /* ---- the run ------------------------------------------------------------------------------ */
 
-/** What brings a value back is preceded by its last use before, and that by what made it. */
-static void find_out(cebus_links *links, uint32_t value, uint32_t in)
+/** Events around a copy back of a value: the last use before it, and what made it before that. */
+typedef struct leave {
+    uint32_t last, maker;
+} leave;
+
+/** False: nobody uses what comes back. */
+static bool find_leave(const cebus_links *links, uint32_t value, uint32_t in, leave *out)
 {
     const cebus_sequence *sequence = links->sequence;
     const cebus_life *life = &sequence->lives[value];
     uint32_t i = cebus_sequence_find(sequence, value, cebus_sequence_key(sequence, in));
     if (!cebus_sequence_is_placed(sequence, value, i))
-        return;
+        return false;
     do /* replays between that place no bytes do not count */
         i--;
     while (i > 0 && cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE);
-    links->outs[value] = cebus_event_instance(life->events[i]);
+    out->last = cebus_event_instance(life->events[i]);
     while (i > 0 && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE)
         i--;
-    uint32_t behind = cebus_event_instance(life->events[i]);
+    out->maker = cebus_event_instance(life->events[i]);
+    return true;
+}
+
+/** It leaves before it comes back for the first time. */
+static void find_out(cebus_links *links, uint32_t value, uint32_t in)
+{
+    leave l;
+    if (find_leave(links, value, in, &l) &&
+        (links->outs[value] == NONE || cebus_sequence_key(links->sequence, l.last) <
+                                           cebus_sequence_key(links->sequence, links->outs[value])))
+        links->outs[value] = l.last;
+}
+
+/** It may leave behind what made it. */
+static void list_out(cebus_links *links, uint32_t value, uint32_t in)
+{
+    leave l;
+    if (links->outs[value] == NONE || !find_leave(links, value, in, &l) ||
+        l.last != links->outs[value])
+        return;
+    uint32_t behind = l.maker;
     if (links->held != NULL && links->held[value] != NONE)
         behind = links->held[value];
     links->next[value] = links->first[behind];
     links->first[behind] = value;
+}
+
+static void for_each_in(cebus_links *links, void (*visit)(cebus_links *, uint32_t, uint32_t))
+{
+    const cebus_sequence *sequence = links->sequence;
+    for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
+        uint32_t call = sequence->instances[i].call;
+        uint32_t of = call - (uint32_t)sequence->iteration->n_calls;
+        if (cebus_sequence_is_swap(sequence, call) && of % 2 == 1)
+            visit(links, of / 2, i);
+    }
 }
 
 static void find_outs(cebus_links *links)
@@ -164,12 +201,8 @@ static void find_outs(cebus_links *links)
     memset(links->first, 0xff, sequence->n_instances * sizeof *links->first);
     memset(links->outs, 0xff, sequence->iteration->n_values * sizeof *links->outs);
     memset(links->ready, 0, sequence->iteration->n_values * sizeof *links->ready);
-    for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
-        uint32_t call = sequence->instances[i].call;
-        uint32_t of = call - (uint32_t)sequence->iteration->n_calls;
-        if (cebus_sequence_is_swap(sequence, call) && of % 2 == 1)
-            find_out(links, of / 2, i);
-    }
+    for_each_in(links, find_out);
+    for_each_in(links, list_out);
 }
 
 /** Its room is needed now. */
@@ -182,27 +215,51 @@ static bool run_out(cebus_links *links, uint32_t value)
     return ok;
 }
 
-/** A value that was made again since its OUT leaves behind its last use. The wait for that comes
- * late here, but it counts. */
-static void wait_for_last(cebus_links *links, uint32_t value)
+static uint64_t end_of(const cebus_links *links, uint32_t instance)
 {
-    const cebus_sequence *sequence = links->sequence;
-    uint32_t last = links->outs[value], call = sequence->instances[last].call;
-    if (call == cebus_sequence_out(sequence, value))
+    uint32_t call = links->sequence->instances[instance].call;
+    return links->starts[instance] +
+           (call != NONE ? cebus_sequence_cost(links->sequence, call) : 0);
+}
+
+/** What is made again since its OUT leaves behind its last use. The wait for that comes late here,
+ * but it counts. */
+static void wait_for_last(cebus_links *links, uint32_t value, uint32_t last)
+{
+    if (links->sequence->instances[last].call == cebus_sequence_out(links->sequence, value))
         return;
-    uint64_t end = links->starts[last] + (call != NONE ? cebus_sequence_cost(sequence, call) : 0);
+    uint64_t end = end_of(links, last);
     if (links->ready[value] > end)
         cebus_streams_wait(&links->streams, links->streams.compute + links->ready[value] - end);
+}
+
+/** What comes back again has a copy on the host since it first left, unless it was made again
+ * since: then that was given up, and it is copied once more. */
+static void copy_again(cebus_links *links, uint32_t value, const leave *l)
+{
+    const cebus_sequence *sequence = links->sequence;
+    if (sequence->instances[l->maker].call == cebus_sequence_in(sequence, value))
+        return;
+    uint64_t bytes = sequence->iteration->values[value].bytes;
+    links->ready[value] =
+        cebus_streams_copy_out(&links->streams, bytes, end_of(links, l->maker)).to;
+    wait_for_last(links, value, l->last);
 }
 
 static bool run_in(cebus_links *links, uint32_t value, uint32_t instance)
 {
     uint64_t bytes = links->sequence->iteration->values[value].bytes;
+    leave l;
+    if (!find_leave(links, value, instance, &l))
+        return true;
     while (links->next[value] != NONE) {
         if (!start_out(links))
             return false;
     }
-    wait_for_last(links, value);
+    if (l.last == links->outs[value])
+        wait_for_last(links, value, l.last);
+    else
+        copy_again(links, value, &l);
     uint64_t now = links->streams.compute, ready = links->ready[value];
     cebus_span when = cebus_streams_copy_in(&links->streams, bytes, now > ready ? now : ready);
     return add_copy(links, &links->in, (cebus_copy){when, value, instance});
@@ -237,7 +294,7 @@ static bool run_one(cebus_links *links, uint32_t instance)
     uint32_t of = call - (uint32_t)sequence->iteration->n_calls;
     if (of % 2 == 0)
         return links->outs[of / 2] != instance || run_out(links, of / 2);
-    return links->outs[of / 2] == NONE || run_in(links, of / 2, instance);
+    return run_in(links, of / 2, instance);
 }
 
 bool cebus_links_run(cebus_links *links)

@@ -8,7 +8,8 @@
  *
  * A value may leave once it is made. Of those that may, the link takes the one whose room is needed
  * first, where its OUT stands. Copies back start where their IN stands, in that order, once the
- * link is free and the copy out is done.
+ * link is free and the copy out is done. A value may come back several times: its copy on the host
+ * serves for all of them, so it leaves once, unless it is made again in between.
  *
  * That calls wait at OUT is cautious: a runtime waits only if somebody takes that room at once.
  */
@@ -28,8 +29,8 @@ typedef struct cebus_links {
     uint32_t *first;                /**< of instances: the first value that leaves behind it */
     uint32_t *next;                 /**< of values: another that leaves behind the same one; then
                                          that one, until the copy starts; NONE */
-    uint32_t *outs;                 /**< of values: behind which instance their room is free, the
-                                         OUT; NONE: they stay */
+    uint32_t *outs;                 /**< of values: behind which instance their room is free the
+                                         first time, the OUT; NONE: they stay */
     uint32_t *held;    /**< of values: behind which instance they leave at the earliest;
                             NONE: once they are made. NULL: all (yielding.h) */
     uint64_t *ready;   /**< of values: when the last copy of it is done */

@@ -247,26 +247,45 @@ static bool fill_base(cebus_search *s, const cebus_plan_terms *terms, cebus_swap
            cebus_snapshot_take(&s->base, &s->sequence) && cebus_search_offer(s);
 }
 
-/** The best of some ways to share out the link; runs start from it then. */
-static bool add_swaps(cebus_search *s, const cebus_plan_terms *terms, cebus_swap_order order)
+/** What a value that came back counts for when it could go again, and whether it may. */
+typedef struct sharing {
+    double again;
+    bool once;
+} sharing;
+
+/** Of an order: those to be tried. Where none is of use the first one stands: to look for values
+ * that come back twice takes steps, which found more elsewhere in most programs. */
+static const sharing *sharings_of(cebus_swap_order order, size_t *out_count)
+{
+    static const sharing in_turn[] = {{1, true}, {1, false}};
+    static const sharing best[] = {{1, true}, {1, false}, {4, false}, {1e9, false}};
+    *out_count =
+        order == CEBUS_SWAP_BEST ? sizeof best / sizeof *best : sizeof in_turn / sizeof *in_turn;
+    return order == CEBUS_SWAP_BEST ? best : in_turn;
+}
+
+/** The best of some ways to share out the link; runs start from it then, and keep to it. */
+static bool add_swaps(cebus_search *s, cebus_plan_terms *terms, cebus_swap_order order)
 {
     static const way plain = {.factor = 1, .weighs = true};
-    static const double agains[] = {1, 4, 1e9};
     const uint64_t first = cebus_search_first_visits(s->sequence.iteration);
     s->greedy.most_spent = s->greedy.closure.spent + first;
     if (!try_one(s, &plain))
         return false;
-    size_t n = order == CEBUS_SWAP_BEST ? sizeof agains / sizeof *agains : 1, best = 0;
+    size_t n, best = 0;
+    const sharing *ways = sharings_of(order, &n);
     for (size_t i = 0; i < n; i++) {
         uint64_t ns = s->best_ns;
         double peak = s->best.peak;
         s->greedy.most_spent = s->greedy.closure.spent + first;
-        if (!fill_base(s, terms, order, agains[i]) || !try_one(s, &plain))
+        terms->once = ways[i].once;
+        if (!fill_base(s, terms, order, ways[i].again) || !try_one(s, &plain))
             return false;
         if (s->best_ns != ns || s->best.peak < peak)
             best = i;
     }
-    return best + 1 == n || fill_base(s, terms, order, agains[best]);
+    terms->once = ways[best].once;
+    return best + 1 == n || fill_base(s, terms, order, ways[best].again);
 }
 
 /** Down a ladder from there. */
@@ -317,14 +336,15 @@ static bool search_one(cebus_search *s, const cebus_plan_terms *terms, cebus_swa
                        uint64_t effort)
 {
     const bool swaps = terms->host > 0;
+    cebus_plan_terms mine = *terms;
     s->begun = s->greedy.closure.spent;
     s->effort = effort;
     s->until = s->begun + (effort < s->first ? effort : s->first);
     bool ok = cebus_sequence_clear(&s->sequence) && cebus_snapshot_take(&s->base, &s->sequence) &&
               cebus_snapshot_take(&s->best, &s->sequence) &&
-              (!swaps || add_swaps(s, terms, order)) && try_all(s, swaps) && cebus_search_march(s);
+              (!swaps || add_swaps(s, &mine, order)) && try_all(s, swaps) && cebus_search_march(s);
     spare_effort(s, terms);
-    return ok && cebus_search_improve(s, terms, s->until);
+    return ok && cebus_search_improve(s, &mine, s->until);
 }
 
 /** Both ways to share out the link; what was found by the better one stands. */

@@ -21,8 +21,8 @@
  * it; its calls can run again.
  *
  * Swaps are calls beyond those of the program, two for each value: OUT uses it where its copy is
- * complete, IN makes it where the copy back starts. They cost nothing; slots of the link, which
- * they need, are looked after by who puts them in (swap_slots.h).
+ * complete, IN makes it where the copy back starts, each time it does. They cost nothing; slots of
+ * the link, which they need, are looked after by who puts them in (swap_slots.h).
  *
  * Beyond Capuchin (Peng et al., ASPLOS'20): planner `cebus`.
  */

@@ -17,7 +17,7 @@ typedef struct filler {
     const cebus_plan_terms *terms;
     double limit, price, again; /**< again 0: makes no difference */
     uint64_t *times;            /**< when call k starts */
-    bool *away;                 /**< of values: swapped */
+    uint32_t *backs;            /**< of values: calls done when it first comes back; 0: it stays */
     uint64_t host;              /**< bytes there */
     cebus_copies out, in;       /**< busy times of the link */
     cebus_picks offers;         /**< scores: -ns saved for a ns of link; from, to: calls */
@@ -48,12 +48,21 @@ static uint32_t instance_of(const filler *f, uint32_t calls)
     return calls < f->sequence->iteration->n_calls ? calls : cebus_sequence_end(f->sequence);
 }
 
+/** Whether a value is away in other calls; it may yet go behind them, by the copy that is there. */
+static bool is_taken(const filler *f, const cebus_pick *o)
+{
+    return f->backs[o->value] > 0 && (f->terms->once || o->from < f->backs[o->value]);
+}
+
 /** Whether there are slots for it, with calls between. */
 static bool find_fit(const filler *f, const cebus_pick *o, fit *out)
 {
     uint64_t bytes = f->sequence->iteration->values[o->value].bytes;
-    out->out =
-        cebus_copies_earliest(&f->out, f->times[o->from + 1], cebus_plan_out_ns(f->terms, bytes));
+    uint64_t idle = f->times[o->from + 1];
+    if (f->backs[o->value] > 0)
+        out->out = (cebus_span){idle, idle};
+    else
+        out->out = cebus_copies_earliest(&f->out, idle, cebus_plan_out_ns(f->terms, bytes));
     out->in = cebus_copies_latest(&f->in, f->times[o->to], cebus_plan_in_ns(f->terms, bytes));
     if (out->in.from == out->in.to || out->in.from <= out->out.to)
         return false;
@@ -67,7 +76,8 @@ static void weigh(const filler *f, cebus_pick *o, fit *out)
 {
     const cebus_life *life = &f->sequence->lives[o->value];
     o->score = 0;
-    if (f->host + f->sequence->iteration->values[o->value].bytes > f->terms->host ||
+    if ((f->backs[o->value] == 0 &&
+         f->host + f->sequence->iteration->values[o->value].bytes > f->terms->host) ||
         !find_fit(f, o, out))
         return;
     double saved =
@@ -103,14 +113,19 @@ static bool find_offers(filler *f)
     return true;
 }
 
+static bool put_out(filler *f, uint32_t value, const fit *where)
+{
+    f->backs[value] = where->back;
+    f->host += f->sequence->iteration->values[value].bytes;
+    return cebus_copies_add(&f->out, f->pool, (cebus_copy){where->out, value, where->away}) &&
+           cebus_sequence_insert(f->sequence, cebus_sequence_out(f->sequence, value),
+                                 instance_of(f, where->away), NULL);
+}
+
 static bool take(filler *f, const cebus_pick *o, const fit *where)
 {
-    f->away[o->value] = true;
-    f->host += f->sequence->iteration->values[o->value].bytes;
-    return cebus_copies_add(&f->out, f->pool, (cebus_copy){where->out, o->value, where->away}) &&
+    return (f->backs[o->value] > 0 || put_out(f, o->value, where)) &&
            cebus_copies_add(&f->in, f->pool, (cebus_copy){where->in, o->value, where->back}) &&
-           cebus_sequence_insert(f->sequence, cebus_sequence_out(f->sequence, o->value),
-                                 instance_of(f, where->away), NULL) &&
            cebus_sequence_insert(f->sequence, cebus_sequence_in(f->sequence, o->value),
                                  instance_of(f, where->back), NULL);
 }
@@ -121,7 +136,7 @@ static bool next(filler *f, cebus_pick *out, fit *out_fit)
     out->value = NONE;
     while (f->offers.count > 0 && out->value == NONE) {
         cebus_pick o = cebus_picks_pop(&f->offers);
-        if (f->away[o.value])
+        if (is_taken(f, &o))
             continue;
         weigh(f, &o, out_fit);
         if (o.score < 0 && (f->offers.count == 0 || o.score <= 0.98 * f->offers.items[0].score))
@@ -192,7 +207,7 @@ static bool fill_in_turn(filler *f, cebus_picks *idle)
         if (!add_idle(f, idle, &at, now))
             return false;
         cebus_pick o = cebus_picks_pop(idle);
-        if (f->away[o.value])
+        if (is_taken(f, &o))
             continue;
         weigh(f, &o, &where);
         if (o.score >= 0)
@@ -231,16 +246,16 @@ bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *ter
     size_t bytes = (sequence->iteration->n_calls + 1) * sizeof *f.times;
     size_t n_values = sequence->iteration->n_values;
     f.times = cebus_pool_alloc(pool, bytes);
-    f.away = cebus_pool_alloc(pool, n_values);
-    bool ok = f.times != NULL && f.away != NULL;
+    f.backs = cebus_pool_alloc(pool, n_values * sizeof *f.backs);
+    bool ok = f.times != NULL && f.backs != NULL;
     if (ok) {
-        memset(f.away, 0, n_values);
+        memset(f.backs, 0, n_values * sizeof *f.backs);
         ok = fill(&f, order);
     }
     cebus_picks_deinit(&f.offers, pool);
     cebus_copies_deinit(&f.out, pool);
     cebus_copies_deinit(&f.in, pool);
     cebus_pool_free_object(pool, f.times, bytes);
-    cebus_pool_free_object(pool, f.away, n_values);
+    cebus_pool_free_object(pool, f.backs, n_values * sizeof *f.backs);
     return ok;
 }

@@ -12,8 +12,9 @@
  * worth over the calls it is away (weights.h), whichever is less. Or copies out follow one another:
  * of all that idles when the link is free, what is used last goes next (Belady, 1966), as long as
  * it takes anything off what is over the limit. The first is better where replays do most of it,
- * the second where the link does. Each value once an iteration, none too small to matter. Beyond
- * Capuchin (Peng et al., ASPLOS'20), section 4.4.
+ * the second where the link does. What came back may go again: its copy is on the host, so it needs
+ * no other slot to leave. No value is swapped that is too small to matter. Beyond Capuchin (Peng et
+ * al., ASPLOS'20), section 4.4.
  */
 #ifndef CEBUS_EVICT_PLANNER_SWAP_SLOTS_H
 #define CEBUS_EVICT_PLANNER_SWAP_SLOTS_H

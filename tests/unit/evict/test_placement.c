@@ -3,6 +3,7 @@
 #include "evict/places/placement.h"
 #include "evict/places/sojourn.h"
 #include "tests/support/host.h"
+#include "tests/unit/evict/random_iteration.h"
 #include "tests/unit/evict/recorded.h"
 
 static recorded r;
@@ -208,4 +209,62 @@ Test(placement, what_passes_to_the_next_iteration_has_no_place)
     cr_expect_eq(stays.items[0].index, ordinal(other));
     cebus_sojourns_deinit(&stays);
     cebus_outside_deinit(&outside);
+}
+
+enum {
+    MANY = 100
+};
+
+/** Each call makes something, most of it for a short time; the last reads what the first made,
+ * which is on the host meanwhile if it is swapped. */
+static void make_anew(uint64_t seed, bool swapped)
+{
+    size_t made[MANY], end[MANY];
+    cebus_placement_clear(&placement);
+    recorded_deinit(&r);
+    recorded_init(&r);
+    for (size_t i = 0; i < MANY; i++) {
+        uint64_t bytes = 8 * (1 + random_below(&seed, 60));
+        made[i] = recorded_call(&r, "f", 1000, i + 1 < MANY ? SIZE_MAX : made[0], SIZE_MAX, bytes);
+        end[i] = i + 1 +
+                 (random_below(&seed, 4) > 0 ? random_below(&seed, 6) : random_below(&seed, MANY));
+        for (size_t j = 1; j <= i; j++) {
+            if (end[j] == i + 1)
+                recorded_free(&r, made[j]);
+        }
+    }
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    if (!swapped)
+        return;
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 2, ordinal(made[0])));
+    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, MANY - 2, ordinal(made[0])));
+}
+
+/** In less and less room than it takes at first. How often values moved. */
+static size_t count_moving(uint64_t seed, bool swapped)
+{
+    cebus_site site = {.capacity = UINT64_C(1) << 40, .alignment = 8};
+    size_t moving = 0;
+    make_anew(seed, swapped);
+    cr_assert_eq(cebus_placement_make(&r.iteration, &r.plan, &site, &placement, &missing),
+                 CEBUS_SITE_PLACED);
+    site.moves = (cebus_move_terms){.rate = 1000000000, .ns = 1};
+    site.capacity = placement.height;
+    for (int i = 0; i < 20; i++, site.capacity -= 8) {
+        cebus_placement_clear(&placement);
+        (void)cebus_placement_make(&r.iteration, &r.plan, &site, &placement, &missing);
+        moving += placement.n_relocations > 0;
+    }
+    return moving;
+}
+
+/** Copies are on their way. */
+Test(placement, of_a_plan_that_swaps_moves_nothing)
+{
+    size_t moving = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        cr_expect_eq(count_moving(seed, true), 0);
+        moving += count_moving(seed, false);
+    }
+    cr_expect_gt(moving, 10, "as little room lets nothing else do");
 }

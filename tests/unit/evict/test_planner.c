@@ -146,6 +146,37 @@ Test(planner, swaps_what_the_link_hides_for_nothing)
                  recorded_count(&r, CEBUS_ACTION_SWAP_IN));
 }
 
+/** Each of 20 values is read in two later phases: away before both, nothing has to run again. */
+Test(planner, swaps_what_is_read_twice_before_each_time)
+{
+    enum {
+        VALUES = 20,
+        BYTES = 100
+    };
+    size_t made[VALUES];
+    for (int i = 0; i < VALUES; i++)
+        made[i] = recorded_call(&r, "make", 100, SIZE_MAX, SIZE_MAX, BYTES);
+    for (int i = 0; i < 2 * VALUES; i++)
+        recorded_call(&r, "read", 100, made[i % VALUES], SIZE_MAX, 1);
+    for (int i = 0; i < VALUES; i++)
+        recorded_free(&r, made[i]);
+    cebus_iteration_seal(&r.iteration);
+    cebus_plan_terms terms = {.budget = 8 * BYTES + 3 * VALUES,
+                              .host = 1 << 20,
+                              .out_rate = UINT64_C(2000000000),
+                              .in_rate = UINT64_C(2000000000),
+                              .effort = 20000};
+    cebus_check check;
+    cr_assert(cebus_planner_plan(&r.iteration, &terms, &r.plan));
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_null(check.wrong, "%s", check.wrong);
+    cr_expect_leq(check.peak, terms.budget);
+    cr_expect_eq(check.replays, 0);
+    cr_expect_eq(r.plan.wait_ns, 0);
+    cr_expect_gt(recorded_count(&r, CEBUS_ACTION_SWAP_IN),
+                 recorded_count(&r, CEBUS_ACTION_COPY_OUT));
+}
+
 Test(planner, swaps_no_more_than_the_host_holds_and_replays_the_rest)
 {
     recorded_network(&r, 20, 100, 10);

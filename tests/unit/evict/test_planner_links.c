@@ -22,11 +22,11 @@ static recorded r;
 static cebus_test_host host;
 static cebus_sequence sequence;
 static cebus_links links;
-static size_t x, y;
+static size_t x, y, z;
 static const cebus_plan_terms terms = {
     .host = 1 << 20, .out_rate = UINT64_C(1000000000), .in_rate = UINT64_C(1000000000)};
 
-/** Calls of which the first make x and y and the last read them. */
+/** Calls of which the first make x, y and z; the last reads x and y, calls 10 and 18 read z. */
 static void setup(void)
 {
     cebus_test_host_init(&host);
@@ -35,11 +35,13 @@ static void setup(void)
     r.pool.direct = true;
     x = recorded_call(&r, "x", COST, SIZE_MAX, SIZE_MAX, BYTES);
     y = recorded_call(&r, "y", COST, SIZE_MAX, SIZE_MAX, BYTES);
-    for (int i = 2; i < CALLS - 1; i++)
-        recorded_call(&r, "idle", COST, SIZE_MAX, SIZE_MAX, 1);
+    z = recorded_call(&r, "z", COST, SIZE_MAX, SIZE_MAX, BYTES);
+    for (int i = 3; i < CALLS - 1; i++)
+        recorded_call(&r, "idle", COST, i == 10 || i == 18 ? z : SIZE_MAX, SIZE_MAX, 1);
     recorded_call(&r, "end", COST, x, y, 1);
     recorded_free(&r, x);
     recorded_free(&r, y);
+    recorded_free(&r, z);
     cr_assert(cebus_iteration_seal(&r.iteration));
     cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
     cr_assert(cebus_links_init(&links, &sequence, &terms, &r.pool));
@@ -174,6 +176,108 @@ Test(planner_links, a_copy_of_what_was_made_again_since_is_of_that)
     whole();
     expect_copy(&links.out, 0, x, 15 * COST);
     cr_expect_eq(links.streams.stall_ns, COPY, "from 1500, room wanted at once");
+}
+
+static void come_back(size_t handle, uint32_t in_before)
+{
+    cr_assert(cebus_sequence_insert(&sequence, cebus_sequence_in(&sequence, ordinal(handle)),
+                                    in_before, NULL));
+}
+
+static size_t count_actions(cebus_action_kind kind)
+{
+    size_t n = 0;
+    for (size_t a = 0; a < r.plan.count; a++)
+        n += r.plan.actions[a].kind == kind;
+    return n;
+}
+
+Test(planner_links, what_comes_back_twice_leaves_once)
+{
+    cebus_check check;
+    swap(z, 6, 7);
+    come_back(z, 15);
+    cr_expect_eq(whole(), CALLS * COST);
+    cr_expect_eq(links.streams.stall_ns, 0);
+    cr_expect_eq(links.out.count, 1);
+    cr_expect_eq(links.host, BYTES);
+    expect_copy(&links.out, 0, z, 3 * COST);
+    expect_copy(&links.in, 0, z, 7 * COST);
+    expect_copy(&links.in, 1, z, 15 * COST);
+    cr_assert(cebus_emit_plan(&sequence, &links, &r.plan));
+    cr_expect_eq(count_actions(CEBUS_ACTION_COPY_OUT), 1);
+    cr_expect_eq(count_actions(CEBUS_ACTION_SWAP_OUT), 2);
+    cr_expect_eq(count_actions(CEBUS_ACTION_SWAP_IN), 2);
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_null(check.wrong, "%s", check.wrong);
+    cr_expect_eq(check.host, BYTES);
+}
+
+/** A replay gives the copy on the host up. */
+Test(planner_links, what_is_made_again_in_between_is_copied_again)
+{
+    uint32_t reader;
+    swap(z, 6, 7);
+    come_back(z, 15);
+    cr_assert(cebus_sequence_insert(&sequence, 10, 13, &reader));
+    cr_assert(cebus_sequence_insert(&sequence, 2, reader, NULL)); /* z again, for that */
+    cr_expect_eq(whole(), CALLS * COST + 2 * COST + 150,
+                 "z leaves from 1400 to 1650, its room is wanted at 1500");
+    expect_copy(&links.in, 1, z, 17 * COST + 150);
+}
+
+Test(planner_links, a_second_stretch_is_spent_away_by_the_copy_of_the_first)
+{
+    cebus_exchange exchange;
+    cebus_swap_place place;
+    bool taken;
+    cebus_exchange_init(&exchange, &sequence, 1000);
+    whole();
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    cr_expect_eq(place.in_before, 7, "copied from 750 to 1000");
+    cr_assert(cebus_exchange_put(&exchange, &place));
+    whole();
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    cr_assert_eq(place.value, ordinal(z));
+    cr_expect_eq(place.out_before, NONE);
+    cr_expect_eq(place.in_before, 15, "copied from 1550 to 1800");
+    cr_assert(cebus_exchange_put(&exchange, &place));
+    whole();
+    cr_expect_eq(links.in.count, 2);
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    cr_expect_eq(place.value, NONE, "nothing is left that it idles");
+    cr_assert(cebus_exchange_take_again(&exchange, ordinal(z), &taken));
+    cr_expect(taken);
+    cr_assert(cebus_exchange_take_again(&exchange, ordinal(z), &taken));
+    cr_expect_not(taken, "it comes back once");
+    cr_assert(cebus_exchange_put(&exchange, &(cebus_swap_place){ordinal(z), NONE, 15}));
+    cr_assert(cebus_exchange_take(&exchange, ordinal(z), &taken));
+    cr_expect(taken);
+    whole();
+    cr_expect_eq(links.in.count + links.out.count, 0);
+    cebus_exchange_deinit(&exchange);
+}
+
+Test(planner_links, where_once_is_all_nothing_goes_a_second_time)
+{
+    cebus_exchange exchange;
+    cebus_swap_place place;
+    cebus_plan_terms once = terms;
+    once.once = true;
+    links.terms = &once;
+    cebus_exchange_init(&exchange, &sequence, 1000);
+    swap(z, 6, 7);
+    whole();
+    cr_assert(cebus_exchange_begin(&exchange, &links));
+    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    cr_expect_eq(place.value, NONE);
+    links.terms = &terms;
+    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    cr_expect_eq(place.value, ordinal(z), "else it does");
+    cebus_exchange_deinit(&exchange);
 }
 
 Test(planner_links, changes_are_taken_back_and_leave_places_free)

@@ -96,6 +96,36 @@ Test(stages, keep_apart_what_is_there_together)
     cr_expect_gt(moved, ROUNDS / 6, "%u", moved);
 }
 
+/** Bytes that move, and all that are there wherever any do. */
+static void add_moved(uint32_t n, uint64_t *moved, uint64_t *there)
+{
+    for (size_t k = 0; k < shifts.count; k++) {
+        const uint32_t run = shifts.items[k].run;
+        *moved += shifts.items[k].bytes;
+        for (uint32_t i = 0; i < n && (k == 0 || shifts.items[k - 1].run < run); i++)
+            *there += blocks[i].lower < run && run < blocks[i].upper ? blocks[i].bytes : 0;
+    }
+}
+
+/** Of large values, so that each move counts. */
+Test(stages, leave_where_it_is_what_need_not_move)
+{
+    uint64_t moved = 0, there = 0;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        bool is_found;
+        state = round;
+        uint64_t capacity = make(MOST);
+        cebus_stages stages = question(MOST, capacity);
+        stages.moves.ns = 1;
+        shifts.count = 0;
+        cr_assert(cebus_stages_make(&stages, &is_found));
+        if (is_found)
+            add_moved(MOST, &moved, &there);
+    }
+    cr_expect_gt(there, 0);
+    cr_expect_lt(moved, there, "%lu of %lu", moved, there);
+}
+
 /** In the middle lies what never goes. */
 Test(stages, move_around_what_stays_where_it_is)
 {

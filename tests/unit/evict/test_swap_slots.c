@@ -51,6 +51,15 @@ static bool fill(double limit, cebus_swap_order order)
     return cebus_swap_slots_fill(&sequence, &terms, limit, order, 1, 1e9);
 }
 
+/** Runs of a call among the replays. */
+static size_t count_runs(uint32_t call)
+{
+    size_t n = 0;
+    for (uint32_t i = CALLS + 2; i < sequence.n_instances; i++)
+        n += sequence.instances[i].call == call;
+    return n;
+}
+
 /** The call of the program before which the bytes are away; CALLS: they stay. */
 static uint32_t away_from(size_t handle)
 {
@@ -91,4 +100,39 @@ Test(swap_slots, the_host_holds_no_more_than_it_may)
     cr_expect_lt(away_from(a), CALLS);
     cr_expect_eq(away_from(b), CALLS);
     cr_expect_eq(away_from(c), CALLS);
+}
+
+/** Calls 9 and 18 read a; calls 5 and 14 leave no room for it. */
+static void expect_two_stretches(cebus_swap_order order)
+{
+    recorded twice;
+    recorded_init(&twice);
+    a = recorded_call(&twice, "a", COST, SIZE_MAX, SIZE_MAX, BYTES);
+    for (int i = 1; i < CALLS; i++)
+        recorded_call(&twice, "idle", COST, i == 9 || i == 18 ? a : SIZE_MAX, SIZE_MAX,
+                      i == 5 || i == 14 ? BYTES : 1);
+    recorded_free(&twice, a);
+    for (size_t i = 1; i < CALLS; i++) /* nobody holds what the other calls make */
+        recorded_free(&twice, i);
+    cr_assert(cebus_iteration_seal(&twice.iteration));
+    cebus_sequence_deinit(&sequence);
+    cr_assert(cebus_sequence_init(&sequence, &twice.iteration, 1, &twice.pool));
+    cr_assert(fill(BYTES, order));
+    const uint32_t ordinal = twice.values[a].ordinal;
+    cr_expect_eq(count_runs(cebus_sequence_out(&sequence, ordinal)), 1);
+    cr_expect_eq(count_runs(cebus_sequence_in(&sequence, ordinal)), 2);
+    cr_assert(cebus_sequence_clear(&sequence));
+    terms.once = true;
+    cr_assert(fill(BYTES, order));
+    terms.once = false;
+    cr_expect_eq(count_runs(cebus_sequence_in(&sequence, ordinal)), 1);
+    cebus_sequence_deinit(&sequence);
+    recorded_deinit(&twice);
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
+}
+
+Test(swap_slots, what_left_goes_again_by_its_copy)
+{
+    expect_two_stretches(CEBUS_SWAP_IN_TURN);
+    expect_two_stretches(CEBUS_SWAP_BEST);
 }
