@@ -36,7 +36,8 @@ void plan_program_make(const struct program *trace, struct plan_program *out)
                                             .n_in = op->is_view ? 0 : op->n_in,
                                             .n_out = op->n_out,
                                             .n_written = op->n_written,
-                                            .replayable = op->replayable};
+                                            .replayable = op->replayable,
+                                            .stateful = !op->replayable};
         for (uint32_t k = 0; k < op->n_written; k++) { /* the old value went into the new one */
             const uint32_t old = program_inputs(trace, op)[k];
             if (old != program_outputs(trace, op)[k])

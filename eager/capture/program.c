@@ -148,14 +148,15 @@ static void describe_call(cebus_capture *capture, size_t k, size_t *at)
                 in[n_in + n_out++] = made[j];
         }
     }
-    capture->program_calls[k] = (cebus_advise_call){
-        .cost_ns = call->cost_ns,
-        .workspace = workspace_of(capture->rt, call),
-        .refs = *at,
-        .n_in = n_in,
-        .n_out = n_out,
-        .n_written = n_written,
-        .replayable = op->mutates == 0 && !(op->flags & CEBUS_OP_NONREPLAYABLE)};
+    capture->program_calls[k] =
+        (cebus_advise_call){.cost_ns = call->cost_ns,
+                            .workspace = workspace_of(capture->rt, call),
+                            .refs = *at,
+                            .n_in = n_in,
+                            .n_out = n_out,
+                            .n_written = n_written,
+                            .replayable = op->mutates == 0 && !(op->flags & CEBUS_OP_NONREPLAYABLE),
+                            .stateful = (op->flags & CEBUS_OP_NONREPLAYABLE) != 0};
     capture->calls[k].costs[0] = capture->calls[k].costs[1] = call->cost_ns;
     *at += n_in + n_out;
 }

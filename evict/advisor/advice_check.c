@@ -219,6 +219,20 @@ static bool check_reads(check *c, size_t k)
     return true;
 }
 
+/** All that a call must follow ran before it. */
+static bool check_turn(check *c, size_t k)
+{
+    const cebus_advice_step *step = &c->plan->steps[k];
+    const cebus_graph_call *call = &c->graph->calls[step->call];
+    for (uint32_t i = 0; i < call->n_preds; i++) {
+        uint32_t before = c->graph->preds[call->pred + i];
+        if (!c->done[before])
+            return wrong(c, "step %zu: call %" PRIu32 " runs before call %" PRIu32, k, step->call,
+                         before);
+    }
+    return true;
+}
+
 static bool start_step(check *c)
 {
     const size_t k = c->step;
@@ -231,7 +245,7 @@ static bool start_step(check *c)
         return wrong(c, "step %zu: call %" PRIu32 " runs twice", k, step->call);
     if (step->again && !c->done[step->call])
         return wrong(c, "step %zu: call %" PRIu32 " runs again before it ran", k, step->call);
-    if (!settle(c, k) || !check_reads(c, k))
+    if (!settle(c, k) || !check_reads(c, k) || !check_turn(c, k))
         return false;
     c->is_running = true;
     c->end = c->now + (double)c->graph->calls[step->call].cost_ns;

@@ -33,6 +33,8 @@ uint64_t cebus_advise_print(const cebus_advise_program *program)
         mix(&print, c->refs);
         mix(&print, (uint64_t)c->n_in << 32 | c->n_out);
         mix(&print, (uint64_t)c->n_written << 1 | c->replayable);
+        if (c->stateful)
+            mix(&print, c->stateful);
     }
     for (size_t i = 0; i < program->n_refs; i++)
         mix(&print, program->refs[i]);

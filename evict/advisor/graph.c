@@ -13,8 +13,9 @@ typedef struct maker {
     const cebus_advise_program *source;
     cebus_graph *graph;
     track *tracks;
-    uint32_t *chain;  /**< by ref: the reader before it */
-    uint32_t *stamps; /**< by call: whose predecessor it is already, plus 1 */
+    uint32_t *chain;   /**< by ref: the reader before it */
+    uint32_t *stamps;  /**< by call: whose predecessor it is already, plus 1 */
+    uint32_t stateful; /**< the last call that is; NONE: none yet */
     cebus_shelf *shelf;
 } maker;
 
@@ -164,7 +165,6 @@ static void add_edges(maker *m, const cebus_advise_call *node, cebus_graph_call 
         m->tracks[graph->home[in[i]]].newest = in[node->n_in + i];
 }
 
-/** The most edges there may be: each ref follows a write, each write each reader before it. */
 static cebus_graph_verdict add_call(maker *m, const cebus_advise_call *node)
 {
     cebus_graph *graph = m->graph;
@@ -192,6 +192,10 @@ static cebus_graph_verdict add_call(maker *m, const cebus_advise_call *node)
         graph->neediest = (uint32_t)graph->n_calls;
     }
     add_edges(m, node, call);
+    if (node->stateful) {
+        add_edge(m, call, m->stateful);
+        m->stateful = (uint32_t)graph->n_calls;
+    }
     graph->ideal_ns += cost;
     graph->n_calls++;
     return CEBUS_GRAPH_MADE;
@@ -253,13 +257,14 @@ static bool is_too_large(const cebus_advise_program *source)
 cebus_graph_verdict cebus_graph_make(const cebus_advise_program *source, cebus_shelf *shelf,
                                      cebus_graph *out, uint32_t *out_call)
 {
-    maker m = {.source = source, .graph = out, .shelf = shelf};
+    maker m = {.source = source, .graph = out, .shelf = shelf, .stateful = CEBUS_GRAPH_NONE};
     *out = (cebus_graph){0};
     *out_call = 0;
     if (is_too_large(source))
         return CEBUS_GRAPH_TOO_LARGE;
-    /* Each read is the target of one edge from its writer and the source of one to the next. */
-    const size_t n_edges = 2 * source->n_refs + 1;
+    /* Each read is the target of one edge from its writer and the source of one to the next; and
+     * each call may follow the last that is stateful. */
+    const size_t n_edges = 2 * source->n_refs + source->n_calls + 1;
     out->buffers = cebus_shelf_take(shelf, source->n_values, sizeof *out->buffers);
     out->calls = cebus_shelf_take(shelf, source->n_calls, sizeof *out->calls);
     out->refs = cebus_shelf_take(shelf, source->n_refs, sizeof *out->refs);

@@ -4,7 +4,8 @@
  *
  * A buffer is what one value after another is kept in: a call that writes in place makes a new
  * version of its buffer. Edges follow versions: a reader comes after the write of what it reads and
- * before the next write; writes stay in their order.
+ * before the next write; writes stay in their order. So do calls that may keep a state of their
+ * own.
  *
  *     add_(g, d1)   add_(g, d2)   step(w, g)      buffer g: versions 1, 2, 3; w: 0, 1
  *          \____________/\____________/           read of w before step: an edge to it

@@ -147,7 +147,8 @@ CEBUS_API const char *cebus_capture_call_name(const cebus_capture *capture, size
  * Launches run the calls in this order: order[k] is the index of the k-th call, each index once.
  * NULL: in the order they were made. Whatever the order, the bits are the same: it must run a call
  * after those that make what it reads, and a write in place after those that read, in the program
- * before it, what it overwrites. CEBUS_INVALID_ARGUMENT names the two calls that are in the wrong
+ * before it, what it overwrites. Calls of custom ops that cannot be replayed (custom.h) keep their
+ * order: such an op may have a state of its own. CEBUS_INVALID_ARGUMENT names the two calls that are in the wrong
  * order, or what is wrong with the list, and the old order stands. Ends a plan. Not while a launch
  * stands half done (CEBUS_CAPTURE_ERROR).
  */

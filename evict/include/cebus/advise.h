@@ -34,6 +34,7 @@ typedef struct cebus_advise_call {
     uint32_t n_out;     /**< values made */
     uint32_t n_written; /**< of both: in place */
     bool replayable;    /**< it can run again */
+    bool stateful;      /**< it may keep a state of its own: such calls stay in program order */
 } cebus_advise_call;
 
 /** An iteration in program order. All borrowed. */

@@ -405,6 +405,50 @@ Test(capture, orders_are_checked)
     cebus_tensor_release(x);
 }
 
+static float counted;
+
+static cebus_status count_up(const cebus_custom_launch *launch)
+{
+    ((float *)launch->out[0].data)[0] = ++counted;
+    return CEBUS_OK;
+}
+
+static cebus_status one_number(void *user, const void *attrs, const cebus_view *const *in,
+                               uint32_t n_in, cebus_view *out)
+{
+    (void)user, (void)attrs, (void)in, (void)n_in;
+    out[0].dtype = CEBUS_F32;
+    out[0].ndim = 1;
+    out[0].shape[0] = 1;
+    return CEBUS_OK;
+}
+
+/** What has a state of its own gives other bits in another order. */
+Test(capture, calls_that_cannot_be_replayed_keep_their_order)
+{
+    static const cebus_custom_op op = {.struct_size = sizeof op,
+                                       .name = "count",
+                                       .flags = CEBUS_CUSTOM_NONREPLAYABLE,
+                                       .n_out = 1,
+                                       .infer = one_number,
+                                       .run = count_up};
+    cebus_tensor *first, *second;
+    cebus_capture *capture;
+    static const uint32_t swapped[] = {1, 0};
+    OK(cebus_capture_begin(rt));
+    OK(cebus_call_custom(rt, &op, NULL, 0, NULL, 0, &first));
+    OK(cebus_call_custom(rt, &op, NULL, 0, NULL, 0, &second));
+    OK(cebus_capture_end(rt, &capture));
+    FAILS(CEBUS_INVALID_ARGUMENT, "which it must follow",
+          cebus_capture_set_order(capture, swapped, 2));
+    OK(cebus_capture_launch(capture));
+    cr_expect_eq(at(first, 0), 3);
+    cr_expect_eq(at(second, 0), 4);
+    cebus_capture_destroy(capture);
+    cebus_tensor_release(second);
+    cebus_tensor_release(first);
+}
+
 Test(capture, plans_are_checked)
 {
     const cebus_advise_link link = {1 << 30, 1 << 30, UINT32_C(1) << 31, 0};

@@ -287,6 +287,34 @@ Test(advisor, spoilt_plans_are_seen)
     cebus_advice_destroy(plan);
 }
 
+/** Two calls that know nothing of each other may change places, unless both keep a state. */
+Test(advisor, stateful_calls_out_of_turn_are_seen)
+{
+    static network n;
+    begin(&n);
+    for (uint32_t k = 0; k < 2; k++) {
+        add_ref(&n, add_value(&n, 1000000, false));
+        n.values[k].kept = true;
+        add_call(&n, 1000000, 0, 1, 0);
+    }
+    cebus_advise_options options = options_for(8000000, 1);
+    options.fix_order = true;
+    cebus_advice *plan = ask(&n, &options);
+    cr_assert_eq(plan->n_steps, 2);
+    for (size_t k = 0; k < 2; k++)
+        plan->steps[k].call = !plan->steps[k].call;
+    for (size_t i = 0; i < plan->n_blocks; i++)
+        plan->blocks[i].value = !plan->blocks[i].value;
+    for (size_t i = 0; i < plan->n_copies; i++)
+        plan->copies[i].value = !plan->copies[i].value;
+    expect_good(&n, plan);
+    n.calls[0].stateful = true;
+    expect_good(&n, plan);
+    n.calls[1].stateful = true;
+    expect_bad(&n, plan, "runs before call 0");
+    cebus_advice_destroy(plan);
+}
+
 /** All blocks at 0: something must overlap, or wait for ever. */
 Test(advisor, overlaps_are_seen)
 {
@@ -397,6 +425,8 @@ Test(advisor, orders_stay_valid)
     state = 11;
     for (int round = 0; round < 40; round++) {
         make_random(&n, 20 + draw(200));
+        for (uint32_t k = 0; k < n.program.n_calls; k += 1 + draw(9))
+            n.calls[k].stateful = true;
         cebus_shelf_init(&shelf, NULL);
         cr_assert_eq(cebus_graph_make(&n.program, &shelf, &graph, &call), CEBUS_GRAPH_MADE);
         cr_assert(cebus_order_init(&order, &graph, &shelf));
