@@ -148,9 +148,9 @@ CEBUS_API const char *cebus_capture_call_name(const cebus_capture *capture, size
  * NULL: in the order they were made. Whatever the order, the bits are the same: it must run a call
  * after those that make what it reads, and a write in place after those that read, in the program
  * before it, what it overwrites. Calls of custom ops that cannot be replayed (custom.h) keep their
- * order: such an op may have a state of its own. CEBUS_INVALID_ARGUMENT names the two calls that are in the wrong
- * order, or what is wrong with the list, and the old order stands. Ends a plan. Not while a launch
- * stands half done (CEBUS_CAPTURE_ERROR).
+ * order: such an op may have a state of its own. CEBUS_INVALID_ARGUMENT names the two calls that
+ * are in the wrong order, or what is wrong with the list, and the old order stands. Ends a plan.
+ * Not while a launch stands half done (CEBUS_CAPTURE_ERROR).
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_set_order(cebus_capture *capture,
                                                                 const uint32_t *order, size_t n);
