@@ -216,9 +216,9 @@ cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *le
 void cebus_residency_cut(cebus_runtime *rt, const cebus_pinned *pinned)
 {
     for (size_t i = 0; i < pinned->n_leaves; i++) {
+        /* The same readers were walked before, so the scratch space is there. */
         cebus_status status = cebus_version_cut(&rt->lineage, &pinned->leaves[i]->value);
-        assert(status ==
-               CEBUS_OK); /* the same readers were walked, so the scratch space is there */
+        assert(status == CEBUS_OK);
         (void)status;
     }
 }

@@ -264,20 +264,12 @@ static bool is_watched(const cebus_lineage *lineage, const cebus_call *call)
     return is_known(lineage, call) && call->burden.watched;
 }
 
-/** Whether a walk may have counted what the value hides. */
-static bool is_known_ahead(const cebus_lineage *lineage, const cebus_value *value)
+/** Of a record that reads the value. */
+static bool any_ahead(const cebus_lineage *lineage, const cebus_value *value,
+                      bool (*is)(const cebus_lineage *, const cebus_call *))
 {
     for (const cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
-        if (is_known(lineage, edge->call))
-            return true;
-    }
-    return false;
-}
-
-static bool is_watched_ahead(const cebus_lineage *lineage, const cebus_value *value)
-{
-    for (const cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next) {
-        if (is_watched(lineage, edge->call))
+        if (is(lineage, edge->call))
             return true;
     }
     return false;
@@ -331,7 +323,7 @@ static void spread(cebus_lineage *lineage, uint64_t ns, bool pushed)
 void cebus_burden_left(cebus_lineage *lineage, const cebus_value *value)
 {
     forget_looks_at(lineage, value);
-    if (value->producer == NULL || !is_watched_ahead(lineage, value))
+    if (value->producer == NULL || !any_ahead(lineage, value, is_watched))
         return;
     uint64_t ns = lineage->burdens.credit > 0 ? most_of(lineage, value->producer) : UINT64_MAX;
     lineage->epoch++;
@@ -343,7 +335,7 @@ void cebus_burden_returned(cebus_lineage *lineage, const cebus_value *value)
 {
     cebus_call *call = value->producer;
     forget_looks_at(lineage, value);
-    if (call == NULL || !is_known_ahead(lineage, value))
+    if (call == NULL || !any_ahead(lineage, value, is_known)) /* no walk counted what it hides */
         return;
     uint64_t ns = cebus_call_has_inputs(call) ? cebus_replay_call_ns(call) : most_of(lineage, call);
     if (ns == UINT64_MAX)

@@ -84,10 +84,7 @@ static uint32_t widest(const cebus_exchange *x, uint32_t value, uint32_t from)
 /** When the call of an event is done. */
 static uint64_t end_of(const cebus_exchange *x, uint32_t event)
 {
-    uint32_t instance = cebus_event_instance(event);
-    uint32_t call = x->sequence->instances[instance].call;
-    uint64_t start = x->links->starts[instance];
-    return call == NONE ? start : start + cebus_sequence_cost(x->sequence, call);
+    return cebus_links_end(x->links, cebus_event_instance(event));
 }
 
 /** When a value was made whose event is given, done. */

@@ -215,7 +215,7 @@ static bool run_out(cebus_links *links, uint32_t value)
     return ok;
 }
 
-static uint64_t end_of(const cebus_links *links, uint32_t instance)
+uint64_t cebus_links_end(const cebus_links *links, uint32_t instance)
 {
     uint32_t call = links->sequence->instances[instance].call;
     return links->starts[instance] +
@@ -228,7 +228,7 @@ static void wait_for_last(cebus_links *links, uint32_t value, uint32_t last)
 {
     if (links->sequence->instances[last].call == cebus_sequence_out(links->sequence, value))
         return;
-    uint64_t end = end_of(links, last);
+    uint64_t end = cebus_links_end(links, last);
     if (links->ready[value] > end)
         cebus_streams_wait(&links->streams, links->streams.compute + links->ready[value] - end);
 }
@@ -242,7 +242,7 @@ static void copy_again(cebus_links *links, uint32_t value, const leave *l)
         return;
     uint64_t bytes = sequence->iteration->values[value].bytes;
     links->ready[value] =
-        cebus_streams_copy_out(&links->streams, bytes, end_of(links, l->maker)).to;
+        cebus_streams_copy_out(&links->streams, bytes, cebus_links_end(links, l->maker)).to;
     wait_for_last(links, value, l->last);
 }
 

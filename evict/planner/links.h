@@ -53,6 +53,8 @@ bool cebus_links_run(cebus_links *links);
 /** The same until calls have waited longer than that: then nothing but that is known. */
 bool cebus_links_run_within(cebus_links *links, uint64_t most_ns);
 
+/** When what an instance runs is done. */
+uint64_t cebus_links_end(const cebus_links *links, uint32_t instance);
 /** Place in `order` of the last instance that starts at or before a time. O(log instances). */
 size_t cebus_links_at(const cebus_links *links, uint64_t ns);
 

@@ -3,6 +3,7 @@
 #include "layout/pack/exact.h"
 #include "layout/pack/portfolio.h"
 #include "layout/pack/wheel.h"
+#include "layout/prefix.h"
 
 #include <string.h>
 
@@ -18,24 +19,11 @@ typedef struct packing {
 
 /* --- what is asked --------------------------------------------------------------------------- */
 
-/** What a newer caller sets and this library does not know must be zero. */
-static bool tail_is_zero(const cebus_pack_options *options)
-{
-    for (size_t i = sizeof *options; i < options->struct_size; i++) {
-        if (((const unsigned char *)options)[i] != 0)
-            return false;
-    }
-    return true;
-}
-
 static bool read_options(const cebus_pack_options *given, cebus_pack_options *out)
 {
     *out = (cebus_pack_options){.struct_size = sizeof *out};
-    if (given != NULL) {
-        if (given->struct_size < sizeof(size_t) || !tail_is_zero(given))
-            return false;
-        memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
-    }
+    if (!cebus_prefix_read(given, out, sizeof *out))
+        return false;
     out->minimise |= out->capacity == 0;
     if (out->capacity == 0 || out->capacity > CEBUS_PACK_MAX_BYTES)
         out->capacity = 2 * CEBUS_PACK_MAX_BYTES; /* none: nothing comes near it */

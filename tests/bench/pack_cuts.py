@@ -10,6 +10,8 @@ straight. Of 100 pieces GONE are left out, which leaves room to spare (default: 
 import random
 import sys
 
+from pack_variants import write
+
 
 def cut_straight(piece, grain, rng):
     """Two pieces, or None where there is no place to cut."""
@@ -66,10 +68,7 @@ def main():
     rng = random.Random(seed)
     pieces = cut(width, height, count, grain, pinwheels / 100, rng)
     pieces = [piece for piece in pieces if rng.random() >= gone / 100]
-    rng.shuffle(pieces)
-    print("id,lower,upper,size")
-    for i, (lower, upper, bottom, top) in enumerate(pieces):
-        print(f"{i},{lower},{upper},{top - bottom}")
+    write(pieces, rng)
 
 
 if __name__ == "__main__":

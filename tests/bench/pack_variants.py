@@ -82,6 +82,14 @@ def merge(blocks, _, rng):
     return blocks
 
 
+def write(blocks, rng):
+    """In any order: (lower, upper, bottom, top) each."""
+    rng.shuffle(blocks)
+    print("id,lower,upper,size")
+    for i, (lower, upper, bottom, top) in enumerate(blocks):
+        print(f"{i},{lower},{upper},{top - bottom}")
+
+
 def main():
     if len(sys.argv) != 6 or not set(sys.argv[4]) <= set("spm"):
         sys.exit(__doc__)
@@ -90,10 +98,7 @@ def main():
     blocks = packed(program, capacity, path)
     for kind in kinds:
         blocks = {"s": stretch, "p": split, "m": merge}[kind](blocks, int(capacity), rng)
-    rng.shuffle(blocks)
-    print("id,lower,upper,size")
-    for i, (lower, upper, bottom, top) in enumerate(blocks):
-        print(f"{i},{lower},{upper},{top - bottom}")
+    write(blocks, rng)
 
 
 if __name__ == "__main__":

@@ -226,6 +226,15 @@ Test(planner_links, what_is_made_again_in_between_is_copied_again)
     expect_copy(&links.in, 1, z, 17 * COST + 150);
 }
 
+/** A change begins, after a run; where a value could go. */
+static cebus_swap_place begin_and_find(cebus_exchange *exchange, size_t handle)
+{
+    cebus_swap_place place;
+    cr_assert(cebus_exchange_begin(exchange, &links));
+    cr_assert(cebus_exchange_find(exchange, ordinal(handle), false, &place));
+    return place;
+}
+
 Test(planner_links, a_second_stretch_is_spent_away_by_the_copy_of_the_first)
 {
     cebus_exchange exchange;
@@ -233,21 +242,18 @@ Test(planner_links, a_second_stretch_is_spent_away_by_the_copy_of_the_first)
     bool taken;
     cebus_exchange_init(&exchange, &sequence, 1000);
     whole();
-    cr_assert(cebus_exchange_begin(&exchange, &links));
-    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    place = begin_and_find(&exchange, z);
     cr_expect_eq(place.in_before, 7, "copied from 750 to 1000");
     cr_assert(cebus_exchange_put(&exchange, &place));
     whole();
-    cr_assert(cebus_exchange_begin(&exchange, &links));
-    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    place = begin_and_find(&exchange, z);
     cr_assert_eq(place.value, ordinal(z));
     cr_expect_eq(place.out_before, NONE);
     cr_expect_eq(place.in_before, 15, "copied from 1550 to 1800");
     cr_assert(cebus_exchange_put(&exchange, &place));
     whole();
     cr_expect_eq(links.in.count, 2);
-    cr_assert(cebus_exchange_begin(&exchange, &links));
-    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    place = begin_and_find(&exchange, z);
     cr_expect_eq(place.value, NONE, "nothing is left that it idles");
     cr_assert(cebus_exchange_take_again(&exchange, ordinal(z), &taken));
     cr_expect(taken);
@@ -271,8 +277,7 @@ Test(planner_links, where_once_is_all_nothing_goes_a_second_time)
     cebus_exchange_init(&exchange, &sequence, 1000);
     swap(z, 6, 7);
     whole();
-    cr_assert(cebus_exchange_begin(&exchange, &links));
-    cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
+    place = begin_and_find(&exchange, z);
     cr_expect_eq(place.value, NONE);
     links.terms = &terms;
     cr_assert(cebus_exchange_find(&exchange, ordinal(z), false, &place));
@@ -287,16 +292,14 @@ Test(planner_links, changes_are_taken_back_and_leave_places_free)
     bool taken;
     cebus_exchange_init(&exchange, &sequence, 1000);
     whole();
-    cr_assert(cebus_exchange_begin(&exchange, &links));
-    cr_assert(cebus_exchange_find(&exchange, ordinal(x), false, &place));
+    place = begin_and_find(&exchange, x);
     cr_expect_eq(place.value, ordinal(x));
     cr_expect_eq(place.out_before, 4, "copied from 100 to 350");
     cr_expect_eq(place.in_before, 16, "copied from 1650 to 1900, while call 16 runs");
     cr_assert(cebus_exchange_put(&exchange, &place));
     cr_expect_eq(whole(), CALLS * COST);
     cr_expect_eq(links.streams.stall_ns, 0);
-    cr_assert(cebus_exchange_begin(&exchange, &links));
-    cr_assert(cebus_exchange_find(&exchange, ordinal(y), false, &place));
+    place = begin_and_find(&exchange, y);
     cr_expect_eq(place.out_before, 6, "the link is busy until 350, then y leaves");
     cr_expect_eq(place.in_before, 13, "and comes before x, from 1350 to 1600");
     cr_assert(cebus_exchange_take(&exchange, ordinal(x), &taken));
@@ -316,13 +319,11 @@ Test(planner_links, what_has_no_room_on_the_host_or_no_time_stays)
     links.terms = &poor;
     cebus_exchange_init(&exchange, &sequence, 1000);
     whole();
-    cr_assert(cebus_exchange_begin(&exchange, &links));
-    cr_assert(cebus_exchange_find(&exchange, ordinal(x), false, &place));
+    place = begin_and_find(&exchange, x);
     cr_expect_eq(place.value, NONE);
     poor = terms;
     poor.out_rate = poor.in_rate = 1000;
-    cr_assert(cebus_exchange_begin(&exchange, &links));
-    cr_assert(cebus_exchange_find(&exchange, ordinal(x), false, &place));
+    place = begin_and_find(&exchange, x);
     cr_expect_eq(place.value, NONE);
     cebus_exchange_deinit(&exchange);
 }

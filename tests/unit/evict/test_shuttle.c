@@ -230,14 +230,20 @@ Test(shuttle, values_that_shuttle_are_placed)
     cebus_outside_deinit(&outside);
 }
 
+/** By ordinal: weights and what the optimizer has of them. */
+static void mark_persistent(bool *streams)
+{
+    for (size_t i = 0; i < LAYERS; i++)
+        streams[r.values[w[i]].ordinal] = streams[r.values[m[i]].ordinal] =
+            streams[r.values[v[i]].ordinal] = true;
+}
+
 Test(shuttle, presences_are_there_for_each_use_and_fit)
 {
     cebus_runs runs;
     cebus_presences presences;
     bool streams[64] = {false};
-    for (size_t i = 0; i < LAYERS; i++)
-        streams[r.values[w[i]].ordinal] = streams[r.values[m[i]].ordinal] =
-            streams[r.values[v[i]].ordinal] = true;
+    mark_persistent(streams);
     cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
     cebus_presence_terms terms = {.streams = streams,
                                   .room = PERSISTENT / 2,
@@ -278,9 +284,7 @@ Test(shuttle, presences_that_cross_are_there_for_each_use_and_fit)
     cebus_presences presences;
     bool streams[64] = {false};
     size_t crossing = 0;
-    for (size_t i = 0; i < LAYERS; i++)
-        streams[r.values[w[i]].ordinal] = streams[r.values[m[i]].ordinal] =
-            streams[r.values[v[i]].ordinal] = true;
+    mark_persistent(streams);
     cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
     cebus_presence_terms terms = {.streams = streams,
                                   .room = PERSISTENT / 2,

@@ -3,21 +3,8 @@
 
 #include <criterion/criterion.h>
 
-#include "program.h"
+#include "suite.h"
 #include "tests/support/host.h"
-
-static program p;
-
-static void setup(void)
-{
-    program_init(&p);
-}
-
-static void teardown(void)
-{
-    program_deinit(&p);
-    cr_expect_eq(p.pool.live_objects, 0, "%d objects leaked", (int)p.pool.live_objects);
-}
 
 TestSuite(burden, .init = setup, .fini = teardown);
 

@@ -1,21 +1,6 @@
-#include "program.h"
-
 #include <criterion/criterion.h>
 
-static program p;
-
-static void setup(void)
-{
-    program_init(&p);
-}
-
-static void teardown(void)
-{
-    cr_expect_eq(p.live, 0, "%zu values leaked", p.live);
-    cr_expect_eq(p.lineage.live_calls, 0);
-    program_deinit(&p);
-    cr_expect_eq(p.pool.live_objects, 0);
-}
+#include "suite.h"
 
 TestSuite(call, .init = setup, .fini = teardown);
 

@@ -1,19 +1,6 @@
-#include "program.h"
-
 #include <criterion/criterion.h>
 
-static program p;
-
-static void setup(void)
-{
-    program_init(&p);
-}
-
-static void teardown(void)
-{
-    program_deinit(&p);
-    cr_expect_eq(p.pool.live_objects, 0, "%d objects leaked", (int)p.pool.live_objects);
-}
+#include "suite.h"
 
 TestSuite(cost, .init = setup, .fini = teardown);
 

@@ -1,21 +1,8 @@
 /* Remembered prices, against the same worked out anew. */
-#include "program.h"
-#include "tests/support/host.h"
-
 #include <criterion/criterion.h>
 
-static program p;
-
-static void setup(void)
-{
-    program_init(&p);
-}
-
-static void teardown(void)
-{
-    program_deinit(&p);
-    cr_expect_eq(p.pool.live_objects, 0, "%d objects leaked", (int)p.pool.live_objects);
-}
+#include "suite.h"
+#include "tests/support/host.h"
 
 TestSuite(cost_price, .init = setup, .fini = teardown);
 

@@ -1,19 +1,6 @@
-#include "program.h"
-
 #include <criterion/criterion.h>
 
-static program p;
-
-static void setup(void)
-{
-    program_init(&p);
-}
-
-static void teardown(void)
-{
-    cr_expect_eq(p.live, 0);
-    program_deinit(&p);
-}
+#include "suite.h"
 
 TestSuite(replay, .init = setup, .fini = teardown);
 

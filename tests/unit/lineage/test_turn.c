@@ -3,69 +3,62 @@
 
 #include "lineage/turn.h"
 
-TestSuite(turn);
+static cebus_turn turn;
+static uint64_t made;
 
 /** Each of so many calls holds bytes more, and lets go of others afterwards. */
-static void run(cebus_turn *turn, uint64_t *made, int calls, uint64_t more, uint64_t less)
+static void run(int calls, uint64_t more, uint64_t less)
 {
     for (int i = 0; i < calls; i++) {
         if (more > 0)
-            cebus_turn_hold(turn, more, *made);
-        ++*made;
+            cebus_turn_hold(&turn, more, made);
+        made++;
         if (less > 0)
-            cebus_turn_let_go(turn, less, *made);
+            cebus_turn_let_go(&turn, less, made);
     }
 }
 
+static void rise(void)
+{
+    run(100, 8, 0);
+}
+
+TestSuite(turn, .init = rise);
+
 Test(turn, is_where_most_was_held)
 {
-    cebus_turn turn = {0};
-    uint64_t made = 0;
-    run(&turn, &made, 100, 8, 0);
     cr_expect_eq(turn.serial, 100);
-    run(&turn, &made, 90, 0, 8);
+    run(90, 0, 8);
     cr_expect_eq(turn.serial, 100);
 }
 
 /** Gradients that come may be as large as what goes for them. */
 Test(turn, stays_while_as_much_comes_as_goes)
 {
-    cebus_turn turn = {0};
-    uint64_t made = 0;
-    run(&turn, &made, 100, 8, 0);
-    run(&turn, &made, 20, 0, 2);
-    run(&turn, &made, 50, 2, 0);
+    run(20, 0, 2);
+    run(50, 2, 0);
     cr_expect_gt(turn.held, turn.most);
     cr_expect_eq(turn.serial, 100);
 }
 
 Test(turn, moves_where_the_rise_goes_on_after_a_pause)
 {
-    cebus_turn turn = {0};
-    uint64_t made = 0;
-    run(&turn, &made, 100, 8, 0);
-    run(&turn, &made, 10, 0, 8);
-    run(&turn, &made, 20, 80, 0);
+    run(10, 0, 8);
+    run(20, 80, 0);
     cr_expect_eq(turn.serial, 130);
 }
 
 Test(turn, moves_where_much_more_is_held)
 {
-    cebus_turn turn = {0};
-    uint64_t made = 0;
-    run(&turn, &made, 100, 8, 0);
-    run(&turn, &made, 50, 0, 0);
+    run(50, 0, 0);
     cr_expect_eq(turn.serial, 100);
-    run(&turn, &made, 20, 8, 0);
+    run(20, 8, 0);
     cr_expect_eq(turn.serial, 170);
 }
 
 Test(turn, comes_anew_once_half_was_let_go)
 {
-    cebus_turn turn = {0};
-    uint64_t made = 0;
-    run(&turn, &made, 100, 8, 0);
-    run(&turn, &made, 100, 0, 8);
-    run(&turn, &made, 40, 8, 0);
+    run(100, 0, 8);
+    run(40, 8, 0);
     cr_expect_eq(turn.serial, 240);
 }

@@ -1,20 +1,8 @@
-#include "program.h"
-
 #include <criterion/criterion.h>
+
+#include "suite.h"
+
 #include <string.h>
-
-static program p;
-
-static void setup(void)
-{
-    program_init(&p);
-}
-
-static void teardown(void)
-{
-    cr_expect_eq(p.live, 0);
-    program_deinit(&p);
-}
 
 TestSuite(version, .init = setup, .fini = teardown);
 
