@@ -50,7 +50,8 @@ static cebus_swap_tier spill_terms(const cebus_runtime *rt)
 void cebus_swap_learn_link(cebus_runtime *rt)
 {
     cebus_device_info info;
-    if (rt->info.simulated || rt->cost_model == CEBUS_COST_ESTIMATED)
+    if (rt->info.simulated || rt->cost_model == CEBUS_COST_ESTIMATED || !cebus_swap_wanted(rt) ||
+        rt->swap.budget == 0)
         return;
     rt->device_ops->query(rt->device, &info);
     rt->info.latency_ns = info.latency_ns;

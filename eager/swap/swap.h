@@ -18,7 +18,8 @@
 
 #include "eager/runtime.h"
 
-/** Asks the device anew what a copy takes beside its bytes: before plans are made. */
+/** Asks the device anew what a copy takes beside its bytes, where something may be swapped: before
+ * plans are made. A device's answer may take as long as a small plan. */
 void cebus_swap_learn_link(cebus_runtime *rt);
 
 /** Whether persistent values may leave at all. On simulated machines they stay, as the lower bounds
