@@ -23,7 +23,7 @@ static uint32_t predict(const cebus_access_log *log)
     uint32_t best = log->last;
     if (is_known(log, log->last) && is_known(log, all[log->last].next))
         return all[log->last].next;
-    for (uint32_t i = 0; !is_known(log, log->last) && i < CEBUS_REFERENCES; i++) {
+    for (uint32_t i = 0; !is_known(log, log->last) && i < log->known.end; i++) {
         if (is_known(log, i) && (!is_known(log, best) || all[i].used > all[best].used))
             best = i;
     }
@@ -168,7 +168,7 @@ static uint32_t find_branch(cebus_access_log *log, const cebus_access *access, b
 {
     uint32_t best = CEBUS_REFERENCE_NONE;
     const cebus_reference *all = log->known.at;
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+    for (uint32_t i = 0; i < log->known.end; i++) {
         const cebus_iteration *record = &all[i].iteration;
         if (i == log->place || record->n_calls <= log->at ||
             (best != CEBUS_REFERENCE_NONE && all[i].used < all[best].used))
@@ -253,7 +253,7 @@ bool cebus_access_begins(cebus_access_log *log, const cebus_access *access)
         return false;
     if (log->following && may_begin(log, log->reference, access))
         return true;
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+    for (uint32_t i = 0; i < log->known.end; i++) {
         const cebus_reference *reference = &log->known.at[i];
         const cebus_iteration *record = &reference->iteration;
         if (record->n_calls == 0 || reference->writes)

@@ -9,9 +9,10 @@ void cebus_reference_init(cebus_reference_set *set, cebus_pool *pool)
 
 void cebus_reference_deinit(cebus_reference_set *set)
 {
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
+    for (uint32_t i = 0; i < set->end; i++)
         cebus_iteration_clear(&set->at[i].iteration);
-    set->count = 0;
+    set->count = set->end = 0;
+    set->bytes = 0;
 }
 
 static bool is_empty(const cebus_reference *reference)
@@ -22,45 +23,40 @@ static bool is_empty(const cebus_reference *reference)
 /** Nobody came from here, nobody goes here. */
 static void forget(cebus_reference_set *set, uint32_t place)
 {
-    if (!is_empty(&set->at[place]))
-        set->count--;
+    if (is_empty(&set->at[place]))
+        return;
+    set->count--;
+    set->bytes -= cebus_iteration_bytes(&set->at[place].iteration);
     cebus_iteration_clear(&set->at[place].iteration);
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+    for (uint32_t i = 0; i < set->end; i++) {
         if (set->at[i].next == place)
             set->at[i].next = CEBUS_REFERENCE_NONE;
     }
 }
 
-static bool is_less_known(const cebus_reference *a, const cebus_reference *b)
+/** Until when it is worth a place. */
+static uint64_t lease_of(const cebus_reference *reference)
 {
-    return a->confirmed != b->confirmed ? b->confirmed : a->used < b->used;
+    return reference->used + (reference->confirmed ? CEBUS_REFERENCES_TRUST : 0);
 }
 
 /** The one that is known least; NONE: all places are empty. */
 static uint32_t least_known(const cebus_reference_set *set)
 {
     uint32_t least = CEBUS_REFERENCE_NONE;
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+    for (uint32_t i = 0; i < set->end; i++) {
         if (!is_empty(&set->at[i]) &&
-            (least == CEBUS_REFERENCE_NONE || is_less_known(&set->at[i], &set->at[least])))
+            (least == CEBUS_REFERENCE_NONE || lease_of(&set->at[i]) < lease_of(&set->at[least])))
             least = i;
     }
     return least;
-}
-
-static uint64_t bytes_of(const cebus_reference_set *set)
-{
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
-        bytes += cebus_iteration_bytes(&set->at[i].iteration);
-    return bytes;
 }
 
 static uint32_t find_place(cebus_reference_set *set, const cebus_iteration *iteration)
 {
     uint64_t signature = cebus_reference_signature(iteration);
     uint32_t empty = CEBUS_REFERENCE_NONE;
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+    for (uint32_t i = 0; i < set->end; i++) {
         const cebus_iteration *known = &set->at[i].iteration;
         if (is_empty(&set->at[i]))
             empty = i;
@@ -68,6 +64,8 @@ static uint32_t find_place(cebus_reference_set *set, const cebus_iteration *iter
                  cebus_reference_signature(known) == signature)
             return i;
     }
+    if (empty == CEBUS_REFERENCE_NONE && set->end < CEBUS_REFERENCES)
+        empty = set->end++;
     return empty != CEBUS_REFERENCE_NONE ? empty : least_known(set);
 }
 
@@ -75,8 +73,8 @@ uint32_t cebus_reference_admit(cebus_reference_set *set, cebus_iteration *iterat
 {
     uint32_t place = find_place(set, iteration);
     forget(set, place);
-    while (bytes_of(set) + cebus_iteration_bytes(iteration) > CEBUS_REFERENCES_BYTES &&
-           set->count > 0)
+    const uint64_t bytes = cebus_iteration_bytes(iteration);
+    while (set->bytes + bytes > CEBUS_REFERENCES_BYTES && set->count > 0)
         forget(set, least_known(set));
     set->at[place] = (cebus_reference){.iteration = *iteration,
                                        .made = ++set->clock,
@@ -84,6 +82,7 @@ uint32_t cebus_reference_admit(cebus_reference_set *set, cebus_iteration *iterat
                                        .next = CEBUS_REFERENCE_NONE,
                                        .writes = writes};
     set->count++;
+    set->bytes += bytes;
     cebus_iteration_init(iteration, set->pool);
     return place;
 }

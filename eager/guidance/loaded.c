@@ -115,7 +115,7 @@ void cebus_loaded_clear(cebus_runtime *rt)
 static void reconsider(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
-    for (uint32_t i = 0; guidance != NULL && i < CEBUS_REFERENCES; i++) {
+    for (uint32_t i = 0; guidance != NULL && i < guidance->log.known.end; i++) {
         const cebus_iteration *known = &guidance->log.known.at[i].iteration;
         if (known->n_calls > 0 && cebus_plan_book_find(rt->loaded, cebus_reference_signature(known),
                                                        known->n_calls, rt->policy) != NULL)
@@ -194,7 +194,7 @@ static int write_all(const cebus_runtime *rt, size_t n, cebus_trace_writer *to)
                                 .budget = rt->arena.limit,
                                 .host_budget = rt->swap.host_budget};
     cebus_plan_book_write_head(to, &origin, n);
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
+    for (uint32_t i = 0; i < rt->guidance->log.known.end; i++) {
         if (is_planned(rt->guidance, i))
             write_scheme(rt, i, to);
     }
@@ -204,7 +204,7 @@ static int write_all(const cebus_runtime *rt, size_t n, cebus_trace_writer *to)
 static size_t count_plans(const cebus_runtime *rt)
 {
     size_t n = 0;
-    for (uint32_t i = 0; rt->guidance != NULL && i < CEBUS_REFERENCES; i++)
+    for (uint32_t i = 0; rt->guidance != NULL && i < rt->guidance->log.known.end; i++)
         n += is_planned(rt->guidance, i);
     return n;
 }

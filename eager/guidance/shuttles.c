@@ -60,7 +60,7 @@ void cebus_shuttles_forget(cebus_runtime *rt, const cebus_candidate *candidate)
     if (candidate->zone != CEBUS_ZONE_PERSISTENT)
         return;
     forget(&rt->guidance->shuttles, &candidate->value);
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
+    for (uint32_t i = 0; i < rt->guidance->log.known.end; i++)
         forget(&rt->guidance->schemes[i].shuttles, &candidate->value);
 }
 

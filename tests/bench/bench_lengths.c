@@ -110,7 +110,7 @@ static void measure(int n, int turns)
 
 int main(int argc, char **argv)
 {
-    static const int lengths[] = {1, 32, 97, 512};
+    static const int lengths[] = {32, 97, 512};
     int only = bench_number(argc, argv, 1, MOST_LENGTHS), turns = bench_number(argc, argv, 2, 3);
     puts("us an iteration, first / next ten rounds\n");
     puts("| lengths | `cebus` | `coop` | ratio |");

@@ -401,6 +401,47 @@ Test(access, of_many_iterations_those_that_came_again_are_remembered)
     cr_expect_eq(log_.unproven, 0);
 }
 
+/** An iteration; whether it was known. */
+static bool repeat(cebus_value *w, const char *op)
+{
+    count = 1;
+    step(w, op);
+    bool known = cebus_access_is_whole(&log_);
+    end();
+    return known;
+}
+
+static uint64_t known_bytes(void)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
+        bytes += cebus_iteration_bytes(&log_.known.at[i].iteration);
+    return bytes;
+}
+
+/** As many kinds as there are places for came again and again; then the program does others. */
+Test(access, what_came_again_long_ago_gives_way)
+{
+    enum {
+        OTHERS = 8
+    };
+    static char ops[CEBUS_REFERENCES + OTHERS][8];
+    cebus_value *w = value(64);
+    for (int i = 0; i < CEBUS_REFERENCES + OTHERS; i++)
+        snprintf(ops[i], sizeof ops[i], "op%d", i);
+    for (int i = 0; i < 2 * CEBUS_REFERENCES; i++)
+        cr_expect_eq(repeat(w, ops[i / 2]), i % 2 == 1);
+    cr_expect_eq(log_.known.count, CEBUS_REFERENCES);
+    for (int i = 0; i < CEBUS_REFERENCES; i++)
+        cr_expect(repeat(w, ops[i]), "%d", i);
+    for (int i = 0; i < CEBUS_REFERENCES_TRUST + 2 * OTHERS; i++)
+        repeat(w, ops[CEBUS_REFERENCES + i % OTHERS]);
+    for (int i = 0; i < OTHERS; i++)
+        cr_expect(repeat(w, ops[CEBUS_REFERENCES + i]), "%d", i);
+    cr_expect_leq(log_.known.count, CEBUS_REFERENCES);
+    cr_expect_eq(log_.known.bytes, known_bytes());
+}
+
 Test(access, what_is_written_in_place_is_a_new_value_unless_it_is_a_leaf)
 {
     cebus_value *w = value(64);
