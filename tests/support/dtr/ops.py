@@ -292,6 +292,40 @@ def softmax(x, name="_softmax"):
     return out
 
 
+def embedding(table, index):
+    """Rows of a table; the gradient is as large as all of it."""
+    width, shape = table.shape[1], table.shape
+    out, = table.rec.call("embedding", [table, index], [Out((*index.shape, width))])
+    table.rec.track([table], [out], lambda g, i: g.rec.call(
+        "embedding_dense_backward", [g, i], [Out(shape)]), [index])
+    return out
+
+
+def rows_of(x, index, width=None):
+    """Chosen rows, or the first `width` numbers of each."""
+    shape = x.shape
+    out, = x.rec.call("index", [x, index], [Out((index.shape[0], width or shape[1]))])
+    x.rec.track([x], [out], lambda g, i: g.rec.call("index_backward", [g, i], [Out(shape)]),
+                [index])
+    return out
+
+
+def index_add_(x, index, rows):
+    """Adds rows to chosen rows of x."""
+    inputs = [x, rows]
+    x.rec.mutate("index_add_", [x, index, rows])
+    x.rec.track(inputs, [x], lambda g, i: [g, lambda: rows_of(g, i)], [index])
+    return x
+
+
+def scale_rows(x, by):
+    """Each row times a number of its own."""
+    out, = x.rec.call("mul", [x, by], [like(x)])
+    x.rec.track([x, by], [out], lambda g, x0, by0: [
+        lambda: mul(g, by0), lambda: sum_to(mul(g, x0), by0.shape)], [x, by])
+    return out
+
+
 def layer_norm(x, weight, bias):
     rows, channel = math.prod(x.shape) // weight.shape[0], Out(weight.shape)
     outs = x.rec.call("native_layer_norm", [x, weight, bias], [like(x), Out((rows,)), Out((rows,))])
