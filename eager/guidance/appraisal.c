@@ -381,6 +381,7 @@ cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
     cebus_tally took = tally_of(rt);
     uint64_t lost = lost_of(&took);
     cebus_verdict verdict = CEBUS_PLAN_STANDS;
+    scheme->worth.ran_ns += took.compute_ns + lost;
     if (!guidance->planned || !followed) {
         verdict = judge_without(rt, scheme, lost);
     } else if (guidance->begun_with == scheme) {

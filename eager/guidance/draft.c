@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/guidance/worth.h"
 #include "layout/thread.h"
 
 void cebus_draft_init(cebus_draft *draft)
@@ -21,9 +22,11 @@ static void *work(void *context)
 {
     cebus_draft *draft = context;
     cebus_fit *fit = &draft->fit;
+    const uint64_t begun = cebus_pace_clock();
     draft->good = draft->places ? cebus_fit_make(fit)
                                 : fit->policy->plan(fit->iteration, &fit->terms, fit->plan) &&
                                       cebus_plan_make_ready(fit->plan, fit->iteration);
+    draft->took_ns = cebus_pace_clock() - begun;
     atomic_store_explicit(&draft->done, true, memory_order_release);
     return NULL;
 }

@@ -26,8 +26,9 @@ typedef struct cebus_draft {
     cebus_plan plan;
     cebus_placement placement;
     cebus_fit fit;
-    bool places; /**< the plan is to be placed */
-    bool good;   /**< there is a plan */
+    bool places;      /**< the plan is to be placed */
+    bool good;        /**< there is a plan */
+    uint64_t took_ns; /**< of the thread's time, once it is done */
 } cebus_draft;
 
 void cebus_draft_init(cebus_draft *draft);

@@ -80,13 +80,23 @@ static bool copy_actions(const cebus_plan *from, cebus_plan *to)
     return true;
 }
 
+static const cebus_plan_page *find_page(const cebus_runtime *rt, const cebus_iteration *iteration)
+{
+    if (rt->loaded == NULL)
+        return NULL;
+    return cebus_plan_book_find(rt->loaded, cebus_reference_signature(iteration),
+                                iteration->n_calls, rt->policy);
+}
+
+bool cebus_loaded_has(const cebus_runtime *rt, const cebus_iteration *iteration)
+{
+    return find_page(rt, iteration) != NULL;
+}
+
 bool cebus_loaded_take(cebus_runtime *rt, const cebus_iteration *iteration,
                        const cebus_plan_terms *terms, cebus_plan *out, bool *out_placed)
 {
-    const cebus_plan_page *page =
-        rt->loaded != NULL ? cebus_plan_book_find(rt->loaded, cebus_reference_signature(iteration),
-                                                  iteration->n_calls, rt->policy)
-                           : NULL;
+    const cebus_plan_page *page = find_page(rt, iteration);
     if (page == NULL)
         return false;
     const char *wrong = judge(page, iteration, terms, &rt->pool);
@@ -117,8 +127,7 @@ static void reconsider(cebus_runtime *rt)
     cebus_guidance *guidance = rt->guidance;
     for (uint32_t i = 0; guidance != NULL && i < guidance->log.known.end; i++) {
         const cebus_iteration *known = &guidance->log.known.at[i].iteration;
-        if (known->n_calls > 0 && cebus_plan_book_find(rt->loaded, cebus_reference_signature(known),
-                                                       known->n_calls, rt->policy) != NULL)
+        if (known->n_calls > 0 && cebus_loaded_has(rt, known))
             cebus_planning_reconsider(rt, i);
     }
 }

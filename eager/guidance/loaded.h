@@ -8,6 +8,8 @@
 #include "eager/guidance/plan_book.h"
 #include "eager/runtime.h"
 
+/** Whether one was loaded for an iteration. */
+bool cebus_loaded_has(const cebus_runtime *rt, const cebus_iteration *iteration);
 /**
  * The loaded plan for an iteration in `out` (empty), in order and not linked; false where there is
  * none, or where it does not fit the iteration or these terms: that is counted, and told by an

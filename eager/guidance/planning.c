@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "eager/capture/plan.h"
 #include "eager/compaction.h"
 #include "eager/guidance/appraisal.h"
 #include "eager/guidance/feedback.h"
@@ -31,6 +30,7 @@
 /** One step of effort for each 32 ns of the iteration. A step takes about a microsecond, so
  * searching takes as long as some thirty iterations. */
 #define NS_A_STEP 32
+#define STEP_NS 1000
 /** Waiting for places for less than this part of an iteration does not matter. */
 #define WAIT_PART 50
 
@@ -327,6 +327,17 @@ static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
     }
 }
 
+/** A better plan is waited for, and the kind has run for long enough to be worth the search. */
+static bool is_due(const cebus_guidance *guidance, const cebus_scheme *scheme)
+{
+    if (!scheme->waits || guidance->drafted != NULL)
+        return false;
+    const size_t n_calls = iteration_of(guidance, scheme)->n_calls;
+    const uint64_t guess = scheme->better.effort * STEP_NS;
+    return cebus_worth_planning(&scheme->worth,
+                                cebus_pace_reckon(&guidance->searching, n_calls, guess));
+}
+
 /** Has a better plan made while the program goes on; one at a time. */
 static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
@@ -336,9 +347,10 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
         return;
     scheme->better = terms;
     scheme->better.effort = effort_for(iteration_of(guidance, scheme));
-    if (guidance->drafted != NULL)
+    if (!is_due(guidance, scheme))
         return;
     scheme->waits = false;
+    cebus_worth_spend(&scheme->worth);
     start_thread(rt, scheme);
     guidance->drafted = guidance->draft.started ? scheme : NULL;
 }
@@ -370,22 +382,33 @@ static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
            scheme->predicted_wait > scheme->predicted_lost / 3;
 }
 
-/** A plan that is ready is taken over, and the next one that is waited for begun. */
-static void adopt_draft(cebus_runtime *rt)
+/** If the search is over what it found is taken over. */
+static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_plan better;
     cebus_placement placement;
     cebus_guidance *guidance = rt->guidance;
-    cebus_scheme *scheme = guidance->drafted;
     cebus_plan_init(&better, &rt->pool);
     cebus_placement_init(&placement, &rt->pool);
+    if (cebus_draft_take(&guidance->draft, &better, &placement))
+        replace_plan(rt, scheme, better, placement);
+    if (guidance->draft.started)
+        return;
+    cebus_pace_note(&guidance->searching, guidance->draft.took_ns,
+                    iteration_of(guidance, scheme)->n_calls);
+    guidance->drafted = NULL;
+}
+
+/** A plan that is ready is taken over, and the next one that is waited for begun. */
+static void adopt_draft(cebus_runtime *rt)
+{
+    cebus_guidance *guidance = rt->guidance;
+    cebus_scheme *scheme = guidance->drafted;
     if (scheme != NULL && iteration_of(guidance, scheme)->n_calls == 0)
         cancel_draft(guidance); /* forgotten meanwhile */
-    else if (scheme != NULL && cebus_draft_take(&guidance->draft, &better, &placement))
-        replace_plan(rt, scheme, better, placement);
-    if (!guidance->draft.started)
-        guidance->drafted = NULL;
-    if (guidance->drafted == NULL && guidance->scheme->waits) {
+    else if (scheme != NULL)
+        take_draft(rt, scheme);
+    if (is_due(guidance, guidance->scheme)) {
         cebus_plan_terms terms = guidance->scheme->better, now = terms_of(rt, false);
         terms.out_rate = now.out_rate;
         terms.in_rate = now.in_rate;
@@ -449,6 +472,29 @@ static void forget_trials(cebus_scheme *scheme)
     scheme->placeless = false;
 }
 
+/** It was never planned, and is not worth it yet. What was loaded costs nothing. */
+static bool is_early(const cebus_runtime *rt, const cebus_scheme *scheme)
+{
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    return scheme->terms.out_rate == 0 && !scheme->renewed && !cebus_appraisal_repeats(rt) &&
+           !cebus_worth_planning(&scheme->worth,
+                                 cebus_pace_reckon(&rt->guidance->first, iteration->n_calls, 0)) &&
+           !cebus_loaded_has(rt, iteration);
+}
+
+/** A first plan, and a better one begun. */
+static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
+{
+    const uint64_t begun = cebus_pace_clock();
+    const cebus_plan_terms placed = terms_of(rt, true);
+    if (places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme))
+        start_draft(rt, scheme, placed);
+    else if (fits_nowhere(scheme, places) || plan(rt, scheme, scheme->terms))
+        start_draft(rt, scheme, scheme->terms);
+    cebus_pace_note(&rt->guidance->first, cebus_pace_clock() - begun,
+                    iteration_of(rt->guidance, scheme)->n_calls);
+}
+
 /** Plans for the scheme if it is new, or what it was made for has changed. */
 static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
@@ -458,21 +504,16 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     if (other && scheme->terms.out_rate > 0) /* not the first time: nothing is known of these */
         forget_trials(scheme);
     bool places = rt->arena.layout->planned && scheme->fixtures.complete && !scheme->placeless;
-    if (!other && !(places && move && !place(rt, scheme)))
+    if (is_early(rt, scheme) || (!other && !(places && move && !place(rt, scheme))))
         return;
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
     cebus_swap_learn_link(rt);
-    scheme->terms = terms = terms_of(rt, false);
-    cebus_plan_terms placed = terms_of(rt, true);
+    scheme->terms = terms_of(rt, false);
     scheme->better = (cebus_plan_terms){0};
     cebus_feedback_reset(rt, scheme);
-    if (scheme->renewed || !use_loaded(rt, scheme, places)) {
-        if (places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme))
-            start_draft(rt, scheme, placed);
-        else if (fits_nowhere(scheme, places) || plan(rt, scheme, terms))
-            start_draft(rt, scheme, terms);
-    }
+    if (scheme->renewed || !use_loaded(rt, scheme, places))
+        make_plan(rt, scheme, places);
     cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
 }
 
@@ -497,64 +538,4 @@ void cebus_planning_renew(cebus_runtime *rt)
     if (rt->arena.layout->planned && guidance->below != scheme->placement.height)
         cebus_arena_plan_below(&rt->arena, scheme->placement.height);
     guidance->below = scheme->placement.height;
-}
-
-bool cebus_guidance_places(const cebus_runtime *rt)
-{
-    const cebus_guidance *guidance = rt->guidance;
-    if (rt->spots != NULL)
-        return true;
-    return guidance != NULL && guidance->scheme->spots != NULL && guidance->log.following;
-}
-
-uint64_t cebus_guidance_output_spot(const cebus_runtime *rt, uint32_t j,
-                                    const cebus_candidate *output)
-{
-    const cebus_guidance *guidance = rt->guidance;
-    if (rt->spots != NULL)
-        return rt->spots->out[j];
-    if (!cebus_guidance_places(rt))
-        return CEBUS_ANYWHERE;
-    const cebus_iteration *reference = guidance->log.reference;
-    if (guidance->log.at >= reference->n_calls)
-        return CEBUS_ANYWHERE;
-    const cebus_iteration_call *call = &reference->calls[guidance->log.at];
-    if (j >= call->n_out)
-        return CEBUS_ANYWHERE;
-    uint32_t ordinal = reference->refs[call->refs + call->n_in + j];
-    return reference->values[ordinal].bytes == cebus_arena_rounded(&rt->arena, output->value.bytes)
-               ? guidance->scheme->placement.values[ordinal]
-               : CEBUS_ANYWHERE;
-}
-
-uint64_t cebus_guidance_workspace_spot(cebus_runtime *rt)
-{
-    if (rt->spots != NULL)
-        return rt->spots->workspace;
-    if (rt->guidance == NULL)
-        return CEBUS_ANYWHERE;
-    uint64_t spot = rt->guidance->workspace_spot;
-    rt->guidance->workspace_spot = CEBUS_ANYWHERE;
-    return spot;
-}
-
-uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate)
-{
-    const cebus_guidance *guidance = rt->guidance;
-    for (uint32_t i = 0; rt->spots != NULL && i < rt->spots->n_back; i++) {
-        if (rt->spots->back[i] == candidate)
-            return rt->spots->back_at[i];
-    }
-    if (rt->spots != NULL)
-        return CEBUS_ANYWHERE;
-    if (!cebus_guidance_places(rt))
-        return CEBUS_ANYWHERE;
-    uint32_t ordinal = cebus_access_ordinal(&guidance->log, &candidate->value);
-    if (ordinal == CEBUS_ITERATION_NONE && candidate == guidance->comer)
-        ordinal = guidance->comer_ordinal;
-    if (ordinal >= guidance->scheme->placement.n_values)
-        return CEBUS_ANYWHERE;
-    uint64_t spot = guidance->scheme->spots[ordinal];
-    guidance->scheme->spots[ordinal] = CEBUS_ANYWHERE;
-    return spot;
 }

@@ -8,6 +8,7 @@
 #include "eager/guidance/detect.h"
 #include "eager/guidance/draft.h"
 #include "eager/guidance/guidance.h"
+#include "eager/guidance/worth.h"
 #include "evict/guide.h"
 #include "evict/places/placement.h"
 #include "evict/trigger.h"
@@ -68,8 +69,10 @@ typedef struct cebus_scheme {
     uint32_t moves; /**< times in a row that places were chosen anew */
     bool missed;    /**< some places were taken the last time */
     bool placeless; /**< without places its plan may cost less, or did */
-    uint64_t placed_lost;    /**< what replays and waiting took with them; 0: both were not tried */
-    bool waits;              /**< for a better plan, while one is made for another */
+    uint64_t placed_lost; /**< what replays and waiting took with them; 0: both were not tried */
+    bool waits;           /**< for a better plan: it is not worth one yet, or one is made for
+                               another */
+    cebus_worth worth;
     cebus_plan_terms better; /**< that it is to be made for */
 } cebus_scheme;
 
@@ -83,6 +86,8 @@ typedef struct cebus_guidance {
     cebus_shuttles shuttles;                /**< of the iteration that is being recorded */
     cebus_draft draft;                      /**< a better plan on its way */
     cebus_scheme *drafted;                  /**< the scheme it is for; NULL: none is on its way */
+    cebus_pace first;                       /**< of first plans */
+    cebus_pace searching;                   /**< of better ones */
     cebus_guide guide;                      /**< of the scheme's plan */
     size_t relocated;                       /**< values of the placement's that moved so far */
     uint64_t workspace_spot;                /**< where that of the run at hand is to go */

@@ -1,5 +1,6 @@
 /** When an iteration is planned, for how many kinds of them, and what is asked for it. */
 #include <criterion/criterion.h>
+#include <sched.h>
 
 #include "eager/guidance/state.h"
 #include "timed_layer.h"
@@ -12,17 +13,24 @@ enum {
 #define UNIT 64 /* elements; a kind of iteration has so many times more of them */
 
 /** `maps`: of the largest kind, that fit. */
-static cebus_runtime *open_cpu(cebus_swap swap, uint64_t maps, int64_t kinds)
+static cebus_runtime *open_with(cebus_cost_model costs, cebus_swap swap, uint64_t maps,
+                                int64_t kinds)
 {
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     options.device = "cpu";
     options.policy = "cebus";
+    options.cost_model = costs;
     options.swap = swap;
     options.threads = 1;
     options.memory_budget = maps * (uint64_t)kinds * UNIT * sizeof(float);
     OK(cebus_runtime_create(&options, &rt));
     return rt;
+}
+
+static cebus_runtime *open_cpu(cebus_swap swap, uint64_t maps, int64_t kinds)
+{
+    return open_with(CEBUS_COST_MEASURED, swap, maps, kinds);
 }
 
 /** An iteration of a kind of its own. */
@@ -31,12 +39,201 @@ static void step(cebus_runtime *rt, int64_t kind)
     run_layers(rt, vector(rt, kind * UNIT, 1), LAYERS);
 }
 
+/** The largest kind first: it is planned at once. */
 static void rounds(cebus_runtime *rt, int count, int64_t kinds)
 {
     for (int i = 0; i < count; i++) {
-        for (int64_t kind = 1; kind <= kinds; kind++)
+        for (int64_t kind = kinds; kind > 0; kind--)
             step(rt, kind);
     }
+}
+
+/* --- what a plan is worth ------------------------------------------------------------------- */
+
+Test(planning, a_kind_is_worth_a_plan_that_takes_as_long_as_it_ran)
+{
+    cebus_worth worth = {.ran_ns = 100};
+    cr_expect(cebus_worth_planning(&worth, 100));
+    cr_expect_not(cebus_worth_planning(&worth, 101));
+    worth.ran_ns = CEBUS_WORTH_MOST_NS;
+    cr_expect(cebus_worth_planning(&worth, UINT64_MAX), "no longer than that");
+}
+
+Test(planning, each_further_search_is_worth_half_as_much)
+{
+    cebus_worth worth = {.ran_ns = 100};
+    for (uint64_t wait = 200; wait <= 1600; wait *= 2) {
+        cebus_worth_spend(&worth);
+        cr_expect_not(cebus_worth_planning(&worth, 100), "what went before counts no more");
+        worth.ran_ns = wait - 1;
+        cr_expect_not(cebus_worth_planning(&worth, 100));
+        worth.ran_ns = wait;
+        cr_expect(cebus_worth_planning(&worth, 100));
+    }
+    for (int i = 0; i < 100; i++)
+        cebus_worth_spend(&worth);
+    worth.ran_ns = UINT64_MAX;
+    cr_expect(cebus_worth_planning(&worth, CEBUS_WORTH_MOST_NS), "it never ends");
+}
+
+Test(planning, plans_are_reckoned_to_take_what_earlier_ones_took)
+{
+    cebus_pace pace = {.call_ns = 0};
+    cr_expect_eq(cebus_pace_reckon(&pace, 20, 7), 7);
+    cebus_pace_note(&pace, 2100, 20);
+    uint64_t once = cebus_pace_reckon(&pace, 20, 7);
+    cr_expect_geq(once, 2100);
+    cr_expect_leq(once, 2200);
+    cr_expect_eq(cebus_pace_reckon(&pace, 41, 7), 2 * once, "twice the calls take twice as long");
+    for (int i = 0; i < 40; i++)
+        cebus_pace_note(&pace, 21000, 20);
+    cr_expect_gt(cebus_pace_reckon(&pace, 20, 7), 20000);
+}
+
+/* --- when a plan is made -------------------------------------------------------------------- */
+
+static atomic_int firsts, searches;
+
+static bool count_plans(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                        cebus_plan *out)
+{
+    atomic_fetch_add(terms->effort > 0 ? &searches : &firsts, 1);
+    return cebus_policy_cebus.plan(iteration, terms, out);
+}
+
+static cebus_policy counting;
+
+/** Under a policy that plans as `cebus` does, and counts. */
+static cebus_runtime *open_counted(cebus_cost_model costs)
+{
+    cebus_runtime *rt = open_with(costs, CEBUS_SWAP_OFF, 8, 3);
+    counting = cebus_policy_cebus;
+    counting.plan = count_plans;
+    rt->policy = &counting;
+    cebus_guidance_start(rt);
+    firsts = searches = 0;
+    return rt;
+}
+
+/** Of the kind that came last. */
+static cebus_scheme *scheme_of(cebus_runtime *rt)
+{
+    return &rt->guidance->schemes[rt->guidance->log.last];
+}
+
+Test(planning, the_first_kind_is_planned_at_once)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    step(rt, 3);
+    step(rt, 3);
+    cr_expect_gt(firsts, 0);
+    cr_expect_gt(scheme_of(rt)->plan.count, 0);
+    cebus_runtime_destroy(rt);
+}
+
+Test(planning, another_kind_is_planned_once_it_ran_as_long_as_a_first_plan_takes)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    step(rt, 2);
+    step(rt, 2);
+    int before = firsts;
+    rt->guidance->first.call_ns = CEBUS_WORTH_MOST_NS;
+    for (int i = 0; i < 4; i++)
+        step(rt, 3);
+    cr_expect_eq(firsts, before);
+    cr_expect_gt(scheme_of(rt)->worth.ran_ns, 0, "iterations count");
+    scheme_of(rt)->worth.ran_ns = CEBUS_WORTH_MOST_NS;
+    step(rt, 3);
+    step(rt, 3);
+    cr_expect_gt(firsts, before);
+    cr_expect_gt(scheme_of(rt)->plan.count, 0);
+    cebus_runtime_destroy(rt);
+}
+
+static void await_draft(cebus_runtime *rt)
+{
+    while (rt->guidance->draft.started && !atomic_load(&rt->guidance->draft.done))
+        sched_yield();
+}
+
+Test(planning, a_search_begins_once_the_kind_ran_as_long_as_it_takes)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    for (int i = 0; i < 4; i++)
+        step(rt, 3);
+    cr_expect_eq(searches, 0, "some us against 100 ms");
+    scheme_of(rt)->worth.ran_ns = CEBUS_WORTH_MOST_NS;
+    step(rt, 3);
+    cr_assert(rt->guidance->draft.started);
+    cr_expect_eq(scheme_of(rt)->worth.searches, 1);
+    await_draft(rt);
+    cr_expect_gt(searches, 0);
+    step(rt, 3);
+    step(rt, 3);
+    cr_expect_not(rt->guidance->draft.started);
+    cr_expect_gt(rt->guidance->searching.call_ns, 0, "what it took is known");
+    cebus_runtime_destroy(rt);
+}
+
+Test(planning, the_next_search_waits_for_twice_as_long)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    for (int i = 0; i < 3; i++)
+        step(rt, 3);
+    cebus_scheme *scheme = scheme_of(rt);
+    rt->guidance->searching.call_ns = CEBUS_WORTH_MOST_NS;
+    scheme->worth.searches = 1;
+    scheme->worth.ran_ns = CEBUS_WORTH_MOST_NS + CEBUS_WORTH_MOST_NS / 2;
+    step(rt, 3);
+    cr_expect_not(rt->guidance->draft.started);
+    scheme->worth.ran_ns = 2 * CEBUS_WORTH_MOST_NS;
+    step(rt, 3);
+    cr_expect(rt->guidance->draft.started);
+    cr_expect_eq(scheme->worth.searches, 2);
+    await_draft(rt);
+    cebus_runtime_destroy(rt);
+}
+
+/** Nothing may depend on a clock: every kind is searched for when it is learned. */
+Test(planning, where_runs_repeat_nothing_is_waited_for)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_ESTIMATED);
+    for (int64_t kind = 3; kind > 0; kind--) {
+        int before = searches;
+        step(rt, kind);
+        rt->guidance->first.call_ns = rt->guidance->searching.call_ns = CEBUS_WORTH_MOST_NS;
+        step(rt, kind);
+        cr_expect_gt(searches, before, "%d", (int)kind);
+    }
+    cr_expect_eq(firsts, 0);
+    cebus_runtime_destroy(rt);
+}
+
+/* --- how many kinds ------------------------------------------------------------------------- */
+
+Test(planning, knows_a_hundred_kinds)
+{
+    enum {
+        KINDS = 100
+    };
+    cebus_runtime *rt = open_cpu(CEBUS_SWAP_OFF, 8, KINDS);
+    rounds(rt, 2, KINDS);
+    uint64_t before = stats_of(rt).iterations_repeated;
+    rounds(rt, 1, KINDS);
+    cr_expect_geq(stats_of(rt).iterations_repeated - before, KINDS - 1);
+    cr_expect_eq(stats_of(rt).iterations_known, KINDS);
+    cebus_runtime_destroy(rt);
+}
+
+Test(planning, knows_no_more_than_it_has_places_for)
+{
+    enum {
+        KINDS = CEBUS_REFERENCES + 20
+    };
+    cebus_runtime *rt = open_cpu(CEBUS_SWAP_OFF, 8, KINDS);
+    rounds(rt, 1, KINDS);
+    cr_expect_eq(stats_of(rt).iterations_known, CEBUS_REFERENCES);
+    cebus_runtime_destroy(rt);
 }
 
 /* --- the link ------------------------------------------------------------------------------- */
@@ -54,10 +251,10 @@ static void count_query(cebus_device *device, cebus_device_info *out)
 static int ask(cebus_swap swap)
 {
     cebus_runtime *rt = open_cpu(swap, 8, 3);
-    cebus_device_ops counting = *rt->device_ops;
+    cebus_device_ops ops = *rt->device_ops;
     asked_ops = rt->device_ops;
-    counting.query = count_query;
-    rt->device_ops = &counting;
+    ops.query = count_query;
+    rt->device_ops = &ops;
     asked = 0;
     rounds(rt, 6, 3);
     int times = asked;
