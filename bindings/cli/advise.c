@@ -232,13 +232,13 @@ static int explain(const struct advise *advise, const struct program *program,
                       "line %" PRIu64 ": %s alone needs %s, more than --memory (%s): give more",
                       op->line, program_op_name(program, op), text_bytes(result->need, need),
                       text_bytes(advise->how.memory, memory));
-        return 2;
+        return EXIT_INFEASIBLE;
     case CEBUS_ADVISE_NO_PLAN:
         complain_file(program->path,
                       "no plan was found that fits %s: search longer (--time-limit) "
                       "or give more (--memory)",
                       text_bytes(advise->how.memory, memory));
-        return 2;
+        return EXIT_INFEASIBLE;
     case CEBUS_ADVISE_NO_LINK:
         return complain("machine %s has no link to the host: nothing can be swapped",
                         advise->machine);

@@ -9,8 +9,9 @@
 
 /** Exit statuses beside 0, done. A run that does not fit its budget is done: that is a result. */
 enum {
-    EXIT_WRONG = 1,  /**< a file, a machine or memory failed */
-    EXIT_USAGE = 64, /**< the command line makes no sense (EX_USAGE of sysexits.h) */
+    EXIT_WRONG = 1,      /**< a file, a machine or memory failed */
+    EXIT_INFEASIBLE = 2, /**< there is no plan or packing to be written: none fits */
+    EXIT_USAGE = 64,     /**< the command line makes no sense (EX_USAGE of sysexits.h) */
 };
 
 /** Prints "cebus: ..." and a newline to standard error. Returns EXIT_WRONG. */

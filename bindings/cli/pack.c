@@ -24,11 +24,8 @@ enum {
     KEY_SEED,
 };
 
-/** Exit statuses beside 0, solved, and EXIT_WRONG. */
-enum {
-    EXIT_INFEASIBLE = 2,
-    EXIT_UNDECIDED = 3,
-};
+/** An exit status beside those of message.h: neither packed nor proved that nothing fits. */
+#define EXIT_UNDECIDED 3
 
 #define DEFAULT_SECONDS 10.0
 #define DEFAULT_ROUNDS 50
@@ -224,19 +221,6 @@ static int finish(const struct pack *pack, const struct blocks *blocks, const ui
     return result->verdict == CEBUS_PACK_SOLVED ? 0 : EXIT_UNDECIDED;
 }
 
-/** The time was over before any packing was known, reading the file included: one order, or within
- * a capacity each as long as it may fit, is worth the wait. */
-static cebus_status construct(const struct pack *pack, const struct blocks *blocks,
-                              uint64_t *offsets, cebus_pack_result *result)
-{
-    cebus_pack_options how = CEBUS_PACK_OPTIONS_INIT;
-    how.capacity = pack->capacity > 0 ? pack->capacity : CEBUS_PACK_MAX_BYTES;
-    how.presets = blocks->presets;
-    how.seed = pack->seed;
-    how.fits_only = !pack->minimize;
-    return cebus_pack(blocks->list, blocks->n, &how, offsets, result);
-}
-
 static int pack_blocks(struct pack *pack, const struct blocks *blocks)
 {
     cebus_pack_options how = CEBUS_PACK_OPTIONS_INIT;
@@ -250,10 +234,10 @@ static int pack_blocks(struct pack *pack, const struct blocks *blocks)
     how.seed = pack->seed;
     how.go_on = go_on;
     how.context = pack;
+    /* Time may be over when the file is read: one packing is worth the wait. */
+    how.at_least_one = true;
     int status = EXIT_WRONG;
     cebus_status packed = cebus_pack(blocks->list, blocks->n, &how, offsets, &result);
-    if (packed == CEBUS_OK && result.verdict == CEBUS_PACK_UNDECIDED && result.height == 0)
-        packed = construct(pack, blocks, offsets, &result);
     switch (packed) {
     case CEBUS_OK:
         status = finish(pack, blocks, offsets, &result);
@@ -277,7 +261,7 @@ int command_pack(int argc, char **argv)
                         .start = clock_seconds()};
     argp_parse(&argp, argc, argv, 0, NULL, &pack);
     int status = EXIT_WRONG;
-    if (blocks_read(&blocks, pack.input))
+    if (spares(pack.output, pack.input, "the file of blocks") && blocks_read(&blocks, pack.input))
         status = pack_blocks(&pack, &blocks);
     blocks_free(&blocks);
     return status;

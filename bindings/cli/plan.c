@@ -63,26 +63,30 @@ static const struct argp argp = {
     .doc = "Has a policy plan a trace on a simulated machine, in a memory budget, and keeps the "
            "plan: for `cebus replay --plan', `cebus explain --plan' and cebus_plan_load(). The "
            "trace is learned in ample memory (--learn), so that there are plans also for budgets "
-           "in which no program could learn. A run that does not fit leaves no "
-           "file." COMMAND_EXIT_STATUS,
+           "in which no program could learn. A run that does not fit writes none.\vExit status: 0 "
+           "when there is a plan; 2 when there is none, since the run does not fit its budget; 1 "
+           "after an error; 64 when the command line makes no sense.",
 };
 
-static bool plan_program(const struct plan *plan, const struct program *program)
+static int plan_program(const struct plan *plan, const struct program *program)
 {
     struct run_result result;
     struct run_options run_options;
     if (!run_options_begin(&run_options, program, &plan->settings))
-        return false;
+        return EXIT_WRONG;
     run_options.save_plan = plan->output;
     bool good = run_program(program, &run_options, &result);
     if (good && plan->settings.json)
         good = json_print_line(result_json(program, &result));
     else if (good)
         result_print(program, &result);
-    if (good && !result.feasible && !plan->settings.json)
-        puts("plan                 none was written: the run does not fit");
+    int status = good ? 0 : EXIT_WRONG;
+    if (good && !result.feasible) {
+        complain_file(plan->output, "no plan was written: the run does not fit");
+        status = EXIT_INFEASIBLE;
+    }
     run_result_free(&result);
-    return good;
+    return status;
 }
 
 int command_plan(int argc, char **argv)
@@ -96,8 +100,10 @@ int command_plan(int argc, char **argv)
     if (plan.settings.of[SETTING_LEARN].origin == FROM_DEFAULT)
         plan.settings.of[SETTING_LEARN].text = "ample";
     argp_parse(&argp, argc, argv, 0, NULL, &plan);
-    bool good = spares(plan.output, plan.trace, "the trace") &&
-                run_load(&program, plan.trace, &plan.settings) && plan_program(&plan, &program);
+    int status = EXIT_WRONG;
+    if (spares(plan.output, plan.trace, "the trace") &&
+        run_load(&program, plan.trace, &plan.settings))
+        status = plan_program(&plan, &program);
     program_free(&program);
-    return good ? 0 : EXIT_WRONG;
+    return status;
 }

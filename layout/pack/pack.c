@@ -117,7 +117,7 @@ static uint64_t construct_part(packing *p, cebus_pack_portfolio *portfolio,
 /** All parts, one after another. */
 static cebus_status construct(packing *p, uint64_t target)
 {
-    cebus_pack_portfolio portfolio;
+    cebus_pack_portfolio portfolio = {.at_least_one = p->options.at_least_one};
     const cebus_pack_piece *mark = cebus_pack_memory_mark(&p->memory);
     if (!cebus_pack_portfolio_init(&portfolio, &p->problem, &p->memory))
         return CEBUS_OUT_OF_HOST_MEMORY;

@@ -13,7 +13,8 @@ typedef struct attempt {
 } attempt;
 
 enum {
-    MANY = 4000
+    MANY = 4000,
+    SORT_NS = 100, /**< a block, to sort by an order */
 };
 
 static const attempt anywhere[] = {
@@ -79,6 +80,17 @@ uint64_t cebus_pack_portfolio_try(cebus_pack_portfolio *portfolio, const cebus_p
     return done ? measure(portfolio, part) : UINT64_MAX;
 }
 
+/** An order from the beginning; as _try(). */
+static uint64_t run(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
+                    const attempt *one, uint64_t limit, cebus_pack_stop *stop)
+{
+    uint32_t n = part->block_end - part->block_begin;
+    cebus_pack_order_sort(&portfolio->order, part, one->keys);
+    if (cebus_pack_stop_now(stop, (uint64_t)n * SORT_NS))
+        return UINT64_MAX;
+    return cebus_pack_portfolio_try(portfolio, part, one->best_fit, limit, stop);
+}
+
 uint64_t cebus_pack_portfolio_run(cebus_pack_portfolio *portfolio, const cebus_pack_part *part,
                                   uint64_t target, uint64_t limit, cebus_pack_stop *stop,
                                   uint64_t *out_offset)
@@ -88,11 +100,12 @@ uint64_t cebus_pack_portfolio_run(cebus_pack_portfolio *portfolio, const cebus_p
                                      : sizeof anywhere / sizeof *anywhere;
     uint32_t n = part->block_end - part->block_begin;
     uint64_t best = UINT64_MAX;
-    for (size_t i = 0; i < count && best > target && !stop->stopped; i++) {
+    stop->held = portfolio->at_least_one;
+    for (size_t i = 0; i < count && best > target && (stop->held || !stop->stopped); i++) {
         if (n > attempts[i].most)
             continue;
-        cebus_pack_order_sort(&portfolio->order, part, attempts[i].keys);
-        uint64_t top = cebus_pack_portfolio_try(portfolio, part, attempts[i].best_fit, limit, stop);
+        uint64_t top = run(portfolio, part, &attempts[i], limit, stop);
+        stop->held = false;
         if (top != UINT64_MAX) {
             best = top;
             limit = measure_units(portfolio, part);

@@ -17,9 +17,10 @@ typedef struct cebus_pack_portfolio {
     cebus_pack_list *list;
     uint32_t *rank;
     uint64_t *trial;
+    bool at_least_one; /**< the first order is never stopped */
 } cebus_pack_portfolio;
 
-/** False without host memory. */
+/** False without host memory. What is not memory is the caller's to set. */
 bool cebus_pack_portfolio_init(cebus_pack_portfolio *portfolio, const cebus_pack_problem *problem,
                                cebus_pack_memory *memory);
 

@@ -1,12 +1,32 @@
 #include "layout/pack/scan.h"
 
+#include "layout/clones.h"
+
 #include <string.h>
 
 #define NEVER UINT64_MAX
+/* Inlined where vectors are wide. */
+#define INLINE static inline __attribute__((always_inline))
 
-static uint32_t log2_of(uint32_t value)
+enum {
+    LANES = 8 /* of a row of the table that are worked on at once */
+};
+
+INLINE uint32_t log2_of(uint32_t value)
 {
     return 31 - (uint32_t)__builtin_clz(value);
+}
+
+/** Where a lifetime is in the table: see there. */
+static void find_places(cebus_pack_scan *scan)
+{
+    const cebus_pack_state *state = scan->state;
+    memset(scan->levels, 0xff, scan->stride * scan->n_levels * sizeof *scan->levels);
+    for (uint32_t i = 0; i < state->n; i++) {
+        uint32_t row = log2_of(state->end[i] - state->first[i]);
+        scan->places[i].first = row * scan->stride + state->first[i];
+        scan->places[i].second = row * scan->stride + state->end[i] - (UINT32_C(1) << row);
+    }
 }
 
 bool cebus_pack_scan_init(cebus_pack_scan *scan, cebus_pack_state *state)
@@ -18,24 +38,31 @@ bool cebus_pack_scan_init(cebus_pack_scan *scan, cebus_pack_state *state)
     scan->niche = cebus_pack_memory_take(memory, sections, sizeof *scan->niche);
     scan->resting = cebus_pack_memory_take(memory, sections, sizeof *scan->resting);
     scan->options = cebus_pack_memory_take(memory, sections, sizeof *scan->options);
-    scan->levels = cebus_pack_memory_take(memory, sections * scan->n_levels, sizeof *scan->levels);
+    scan->stride = sections + LANES;
+    scan->levels =
+        cebus_pack_memory_take(memory, scan->stride * scan->n_levels, sizeof *scan->levels);
     scan->next = scan->levels;
-    return scan->list != NULL && scan->niche != NULL && scan->resting != NULL &&
-           scan->options != NULL && scan->levels != NULL;
+    scan->places = cebus_pack_memory_take(memory, state->n, sizeof *scan->places);
+    if (scan->list == NULL || scan->niche == NULL || scan->resting == NULL ||
+        scan->options == NULL || scan->levels == NULL || scan->places == NULL)
+        return false;
+    find_places(scan);
+    return true;
 }
 
 void cebus_pack_scan_list(cebus_pack_scan *scan, cebus_pack_component component)
 {
     const cebus_pack_state *state = scan->state;
-    scan->count = 0;
-    scan->least = NEVER;
+    uint32_t count = 0;
+    uint64_t least = NEVER;
     for (uint32_t i = state->from[component.lo]; i < state->from[component.hi]; i++) {
-        if (state->is_put[i])
-            continue;
-        scan->list[scan->count++] = i;
-        if (state->size[i] < scan->least)
-            scan->least = state->size[i];
+        uint64_t size = state->is_put[i] ? NEVER : state->size[i];
+        scan->list[count] = i;
+        count += !state->is_put[i];
+        least = size < least ? size : least;
     }
+    scan->count = count;
+    scan->least = least;
 }
 
 /* --- niches ---------------------------------------------------------------------------------- */
@@ -132,40 +159,51 @@ uint64_t cebus_pack_scan_above(const cebus_pack_scan *scan, uint32_t block)
  */
 static void clear_next(cebus_pack_scan *scan, cebus_pack_component component)
 {
-    size_t sections = (size_t)scan->state->n_sections + 1;
     uint32_t rows = log2_of(component.hi - component.lo) + 1;
     for (uint32_t row = 0; row < rows; row++) {
-        memset(scan->levels + row * sections + component.lo, 0xff,
+        memset(scan->levels + row * scan->stride + component.lo, 0xff,
                (component.hi - component.lo) * sizeof *scan->levels);
     }
 }
 
-static void lower(uint64_t *place, uint64_t value)
+INLINE void lower(uint64_t *place, uint64_t value)
 {
     *place = value < *place ? value : *place;
 }
 
 static void add_next(cebus_pack_scan *scan, uint32_t block, uint64_t height)
 {
-    size_t sections = (size_t)scan->state->n_sections + 1;
-    uint32_t first = scan->state->first[block], end = scan->state->end[block];
-    uint32_t row = log2_of(end - first);
-    lower(&scan->levels[row * sections + first], height);
-    lower(&scan->levels[row * sections + end - (UINT32_C(1) << row)], height);
+    lower(&scan->levels[scan->places[block].first], height);
+    lower(&scan->levels[scan->places[block].second], height);
+}
+
+/** Hands a row of `n` entries, of stretches of 2 x `half` sections, down to the one before it. Up
+ * to LANES entries more are lowered, too: of sections after these, and cleared before they are
+ * used. */
+INLINE void hand_down(uint64_t *restrict to, const uint64_t *restrict from, uint32_t n,
+                      uint32_t half)
+{
+    for (uint32_t s = 0; s < half; s += LANES) {
+        for (uint32_t k = 0; k < LANES; k++)
+            lower(&to[s + k], from[s + k]);
+    }
+    for (uint32_t s = half; s < n; s += LANES) {
+        for (uint32_t k = 0; k < LANES; k++) {
+            uint64_t a = from[s + k], b = from[s + k - half];
+            lower(&to[s + k], a < b ? a : b);
+        }
+    }
+}
+
+CEBUS_CLONES static void spread(uint64_t *levels, size_t stride, uint32_t n)
+{
+    for (uint32_t row = log2_of(n); row > 0; row--)
+        hand_down(levels + (row - 1) * stride, levels + row * stride, n, UINT32_C(1) << (row - 1));
 }
 
 static void spread_next(cebus_pack_scan *scan, cebus_pack_component component)
 {
-    size_t sections = (size_t)scan->state->n_sections + 1;
-    for (uint32_t row = log2_of(component.hi - component.lo); row > 0; row--) {
-        const uint64_t *from = scan->levels + row * sections;
-        uint64_t *to = scan->levels + (row - 1) * sections;
-        uint32_t half = UINT32_C(1) << (row - 1);
-        for (uint32_t s = component.lo; s + 2 * half <= component.hi; s++) {
-            lower(&to[s], from[s]);
-            lower(&to[s + half], from[s]);
-        }
-    }
+    spread(scan->levels + component.lo, scan->stride, component.hi - component.lo);
 }
 
 /* --- consequences ---------------------------------------------------------------------------- */

@@ -18,6 +18,11 @@ typedef struct cebus_pack_component {
     uint32_t lo, hi;
 } cebus_pack_component;
 
+/** The two entries of a table (scan.c) that a lifetime is. */
+typedef struct cebus_pack_places {
+    size_t first, second;
+} cebus_pack_places;
+
 /** Scratch space and results of a scan. */
 typedef struct cebus_pack_scan {
     cebus_pack_state *state;
@@ -29,9 +34,11 @@ typedef struct cebus_pack_scan {
     int32_t *options;  /**< by section */
     uint64_t *next;   /**< by section: the lowest place above the floor, or on it without options */
     uint64_t *levels; /**< of the table that next is made from */
+    size_t stride;    /**< of its rows */
     uint32_t n_levels;
-    uint64_t least;    /**< the smallest size in the list */
-    bool lowest_first; /**< of sections with equally few options; else the tightest first */
+    cebus_pack_places *places; /**< by block: in the table */
+    uint64_t least;            /**< the smallest size in the list */
+    bool lowest_first;         /**< of sections with equally few options; else the tightest first */
     bool weighted;    /**< options count for less where it failed often, and `urgent` comes first */
     uint32_t urgent;  /**< a section, or NOBODY */
     uint32_t section; /**< where to branch */

@@ -14,6 +14,7 @@ typedef struct cebus_pack_stop {
     void *context;
     uint64_t work; /**< done since the hook was asked */
     bool stopped;
+    bool held; /**< what goes on is finished first */
 } cebus_pack_stop;
 
 /** Some work was done, about a nanosecond each; true when it is time to end. */
@@ -27,7 +28,7 @@ static inline bool cebus_pack_stop_now(cebus_pack_stop *stop, uint64_t work)
         stop->work = 0;
         stop->stopped = stop->go_on != NULL && !stop->go_on(stop->context);
     }
-    return stop->stopped;
+    return stop->stopped && !stop->held;
 }
 
 #endif

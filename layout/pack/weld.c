@@ -70,11 +70,11 @@ static void list_pieces(welder *w)
     }
 }
 
-static uint64_t size_of(const welder *w, const heap *heap)
+static uint64_t size_of(const welder *w, const heap *one)
 {
     uint64_t size = 0;
-    for (uint32_t k = 0; k < heap->count; k++)
-        size += w->weld->pieces[heap->pieces[k]].size;
+    for (uint32_t k = 0; k < one->count; k++)
+        size += w->weld->pieces[one->pieces[k]].size;
     return size;
 }
 
@@ -179,26 +179,26 @@ static void meet(welder *w, uint32_t s)
 
 /* --- welding --------------------------------------------------------------------------------- */
 
-static bool is_free(const welder *w, const heap *heap)
+static bool is_free(const welder *w, const heap *one)
 {
     bool taken = false;
-    for (uint32_t k = 0; k < heap->count; k++)
-        taken |= w->is_taken[heap->pieces[k]];
+    for (uint32_t k = 0; k < one->count; k++)
+        taken |= w->is_taken[one->pieces[k]];
     return !taken;
 }
 
-static void pile(welder *w, const heap *heap, uint32_t whole)
+static void pile(welder *w, const heap *one, uint32_t whole)
 {
     cebus_pack_weld_piece *made = &w->weld->pieces[whole];
     uint64_t at = 0;
-    for (uint32_t k = 0; k < heap->count; k++) {
-        cebus_pack_weld_piece *piece = &w->weld->pieces[heap->pieces[k]];
+    for (uint32_t k = 0; k < one->count; k++) {
+        cebus_pack_weld_piece *piece = &w->weld->pieces[one->pieces[k]];
         piece->whole = whole;
         piece->at = at;
         at += piece->size;
         if (piece->alignment > made->alignment)
             made->alignment = piece->alignment;
-        w->is_taken[heap->pieces[k]] = true;
+        w->is_taken[one->pieces[k]] = true;
     }
 }
 

@@ -63,8 +63,8 @@ typedef struct cebus_pack_options {
     const uint64_t *presets;
     /** Nodes the exact search may visit, each some microseconds per hundred blocks; 0: none. */
     uint64_t max_steps;
-    /** Asked now and then, at least every few milliseconds; false ends the call with the best
-     * that it has. NULL: go on. */
+    /** Asked now and then, every few milliseconds unless blocks are many; false ends the call with
+     * the best that it has. NULL: go on. */
     bool (*go_on)(void *context);
     void *context;                    /**< handed to go_on */
     const cebus_host_allocator *host; /**< NULL: malloc and free */
@@ -78,6 +78,9 @@ typedef struct cebus_pack_options {
      * none is found no offsets are answered. Ignored where the call minimises, takes rounds or
      * searches. */
     bool fits_only;
+    /** The first heuristic order is packed to its end even if go_on has said no before, so that
+     * there is an answer: a second or two for a million blocks, longer around presets. */
+    bool at_least_one;
 } cebus_pack_options;
 
 /** All defaults. */
@@ -112,8 +115,8 @@ typedef struct cebus_pack_result {
  * CEBUS_OK: see out_result->verdict. SOLVED: out_offsets has an offset for each block, multiples of
  * their alignments; presets are kept. Of UNDECIDED, out_offsets holds the lowest packing found if
  * out_result->height is not 0; it ends above the capacity. Otherwise out_offsets is untouched.
- * Minimising without a capacity solves, unless go_on ends it before the first heuristic order has;
- * it is optimal where height equals bound.
+ * Minimising without a capacity solves, unless go_on ends it before the first heuristic order has
+ * and at_least_one is not set; it is optimal where height equals bound.
  *
  * CEBUS_INVALID_ARGUMENT: see out_result->reason. CEBUS_OUT_OF_HOST_MEMORY: nothing was written
  * but out_result. `options` NULL means all defaults.

@@ -249,6 +249,18 @@ def case_options_that_make_no_sense(cli):
     cli.refuses("pack", "-c", "5", status=64, says=["which file"])
 
 
+def case_the_input_is_never_written_over(cli):
+    text = HEAD + "a,0,10,5\n"
+    path = cli.write("spared.csv", text)
+    link = cli.path("link.csv")
+    os.symlink(path, link)
+    for out in (path, os.path.join(cli.folder, ".", "spared.csv"), link):
+        done = cli.refuses("pack", "-c", "5", path, "-o", out, says=["is the file of blocks"])
+        assert done.stdout == "", "that is said before anything is done"
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == text
+
+
 def case_files_that_are_not_there(cli):
     path = cli.write("one.csv", HEAD + "a,0,10,5\n")
     cli.refuses("pack", "-c", "5", cli.path("absent"), says=["absent", "No such file"])

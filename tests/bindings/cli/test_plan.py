@@ -4,6 +4,7 @@
 usage: test_plan.py PROGRAM
 """
 import json
+import os
 
 from cli import HOST_TIMES, MIB, Trace, main
 
@@ -153,8 +154,10 @@ def case_wrong_is_said(cli):
     cli.refuses("plan", trace, "-o", plan, "--iterations", "1", "--learn", "budget",
                 says=["nothing is planned yet"])
     cli.refuses("plan", trace, "-o", "/nonexistent/p", says=["cannot create"])
-    small = cli.run("plan", trace, "-o", cli.path("small"), "--budget", "4KiB")
-    assert "none was written: the run does not fit" in small.stdout, small.stdout
+    for more in ((), ("--json",)):
+        small = cli.refuses("plan", trace, "-o", cli.path("small"), "--budget", "4KiB", *more,
+                            status=2, says=["small: no plan was written", "does not fit"])
+        assert "feasible" in small.stdout and not os.path.exists(cli.path("small"))
     cli.refuses("plan", trace, status=64, says=["Name a file with -o"])
     cli.refuses("plan", "-o", plan, status=64, says=["which trace?"])
     cli.refuses("plan", trace, "-o", plan, "--planner", "all", status=64, says=["one at a time"])

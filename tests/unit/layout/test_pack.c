@@ -386,6 +386,61 @@ Test(pack, a_hook_ends_it)
     pack_model_destroy(model);
 }
 
+/** Blocks in parts of some fifty. */
+static void fill_parts(pack_model *model, size_t n, uint64_t *seed)
+{
+    pack_model_clear(model);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t lower = i / 50 * 1000 + random_below(seed, 900);
+        pack_model_add(model, lower, lower + 1 + random_below(seed, 100),
+                       1 + random_below(seed, 1000), 0);
+    }
+}
+
+static const cebus_pack_options one_at_least = {
+    .struct_size = sizeof one_at_least,
+    .go_on = never,
+    .max_steps = 1000000,
+    .rounds = 100,
+    .at_least_one = true,
+};
+
+Test(pack, one_packing_is_made_though_a_hook_ends_it)
+{
+    pack_model *model = pack_model_create(20000);
+    cebus_pack_options options = one_at_least;
+    uint64_t seed = 19;
+    int asked = 0;
+    options.context = &asked;
+    pack_model_fill_random(model, 20000, &seed);
+    cebus_pack_result result = run(model, &options);
+    cr_expect_eq(result.verdict, CEBUS_PACK_SOLVED);
+    cr_assert_gt(result.height, result.bound, "more orders, rounds and the search would go on");
+    cr_expect_eq(asked, 1);
+    cr_expect_eq(result.steps, 0);
+    options.capacity = result.height;
+    cr_expect_eq(run(model, &options).verdict, CEBUS_PACK_SOLVED);
+    options.capacity = result.height - 1;
+    uint64_t height = result.height;
+    result = run(model, &options);
+    cr_expect_eq(result.verdict, CEBUS_PACK_UNDECIDED);
+    cr_expect_eq(result.height, height, "what was found is answered");
+    pack_model_destroy(model);
+}
+
+Test(pack, one_packing_is_made_of_every_part)
+{
+    pack_model *model = pack_model_create(20000);
+    cebus_pack_options options = one_at_least;
+    uint64_t seed = 20;
+    int asked = 0;
+    options.context = &asked;
+    fill_parts(model, 20000, &seed);
+    cr_expect_eq(run(model, &options).verdict, CEBUS_PACK_SOLVED);
+    cr_expect_eq(asked, 1);
+    pack_model_destroy(model);
+}
+
 Test(pack, every_allocation_can_fail)
 {
     pack_model *model = pack_model_create(300);
