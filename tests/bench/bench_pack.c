@@ -1,7 +1,8 @@
 /**
  * bench_pack.c: what offline placement costs and how low it gets, as Markdown tables: heuristics on
- * many blocks, the search on rectangles cut into pieces, and on files given as arguments (the
- * columns of `cebus pack`, id,lower,upper,size, with a line of names; capacity 1048576).
+ * many blocks, how a time limit is kept, the search on rectangles cut into pieces, and on files
+ * given as arguments (the columns of `cebus pack`, id,lower,upper,size, with a line of names;
+ * capacity 1048576).
  *
  * CPU time of one thread; packings are checked by the sweep of the unit tests.
  */
@@ -15,6 +16,13 @@
 
 /** CPU seconds after which a search is given up. */
 #define LIMIT_MS 10000.0
+#define SHORT_LIMIT_MS 1000.0
+
+enum {
+    MOST = 1000000, /* blocks */
+};
+
+static double limit_ms = LIMIT_MS;
 
 static double milliseconds(void)
 {
@@ -33,12 +41,13 @@ static cebus_pack_result pack(pack_model *model, uint64_t capacity, uint64_t ste
 {
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
-    double start = milliseconds(), end = start + LIMIT_MS;
+    double start = milliseconds(), end = start + limit_ms;
     uint64_t height;
     options.capacity = capacity;
     options.max_steps = steps;
     options.go_on = go_on;
     options.context = &end;
+    options.at_least_one = true;
     options.presets = model->has_presets ? model->presets : NULL;
     cebus_status status = cebus_pack(model->blocks, model->n, &options, model->offsets, &result);
     *out_ms = milliseconds() - start;
@@ -98,12 +107,14 @@ static void measure_many(pack_model *model, const char *what,
     printf("| %s | %zu | %.1f | %.4f |\n", what, n, times[2], ratio);
 }
 
+typedef struct kind {
+    const char *what;
+    void (*fill)(pack_model *, size_t, uint64_t *);
+} kind;
+
 static void measure_all(pack_model *model)
 {
-    const struct {
-        const char *what;
-        void (*fill)(pack_model *, size_t, uint64_t *);
-    } kinds[] = {
+    const kind kinds[] = {
         {"training step", pack_model_fill_training},
         {"random, lives of one scale", pack_model_fill_random},
         {"random, lives of all scales", fill_tailed},
@@ -117,6 +128,43 @@ static void measure_all(pack_model *model)
         for (size_t i = 0; i < count; i++)
             measure_many(model, kinds[i].what, kinds[i].fill, n);
     }
+}
+
+/* --- a time limit ---------------------------------------------------------------------------- */
+
+/** Within the load, within somewhat more, and as low as can be. */
+static void measure_limited(pack_model *model, const char *what)
+{
+    const uint64_t load = pack_model_load(model);
+    const uint64_t capacities[] = {load, load + load / 20, 0};
+    static const char *const names[] = {"load", "1.05 x load", "none"};
+    for (int i = 0; i < 3; i++) {
+        double ms;
+        cebus_pack_result result = pack(model, capacities[i], UINT64_MAX, &ms);
+        printf("| %s | %zu | %s | %.0f | %.4f |\n", what, model->n, names[i], ms,
+               (double)result.height / (double)load);
+        fflush(stdout);
+    }
+}
+
+static void measure_limits(pack_model *model)
+{
+    const kind kinds[] = {
+        {"training step", pack_model_fill_training},
+        {"random, lives of one scale", pack_model_fill_random},
+        {"random, lives of all scales", fill_tailed},
+    };
+    limit_ms = SHORT_LIMIT_MS;
+    puts("\n| limit of a second | blocks | capacity | ms | height / load "
+         "|\n|---|---:|---|---:|---:|");
+    for (size_t n = 100000; n <= MOST; n *= 10) {
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            uint64_t seed = 1;
+            kinds[i].fill(model, n, &seed);
+            measure_limited(model, kinds[i].what);
+        }
+    }
+    limit_ms = LIMIT_MS;
 }
 
 /* --- the search ------------------------------------------------------------------------------ */
@@ -167,9 +215,11 @@ static void search_file(pack_model *model, const char *path)
 
 int main(int argc, char **argv)
 {
-    pack_model *model = pack_model_create(PACK_MODEL_MOST);
-    if (argc < 2)
+    pack_model *model = pack_model_create(MOST);
+    if (argc < 2) {
         measure_all(model);
+        measure_limits(model);
+    }
     puts(
         "\n| search, no room to waste | blocks | verdict | ms | nodes |\n|---|---:|---|---:|---:|");
     for (int i = 1; i < argc; i++)

@@ -94,35 +94,75 @@ static const char *fault_alone(const pack_model *model, size_t i, uint64_t offse
     return NULL;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/** Bytes from one of `ends` up to the next: how many blocks are on them. A tree of two numbers a
+ * node: on all of it, and on the fullest part of it beside those. */
+typedef struct shelf {
+    uint64_t *ends; /**< where blocks begin and end, in order */
+    size_t n;
+    int (*tree)[2];
+} shelf;
+
+static shelf shelf_of(const pack_model *model, const uint64_t *offsets)
+{
+    shelf made = {.ends = must(calloc(2 * model->n + 2, sizeof *made.ends))};
+    for (size_t i = 0; i < model->n; i++) {
+        made.ends[made.n++] = offsets[i];
+        made.ends[made.n++] = offsets[i] + model->blocks[i].bytes;
+    }
+    qsort(made.ends, made.n, sizeof *made.ends, by_value);
+    made.tree = must(calloc(4 * made.n + 4, sizeof *made.tree));
+    return made;
+}
+
+/** Puts a block on bytes [from, to), or takes it away, below a node that is ends [lo, hi); answers
+ * the most blocks that lie on one of these bytes, those on a larger range aside. */
+static int shelve(shelf *s, size_t at, size_t lo, size_t hi, const uint64_t range[2], int count)
+{
+    uint64_t from = s->ends[lo], to = hi < s->n ? s->ends[hi] : UINT64_MAX;
+    int *node = s->tree[at];
+    if (to <= range[0] || from >= range[1])
+        return 0;
+    if (range[0] <= from && to <= range[1]) {
+        node[0] += count;
+        return node[0] + node[1];
+    }
+    size_t middle = lo + (hi - lo) / 2;
+    int low = shelve(s, 2 * at, lo, middle, range, count);
+    int high = shelve(s, 2 * at + 1, middle, hi, range, count);
+    const int *a = s->tree[2 * at], *b = s->tree[2 * at + 1];
+    node[1] = a[0] + a[1] > b[0] + b[1] ? a[0] + a[1] : b[0] + b[1];
+    return node[0] + (low > high ? low : high);
+}
+
 const char *pack_model_check(const pack_model *model, const uint64_t *offsets, uint64_t *out_height)
 {
     const char *fault = NULL;
-    size_t *live = must(calloc(model->n + 1, sizeof *live));
-    size_t n_live = 0;
-    moment *moments = moments_of(model);
     *out_height = 0;
+    for (size_t i = 0; i < model->n && fault == NULL; i++)
+        fault = fault_alone(model, i, offsets[i]);
+    if (fault != NULL || model->n == 0)
+        return fault;
+    shelf live = shelf_of(model, offsets);
+    moment *moments = moments_of(model);
     for (size_t m = 0; m < 2 * model->n && fault == NULL; m++) {
         size_t i = moments[m].block;
-        uint64_t bytes = model->blocks[i].bytes, top = offsets[i] + bytes;
-        if (!moments[m].is_start) {
-            size_t at = 0;
-            while (live[at] != i)
-                at++;
-            live[at] = live[--n_live];
+        const uint64_t range[2] = {offsets[i], offsets[i] + model->blocks[i].bytes};
+        if (range[0] == range[1])
             continue;
-        }
-        fault = fault_alone(model, i, offsets[i]);
-        for (size_t j = 0; bytes > 0 && j < n_live; j++) {
-            uint64_t other = offsets[live[j]], size = model->blocks[live[j]].bytes;
-            if (size > 0 && other < top && offsets[i] < other + size)
-                fault = "two blocks overlap";
-        }
-        live[n_live++] = i;
-        if (bytes > 0 && top > *out_height)
-            *out_height = top;
+        if (shelve(&live, 1, 0, live.n, range, moments[m].is_start ? 1 : -1) > 1)
+            fault = "two blocks overlap";
+        if (range[1] > *out_height)
+            *out_height = range[1];
     }
     free(moments);
-    free(live);
+    free(live.ends);
+    free(live.tree);
     return fault;
 }
 

@@ -7,10 +7,6 @@
 
 #include <cebus/pack.h>
 
-enum {
-    PACK_MODEL_MOST = 200000
-};
-
 /** Blocks, and presets if has_presets. `capacity` is one that they fit into, if one is known. */
 typedef struct pack_model {
     cebus_pack_block *blocks;

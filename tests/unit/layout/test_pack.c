@@ -58,6 +58,45 @@ Test(pack, blocks_that_live_together_are_stacked)
     pack_model_destroy(model);
 }
 
+static bool any_overlap(const pack_model *model)
+{
+    for (size_t i = 0; i < model->n; i++) {
+        const cebus_pack_block *a = &model->blocks[i];
+        for (size_t j = 0; j < i; j++) {
+            const cebus_pack_block *b = &model->blocks[j];
+            if (a->bytes > 0 && b->bytes > 0 && a->lower < b->upper && b->lower < a->upper &&
+                model->offsets[i] < model->offsets[j] + b->bytes &&
+                model->offsets[j] < model->offsets[i] + a->bytes)
+                return true;
+        }
+    }
+    return false;
+}
+
+/** What all these tests go by, held against all pairs. */
+Test(pack, the_check_finds_what_overlaps)
+{
+    pack_model *model = pack_model_create(12);
+    int overlaps = 0;
+    for (uint64_t seed = 1; seed <= 3000; seed++) {
+        uint64_t draw = seed, height, highest = 0;
+        pack_model_fill_tiny(model, 12, false, false, &draw);
+        model->blocks[0].bytes *= random_below(&draw, 2);
+        for (size_t i = 0; i < model->n; i++) {
+            model->offsets[i] = random_below(&draw, 60);
+            uint64_t top = model->offsets[i] + model->blocks[i].bytes;
+            if (model->blocks[i].bytes > 0 && top > highest)
+                highest = top;
+        }
+        bool wrong = any_overlap(model);
+        cr_assert_eq(pack_model_check(model, model->offsets, &height) != NULL, wrong);
+        cr_assert(wrong || height == highest);
+        overlaps += wrong;
+    }
+    cr_expect(overlaps > 500 && overlaps < 2500, "%d", overlaps);
+    pack_model_destroy(model);
+}
+
 Test(pack, blocks_of_no_bytes_take_no_room)
 {
     pack_model *model = pack_model_create(3);
