@@ -2,8 +2,8 @@
 from draw import Draw
 from engine import backward
 from images import BatchNorm, Conv, Params, blocks, classify, pool, train, upsample
-from ops import (add, add_, bce_with_logits, cat, cross_entropy, index_add_, layer_norm, like, linear,
-                 relu, relu_, rows_of, scale_rows, sigmoid, softmax, tanh, total, view)
+from ops import (add, add_, bce_with_logits, cat, cross_entropy, index_add_, layer_norm, like,
+                 linear, relu, relu_, rows_of, scale_rows, sigmoid, softmax, tanh, total, view)
 from optim import Momentum, descend
 from recorder import Out
 
