@@ -95,6 +95,8 @@ static void turn(cebus_runtime *rt, cebus_guidance *guidance)
     cebus_planning_renew(rt);
     cebus_guide_join(&guidance->guide, &scheme->plan, log->at);
     guidance->relocated = 0;
+    if (log->at == 0) /* it is by this plan from its first call on */
+        cebus_appraisal_begin(rt);
 }
 
 /** An iteration ended: what comes now is a new one. */
@@ -117,8 +119,8 @@ static void end_iteration(cebus_runtime *rt, cebus_ending ending)
     cebus_shuttles_begin(guidance);
     rt->stats.iterations_known = log->known.count;
     guidance->scheme = &guidance->idle;
-    turn(rt, guidance);
     cebus_appraisal_begin(rt);
+    turn(rt, guidance);
     guidance->left = false;
     cebus_detector_cut(&guidance->detector, rt, ending);
     cebus_capture_turn(rt, ending != CEBUS_ENDING_BROKEN);

@@ -39,9 +39,9 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
     closure->readers = filled(pool, n, sizeof *closure->readers);
     closure->undo_values = filled(pool, 2 * n, sizeof *closure->undo_values);
     closure->undo_states = filled(pool, 2 * n, sizeof *closure->undo_states);
-    closure->calls = filled(pool, far.calls, sizeof *closure->calls);
-    closure->steps = filled(pool, far.steps, sizeof *closure->steps);
-    closure->added = filled(pool, far.steps, sizeof *closure->added);
+    closure->calls = cebus_pool_alloc(pool, far.calls * sizeof *closure->calls);
+    closure->steps = cebus_pool_alloc(pool, far.steps * sizeof *closure->steps);
+    closure->added = cebus_pool_alloc(pool, far.steps * sizeof *closure->added);
     closure->reach = near;
     if (closure->shares != NULL && closure->states != NULL && closure->readers != NULL &&
         closure->undo_values != NULL && closure->undo_states != NULL && closure->calls != NULL &&

@@ -4,8 +4,20 @@
 
 enum {
     DIGITS = 8,
-    VALUES = 256
+    VALUES = 256,
+    FEW = 48 /* are put in one by one: to count what their digits are takes longer */
 };
+
+static void insert_each(cebus_pack_keyed *items, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const cebus_pack_keyed item = items[i];
+        size_t at = i;
+        for (; at > 0 && items[at - 1].key > item.key; at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
 
 static unsigned digit_of(uint64_t key, int digit)
 {
@@ -25,7 +37,7 @@ static void move_by_digit(const cebus_pack_keyed *from, cebus_pack_keyed *to, si
         to[starts[digit_of(from[i].key, digit)]++] = from[i];
 }
 
-void cebus_pack_sort(cebus_pack_keyed *items, cebus_pack_keyed *spare, size_t n)
+static void sort_by_digits(cebus_pack_keyed *items, cebus_pack_keyed *spare, size_t n)
 {
     size_t counts[DIGITS][VALUES] = {{0}};
     cebus_pack_keyed *from = items, *to = spare;
@@ -34,13 +46,21 @@ void cebus_pack_sort(cebus_pack_keyed *items, cebus_pack_keyed *spare, size_t n)
             counts[digit][digit_of(items[i].key, digit)]++;
     }
     for (int digit = 0; digit < DIGITS; digit++) {
-        if (n == 0 || counts[digit][digit_of(items[0].key, digit)] == n)
+        if (counts[digit][digit_of(items[0].key, digit)] == n)
             continue; /* all alike */
         move_by_digit(from, to, n, digit, counts[digit]);
         cebus_pack_keyed *moved = to;
         to = from;
         from = moved;
     }
-    if (from != items && n > 0)
+    if (from != items)
         memcpy(items, from, n * sizeof *items);
+}
+
+void cebus_pack_sort(cebus_pack_keyed *items, cebus_pack_keyed *spare, size_t n)
+{
+    if (n <= FEW)
+        insert_each(items, n);
+    else
+        sort_by_digits(items, spare, n);
 }

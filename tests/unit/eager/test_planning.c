@@ -209,6 +209,23 @@ Test(planning, where_runs_repeat_nothing_is_waited_for)
     cebus_runtime_destroy(rt);
 }
 
+/** After each kind comes another one than the last time: only its first call tells which it is. */
+Test(planning, plans_are_followed_and_appraised_in_any_order)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_ESTIMATED);
+    for (int i = 0; i < 2; i++) {
+        step(rt, 3);
+        step(rt, 2);
+    }
+    cebus_memory_stats before = stats_of(rt);
+    for (int i = 0; i < 8; i++)
+        step(rt, i / 2 % 2 == 0 ? 3 : 2);
+    cebus_memory_stats after = stats_of(rt);
+    cr_expect_gt(after.planned_replays, before.planned_replays);
+    cr_expect_geq(after.guided_iterations - before.guided_iterations, 7);
+    cebus_runtime_destroy(rt);
+}
+
 /* --- how many kinds ------------------------------------------------------------------------- */
 
 Test(planning, knows_a_hundred_kinds)
