@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "output.h"
 
 enum column {
     COLUMN_ID,
@@ -313,16 +314,9 @@ bool blocks_write(const struct blocks *blocks, const uint64_t *offsets, const ch
         write_lines(blocks, offsets, stdout);
         return true; /* main() looks whether it got there */
     }
-    FILE *file = fopen(path, "we");
-    if (file == NULL) {
-        complain_file(path, "cannot be created: %s", strerror(errno));
+    struct output output;
+    if (!output_open(&output, path))
         return false;
-    }
-    write_lines(blocks, offsets, file);
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed) {
-        complain_file(path, "cannot be written: is the disk full?");
-        return false;
-    }
-    return true;
+    write_lines(blocks, offsets, output.file);
+    return output_close(&output, true);
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "output.h"
+
 int complain(const char *format, ...)
 {
     va_list arguments;
@@ -43,9 +45,12 @@ int complain_cebus(const char *what)
 bool spares(const char *output, const char *input, const char *what)
 {
     struct stat out, in;
-    if (output == NULL || strcmp(output, "-") == 0 || strcmp(input, "-") == 0 ||
-        stat(output, &out) != 0 || stat(input, &in) != 0 || !S_ISREG(out.st_mode) ||
-        out.st_dev != in.st_dev || out.st_ino != in.st_ino)
+    if (output == NULL || strcmp(output, "-") == 0)
+        return true;
+    if (!output_is_possible(output))
+        return false;
+    if (strcmp(input, "-") == 0 || stat(output, &out) != 0 || stat(input, &in) != 0 ||
+        !S_ISREG(out.st_mode) || out.st_dev != in.st_dev || out.st_ino != in.st_ino)
         return true;
     complain_file(output, "is %s: it would be written over", what);
     return false;

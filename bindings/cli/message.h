@@ -21,7 +21,8 @@ int complain_file(const char *path, const char *format, ...) __attribute__((form
 /** The same of the thread's last cebus error: "cebus: WHAT: op: message". */
 int complain_cebus(const char *what);
 
-/** True unless `output` (NULL: none) is the file `input`, which is `what`: then that is said. */
+/** True unless `output` (NULL: none) is the file `input`, which is `what`, or cannot be made: then
+ * that is said. To be asked before any work is done for the output. */
 bool spares(const char *output, const char *input, const char *what);
 
 /** Room for `count` items of `bytes` each, as realloc(); without memory the program ends. */

@@ -1,12 +1,12 @@
 #include "plan_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "message.h"
+#include "output.h"
 #include "result.h"
 
 /** Rows of a table in the file, at most: the arrays of a plan for the largest program. */
@@ -40,11 +40,10 @@ bool plan_file_write(const char *path, const char *machine, const struct plan_pr
                      const cebus_advice *plan)
 {
     const bool to_stdout = strcmp(path, "-") == 0;
-    FILE *to = to_stdout ? stdout : fopen(path, "w");
-    if (to == NULL) {
-        complain_file(path, "%s", strerror(errno));
+    struct output output = {0};
+    if (!to_stdout && !output_open(&output, path))
         return false;
-    }
+    FILE *to = to_stdout ? stdout : output.file;
     json_t *name = json_string(machine);
     char *text = name != NULL ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
     fprintf(to,
@@ -56,12 +55,7 @@ bool plan_file_write(const char *path, const char *machine, const struct plan_pr
     write_rows(to, plan);
     free(text);
     json_decref(name);
-    const bool failed = fflush(to) != 0 || ferror(to);
-    if ((!to_stdout && fclose(to) != 0) || failed) {
-        complain_file(path, "%s", strerror(errno));
-        return false;
-    }
-    return true;
+    return output_close(&output, true); /* main() looks whether standard output got there */
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

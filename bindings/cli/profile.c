@@ -1,7 +1,6 @@
 /**
  * profile.c: recorded traces to measured costs: of each op, by name and hash, the median.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "output.h"
 #include "program.h"
 #include "result.h"
 
@@ -133,19 +133,16 @@ static json_t *profile_json(struct profile *profile)
 static bool write_profile(struct profile *profile)
 {
     bool to_stdout = strcmp(profile->output, "-") == 0;
-    FILE *file = to_stdout ? stdout : fopen(profile->output, "we");
-    if (file == NULL) {
-        complain_file(profile->output, "cannot be created: %s", strerror(errno));
+    struct output output = {0};
+    if (!to_stdout && !output_open(&output, profile->output))
         return false;
-    }
+    FILE *file = to_stdout ? stdout : output.file;
     json_t *root = profile_json(profile);
     bool good = json_dumpf(root, file, JSON_INDENT(1)) == 0 && fputc('\n', file) != EOF;
     json_decref(root);
-    if (!to_stdout && fclose(file) != 0)
-        good = false;
     if (!good)
         complain_file(profile->output, "cannot be written: is the disk full?");
-    return good;
+    return output_close(&output, good);
 }
 
 static bool profile_all(struct profile *profile)

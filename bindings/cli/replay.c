@@ -142,7 +142,7 @@ static bool replay_all(const struct replay *replay, const struct program *progra
         return false;
     bool good = replay_policies(replay, program, &run_options);
     if (replay->record != NULL)
-        good = run_file_end(&file) && good;
+        good = run_file_end(&file, good);
     return good;
 }
 

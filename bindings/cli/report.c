@@ -12,13 +12,14 @@
 
 #include "command.h"
 #include "message.h"
+#include "output.h"
 #include "report_page.h"
 #include "report_perfetto.h"
 #include "report_snapshot.h"
 #include "result.h"
 #include "settings.h"
 
-enum output {
+enum report_output {
     OUTPUT_PAGE,
     OUTPUT_PERFETTO,
     OUTPUT_SNAPSHOT,
@@ -33,8 +34,8 @@ enum {
 
 struct report {
     const char *run;
-    const char *paths[OUTPUTS]; /**< NULL: not wanted */
-    FILE *files[OUTPUTS];
+    const char *paths[OUTPUTS];   /**< NULL: not wanted */
+    struct output files[OUTPUTS]; /**< open where a path is */
     bool json;
     struct run_head head;
     struct report_book book;
@@ -130,32 +131,17 @@ static bool check_files(const struct report *report)
 static bool open_files(struct report *report)
 {
     for (int i = 0; i < OUTPUTS; i++) {
-        const char *path = report->paths[i];
-        if (path == NULL)
-            continue;
-        report->files[i] = fopen(path, "we");
-        if (report->files[i] != NULL)
-            continue;
-        complain_file(path, "cannot be created: %s", strerror(errno));
-        return false;
+        if (report->paths[i] != NULL && !output_open(&report->files[i], report->paths[i]))
+            return false;
     }
     return true;
 }
 
-static bool close_files(struct report *report)
+/** They take their places in turn, until one cannot be written; none does unless `good`. */
+static bool close_files(struct report *report, bool good)
 {
-    bool good = true;
-    for (int i = 0; i < OUTPUTS; i++) {
-        FILE *file = report->files[i];
-        report->files[i] = NULL;
-        if (file == NULL)
-            continue;
-        bool failed = ferror(file) != 0;
-        if (fclose(file) == 0 && !failed)
-            continue;
-        complain_file(report->paths[i], "cannot be written: is the disk full?");
-        good = false;
-    }
+    for (int i = 0; i < OUTPUTS; i++)
+        good = output_close(&report->files[i], good);
     return good;
 }
 
@@ -192,26 +178,26 @@ static bool is_json(const char *path)
 static bool draw(struct report *report)
 {
     struct report_sink sink;
-    FILE *const *files = report->files;
+    const struct output *files = report->files;
     report_timeline_init(&report->timeline, report->run, &report->book);
     report_page_begin(&report->page, &report->survey, &report->timeline);
-    if (files[OUTPUT_PERFETTO] != NULL) {
-        sink = report_perfetto_begin(&report->perfetto, files[OUTPUT_PERFETTO], &report->survey,
-                                     &report->head);
+    if (files[OUTPUT_PERFETTO].file != NULL) {
+        sink = report_perfetto_begin(&report->perfetto, files[OUTPUT_PERFETTO].file,
+                                     &report->survey, &report->head);
         report_timeline_add_sink(&report->timeline, &sink);
     }
-    if (files[OUTPUT_SNAPSHOT] != NULL) {
+    if (files[OUTPUT_SNAPSHOT].file != NULL) {
         enum writer_form form =
             is_json(report->paths[OUTPUT_SNAPSHOT]) ? WRITER_JSON : WRITER_PICKLE;
-        sink = report_snapshot_begin(&report->snapshot, files[OUTPUT_SNAPSHOT], form,
+        sink = report_snapshot_begin(&report->snapshot, files[OUTPUT_SNAPSHOT].file, form,
                                      &report->survey, &report->timeline.blocks);
         report_timeline_add_sink(&report->timeline, &sink);
     }
     if (!read_run(report))
         return false;
-    if (files[OUTPUT_PERFETTO] != NULL)
+    if (files[OUTPUT_PERFETTO].file != NULL)
         report_perfetto_end(&report->perfetto);
-    if (files[OUTPUT_SNAPSHOT] != NULL)
+    if (files[OUTPUT_SNAPSHOT].file != NULL)
         report_snapshot_end(&report->snapshot);
     return true;
 }
@@ -268,9 +254,9 @@ static bool write_all(struct report *report)
                              .survey = &report->survey,
                              .values = &report->timeline.values,
                              .n_values = report_values_sort(&report->timeline.values)};
-    if (report->files[OUTPUT_PAGE] != NULL)
-        report_page_write(&report->page, &run, report->files[OUTPUT_PAGE]);
-    if (!close_files(report))
+    if (report->files[OUTPUT_PAGE].file != NULL)
+        report_page_write(&report->page, &run, report->files[OUTPUT_PAGE].file);
+    if (!close_files(report, true))
         return false;
     run_file_warn(report->run, &report->head);
     return report->json ? print_json(&run) : print_text(report, &run);
@@ -281,7 +267,7 @@ int command_report(int argc, char **argv)
     struct report report = {0};
     argp_parse(&argp, argc, argv, 0, NULL, &report);
     bool good = check_files(&report) && count(&report) && write_all(&report);
-    (void)close_files(&report);
+    (void)close_files(&report, false);
     report_page_free(&report.page);
     report_timeline_free(&report.timeline);
     report_book_free(&report.book);

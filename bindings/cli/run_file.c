@@ -61,7 +61,8 @@ enum {
 
 static void put_line(struct run_file *file, json_t *json)
 {
-    if (json_dumpf(json, file->file, JSON_COMPACT) != 0 || fputc('\n', file->file) == EOF)
+    if (json_dumpf(json, file->output.file, JSON_COMPACT) != 0 ||
+        fputc('\n', file->output.file) == EOF)
         file->failed = true;
     json_decref(json);
 }
@@ -112,11 +113,9 @@ static uint64_t count_marks(const struct program *program)
 bool run_file_begin(struct run_file *file, const char *path, const struct program *program,
                     const struct settings *settings, uint64_t base_ns)
 {
-    *file = (struct run_file){.path = path, .file = fopen(path, "we")};
-    if (file->file == NULL) {
-        complain_file(path, "cannot be created: %s", strerror(errno));
+    *file = (struct run_file){0};
+    if (!output_open(&file->output, path))
         return false;
-    }
     uint64_t budget =
         settings_bytes(settings->of[SETTING_BUDGET].text, program->figures.peak_bytes);
     json_t *json = json_object();
@@ -131,18 +130,15 @@ bool run_file_begin(struct run_file *file, const char *path, const struct progra
     return true;
 }
 
-bool run_file_end(struct run_file *file)
+bool run_file_end(struct run_file *file, bool good)
 {
     json_t *json = json_object();
     json_put(json, "kind", json_string("end"));
     json_put(json, "events", json_integer((json_int_t)file->events));
     put_line(file, json);
-    bool failed = file->failed || ferror(file->file);
-    if (fclose(file->file) != 0 || failed) {
-        complain_file(file->path, "cannot be written: is the disk full?");
-        return false;
-    }
-    return true;
+    if (good && file->failed)
+        complain_file(file->output.path, "cannot be written: is the disk full?");
+    return output_close(&file->output, good && !file->failed);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

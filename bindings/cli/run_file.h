@@ -12,13 +12,11 @@
 #ifndef RUN_FILE_H
 #define RUN_FILE_H
 
-#include <stdio.h>
-
+#include "output.h"
 #include "run.h"
 
 struct run_file {
-    const char *path;
-    FILE *file;
+    struct output output;
     uint64_t events; /**< written so far */
     bool failed;     /**< a line could not be written */
 };
@@ -28,8 +26,9 @@ bool run_file_begin(struct run_file *file, const char *path, const struct progra
                     const struct settings *settings, uint64_t base_ns);
 /** Writes every event of a run to the file. */
 struct observer run_file_observer(struct run_file *file);
-/** Completes it; false when it could not be written (printed). */
-bool run_file_end(struct run_file *file);
+/** Completes it, or throws it away where !good; false then, or when it could not be written
+ * (printed). */
+bool run_file_end(struct run_file *file, bool good);
 
 /** What the head of a file says; texts are to be freed. */
 struct run_head {

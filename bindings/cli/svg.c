@@ -1,12 +1,12 @@
 #include "svg.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "message.h"
+#include "output.h"
 
 /** The page, and the plot in it, in pixels. */
 enum {
@@ -262,11 +262,10 @@ static void put_legend(const struct page *page)
 
 bool svg_write(const char *path, const struct svg_plot *plot)
 {
-    struct page page = {.file = fopen(path, "we"), .plot = plot};
-    if (page.file == NULL) {
-        complain_file(path, "cannot be created: %s", strerror(errno));
+    struct output output;
+    if (!output_open(&output, path))
         return false;
-    }
+    struct page page = {.file = output.file, .plot = plot};
     find_ranges(&page);
     put_head(&page);
     put_x_axis(&page);
@@ -277,9 +276,5 @@ bool svg_write(const char *path, const struct svg_plot *plot)
     }
     put_legend(&page);
     fputs("</svg>\n", page.file);
-    bool failed = ferror(page.file) != 0;
-    if (fclose(page.file) == 0 && !failed)
-        return true;
-    complain_file(path, "cannot be written: is the disk full?");
-    return false;
+    return output_close(&output, true);
 }

@@ -501,6 +501,13 @@ static bool make_room(check *c, cebus_shelf *shelf)
     return !shelf->failed;
 }
 
+static bool is_there(const cebus_advice *plan)
+{
+    return plan != NULL && (plan->steps != NULL || plan->n_steps == 0) &&
+           (plan->copies != NULL || plan->n_copies == 0) &&
+           (plan->blocks != NULL || plan->n_blocks == 0);
+}
+
 static cebus_status check_plan(const cebus_advise_program *program, const cebus_advise_link *link,
                                const cebus_advice *advice, cebus_advice *timed, char *why,
                                size_t why_bytes, uint64_t *out_ns)
@@ -513,15 +520,22 @@ static cebus_status check_plan(const cebus_advise_program *program, const cebus_
                .plan = advice,
                .timed = timed,
                .why = why,
-               .why_bytes = why_bytes};
+               .why_bytes = why != NULL ? why_bytes : 0};
     *out_ns = 0;
-    if (why_bytes > 0)
+    if (c.why_bytes > 0)
         why[0] = '\0';
+    if (link == NULL || !is_there(advice)) {
+        wrong(&c, link == NULL ? "the link is NULL" : "the plan, or a list of it, is NULL");
+        return CEBUS_INVALID_ARGUMENT;
+    }
     cebus_shelf_init(&shelf, NULL);
     cebus_status status = CEBUS_OUT_OF_HOST_MEMORY;
     cebus_graph_verdict verdict = cebus_graph_make(program, &shelf, &graph, &call);
     if (verdict != CEBUS_GRAPH_NO_HOST_MEMORY && verdict != CEBUS_GRAPH_MADE) {
-        wrong(&c, "the program makes no sense at call %" PRIu32, call);
+        wrong(&c,
+              verdict == CEBUS_GRAPH_NO_PROGRAM ? "the program, or a list of it, is NULL"
+                                                : "the program makes no sense at call %" PRIu32,
+              call);
         status = CEBUS_INVALID_ARGUMENT;
     } else if (verdict == CEBUS_GRAPH_MADE &&
                (link->out == 0 || link->in == 0 || link->both == 0)) {
@@ -541,11 +555,15 @@ cebus_status cebus_advice_check(const cebus_advise_program *program, const cebus
                                 const cebus_advice *advice, char *why, size_t why_bytes,
                                 uint64_t *out_ns)
 {
-    return check_plan(program, link, advice, NULL, why, why_bytes, out_ns);
+    uint64_t unwanted;
+    return check_plan(program, link, advice, NULL, why, why_bytes,
+                      out_ns != NULL ? out_ns : &unwanted);
 }
 
 cebus_status cebus_advice_time(const cebus_advise_program *program, const cebus_advise_link *link,
                                cebus_advice *advice, char *why, size_t why_bytes)
 {
-    return check_plan(program, link, advice, advice, why, why_bytes, &advice->time_ns);
+    uint64_t unwanted;
+    return check_plan(program, link, advice, advice, why, why_bytes,
+                      advice != NULL ? &advice->time_ns : &unwanted);
 }

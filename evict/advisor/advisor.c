@@ -22,6 +22,8 @@ static void mix(uint64_t *print, uint64_t number)
 uint64_t cebus_advise_print(const cebus_advise_program *program)
 {
     uint64_t print = UINT64_C(14695981039346656037);
+    if (program == NULL)
+        return 0;
     for (size_t i = 0; i < program->n_values; i++) {
         const cebus_advise_value *v = &program->values[i];
         mix(&print, v->bytes);
@@ -42,6 +44,7 @@ uint64_t cebus_advise_print(const cebus_advise_program *program)
 }
 
 static const char *const reasons[] = {
+    [CEBUS_GRAPH_NO_PROGRAM] = "the program, or a list of it, is NULL",
     [CEBUS_GRAPH_TOO_LARGE] = "the program is too large",
     [CEBUS_GRAPH_WRONG_REF] = "it names a value that there is not",
     [CEBUS_GRAPH_WRONG_WRITE] = "it writes more in place than it reads and makes, or other sizes",
@@ -257,7 +260,10 @@ cebus_status cebus_advise(const cebus_advise_program *program, const cebus_advis
     cebus_advise_options known = CEBUS_ADVISE_OPTIONS_INIT;
     const cebus_advise_link *link = &known.link;
     asking a = {.program = program, .options = &known, .looked_at = UINT64_MAX};
-    *out = NULL;
+    if (out != NULL)
+        *out = NULL;
+    if (out == NULL || out_result == NULL)
+        return CEBUS_INVALID_ARGUMENT;
     *out_result = (cebus_advise_result){.verdict = CEBUS_ADVISE_WRONG_OPTIONS, .why = ""};
     if (!cebus_prefix_read(options, &known, sizeof known))
         return CEBUS_INVALID_ARGUMENT;

@@ -254,12 +254,21 @@ static bool is_too_large(const cebus_advise_program *source)
     return false;
 }
 
+static bool is_there(const cebus_advise_program *source)
+{
+    return source != NULL && (source->values != NULL || source->n_values == 0) &&
+           (source->calls != NULL || source->n_calls == 0) &&
+           (source->refs != NULL || source->n_refs == 0);
+}
+
 cebus_graph_verdict cebus_graph_make(const cebus_advise_program *source, cebus_shelf *shelf,
                                      cebus_graph *out, uint32_t *out_call)
 {
     maker m = {.source = source, .graph = out, .shelf = shelf, .stateful = CEBUS_GRAPH_NONE};
     *out = (cebus_graph){0};
     *out_call = 0;
+    if (!is_there(source))
+        return CEBUS_GRAPH_NO_PROGRAM;
     if (is_too_large(source))
         return CEBUS_GRAPH_TOO_LARGE;
     /* Each read is the target of one edge from its writer and the source of one to the next; and

@@ -65,6 +65,7 @@ typedef struct cebus_graph {
 typedef enum cebus_graph_verdict {
     CEBUS_GRAPH_MADE,
     CEBUS_GRAPH_NO_HOST_MEMORY,
+    CEBUS_GRAPH_NO_PROGRAM, /**< NULL, or a list of it is and should not be empty */
     CEBUS_GRAPH_TOO_LARGE,
     CEBUS_GRAPH_WRONG_REF,   /**< a call names a value that there is not, or counts past the refs */
     CEBUS_GRAPH_WRONG_WRITE, /**< more written than read or made, or other bytes than were there */

@@ -279,7 +279,11 @@ cebus_status cebus_machine_link(const char *device, uint64_t *out_out, uint64_t 
                                 uint64_t *out_both, uint64_t *out_latency_ns)
 {
     cebus_machine machine;
+    if (out_out == NULL || out_in == NULL || out_both == NULL || out_latency_ns == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "machine_link", "an output is NULL");
     *out_out = *out_in = *out_both = *out_latency_ns = 0;
+    if (device == NULL)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, "machine_link", "the device is NULL");
     cebus_status status = cebus_machine_parse(device, &machine);
     if (status != CEBUS_OK)
         return status;

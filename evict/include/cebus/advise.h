@@ -140,14 +140,16 @@ typedef enum cebus_advise_verdict {
 /** What a call came to. */
 typedef struct cebus_advise_result {
     cebus_advise_verdict verdict; /**< meaningful with CEBUS_OK and CEBUS_INVALID_ARGUMENT */
-    const char *why;              /**< of a wrong call: a clause, as in "a value is made twice" */
+    const char *why;              /**< of a wrong call or program: a clause, as in "it makes a value
+                                   that is there already" */
     uint32_t call;                /**< that is wrong, or needs most */
     uint64_t need;                /**< bytes it needs */
 } cebus_advise_result;
 
 /**
  * Searches a plan. CEBUS_OK: *out is one, to be given to cebus_advice_destroy(), if the verdict is
- * PLANNED, else NULL. CEBUS_INVALID_ARGUMENT: program, link or options. CEBUS_OUT_OF_HOST_MEMORY.
+ * PLANNED, else NULL. CEBUS_INVALID_ARGUMENT: program, link or options, NULL for the program, or
+ * for an output, which then says nothing. CEBUS_OUT_OF_HOST_MEMORY. `options` NULL: no link.
  * The plan depends on the arguments alone, as long as go_on never ends the search. Cost: some
  * microseconds a call, for each plan compared: 144 a generation.
  */
@@ -156,14 +158,15 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_advise(const cebus_advise_program 
                                                      cebus_advise_result *out_result,
                                                      cebus_advice **out);
 
-/** A number that tells programs apart, 0 never. What calls cost makes no difference. */
+/** A number that tells programs apart, 0 only for NULL. What calls cost makes no difference. */
 CEBUS_API uint64_t cebus_advise_print(const cebus_advise_program *program);
 
 /**
  * Runs a plan on paper, by rules of its own: streams in their order, every byte at its address.
  * CEBUS_OK: nothing is wrong, and *out_ns is what an iteration takes. CEBUS_INVALID_ARGUMENT:
- * `why` says which step reads what is not there, which blocks overlap, what comes to a halt.
- * CEBUS_OUT_OF_HOST_MEMORY. The plan may come from anywhere: it is not trusted.
+ * `why` says which step reads what is not there, which blocks overlap, what comes to a halt, or
+ * which argument is NULL. CEBUS_OUT_OF_HOST_MEMORY. The plan may come from anywhere: it is not
+ * trusted. `why` and `out_ns` may be NULL.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_advice_check(const cebus_advise_program *program,
                                                            const cebus_advise_link *link,

@@ -222,7 +222,7 @@ def case_outputs(cli):
         assert file.read() == before
     both = ("-o", page, "--perfetto", page)
     cli.refuses("report", run, *both, status=64, says=["a.html", "two results"])
-    cli.refuses("report", run, "-o", cli.path("absent/a.html"), says=["absent/a.html", "created"])
+    cli.refuses("report", run, "-o", cli.path("absent/a.html"), says=["absent/a.html", "create"])
     for option in ("-o", "--perfetto", "--snapshot"):
         cli.refuses("report", run, option, "/dev/full", says=["/dev/full", "written"])
     text = cli.run("report", run, "-o", page, "--snapshot", cli.path("s.json")).stdout

@@ -363,6 +363,38 @@ Test(advisor, refusals)
     expect_verdict(&n, &options, CEBUS_ADVISE_WRONG_CALL);
 }
 
+Test(advisor, nulls)
+{
+    network n;
+    char why[256];
+    uint64_t ns;
+    cebus_advise_result result;
+    cebus_advice *plan, none = {.n_steps = 1};
+    make_network(&n, 4, 1000000, 200000);
+    const cebus_advise_options options = options_for(8000000, 0);
+    const cebus_advise_program hollow = {.n_calls = 1};
+    const cebus_advise_program *const programs[] = {NULL, &hollow};
+    for (size_t i = 0; i < 2; i++) {
+        cr_expect_eq(cebus_advise(programs[i], &options, &result, &plan), CEBUS_INVALID_ARGUMENT);
+        cr_expect_eq(result.verdict, CEBUS_ADVISE_WRONG_CALL);
+        cr_expect_not_null(strstr(result.why, "NULL"), "%s", result.why);
+        cr_expect_eq(
+            cebus_advice_check(programs[i], &link_10, &(cebus_advice){0}, why, sizeof why, &ns),
+            CEBUS_INVALID_ARGUMENT);
+        cr_expect_not_null(strstr(why, "the program"), "%s", why);
+    }
+    cr_expect_eq(cebus_advise(&n.program, &options, NULL, &plan), CEBUS_INVALID_ARGUMENT);
+    cr_expect_eq(cebus_advise(&n.program, &options, &result, NULL), CEBUS_INVALID_ARGUMENT);
+    cr_expect_eq(cebus_advise_print(NULL), 0);
+    cr_expect_eq(cebus_advice_time(&n.program, NULL, &none, why, sizeof why),
+                 CEBUS_INVALID_ARGUMENT);
+    cr_expect_str_eq(why, "the link is NULL");
+    cr_expect_eq(cebus_advice_time(&n.program, &link_10, &none, why, sizeof why),
+                 CEBUS_INVALID_ARGUMENT);
+    cr_expect_not_null(strstr(why, "the plan"), "%s", why);
+    cr_expect_eq(cebus_advice_time(&n.program, &link_10, NULL, NULL, 7), CEBUS_INVALID_ARGUMENT);
+}
+
 /** A caller that was compiled against another version: what it does not have is not read, and what
  * this version does not have is refused where it asks for something. */
 Test(advisor, options_of_other_versions)

@@ -1,0 +1,123 @@
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "message.h"
+
+/** The folder that a path names a file in; to be freed. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return take_text(".");
+    char *folder = take_text(path);
+    folder[slash == path ? 1 : slash - path] = '\0';
+    return folder;
+}
+
+static bool cannot(const char *path, int error)
+{
+    complain_file(path, "cannot create it: %s", strerror(error));
+    return false;
+}
+
+bool output_is_possible(const char *path)
+{
+    struct stat old;
+    if (stat(path, &old) == 0) {
+        if (S_ISDIR(old.st_mode))
+            return cannot(path, EISDIR);
+        return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 || cannot(path, errno);
+    }
+    if (errno != ENOENT)
+        return cannot(path, errno);
+    char *folder = folder_of(path);
+    int error = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+    free(folder);
+    return error == 0 || cannot(path, error);
+}
+
+/** The name under which the file takes its place; NULL: it is to be written directly. What leads
+ * through /dev or /proc may be a file that others have open, as a shell has /dev/stdout. */
+static char *find_place(const char *path)
+{
+    struct stat old;
+    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+        return NULL;
+    if (lstat(path, &old) != 0)
+        return take_text(path);
+    return stat(path, &old) == 0 && S_ISREG(old.st_mode) ? realpath(path, NULL) : NULL;
+}
+
+/** The permissions of the file that it replaces, or those of any new file. */
+static mode_t mode_at(const char *place)
+{
+    struct stat old;
+    if (stat(place, &old) == 0)
+        return old.st_mode & 07777;
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/** Opens a file beside the place; false: the folder takes none. */
+static bool open_beside(struct output *output)
+{
+    static const char ending[] = ".XXXXXX";
+    const size_t length = strlen(output->place);
+    output->at = take(NULL, length + sizeof ending, 1);
+    memcpy(output->at, output->place, length);
+    memcpy(output->at + length, ending, sizeof ending);
+    int fd = mkostemp(output->at, O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    output->file = fchmod(fd, mode_at(output->place)) == 0 ? fdopen(fd, "w") : NULL;
+    if (output->file != NULL)
+        return true;
+    close(fd);
+    unlink(output->at);
+    return false;
+}
+
+static void forget(struct output *output)
+{
+    free(output->place);
+    free(output->at);
+    *output = (struct output){0};
+}
+
+bool output_open(struct output *output, const char *path)
+{
+    *output = (struct output){.path = path, .place = find_place(path)};
+    if (output->place != NULL && open_beside(output))
+        return true;
+    forget(output);
+    *output = (struct output){.path = path, .at = take_text(path), .file = fopen(path, "we")};
+    if (output->file != NULL)
+        return true;
+    int error = errno;
+    forget(output);
+    return cannot(path, error);
+}
+
+bool output_close(struct output *output, bool good)
+{
+    if (output->file == NULL)
+        return good;
+    bool written = fflush(output->file) == 0 && !ferror(output->file);
+    written = fclose(output->file) == 0 && written;
+    if (good && !written)
+        complain_file(output->path, "cannot be written: is the disk full?");
+    good = good && written;
+    if (output->place != NULL && good && rename(output->at, output->place) != 0)
+        good = cannot(output->path, errno);
+    if (output->place != NULL && !good)
+        unlink(output->at);
+    forget(output);
+    return good;
+}
