@@ -1,13 +1,16 @@
 /**
- * burden.h: whether rebuilding a value would take longer than some time: its own run and those of
- * the absent values behind it, each once (cebus_replay_behind). A search for victims asks that of
- * all values, over and over, while a rebuild runs; in short memory thousands of calls can be behind
- * each. So what walks have found out is remembered with the records they met, as bounds:
+ * burden.h: a value's burden is the time that it would take to rebuild it: its own run and those
+ * of the absent values behind it, each once (cebus_replay_behind). The question is whether that is
+ * more than some time. A search for victims asks it of all values, over and over, while a rebuild
+ * runs, and in short memory thousands of calls can be behind each. So each record keeps two bounds
+ * of its burden, from the walks that met it:
  *
- *     least   grows with no change. Whatever returns or gets cheaper takes at most its own time
- *             off every burden: the lineage sums that up, and all bounds sink by the sum at once.
- *     most    sinks with no change. What leaves adds at most its own burden to those of all that
- *             is made of it by way of absent values: it is added there, one by one.
+ *     least   the burden is no less. It stays true while values leave: that only adds. Whatever
+ *             returns or gets cheaper takes at most its own time off any burden: the lineage sums
+ *             these times up, and a bound counts less what was added to the sum since it was set.
+ *     most    the burden is no more. It stays true while values return. What leaves adds at most
+ *             its own burden to those of all that is made of it by way of absent values: there it
+ *             is added, one by one.
  *
  *     present   w   w   w       the records of all three values w have the absent chain behind
  *               |   |   |       them: a walk from one of them leaves bounds along the chain, at

@@ -1,13 +1,16 @@
 /**
- * turn.h: where the program turned back: the call with which it held most bytes. What was made
- * since are gradients, and what was made before is read in the opposite order from then on.
+ * turn.h: where the program turned from its forward to its backward: the call at which it held
+ * most bytes. A forward keeps what it makes, a backward lets go of it. So what was made before the
+ * turn is read in the opposite order after it, and what is made after it are gradients.
  *
  *     bytes held        ____
  *                  ____|    |____
  *             ____|              |____      the turn is at the last step up
  *             forward        backward
  *
- * Once half of these bytes are let go the next rise may be a turn, too: of the next iteration.
+ * A backward may reach the most again for a moment, by bytes that come and go; that is not another
+ * turn (cebus_turn_goes_on()). Once half of these bytes are let go, it is over: the next rise, of
+ * the next iteration, has a turn of its own.
  */
 #ifndef CEBUS_LINEAGE_TURN_H
 #define CEBUS_LINEAGE_TURN_H

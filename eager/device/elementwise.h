@@ -206,6 +206,9 @@ CEBUS_INLINE int64_t cebus_sign_i64(int64_t x)
 #define CEBUS_INPLACE_I64_LIST(X)                                                                  \
     X(int64_t, i64, add, (int64_t)((uint64_t)x + (uint64_t)s * (uint64_t)y))
 
+/** v where x is above 0, else v times the slope: x itself, or its gradient. */
+#define CEBUS_LEAKED(x, v, slope) ((x) > 0 ? (v) : (v) * (slope))
+
 /** x in [low, high]; a NaN stays one. */
 #define CEBUS_CLAMPED(x, low, high)                                                                \
     (((x) < (low) ? (low) : (x)) > (high) ? (high) : ((x) < (low) ? (low) : (x)))

@@ -80,6 +80,30 @@ cebus_status cebus_sign(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
     return cebus_entry_unary(rt, &op_sign, x, out);
 }
 
+static const cebus_unary_op op_leaky_relu = {
+    .op = {.name = "leaky_relu",
+           .flags = CEBUS_OP_NUMBERS,
+           .infer = infer_float,
+           .saves = cebus_unary_saves_in,
+           .gradient = cebus_unary_gradient},
+    .backward = {.name = "leaky_relu_backward", .flags = CEBUS_OP_NUMBERS, .infer = infer_backward},
+    .attr_bytes = sizeof(cebus_leaky_relu_attrs),
+};
+
+cebus_status cebus_leaky_relu(cebus_runtime *rt, cebus_tensor *x, double slope, cebus_tensor **out)
+{
+    cebus_leaky_relu_attrs attrs = {slope};
+    cebus_call_spec spec = {
+        .op = &op_leaky_relu.op,
+        .attrs = &attrs,
+        .attr_bytes = sizeof attrs,
+        .in = &x,
+        .n_in = 1,
+        .n_out = 1,
+    };
+    return cebus_entry_run(rt, &spec, out);
+}
+
 static const cebus_unary_op op_clamp = {
     .op = {.name = "clamp",
            .flags = CEBUS_OP_NUMBERS,

@@ -18,6 +18,10 @@ typedef struct cebus_clamp_attrs {
     double low, high;
 } cebus_clamp_attrs;
 
+typedef struct cebus_leaky_relu_attrs {
+    double slope;
+} cebus_leaky_relu_attrs;
+
 /** @name Gradients (eager/autograd/unary.c) */
 /** @{ */
 cebus_saves cebus_unary_saves_in(const void *attrs, uint64_t needs);

@@ -53,6 +53,14 @@ static double ref_silu(double x)
 {
     return x / (1 + exp(-x));
 }
+static cebus_status leaky_tenth(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
+{
+    return cebus_leaky_relu(rt, x, 0.1, out);
+}
+static double ref_leaky(double x)
+{
+    return x > 0 ? x : 0.1 * x;
+}
 static cebus_status clamp_half(cebus_runtime *rt, cebus_tensor *x, cebus_tensor **out)
 {
     return cebus_clamp(rt, x, -1, 0.75, out);
@@ -89,6 +97,7 @@ static const function functions[] = {
     {"gelu", cebus_gelu, ref_gelu, false, false},
     {"gelu_tanh", cebus_gelu_tanh, ref_gelu_tanh, false, false},
     {"silu", cebus_silu, ref_silu, false, false},
+    {"leaky_relu", leaky_tenth, ref_leaky, false, false},
     {"clamp", clamp_half, ref_clamp, false, false},
 };
 
@@ -208,9 +217,13 @@ static void special_values(cebus_test *t)
         entry run;
         double want[5];
     } rows[] = {
-        {cebus_relu, {NAN, INFINITY, 0, 0, 0}},       {cebus_sign, {0, 1, -1, 0, 0}},
-        {cebus_abs, {NAN, INFINITY, INFINITY, 0, 0}}, {cebus_gelu, {NAN, INFINITY, NAN, 0, 0}},
-        {clamp_half, {NAN, 0.75, -1, 0, 0}},          {cebus_sin, {NAN, NAN, NAN, 0, 0}},
+        {cebus_relu, {NAN, INFINITY, 0, 0, 0}},
+        {cebus_sign, {0, 1, -1, 0, 0}},
+        {cebus_abs, {NAN, INFINITY, INFINITY, 0, 0}},
+        {cebus_gelu, {NAN, INFINITY, NAN, 0, 0}},
+        {leaky_tenth, {NAN, INFINITY, -INFINITY, 0, 0}},
+        {clamp_half, {NAN, 0.75, -1, 0, 0}},
+        {cebus_sin, {NAN, NAN, NAN, 0, 0}},
     };
     for (size_t k = 0; k < 2 * LENGTH(rows); k++) {
         cebus_dtype dtype = k & 1 ? CEBUS_F64 : CEBUS_F32;

@@ -11,7 +11,7 @@ METHODS = (
     "logical_and logical_or logical_not logical_xor masked_fill not_equal greater less "
     "greater_equal less_equal logit sgn deg2rad rad2deg copysign signbit heaviside float_power "
     "fmax fmin positive isreal ldexp bitwise_and bitwise_or bitwise_xor bitwise_not "
-    "bitwise_left_shift bitwise_right_shift").split()
+    "bitwise_left_shift bitwise_right_shift gcd lcm nextafter").split()
 FUNCTIONS = "rsub softplus".split()
 
 
@@ -284,6 +284,61 @@ def _meeting(x, other):
     if isinstance(other, Tensor):
         return kind, other.to(kind)
     return kind, _core.full((), other, dtype=kind, device=x.device)
+
+
+def _whole(name, x, other):
+    kind, other = _meeting(x, other)
+    if kind.is_floating_point or kind is _core.bool_:
+        raise _core.DtypeError(f"{name}: of whole numbers, not of {kind}")
+    return x.to(kind), other
+
+
+def gcd(x, other):
+    """The greatest common divisor, by Euclid: the host waits for each of its steps."""
+    x, other = _whole("gcd", x, other)
+    a, b = x.abs() + 0 * other, other.abs() + 0 * x
+    left = b != 0
+    while left.any().item():
+        a, b = where(left, b, a), where(left, a.fmod(where(left, b, 1)), 0)
+        left = b != 0
+    return a.abs()
+
+
+def lcm(x, other):
+    """The least common multiple; 0 where either is 0."""
+    x, other = _whole("lcm", x, other)
+    common = gcd(x, other)
+    return (x.div(where(common == 0, 1, common), rounding_mode="trunc") * other).abs()
+
+
+# Of f32 and f64: the relative step that rounds to the next number, the least number, the least that
+# has all digits, and a factor out of the range above it where neither step is right (Rump,
+# Zimmermann, Boldo and Melquiond 2009).
+_STEPS = {_core.float32: (2.0 ** -24 * (1 + 2.0 ** -23), 2.0 ** -149, 2.0 ** -126, 2.0 ** 40),
+          _core.float64: (2.0 ** -53 * (1 + 2.0 ** -52), 2.0 ** -1074, 2.0 ** -1022, 2.0 ** 100)}
+
+
+def _raised(x, kind):
+    """The next number above a finite x."""
+    step, least, normal, factor = _STEPS[kind]
+    size, scaled = x.abs(), x * factor
+    near = (scaled + scaled.abs() * step) / factor
+    found = where(size <= 4 * normal, near, x + (size * step + least))
+    return where(size <= normal, x + least, found)
+
+
+def nextafter(x, other):
+    """The number next to x on the way to the other, of f32 or f64."""
+    from .limits import finfo
+    kind, other = _meeting(x, other)
+    if kind not in _STEPS:
+        raise _core.DtypeError(f"nextafter: of float32 or float64, not of {kind}")
+    x, other = x.detach().to(kind), other.detach()
+    sign = where(other > x, 1.0, -1.0).to(kind)
+    toward = x * sign
+    low = toward == -math.inf
+    found = sign * where(low, -finfo(kind).max, _raised(where(low, 0.0, toward), kind))
+    return where(x == other, other, where((x != x) | (other != other), math.nan, found))
 
 
 def signbit(x):

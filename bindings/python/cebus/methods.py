@@ -31,7 +31,7 @@ IN_PLACE = (
     "arctan2 bitwise_and bitwise_or bitwise_xor bitwise_not "
     "bitwise_left_shift bitwise_right_shift copysign cosh sinh deg2rad rad2deg "
     "digamma erfc erfinv float_power heaviside hypot ldexp lgamma logit masked_scatter put renorm "
-    "scatter_reduce sgn sinc xlogy").split()
+    "scatter_reduce sgn sinc xlogy gcd lcm nextafter").split()
 
 # Functions of the module that write, as in PyTorch.
 WRITING = (

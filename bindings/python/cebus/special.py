@@ -308,6 +308,30 @@ def sinc(x):
     return where(zero, 1.0, safe.sin() / safe)
 
 
+def entr(x):
+    """-x log(x): 0 at zero, and below it -infinity."""
+    x = _float(x)
+    inside = x > 0
+    found = where(inside, -x * where(inside, x, 1.0).log(), where(x == 0, 0.0, -math.inf))
+    return where(x != x, x, found)
+
+
+def xlog1py(x, other):
+    """x log(1 + other), 0 where x is 0 and `other` is a number."""
+    kind = _core.result_type(x, other)
+    kind = kind if kind.is_floating_point else _core.get_default_dtype()
+    other = other.to(kind) if isinstance(other, _core.Tensor) else \
+        _core.tensor(float(other), dtype=kind, device=x.device)
+    x = x.to(kind)
+    nothing = (x == 0) & (other == other)
+    return where(nothing, 0.0, x * where(nothing, 0.0, other).log1p())
+
+
+def ndtr(x):
+    """The distribution function of the normal distribution."""
+    return erfc(_float(x) * -math.sqrt(0.5)) * 0.5
+
+
 def logaddexp(x, other):
     """log(e^x + e^other)"""
     high = x.maximum(other).detach()

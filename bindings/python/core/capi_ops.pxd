@@ -40,6 +40,7 @@ cdef extern from "<cebus/ops.h>" nogil:
     cebus_status cebus_gelu(cebus_runtime *, cebus_tensor *, cebus_tensor **)
     cebus_status cebus_gelu_tanh(cebus_runtime *, cebus_tensor *, cebus_tensor **)
     cebus_status cebus_silu(cebus_runtime *, cebus_tensor *, cebus_tensor **)
+    cebus_status cebus_leaky_relu(cebus_runtime *, cebus_tensor *, double, cebus_tensor **)
     cebus_status cebus_clamp(cebus_runtime *, cebus_tensor *, double, double, cebus_tensor **)
     cebus_status cebus_clone(cebus_runtime *, cebus_tensor *, cebus_tensor **)
     cebus_status cebus_contiguous(cebus_runtime *, cebus_tensor *, cebus_tensor **)

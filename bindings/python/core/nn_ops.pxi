@@ -15,6 +15,18 @@ def gelu(Tensor x, str approximate="none"):
     return unary(x, cebus_gelu_tanh if approximate == "tanh" else cebus_gelu)
 
 
+def leaky_relu(Tensor x, double negative_slope=0.01):
+    cdef cebus_tensor *out = NULL
+    cdef cebus_status status
+    if forked:
+        refuse_fork()
+    with nogil:
+        status = cebus_leaky_relu(x.rt, x.handle, negative_slope, &out)
+    if status:
+        fail(status)
+    return wrap(out, x.rt)
+
+
 def linear(Tensor x, Tensor weight not None, Tensor bias=None):
     cdef cebus_tensor *out = NULL
     cdef cebus_tensor *b

@@ -49,6 +49,14 @@ LOOP(neg_f64, double, NO_ATTRIBUTES, -x)
 LOOP(sign_f32, float, NO_ATTRIBUTES, cebus_sign_f32(x))
 LOOP(sign_f64, double, NO_ATTRIBUTES, cebus_sign_f64(x))
 
+/* --- leaky_relu: one side has a slope of its own ------------------------------------------- */
+
+#define SLOPE(T) const T slope = (T)((const cebus_leaky_relu_attrs *)attrs)->slope
+LOOP(leaky_relu_f32, float, SLOPE(float), CEBUS_LEAKED(x, x, slope))
+LOOP(leaky_relu_f64, double, SLOPE(double), CEBUS_LEAKED(x, x, slope))
+BACKWARD_LOOP(leaky_relu_backward_f32, float, SLOPE(float), CEBUS_LEAKED(x, g, slope))
+BACKWARD_LOOP(leaky_relu_backward_f64, double, SLOPE(double), CEBUS_LEAKED(x, g, slope))
+
 /* --- clamp: to [low, high]; a NaN stays one ------------------------------------------------ */
 
 #define BOUNDS(T)                                                                                  \
@@ -82,6 +90,8 @@ BACKWARD_LOOP(clamp_backward_f64, double, BOUNDS(double), ((x < low) | (x > high
 CEBUS_UNARY_LIST(RUNS, , )
 RUN(NUMBER, neg)
 RUN(NUMBER, sign)
+RUN(FLOAT, leaky_relu)
+RUN(FLOAT, leaky_relu_backward)
 RUN(NUMBER, clamp)
 RUN(FLOAT, clamp_backward)
 
@@ -91,6 +101,8 @@ const cebus_kernel cebus_cpu_unary[] = {
     CEBUS_UNARY_LIST(ENTRIES, , ) /* */
     {.op = "neg", .run = run_neg},
     {.op = "sign", .run = run_sign},
+    {.op = "leaky_relu", .run = run_leaky_relu},
+    {.op = "leaky_relu_backward", .run = run_leaky_relu_backward},
     {.op = "clamp", .run = run_clamp},
     {.op = "clamp_backward", .run = run_clamp_backward},
     {0},

@@ -30,6 +30,13 @@ FORWARD(neg_f64, double, -x)
 FORWARD(sign_f32, float, cebus_sign_f32(x))
 FORWARD(sign_f64, double, cebus_sign_f64(x))
 
+/* Number a is the slope. */
+#define LEAKED(T, v) CEBUS_LEAKED(x, v, (T)numbers.a)
+FORWARD(leaky_relu_f32, float, LEAKED(float, x))
+FORWARD(leaky_relu_f64, double, LEAKED(double, x))
+BACKWARD(leaky_relu_backward_f32, float, LEAKED(float, g))
+BACKWARD(leaky_relu_backward_f64, double, LEAKED(double, g))
+
 /* Numbers a and b are the bounds. */
 #define LOW(T) ((T)numbers.a)
 #define HIGH(T) ((T)numbers.b)
@@ -61,6 +68,14 @@ CEBUS_UNARY_LIST(RUNS, , )
 RUN(NUMBER, neg, NOTHING)
 RUN(NUMBER, sign, NOTHING)
 
+static cebus_sweep_numbers slope_of(const cebus_launch *launch)
+{
+    const cebus_leaky_relu_attrs *attrs = (const cebus_leaky_relu_attrs *)launch->attrs;
+    return {attrs->slope, 0};
+}
+RUN(FLOAT, leaky_relu, slope_of(launch))
+RUN(FLOAT, leaky_relu_backward, slope_of(launch))
+
 static cebus_sweep_numbers bounds_of(const cebus_launch *launch)
 {
     const cebus_clamp_attrs *attrs = (const cebus_clamp_attrs *)launch->attrs;
@@ -75,6 +90,8 @@ const cebus_kernel cebus_cuda_unary_kernels[] = {
     CEBUS_UNARY_LIST(ENTRIES, , ) /* */
     {"neg", run_neg, NULL, NULL},
     {"sign", run_sign, NULL, NULL},
+    {"leaky_relu", run_leaky_relu, NULL, NULL},
+    {"leaky_relu_backward", run_leaky_relu_backward, NULL, NULL},
     {"clamp", run_clamp, NULL, NULL},
     {"clamp_backward", run_clamp_backward, NULL, NULL},
     {},

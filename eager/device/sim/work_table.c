@@ -54,6 +54,7 @@ const cebus_work_entry cebus_work_table[] = {
 
     CEBUS_UNARY_LIST(UNARY, , )
     ELEMENTWISE("neg") ELEMENTWISE("sign") ELEMENTWISE("clamp") ELEMENTWISE("clamp_backward")
+    ELEMENTWISE("leaky_relu") ELEMENTWISE("leaky_relu_backward")
     ELEMENTWISE("add") ELEMENTWISE("sub") ELEMENTWISE("mul") ELEMENTWISE("div")
     ELEMENTWISE("pow") ELEMENTWISE("maximum") ELEMENTWISE("minimum")
     ELEMENTWISE("add_scalar") ELEMENTWISE("mul_scalar") ELEMENTWISE("div_scalar")

@@ -33,7 +33,7 @@ def relu6(input, inplace=False):
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """x, or negative_slope x where x < 0."""
-    return _into(input, where(input > 0, input, negative_slope * input), inplace)
+    return _into(input, _core.leaky_relu(input, negative_slope), inplace)
 
 
 def prelu(input, weight):

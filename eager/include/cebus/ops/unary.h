@@ -63,6 +63,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_sigmoid(cebus_runtime *rt, cebus_t
 /** max(x, 0). Keeps the result; the slope at 0 is 0. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_relu(cebus_runtime *rt, cebus_tensor *x,
                                                    cebus_tensor **out);
+/** x where it is above 0, else slope x (Maas et al. 2013). Keeps x; at 0 the slope is `slope`. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_leaky_relu(cebus_runtime *rt, cebus_tensor *x,
+                                                         double slope, cebus_tensor **out);
 /** x Phi(x), Phi the normal distribution function (Hendrycks and Gimpel 2016). Keeps x. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_gelu(cebus_runtime *rt, cebus_tensor *x,
                                                    cebus_tensor **out);

@@ -1,0 +1,109 @@
+"""Functions that the package composes of others, against NumPy and the standard library."""
+import math
+
+import numpy
+import pytest
+
+import cebus
+from cebus import special
+from cebus.autograd import functional as F
+
+
+# --- whole numbers ----------------------------------------------------------------------------
+
+def test_common_divisors_and_multiples():
+    a = numpy.array([12, -18, 0, 0, 7, 1 << 62, 270], dtype=numpy.int64)
+    b = numpy.array([[18], [-12], [0], [1]], dtype=numpy.int64)
+    x, y = cebus.tensor(a), cebus.tensor(b)
+    assert numpy.array_equal(cebus.gcd(x, y).numpy(), numpy.gcd(a, b))
+    assert numpy.array_equal(x[:5].lcm(y).numpy(), numpy.lcm(a[:5], b))
+    small = cebus.tensor([12, 250], dtype=cebus.uint8)
+    assert small.gcd(small + 4).tolist() == [4, 2]
+    small.gcd_(cebus.tensor(8, dtype=cebus.uint8))
+    assert small.tolist() == [4, 2] and small.dtype is cebus.uint8
+    # Neighbours of Fibonacci take Euclid the most steps.
+    assert cebus.gcd(cebus.tensor([7540113804746346429]),
+                     cebus.tensor([4660046610375530309])).tolist() == [1]
+    with pytest.raises(TypeError, match="whole numbers"):
+        cebus.gcd(cebus.ones(2), cebus.ones(2))
+
+
+# --- neighbours -------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_neighbours(kind):
+    info = numpy.finfo(kind)
+    draw = numpy.random.default_rng(3)
+    least = float(numpy.nextafter(numpy.zeros((), kind), numpy.ones((), kind)))
+    edges = [0.0, -0.0, 1.0, least, 7 * least, float(info.max), math.inf, math.nan, 0.1,
+             *(float(info.tiny) * m for m in (0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 8))]
+    with numpy.errstate(over="ignore"):
+        near = [numpy.nextafter(numpy.array(edges, kind), numpy.array(to, kind))
+                for to in (-math.inf, math.inf)]
+        spread = numpy.ldexp(draw.uniform(1, 2, 4000), draw.integers(info.minexp - 20,
+                                                                     info.maxexp - 1, 4000))
+        a = numpy.concatenate([numpy.array(edges, kind), *near, spread.astype(kind)])
+        a = numpy.concatenate([a, -a])
+        for to in (-math.inf, math.inf, 0.0, 1.0, math.nan):
+            want = numpy.nextafter(a, numpy.array(to, kind))
+            got = cebus.nextafter(cebus.tensor(a), cebus.tensor(to, dtype=getattr(cebus, kind)))
+            assert numpy.array_equal(got.numpy(), want, equal_nan=True), to
+    with pytest.raises(TypeError, match="float32 or float64"):
+        cebus.nextafter(cebus.ones(2, dtype=cebus.float16), cebus.ones(2, dtype=cebus.float16))
+
+
+# --- logarithms -------------------------------------------------------------------------------
+
+def test_entropy():
+    x = cebus.tensor([0.0, 1.0, 0.5, -1.0, math.nan, math.inf], requires_grad=True)
+    y = special.entr(x)
+    assert y[:4].tolist() == [0, 0, pytest.approx(0.5 * math.log(2)), -math.inf]
+    assert math.isnan(y[4].item()) and y[5].item() == -math.inf
+    y[1:3].sum().backward()
+    assert x.grad.tolist()[:3] == [0, -1, pytest.approx(math.log(2) - 1)]
+
+
+def test_products_with_logarithms_of_one_more():
+    x, y = cebus.tensor([0.0, 0.0, 2.0, 3.0]), cebus.tensor([-1.0, math.nan, 1e-20, 4.0])
+    found = special.xlog1py(x.double(), y.double()).tolist()
+    assert found[0] == 0 and math.isnan(found[1])
+    assert found[2:] == [pytest.approx(2e-20, rel=1e-6), pytest.approx(3 * math.log1p(4))]
+    assert special.xlog1py(cebus.tensor([2.0]), 1).item() == pytest.approx(2 * math.log(2))
+
+
+def test_normal_distribution():
+    points = [-30.0, -3.0, 0.0, 0.5, 3.0, math.inf, -math.inf]
+    x = cebus.tensor(points, dtype=cebus.float64, requires_grad=True)
+    y = special.ndtr(x)
+    assert y.tolist() == [pytest.approx(0.5 * math.erfc(-p / math.sqrt(2)), rel=1e-13)
+                          for p in points]
+    y[1:5].sum().backward()
+    assert x.grad.tolist()[1:5] == [pytest.approx(math.exp(-p * p / 2) / math.sqrt(2 * math.pi))
+                                    for p in points[1:5]]
+
+
+# --- derivatives ------------------------------------------------------------------------------
+
+def test_jvp():
+    x, v = cebus.tensor([1.0, 2.0]), cebus.tensor([1.0, 10.0])
+    out, change = F.jvp(lambda a: a * a, x, v)
+    assert out.tolist() == [1, 4] and change.tolist() == [2, 40]
+    assert not out.requires_grad
+    outs, changes = F.jvp(lambda a, b: (a.sum() * b, b, cebus.ones(2)), (x, x), (v, 2 * v))
+    assert outs[0].tolist() == [3, 6] and outs[1].tolist() == [1, 2]
+    assert changes[0].tolist() == [11 + 6, 22 + 60] and changes[1].tolist() == [2, 20]
+    assert changes[2].tolist() == [0, 0]
+    assert F.jvp(lambda a: a ** 3, cebus.tensor(2.0))[1].item() == 12
+    with pytest.raises(ValueError, match="v is needed"):
+        F.jvp(lambda a: a, x)
+    with pytest.raises(ValueError, match="must be alike"):
+        F.jvp(lambda a: a, x, v[:1])
+
+
+@pytest.mark.parametrize("call", [
+    lambda f, x: F.hessian(f, x), lambda f, x: F.hvp(f, x, x), lambda f, x: F.vhp(f, x, x),
+    lambda f, x: F.jacobian(f, x, create_graph=True), lambda f, x: F.vjp(f, x, x, True),
+    lambda f, x: F.jvp(f, x, x, create_graph=True)])
+def test_gradients_of_gradients_are_refused(call):
+    with pytest.raises(NotImplementedError, match="not recorded: write the gradient"):
+        call(lambda x: x * x, cebus.ones(2))
