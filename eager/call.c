@@ -227,9 +227,12 @@ static cebus_status create_outputs(frame *f)
             status = create_output(f, j);
         return status;
     }
-    for (uint32_t i = 0; i < f->spec->n_in; i++)
-        f->loses |=
-            cebus_op_mutates(f->op, i) && f->in[i]->value.producer == NULL && !must_preserve(f, i);
+    for (uint32_t i = 0; i < f->spec->n_in; i++) {
+        if (!cebus_op_mutates(f->op, i))
+            continue;
+        f->rt->overwriting |= f->in[i]->value.producer != NULL;
+        f->loses |= f->in[i]->value.producer == NULL && !must_preserve(f, i);
+    }
     for (uint32_t i = 0, j = 0; i < f->spec->n_in && status == CEBUS_OK; i++) {
         if (!cebus_op_mutates(f->op, i))
             continue;
@@ -295,6 +298,8 @@ static void commit_version(frame *f, uint32_t i, uint32_t j)
         cebus_swap_forget(f->rt, old);
         return;
     }
+    old->value.pins -= storage->held;
+    fresh->value.pins += storage->held;
     fresh->exports = old->exports;
     fresh->gradient = old->gradient;
     old->exports = 0;
@@ -350,6 +355,7 @@ static void commit(frame *f)
 static void finish(frame *f, bool committed)
 {
     cebus_runtime *rt = f->rt;
+    rt->overwriting = false;
     for (uint32_t j = 0; j < f->placed; j++)
         f->out[j]->value.pins--;
     cebus_residency_unpin(rt, &f->dependants);

@@ -325,7 +325,7 @@ static bool cut_blocks(cebus_runtime *rt, bool persistent_only)
  * holds needs them. */
 static bool rung_cut(cebus_runtime *rt)
 {
-    if (rt->replay.busy)
+    if (!cebus_candidate_may_cut(rt))
         return false;
     bool freed = cut_blocks(rt, false);
     return cebus_away_cut(rt) || freed;
@@ -338,7 +338,7 @@ static bool rung_cut(cebus_runtime *rt)
  */
 static bool cut_left_behind(cebus_runtime *rt)
 {
-    if (!rt->left_behind || rt->replay.busy || rt->policy->unit == CEBUS_UNIT_NONE)
+    if (!rt->left_behind || !cebus_candidate_may_cut(rt) || rt->policy->unit == CEBUS_UNIT_NONE)
         return false;
     rt->left_behind = false;
     return cut_blocks(rt, true);

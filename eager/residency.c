@@ -245,11 +245,21 @@ bool cebus_residency_exceeds(const cebus_runtime *rt, cebus_tensor *const *tenso
     return bytes > rt->arena.limit && cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
 }
 
+static cebus_status pin_tensor(cebus_runtime *rt, const cebus_tensor *tensor)
+{
+    cebus_status status = cebus_residency_begin(rt, &tensor->storage->now, 1, "optimizer step");
+    if (status == CEBUS_OK)
+        tensor->storage->held++;
+    return status;
+}
+
 static void unpin_tensors(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (tensors[i] != NULL)
-            cebus_residency_end(rt, &tensors[i]->storage->now, 1);
+        if (tensors[i] == NULL)
+            continue;
+        tensors[i]->storage->held--;
+        cebus_residency_end(rt, &tensors[i]->storage->now, 1);
     }
 }
 
@@ -260,7 +270,7 @@ static cebus_status hold_tensors(cebus_runtime *rt, cebus_tensor *const *tensors
     size_t held = 0;
     for (; held < n && status == CEBUS_OK; held++) {
         if (tensors[held] != NULL)
-            status = cebus_residency_begin(rt, &tensors[held]->storage->now, 1, "optimizer step");
+            status = pin_tensor(rt, tensors[held]);
     }
     if (status != CEBUS_OK) {
         unpin_tensors(rt, tensors, held - 1);

@@ -48,8 +48,8 @@ bool cebus_residency_exceeds(const cebus_runtime *rt, cebus_tensor *const *tenso
  * Takes the lock and pins the storages of `tensors` (NULL allowed), all resident, with what
  * writing to the leaves among them will need: an optimizer holds all it touches before its
  * first write, so that running out of memory changes nothing. Balanced by unhold with the same
- * list. Only leaves among them may be written in between: a write to a rebuildable tensor makes a
- * new version, and unhold would unpin that instead.
+ * list. The pins follow the storages: a write to what a call made makes a new version, which has
+ * them from then on.
  */
 CEBUS_MUST_CHECK cebus_status cebus_residency_hold(cebus_runtime *rt, cebus_tensor *const *tensors,
                                                    size_t n);

@@ -171,6 +171,7 @@ struct cebus_runtime {
     bool deep;                  /**< one runs */
     cebus_frugality frugal;     /**< of the running rebuild */
     cebus_foresight foresight;
+    bool overwriting; /**< the running call writes in place to what a record made: records stay */
     bool left_behind; /**< persistent values were let go that records may still read */
 
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */

@@ -114,7 +114,7 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
     bool whole = planned || rt->stats.forced_evictions > 0;
     uint32_t most = whole ? CEBUS_GHOST_DEPTH_WHOLE : CEBUS_GHOST_DEPTH_MAX;
     bool deep = cebus_version_became_ghost(&candidate->value, most);
-    if ((!deep && !is_stranded(rt, &candidate->value)) || rt->replay.busy)
+    if ((!deep && !is_stranded(rt, &candidate->value)) || !cebus_candidate_may_cut(rt))
         return;
     if (cebus_version_dependant(&rt->lineage, &candidate->value, &held) != CEBUS_OK || held != NULL)
         return;
@@ -269,7 +269,6 @@ static void become_absent(cebus_runtime *rt, cebus_candidate *candidate)
 
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to)
 {
-    cebus_debug_leave(rt, from);
     cebus_block *block = from->block;
     to->zone = from->zone;
     to->arriving = from->arriving;
@@ -339,6 +338,13 @@ cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate)
     candidate->arriving = false;
     become_absent(rt, candidate);
     return hole;
+}
+
+void cebus_candidate_discard(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    const uint64_t hash = candidate->hash;
+    (void)cebus_candidate_drop(rt, candidate);
+    candidate->hash = hash;
 }
 
 void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate)

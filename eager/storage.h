@@ -15,6 +15,7 @@ typedef struct cebus_storage {
     uint32_t refs;        /**< tensors that view it, and captures */
     uint32_t captured;    /**< of these: captures */
     uint64_t birth;       /**< tells storages apart, those that are gone, too; 0: saved */
+    uint32_t held;        /**< pins of `now` that go over to its next version (residency.h) */
     bool persistent;
     bool saved;       /**< a name for what the graph saved, no user's */
     uint64_t version; /**< in-place writes so far */
@@ -38,7 +39,8 @@ void cebus_storage_reap(cebus_runtime *rt);
  * that is free (CEBUS_ANYWHERE: no such wish), climbing the ladder. */
 cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate, cebus_zone zone,
                                    uint64_t spot, const char *op);
-/** Moves the bytes of one version to another of the same size (the first becomes absent). */
+/** Moves the bytes of one version to another of the same size (the first becomes absent). Who
+ * checks hashes has taken that of the first by then: others may have been written since. */
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to);
 /** An absent version gets a block that already holds its bytes. */
 void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_block *block);
@@ -51,11 +53,19 @@ void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate);
 /** Gives the bytes up; answers the free block they leave (NULL: zero bytes). The version must be
  * evictable, dead, just placed, or have a copy on the host: then it is swapped out. */
 cebus_block *cebus_candidate_drop(cebus_runtime *rt, cebus_candidate *candidate);
+/** Drops bytes that never became the version's: what was to make them, or to bring them, failed. */
+void cebus_candidate_discard(cebus_runtime *rt, cebus_candidate *candidate);
 /** Drops an unheld, unpinned, rebuildable version at once. */
 void cebus_candidate_settle(cebus_runtime *rt, cebus_candidate *candidate);
 /** Drops all that nobody holds and no plan keeps, where nothing absent that somebody holds is made
  * of it. O(blocks). */
 void cebus_candidate_settle_all(cebus_runtime *rt);
+/** Whether records may be cut now. A replay goes by them, and what a call writes over in place can
+ * only be made again by the record that it has had when the call decided so. */
+static inline bool cebus_candidate_may_cut(const cebus_runtime *rt)
+{
+    return !rt->replay.busy && !rt->overwriting;
+}
 /**
  * Frees a leaf that only records keep, with all that read it: nobody holds or parks it, and nothing
  * can make it again. False, and nothing happened: it is none (nor is NULL), or an absent value that

@@ -34,6 +34,7 @@ static cebus_status start_from_old(cebus_runtime *rt, cebus_candidate *old, cebu
                      old->value.holders == 0 && old->value.pins == 1 && old->exports == 0 &&
                      cebus_value_is_replayable(&old->value);
     if (last_read) {
+        cebus_debug_leave(rt, old);
         cebus_candidate_move(rt, old, fresh);
         return CEBUS_OK;
     }
@@ -48,7 +49,7 @@ static cebus_status start_from_old(cebus_runtime *rt, cebus_candidate *old, cebu
     cebus_candidate_used(rt, old);
     cebus_candidate_used(rt, fresh);
     if (status != CEBUS_OK)
-        cebus_candidate_drop(rt, fresh);
+        cebus_candidate_discard(rt, fresh);
     return status;
 }
 
@@ -113,7 +114,7 @@ static cebus_status finish_outputs(cebus_runtime *rt, cebus_candidate *const *ou
         if (status == CEBUS_OK)
             status = cebus_debug_return(rt, out[j]);
         if (status != CEBUS_OK && out[j]->value.resident)
-            cebus_candidate_drop(rt, out[j]);
+            cebus_candidate_discard(rt, out[j]);
     }
     return status;
 }

@@ -411,7 +411,7 @@ cebus_status cebus_swap_arrive(cebus_runtime *rt, cebus_candidate *candidate, co
         candidate->arriving = false;
         return CEBUS_OK;
     }
-    cebus_candidate_drop(rt, candidate);
+    cebus_candidate_discard(rt, candidate);
     return cebus_fail(CEBUS_IO_ERROR, op,
                       "%llu bytes did not come back from the spill file: %s; nothing is lost: the "
                       "next use reads them again",

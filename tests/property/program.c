@@ -174,6 +174,15 @@ static const cebus_program_op *draw_op(cebus_program *program)
     return op != NULL ? op : pick(&at, cebus_program_change);
 }
 
+const char *cebus_program_next(void *self)
+{
+    cebus_program *program = self;
+    const uint64_t random = program->random;
+    const char *name = draw_op(program)->name;
+    program->random = random;
+    return name;
+}
+
 /** Failures a program may cause by its arguments; they must be the same ones in every run. */
 static bool is_expected(cebus_status status)
 {

@@ -25,6 +25,7 @@ typedef struct cebus_program {
     cebus_tensor *parameters[CEBUS_PROGRAM_PARAMETERS];
     cebus_tensor *running_mean, *running_var;
     cebus_optimizer *optimizer;
+    bool updated;         /**< by a step that then failed, and is to be taken again */
     cebus_tensor *mapped; /**< NULL: nothing is mapped */
     const void *mapped_bytes;
 } cebus_program;
@@ -43,6 +44,8 @@ extern bool cebus_program_trace;
 extern const cebus_program_op cebus_program_compute[]; /**< new values from old ones */
 extern const cebus_program_op cebus_program_change[];  /**< in place, views, parameters, graph */
 
+/** Name of the step that comes next; it stays that. */
+const char *cebus_program_next(void *self);
 /** In [0, bound). */
 uint64_t cebus_program_draw(cebus_program *program, uint64_t bound);
 /** True once in `n`. */

@@ -285,9 +285,11 @@ static cebus_status run_read_grad(cebus_program *p)
 
 static cebus_status run_optimizer(cebus_program *p)
 {
-    cebus_status status = cebus_optimizer_step(p->optimizer);
+    cebus_status status = p->updated ? CEBUS_OK : cebus_optimizer_step(p->optimizer);
+    p->updated = status == CEBUS_OK;
     if (status == CEBUS_OK && !cebus_program_once_in(p, 4))
         status = cebus_optimizer_zero_grad(p->optimizer);
+    p->updated = p->updated && status != CEBUS_OK;
     return status;
 }
 

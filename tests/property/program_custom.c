@@ -89,7 +89,7 @@ static cebus_status run_halve(const cebus_custom_launch *launch)
     return CEBUS_OK;
 }
 
-static int runs;
+static _Thread_local int runs; /* of a program, and each has a thread */
 
 void cebus_program_custom_reset(void)
 {

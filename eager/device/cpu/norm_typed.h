@@ -134,7 +134,7 @@ static void TYPED(backward_slices)(void *context, int64_t begin, int64_t end)
 {
     const row_job *job = context;
     for (int64_t s = begin; s < end; s++) {
-        double *total = job->totals + s * 2 * job->n;
+        double *total = job->totals == NULL ? NULL : job->totals + s * 2 * job->n;
         REAL *part = job->parts == NULL ? NULL : (REAL *)job->parts + s * 2 * job->n;
         int64_t row = job->rows * s / job->slices, stop = job->rows * (s + 1) / job->slices;
         if (part != NULL) {

@@ -274,3 +274,46 @@ Test(custom, takes_a_thousand_inputs)
     cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
 }
+
+static cebus_status square_it(const cebus_custom_launch *launch)
+{
+    float *x = launch->out[0].data;
+    memset(launch->workspace, 0, launch->workspace_bytes);
+    for (int64_t i = 0; i < N; i++)
+        x[i] *= x[i];
+    return CEBUS_OK;
+}
+
+static uint64_t three_blocks(const cebus_custom_launch *launch)
+{
+    (void)launch;
+    return 3 * BLOCK;
+}
+
+/** What it writes over is made of a leaf that only records keep. Without that record there would be
+ * room for the scratch memory, and nothing that the old version could be made of again. */
+Test(custom, scratch_memory_never_costs_what_is_written_over)
+{
+    const cebus_custom_op op = {.struct_size = sizeof op,
+                                .name = "square_it",
+                                .mutates = 1,
+                                .n_out = 1,
+                                .run = square_it,
+                                .workspace = three_blocks};
+    cebus_runtime *rt = open_runtime(4 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 2), *y, *z, *out;
+    OK(cebus_mul(rt, x, x, &y));
+    OK(cebus_add_scalar(rt, y, 1, &z));
+    cebus_tensor_release(x);
+    FAILS(CEBUS_OUT_OF_MEMORY, "", cebus_call_custom(rt, &op, NULL, 0, &y, 1, &out));
+    cr_expect_eq(at(y, 0), 4);
+    OK(cebus_runtime_set_budget(rt, 6 * BLOCK));
+    OK(cebus_call_custom(rt, &op, NULL, 0, &y, 1, &out));
+    cebus_tensor_release(out);
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(at(z, 0), 5, "made of y before the write");
+    cr_expect_eq(at(y, 0), 16);
+    cebus_tensor_release(z);
+    cebus_tensor_release(y);
+    cebus_runtime_destroy(rt);
+}

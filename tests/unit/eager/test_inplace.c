@@ -313,3 +313,27 @@ Test(inplace, overwrites_a_leaf_and_what_was_made_of_it)
             cebus_tensor_release(all[i]);
     }
 }
+
+/** An optimizer holds what its parameter shows; where that is computed, each write makes a version
+ * of its own. */
+Test(inplace, a_step_on_a_computed_parameter_leaves_it_free_to_go)
+{
+    cebus_tensor *x = leaf(rt, N, 2), *w = parameter(rt, N, 0), *one = leaf(rt, N, 1), *y;
+    cebus_sgd_options options = CEBUS_SGD_OPTIONS_INIT;
+    cebus_optimizer *optimizer;
+    options.lr = 1;
+    OK(cebus_optimizer_create_sgd(rt, &options, &optimizer));
+    OK(cebus_optimizer_add(optimizer, w));
+    OK(cebus_tensor_set_grad(w, one));
+    OK(cebus_mul(rt, x, x, &y));
+    OK(cebus_tensor_set_data(w, y));
+    cebus_tensor_release(y);
+    OK(cebus_optimizer_step(optimizer));
+    OK(cebus_runtime_trim(rt));
+    cr_expect_not(cebus_tensor_is_resident(w), "no call runs that could need it");
+    cr_expect_eq(at(w, 0), 3);
+    cebus_optimizer_destroy(optimizer);
+    cebus_tensor_release(one);
+    cebus_tensor_release(w);
+    cebus_tensor_release(x);
+}
