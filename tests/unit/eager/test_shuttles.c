@@ -146,3 +146,81 @@ Test(shuttles, places_of_their_own_go_where_none_are_better)
     cr_expect_lt(lost.without, lost.with);
     cr_expect_eq(lost.last, lost.without);
 }
+
+/* --- where they lie as the first iteration by a plan begins ---------------------------------- */
+
+enum {
+    DEEP = 12,
+    SIDE = 2048,
+    BATCH = 512
+};
+
+static cebus_tensor *noise(cebus_runtime *rt, int64_t rows)
+{
+    cebus_tensor *out;
+    OK(cebus_uniform(rt, (cebus_uniform_range){-0.1, 0.1}, CEBUS_F32, 2, (int64_t[]){rows, SIDE},
+                     &out));
+    return out;
+}
+
+/** A stack of products that trains. */
+static void learn(cebus_runtime *rt, cebus_tensor *const *w)
+{
+    cebus_tensor *h = noise(rt, BATCH), *next;
+    for (int i = 0; i < DEEP; i++) {
+        OK(cebus_matmul(rt, h, w[i], &next));
+        cebus_tensor_release(h);
+        h = next;
+    }
+    backward_of_sum(rt, h);
+    cebus_tensor_release(h);
+    bool recorded = cebus_grad_enable(false);
+    for (int i = 0; i < DEEP; i++) {
+        OK(cebus_tensor_grad(w[i], &next));
+        OK(cebus_add_(rt, w[i], next, -0.01));
+        cebus_tensor_release(next);
+        OK(cebus_tensor_set_grad(w[i], NULL));
+    }
+    cebus_grad_enable(recorded);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** Training in a part of what weights and gradients take: us of each step. */
+static void time_steps(int percent, uint64_t *out, int steps)
+{
+    cebus_runtime *rt;
+    cebus_tensor *w[DEEP];
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:titanv-12g";
+    options.memory_budget = UINT64_C(8) * DEEP * SIDE * SIDE / 100 * (uint64_t)percent;
+    options.policy = "cebus";
+    options.swap = CEBUS_SWAP_ON;
+    OK(cebus_runtime_create(&options, &rt));
+    for (int i = 0; i < DEEP; i++) {
+        w[i] = noise(rt, SIDE);
+        OK(cebus_tensor_set_persistent(w[i]));
+        OK(cebus_tensor_set_requires_grad(w[i], true));
+    }
+    for (int i = 0; i < steps; i++) {
+        uint64_t before = stats_of(rt).device_ns;
+        learn(rt, w);
+        out[i] = (stats_of(rt).device_ns - before) / 1000;
+    }
+    cr_expect_gt(stats_of(rt).planned_placements, 0);
+    for (int i = 0; i < DEEP; i++)
+        cebus_tensor_release(w[i]);
+    cebus_runtime_destroy(rt);
+}
+
+/** To their places they move on the device where these are free: the link would take longer than
+ * going on without a plan. */
+Test(shuttles, what_lies_elsewhere_moves_to_its_place_on_the_device)
+{
+    for (int percent = 80; percent <= 100; percent += 10) {
+        uint64_t us[4];
+        time_steps(percent, us, 4);
+        cr_expect_lt(us[1], us[0], "%d%%: %lu us by the plan, %lu before", percent, us[1], us[0]);
+        cr_expect_lt(us[2], us[1], "%d%%", percent);
+        cr_expect_eq(us[3], us[2], "%d%%: all that shuttles is where it is to be", percent);
+    }
+}
