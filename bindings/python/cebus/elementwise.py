@@ -136,13 +136,24 @@ def lerp(x, end, weight):
     return x + weight * (end - x)
 
 
+def _all_meeting(x, a, b):
+    """All three in the type that they meet in, which a number beside them does not change."""
+    kind = _core.result_type(x, a)
+    if isinstance(b, Tensor) and b.dtype is not kind:
+        ndim = max(x.ndim, a.ndim if isinstance(a, Tensor) else 0)
+        kind = _core.result_type(_core.zeros((1,) * ndim, dtype=kind, device=x.device), b)
+    return [each.to(kind) if isinstance(each, Tensor) else each for each in (x, a, b)]
+
+
 def addcmul(x, a, b, *, value=1):
     """x + value a b"""
+    x, a, b = _all_meeting(x, a, b)
     return x + value * a * b
 
 
 def addcdiv(x, a, b, *, value=1):
     """x + value a / b"""
+    x, a, b = _all_meeting(x, a, b)
     return x + value * (a / b)
 
 
@@ -349,7 +360,8 @@ def signbit(x):
 
 def copysign(x, other):
     """|x| with the sign of the other."""
-    x = _float(x)
+    if not isinstance(other, Tensor) or not other.is_floating_point():
+        x = _float(x)
     if not isinstance(other, Tensor):
         other = _core.tensor(float(other), dtype=x.dtype, device=x.device)
     x = x.to(_core.result_type(x, other))

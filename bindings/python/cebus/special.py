@@ -312,8 +312,8 @@ def entr(x):
     """-x log(x): 0 at zero, and below it -infinity."""
     x = _float(x)
     inside = x > 0
-    found = where(inside, -x * where(inside, x, 1.0).log(), where(x == 0, 0.0, -math.inf))
-    return where(x != x, x, found)
+    outside = where(x == 0, 0.0, x.detach().clamp(max=0) * math.inf)
+    return where(inside, -x * where(inside, x, 1.0).log(), outside)
 
 
 def xlog1py(x, other):

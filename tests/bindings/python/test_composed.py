@@ -82,6 +82,22 @@ def test_normal_distribution():
                                     for p in points[1:5]]
 
 
+# --- types ------------------------------------------------------------------------------------
+
+def test_types_that_results_have():
+    small, bits = cebus.ones(2, dtype=cebus.int32), cebus.ones(2, dtype=cebus.bool)
+    half = cebus.ones(2, dtype=cebus.bfloat16)
+    assert cebus.addcmul(small, bits, bits, value=2).dtype is cebus.int32
+    assert cebus.addcmul(half, small, small, value=0.5).tolist() == [1.5, 1.5]
+    assert cebus.addcmul(half, small, small, value=0.5).dtype is cebus.bfloat16
+    assert cebus.addcdiv(half, small, half.float()).dtype is cebus.float32
+    number = cebus.ones((), dtype=cebus.float64)
+    assert cebus.addcmul(number.float(), half, number).dtype is cebus.bfloat16
+    assert cebus.copysign(small, -half).dtype is cebus.bfloat16
+    assert cebus.copysign(small, -small).tolist() == [-1, -1]
+    assert special.entr(half).dtype is cebus.bfloat16
+
+
 # --- derivatives ------------------------------------------------------------------------------
 
 def test_jvp():
