@@ -56,6 +56,8 @@ static cebus_status begin_create(const cebus_runtime *rt, const char *function,
     return cebus_fail(CEBUS_INVALID_ARGUMENT, function, "%s is NULL", rt ? "out" : "rt");
 }
 
+static atomic_uint_fast64_t births;
+
 static cebus_status create(cebus_runtime *rt, const cebus_optimizer *like, const char *function,
                            cebus_optimizer **out)
 {
@@ -64,6 +66,7 @@ static cebus_status create(cebus_runtime *rt, const cebus_optimizer *like, const
         return no_host_memory(function, sizeof *optimizer);
     *optimizer = *like;
     atomic_init(&optimizer->refs, 1);
+    optimizer->birth = atomic_fetch_add(&births, 1);
     optimizer->rt = rt;
     optimizer->host = rt->host;
     *out = optimizer;
@@ -218,6 +221,11 @@ void cebus_optimizer_attrs(const cebus_optimizer *optimizer, size_t slot, cebus_
 void cebus_optimizer_count_update(cebus_optimizer *optimizer, size_t slot)
 {
     optimizer->slots[slot].steps++;
+}
+
+uint64_t cebus_optimizer_birth(const cebus_optimizer *optimizer)
+{
+    return optimizer->birth;
 }
 
 cebus_runtime *cebus_optimizer_runtime(const cebus_optimizer *optimizer)

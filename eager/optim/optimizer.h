@@ -21,6 +21,9 @@ void cebus_optimizer_attrs(const cebus_optimizer *optimizer, size_t slot, cebus_
 /** That update was made. */
 void cebus_optimizer_count_update(cebus_optimizer *optimizer, size_t slot);
 
+/** A number that no other optimizer of the process has, or had. */
+uint64_t cebus_optimizer_birth(const cebus_optimizer *optimizer);
+
 /** The runtime it was made on. */
 cebus_runtime *cebus_optimizer_runtime(const cebus_optimizer *optimizer);
 

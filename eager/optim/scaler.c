@@ -13,7 +13,7 @@
 
 /* Since the last update. */
 struct seen {
-    const cebus_optimizer *optimizer;
+    uint64_t optimizer;  /* its birth: it may be gone, and another may lie at its address */
     cebus_tensor *found; /* whether its gradients are not finite */
     bool unscaled;       /* its gradients are divided already */
     bool stepped;
@@ -130,7 +130,7 @@ cebus_status cebus_grad_scaler_scale(cebus_grad_scaler *scaler, cebus_tensor *lo
 
 /* ---- gradients --------------------------------------------------------------------------- */
 
-static struct seen *find(cebus_grad_scaler *scaler, const cebus_optimizer *optimizer)
+static struct seen *find(cebus_grad_scaler *scaler, uint64_t optimizer)
 {
     for (size_t i = 0; i < scaler->count; i++) {
         if (scaler->seen[i].optimizer == optimizer)
@@ -142,7 +142,8 @@ static struct seen *find(cebus_grad_scaler *scaler, const cebus_optimizer *optim
 /* The entry of the optimizer, a new one when there is none; NULL without host memory. */
 static struct seen *find_or_add(cebus_grad_scaler *scaler, const cebus_optimizer *optimizer)
 {
-    struct seen *known = find(scaler, optimizer);
+    const uint64_t birth = cebus_optimizer_birth(optimizer);
+    struct seen *known = find(scaler, birth);
     if (known != NULL)
         return known;
     if (scaler->count == scaler->capacity) {
@@ -154,7 +155,7 @@ static struct seen *find_or_add(cebus_grad_scaler *scaler, const cebus_optimizer
         scaler->seen = larger;
         scaler->capacity = capacity;
     }
-    scaler->seen[scaler->count] = (struct seen){.optimizer = optimizer};
+    scaler->seen[scaler->count] = (struct seen){.optimizer = birth};
     return &scaler->seen[scaler->count++];
 }
 
@@ -185,16 +186,16 @@ static cebus_status unscale_all(const cebus_grad_scaler *scaler, cebus_tensor *c
 }
 
 /* Looks at the optimizer's gradients, and divides them if asked to. */
-static cebus_status visit(cebus_grad_scaler *scaler, struct seen *seen, bool unscale,
-                          const char *function)
+static cebus_status visit(cebus_grad_scaler *scaler, const cebus_optimizer *optimizer,
+                          struct seen *seen, bool unscale, const char *function)
 {
     cebus_runtime *rt = scaler->rt;
-    size_t room = cebus_optimizer_count(seen->optimizer), n = 0;
+    size_t room = cebus_optimizer_count(optimizer), n = 0;
     cebus_tensor **grads = rt->host.alloc(rt->host.context, (room + 1) * sizeof(cebus_tensor *));
     if (grads == NULL)
         return no_host_memory(function);
     cebus_tensor *found = NULL;
-    cebus_status status = cebus_optimizer_gradients(seen->optimizer, grads, &n);
+    cebus_status status = cebus_optimizer_gradients(optimizer, grads, &n);
     if (status == CEBUS_OK)
         status = look(rt, grads, n, &found);
     if (status == CEBUS_OK && unscale)
@@ -242,7 +243,7 @@ cebus_status cebus_grad_scaler_unscale(cebus_grad_scaler *scaler, cebus_optimize
         status = cebus_fail(CEBUS_INVALID_ARGUMENT, function,
                             "the gradients are unscaled already: once between updates");
     else
-        status = visit(scaler, seen, true, function);
+        status = visit(scaler, optimizer, seen, true, function);
     cebus_runtime_unlock(scaler->rt);
     return status;
 }
@@ -255,7 +256,7 @@ cebus_status cebus_grad_scaler_step(cebus_grad_scaler *scaler, cebus_optimizer *
     if (status != CEBUS_OK)
         return status;
     if (!seen->unscaled)
-        status = visit(scaler, seen, false, function);
+        status = visit(scaler, optimizer, seen, false, function);
     if (status == CEBUS_OK) {
         const cebus_step_scaling scaling = {.scale = seen->unscaled ? NULL : scaler->scale,
                                             .found_inf = seen->found};

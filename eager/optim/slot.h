@@ -33,6 +33,7 @@ typedef struct cebus_slot {
 
 struct cebus_optimizer {
     cebus_runtime *rt;
+    uint64_t birth;            /**< tells optimizers apart, those that are gone, too */
     atomic_uint refs;          /**< the user's, and captures' */
     cebus_host_allocator host; /**< a copy: the runtime may go first */
     cebus_status (*update)(const cebus_optimizer *optimizer, const cebus_slot *slot, int64_t step);
