@@ -33,7 +33,7 @@ static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
     }
     cebus_status status = cebus_compaction_run(rt, UINT64_MAX);
     if (status == CEBUS_OK && cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED) {
-        cebus_ladder_evict_all(rt);
+        cebus_ladder_evict_all(rt, true);
         status = cebus_compaction_run(rt, UINT64_MAX);
         if (status == CEBUS_OK && cebus_arena_resize(&rt->arena, bytes) != CEBUS_PLACED)
             status = cebus_oom_budget(rt, bytes);

@@ -540,10 +540,11 @@ static bool is_copied_for_less(cebus_runtime *rt, const cebus_swap_terms *terms,
            cebus_burden_exceeds(&rt->lineage, &candidate->value, back);
 }
 
-static bool goes_with_all(cebus_runtime *rt, cebus_candidate *candidate)
+static bool goes_with_all(cebus_runtime *rt, cebus_candidate *candidate, bool late)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    if (!cebus_candidate_is_idle(candidate))
+    if (!cebus_candidate_is_idle(candidate) ||
+        (!late && cebus_foresight_keeps(rt, &candidate->value)))
         return false;
     bool may_swap = cebus_regen_may_swap(&terms, candidate);
     bool may_drop = cebus_regen_may_drop(&terms, candidate) && !candidate->gradient;
@@ -553,14 +554,14 @@ static bool goes_with_all(cebus_runtime *rt, cebus_candidate *candidate)
     return may_swap || may_drop;
 }
 
-void cebus_ladder_evict_all(cebus_runtime *rt)
+void cebus_ladder_evict_all(cebus_runtime *rt, bool late)
 {
     if (rt->policy->unit == CEBUS_UNIT_NONE)
         return;
     cebus_block *block = rt->arena.first;
     while (block != NULL) {
         cebus_candidate *candidate = block->owner;
-        if (candidate != NULL && goes_with_all(rt, candidate))
+        if (candidate != NULL && goes_with_all(rt, candidate, late))
             block = evict(rt, candidate, NULL);
         block = block->next;
     }

@@ -44,8 +44,8 @@ cebus_block *cebus_ladder_evict(cebus_runtime *rt, const cebus_victims *victims)
  * It is idle. */
 void cebus_ladder_give_up(cebus_runtime *rt, cebus_candidate *candidate);
 
-/** Drops everything that can go now. */
-void cebus_ladder_evict_all(cebus_runtime *rt);
+/** Drops everything that can go now; `late`: also what foresight keeps (rebuild/foresight.h). */
+void cebus_ladder_evict_all(cebus_runtime *rt, bool late);
 
 /** Writes the out-of-memory report and fails with CEBUS_OUT_OF_MEMORY (oom.c). */
 cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op);

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "eager/ladder.h"
+#include "eager/rebuild/foresight.h"
 #include "eager/rebuild/rebuild.h"
 #include "eager/swap/swap.h"
 #include "eager/tensor.h"
@@ -119,12 +120,17 @@ static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *val
     if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_in_turn(rt, values, n, false, op);
     if (status == CEBUS_OUT_OF_MEMORY) {
-        cebus_ladder_evict_all(rt);
+        cebus_ladder_evict_all(rt, false);
         status = pin_by_need(rt, values, n, op);
     }
     rt->trial--;
     if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_in_turn(rt, values, n, false, op);
+    /* Late values stayed so far: better slow than out of memory. */
+    if (status == CEBUS_OUT_OF_MEMORY && rt->policy->plan != NULL && cebus_foresight_turn(rt) > 0) {
+        cebus_ladder_evict_all(rt, true);
+        status = pin_in_turn(rt, values, n, false, op);
+    }
     return status;
 }
 

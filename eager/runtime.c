@@ -438,7 +438,7 @@ cebus_status cebus_runtime_trim(cebus_runtime *rt)
     cebus_status status = cebus_runtime_lock(rt, "trim");
     if (status != CEBUS_OK)
         return status;
-    cebus_ladder_evict_all(rt);
+    cebus_ladder_evict_all(rt, true);
     status = rt->device_ops->synchronize(rt->device);
     cebus_swap_reclaim(rt);
     for (const cebus_block *block = rt->info.commits ? NULL : rt->arena.first;

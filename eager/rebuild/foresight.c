@@ -13,6 +13,11 @@
  * into it anew without them (tests/bench/logs.md). */
 #define BEGIN 4
 
+/** Under a policy that plans gradients are the last to go from when rebuilding took 1 / KEEP of the
+ * program's own time: what the first pass loses by it the plan makes good, if only that pass ends.
+ * With 1 it comes too late (tests/bench/logs.md). */
+#define KEEP 2
+
 /** Another guess serves where rebuilds take so many times as long by the first. */
 #define SWITCH 8
 
@@ -28,19 +33,36 @@
 #define GIVEN_UP 16
 
 /** A plan counts bytes: where blocks do not move they find no place. */
+static bool is_possible(const cebus_runtime *rt)
+{
+    return (rt->guidance == NULL || !cebus_guidance_follows(rt)) &&
+           (rt->arena.layout->moves || rt->arena.commodity) &&
+           rt->foresight.steps < STEPS_PER_CALL * rt->lineage.made_calls &&
+           cebus_swap_terms_now(rt).use == CEBUS_SWAP_NEVER;
+}
+
 static bool is_due(const cebus_runtime *rt)
 {
-    const cebus_foresight *foresight = &rt->foresight;
-    return (foresight->begun || rt->stats.recompute_ns > BEGIN * rt->stats.compute_ns) &&
-           (rt->guidance == NULL || !cebus_guidance_follows(rt)) &&
-           (rt->arena.layout->moves || rt->arena.commodity) &&
-           foresight->steps < STEPS_PER_CALL * rt->lineage.made_calls &&
-           cebus_swap_terms_now(rt).use == CEBUS_SWAP_NEVER;
+    return (rt->foresight.begun || rt->stats.recompute_ns > BEGIN * rt->stats.compute_ns) &&
+           is_possible(rt);
+}
+
+static bool keeps_early(const cebus_runtime *rt)
+{
+    return rt->policy->plan != NULL && is_possible(rt) &&
+           KEEP * rt->stats.recompute_ns > rt->stats.compute_ns;
 }
 
 uint64_t cebus_foresight_turn(const cebus_runtime *rt)
 {
-    return is_due(rt) ? rt->lineage.turn.serial : 0;
+    return is_due(rt) || keeps_early(rt) ? rt->lineage.turn.serial : 0;
+}
+
+bool cebus_foresight_keeps(const cebus_runtime *rt, const cebus_value *value)
+{
+    uint64_t turn = rt->policy->plan != NULL ? cebus_foresight_turn(rt) : 0;
+    return turn > 0 && value->holders > 0 && value->producer != NULL &&
+           value->producer->serial > turn;
 }
 
 /** What rebuilds take is counted from here on, for the guess that is made now. */

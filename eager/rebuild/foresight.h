@@ -2,7 +2,8 @@
  * foresight.h: rebuilds where the reactive way has failed: what one made is given up for the next.
  * Once rebuilding took four times as long as the program's own calls, each is planned with what may
  * follow (mirror.h). The plan is carried out up to what is wanted now; the rest of it tells what to
- * keep for later. Between rebuilds gradients that wait are the last to go.
+ * keep for later. Between rebuilds gradients that wait are the last to go; under a policy that
+ * plans they are so from when rebuilding took half of the program's own time.
  *
  *     absent value -> mirror -> plan (evict/planner/foresee.h) -> drops and replays up to now
  *
@@ -21,6 +22,9 @@
 
 /** What later calls made and somebody holds is to be kept (cebus_chooser.turn); 0: nothing is. */
 uint64_t cebus_foresight_turn(const cebus_runtime *rt);
+/** Whether a value stays while all else goes, under a policy that plans: a gradient, as far as can
+ * be told. */
+bool cebus_foresight_keeps(const cebus_runtime *rt, const cebus_value *value);
 
 /** Makes `target`, which is pinned, resident. CEBUS_OUT_OF_MEMORY: it did not, and is to be made in
  * another way; what was made so far may be there. CEBUS_DEVICE_ERROR. */

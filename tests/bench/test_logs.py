@@ -112,6 +112,20 @@ def case_every_family_replays(cli):
     assert fits >= len(dtr_logs.FAMILIES) * 3 // 4, fits
 
 
+def case_first_passes_end_near_the_floor(cli):
+    """A weight's gradient is a sum that grows over all steps. Given up once, most of the backward
+    has to run again for it, and a pass took more than ten times the program's time. The passes
+    after the first are planned."""
+    path = cli.write("stackedlstm.log", dtr_logs.record("stackedlstm", 0.5))
+    options = ("replay", path, "--swap", "off", "--policy", "cebus", "--iterations", "2")
+    floor = cli.one(*options, "--budget", "110%")["floor_bytes"]
+    for percent in (140, 145):
+        run = cli.one(*options, "--budget", str(floor * percent // 100))
+        assert run["feasible"], (percent, run)
+        first, second = run["overhead_per_iteration"]
+        assert first < 5 and second < 1.5, (percent, first, second)
+
+
 def case_seeds_draw(_cli):
     for family in dtr_logs.FAMILIES:
         if family in DRAWN:
