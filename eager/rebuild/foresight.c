@@ -15,8 +15,10 @@
 
 /** Under a policy that plans gradients are the last to go from when rebuilding took 1 / KEEP of the
  * program's own time: what the first pass loses by it the plan makes good, if only that pass ends.
- * With 1 it comes too late (tests/bench/logs.md). */
+ * With 1 it comes too late. Where rebuilding took NO_USE times the program's time even so, they are
+ * no gradients, or it does not help (tests/bench/logs.md). */
 #define KEEP 2
+#define NO_USE 2
 
 /** Another guess serves where rebuilds take so many times as long by the first. */
 #define SWITCH 8
@@ -49,8 +51,9 @@ static bool is_due(const cebus_runtime *rt)
 
 static bool keeps_early(const cebus_runtime *rt)
 {
-    return rt->policy->plan != NULL && is_possible(rt) &&
-           KEEP * rt->stats.recompute_ns > rt->stats.compute_ns;
+    uint64_t rebuilt = rt->stats.recompute_ns, ran = rt->stats.compute_ns;
+    return rt->policy->plan != NULL && KEEP * rebuilt > ran && rebuilt < NO_USE * ran &&
+           is_possible(rt);
 }
 
 uint64_t cebus_foresight_turn(const cebus_runtime *rt)

@@ -3,7 +3,7 @@
  * Once rebuilding took four times as long as the program's own calls, each is planned with what may
  * follow (mirror.h). The plan is carried out up to what is wanted now; the rest of it tells what to
  * keep for later. Between rebuilds gradients that wait are the last to go; under a policy that
- * plans they are so from when rebuilding took half of the program's own time.
+ * plans they are so from when rebuilding took half of the program's own time to when it took twice.
  *
  *     absent value -> mirror -> plan (evict/planner/foresee.h) -> drops and replays up to now
  *

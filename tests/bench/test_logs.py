@@ -126,6 +126,16 @@ def case_first_passes_end_near_the_floor(cli):
         assert first < 5 and second < 1.5, (percent, first, second)
 
 
+def case_what_is_no_gradient_goes(cli):
+    """A program that does not turn back: what it made late is not dearer than the rest. Kept for
+    too long it has the first pass thrash."""
+    path = cli.write("wild.log", dtr_logs.record("wild"))
+    for budget in ("45%", "50%"):
+        run = cli.one("replay", path, "--swap", "off", "--policy", "cebus", "--iterations", "2",
+                      "--budget", budget)
+        assert run["feasible"] and run["overhead"] < 1.1, (budget, run)
+
+
 def case_seeds_draw(_cli):
     for family in dtr_logs.FAMILIES:
         if family in DRAWN:
