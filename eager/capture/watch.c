@@ -89,8 +89,8 @@ const cebus_captured_upload *cebus_capture_upload_of(const cebus_capture *captur
         else
             high = middle;
     }
-    const cebus_captured_upload *found = capture->uploads + low;
-    return low < capture->n_uploads && found->serial == version->serial ? found : NULL;
+    bool found = low < capture->n_uploads && capture->uploads[low].serial == version->serial;
+    return found ? &capture->uploads[low] : NULL;
 }
 
 /* --- from one iteration to the next ----------------------------------------------------------- */

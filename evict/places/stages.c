@@ -347,6 +347,16 @@ static bool slide_down(staging *s, bool stays)
     return true;
 }
 
+/** ns of the shifts from one on. */
+static uint64_t time_of(const staging *s, size_t first)
+{
+    const cebus_shifts *all = s->stages->shifts;
+    if (first == all->count)
+        return 0; /* there may be no list yet */
+    cebus_shifts some = {.items = all->items + first, .count = all->count - first};
+    return cebus_shifts_ns(&some, &s->stages->moves);
+}
+
 /** A stage that might come next. */
 typedef struct option {
     manner how;
@@ -369,9 +379,8 @@ static bool try_manner(staging *s, uint32_t from, option *o)
     if (to > from && from > 0 && !shift(s, from, &found))
         return false;
     if (to > from && found) {
-        cebus_shifts own = {.items = shifts->items + before, .count = shifts->count - before};
         o->to = to;
-        o->rate = (double)cebus_shifts_ns(&own, &s->stages->moves);
+        o->rate = (double)time_of(s, before);
         o->rate += to < s->end ? s->weights[to] : 0;
         o->rate /= (double)(to - from);
     }
@@ -430,14 +439,6 @@ static bool keep_most(staging *s, uint32_t from, option o)
     bool ok = keep(s, &o, from, lodgers, n, &packings);
     cebus_pool_free_object(s->pool, lodgers, bytes);
     return ok;
-}
-
-/** ns of the shifts from one on. */
-static uint64_t time_of(const staging *s, size_t first)
-{
-    const cebus_shifts *all = s->stages->shifts;
-    cebus_shifts some = {.items = all->items + first, .count = all->count - first};
-    return cebus_shifts_ns(&some, &s->stages->moves);
 }
 
 /** The shifts to the stage in `fresh`, or to the same stage with most of what is there where it is,
