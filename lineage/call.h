@@ -134,8 +134,8 @@ cebus_value *cebus_lineage_reap(cebus_lineage *lineage);
 bool cebus_scratch_push(cebus_lineage *lineage, struct cebus_scratch *scratch, void *item);
 
 /**
- * Verifies what must hold of `value` between calls: counts match, no pins, resident or
- * rebuildable. Writes the first violation to `why`. O(edges), recursion-free.
+ * Verifies what must hold of `value` at any time: counts match, resident or rebuildable. Writes the
+ * first violation to `why`. O(edges), recursion-free.
  */
 bool cebus_value_check(const cebus_value *value, char *why, size_t why_bytes);
 
