@@ -124,8 +124,9 @@ static void set_spot(cebus_guidance *guidance, const cebus_action *action)
 }
 
 /** What never left, or is persistent and lay elsewhere before there was a plan, goes on to the
- * place it is to have from now on: the one it has is somebody else's. In the first iteration by a
- * plan it moves on the device where its place is free; later on what the link does costs no time.
+ * place it is to have from now on: the one it has is somebody else's. What persists moves on the
+ * device in the first iteration by a plan, where its place is free: then the link has all of it to
+ * carry. Else what the link does costs less time than a move.
  */
 static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_action *action)
 {
@@ -136,7 +137,8 @@ static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_
     if (spot == CEBUS_ANYWHERE || !candidate->value.resident || candidate->arriving ||
         candidate->block->offset == spot)
         return;
-    if (guidance->scheme->guided == 0 && cebus_compaction_shift(rt, candidate->block, spot))
+    if (candidate->zone == CEBUS_ZONE_PERSISTENT && guidance->scheme->guided == 0 &&
+        cebus_compaction_shift(rt, candidate->block, spot))
         return;
     if (candidate->zone == CEBUS_ZONE_PERSISTENT)
         copy_out(rt, candidate);
