@@ -540,11 +540,10 @@ static bool is_copied_for_less(cebus_runtime *rt, const cebus_swap_terms *terms,
            cebus_burden_exceeds(&rt->lineage, &candidate->value, back);
 }
 
-static bool goes_with_all(cebus_runtime *rt, cebus_candidate *candidate, bool late)
+static bool goes_with_all(cebus_runtime *rt, cebus_candidate *candidate, uint64_t turn)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    if (!cebus_candidate_is_idle(candidate) ||
-        (!late && cebus_foresight_keeps(rt, &candidate->value)))
+    if (!cebus_candidate_is_idle(candidate) || cebus_value_is_past(&candidate->value, turn))
         return false;
     bool may_swap = cebus_regen_may_swap(&terms, candidate);
     bool may_drop = cebus_regen_may_drop(&terms, candidate) && !candidate->gradient;
@@ -558,10 +557,11 @@ void cebus_ladder_evict_all(cebus_runtime *rt, bool late)
 {
     if (rt->policy->unit == CEBUS_UNIT_NONE)
         return;
+    const uint64_t turn = late ? 0 : cebus_foresight_stays(rt);
     cebus_block *block = rt->arena.first;
     while (block != NULL) {
         cebus_candidate *candidate = block->owner;
-        if (candidate != NULL && goes_with_all(rt, candidate, late))
+        if (candidate != NULL && goes_with_all(rt, candidate, turn))
             block = evict(rt, candidate, NULL);
         block = block->next;
     }

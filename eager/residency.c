@@ -127,7 +127,7 @@ static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *val
     if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_in_turn(rt, values, n, false, op);
     /* Late values stayed so far: better slow than out of memory. */
-    if (status == CEBUS_OUT_OF_MEMORY && rt->policy->plan != NULL && cebus_foresight_turn(rt) > 0) {
+    if (status == CEBUS_OUT_OF_MEMORY && cebus_foresight_stays(rt) > 0) {
         cebus_ladder_evict_all(rt, true);
         status = pin_in_turn(rt, values, n, false, op);
     }

@@ -133,6 +133,14 @@ cebus_value *cebus_lineage_reap(cebus_lineage *lineage);
 /** Appends to a scratch list; false without host memory. */
 bool cebus_scratch_push(cebus_lineage *lineage, struct cebus_scratch *scratch, void *item);
 
+/** Somebody holds it, and a call past `turn` made it (0: no turn is known): a gradient, as far as
+ * can be told (turn.h). */
+static inline bool cebus_value_is_past(const cebus_value *value, uint64_t turn)
+{
+    return turn > 0 && value->holders > 0 && value->producer != NULL &&
+           value->producer->serial > turn;
+}
+
 /**
  * Verifies what must hold of `value` at any time: counts match, resident or rebuildable. Writes the
  * first violation to `why`. O(edges), recursion-free.

@@ -23,15 +23,7 @@ static const cebus_op op_cast = {
 static cebus_status run_cast(cebus_runtime *rt, cebus_tensor *x, cebus_cast_attrs attrs,
                              cebus_tensor **out)
 {
-    cebus_call_spec spec = {
-        .op = &op_cast,
-        .attrs = &attrs,
-        .attr_bytes = sizeof attrs,
-        .in = &x,
-        .n_in = 1,
-        .n_out = 1,
-    };
-    return cebus_entry_run(rt, &spec, out);
+    return cebus_entry_with(rt, &op_cast, &attrs, sizeof attrs, x, out);
 }
 
 /** What every copy checks before it looks at x. */

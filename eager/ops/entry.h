@@ -29,16 +29,24 @@ static inline cebus_status cebus_entry_unary(cebus_runtime *rt, const cebus_op *
     return cebus_entry_run(rt, &(cebus_call_spec){.op = op, .in = &x, .n_in = 1, .n_out = 1}, out);
 }
 
+/** A call with one input, one output and attributes. */
+static inline cebus_status cebus_entry_with(cebus_runtime *rt, const cebus_op *op,
+                                            const void *attrs, size_t attr_bytes, cebus_tensor *x,
+                                            cebus_tensor **out)
+{
+    return cebus_entry_run(
+        rt,
+        &(cebus_call_spec){
+            .op = op, .attrs = attrs, .attr_bytes = attr_bytes, .in = &x, .n_in = 1, .n_out = 1},
+        out);
+}
+
 /** A call with one input, one output and one number. */
 static inline cebus_status cebus_entry_number(cebus_runtime *rt, const cebus_op *op,
                                               cebus_tensor *x, double value, cebus_tensor **out)
 {
     cebus_number_attrs attrs = {value};
-    return cebus_entry_run(
-        rt,
-        &(cebus_call_spec){
-            .op = op, .attrs = &attrs, .attr_bytes = sizeof attrs, .in = &x, .n_in = 1, .n_out = 1},
-        out);
+    return cebus_entry_with(rt, op, &attrs, sizeof attrs, x, out);
 }
 
 /** A call with two inputs and one output. */

@@ -93,15 +93,7 @@ static const cebus_unary_op op_leaky_relu = {
 cebus_status cebus_leaky_relu(cebus_runtime *rt, cebus_tensor *x, double slope, cebus_tensor **out)
 {
     cebus_leaky_relu_attrs attrs = {slope};
-    cebus_call_spec spec = {
-        .op = &op_leaky_relu.op,
-        .attrs = &attrs,
-        .attr_bytes = sizeof attrs,
-        .in = &x,
-        .n_in = 1,
-        .n_out = 1,
-    };
-    return cebus_entry_run(rt, &spec, out);
+    return cebus_entry_with(rt, &op_leaky_relu.op, &attrs, sizeof attrs, x, out);
 }
 
 static const cebus_unary_op op_clamp = {
@@ -118,14 +110,6 @@ cebus_status cebus_clamp(cebus_runtime *rt, cebus_tensor *x, double low, double 
                          cebus_tensor **out)
 {
     cebus_clamp_attrs attrs = {low, high};
-    cebus_call_spec spec = {
-        .op = &op_clamp.op,
-        .attrs = &attrs,
-        .attr_bytes = sizeof attrs,
-        .in = &x,
-        .n_in = 1,
-        .n_out = 1,
-    };
     if (isnan(low) || isnan(high)) {
         if (out)
             *out = NULL;
@@ -134,5 +118,5 @@ cebus_status cebus_clamp(cebus_runtime *rt, cebus_tensor *x, double low, double 
                           "leave an end open",
                           low, high);
     }
-    return cebus_entry_run(rt, &spec, out);
+    return cebus_entry_with(rt, &op_clamp.op, &attrs, sizeof attrs, x, out);
 }

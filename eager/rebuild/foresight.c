@@ -61,11 +61,9 @@ uint64_t cebus_foresight_turn(const cebus_runtime *rt)
     return is_due(rt) || keeps_early(rt) ? rt->lineage.turn.serial : 0;
 }
 
-bool cebus_foresight_keeps(const cebus_runtime *rt, const cebus_value *value)
+uint64_t cebus_foresight_stays(const cebus_runtime *rt)
 {
-    uint64_t turn = rt->policy->plan != NULL ? cebus_foresight_turn(rt) : 0;
-    return turn > 0 && value->holders > 0 && value->producer != NULL &&
-           value->producer->serial > turn;
+    return rt->policy->plan != NULL ? cebus_foresight_turn(rt) : 0;
 }
 
 /** What rebuilds take is counted from here on, for the guess that is made now. */

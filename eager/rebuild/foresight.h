@@ -22,9 +22,8 @@
 
 /** What later calls made and somebody holds is to be kept (cebus_chooser.turn); 0: nothing is. */
 uint64_t cebus_foresight_turn(const cebus_runtime *rt);
-/** Whether a value stays while all else goes, under a policy that plans: a gradient, as far as can
- * be told. */
-bool cebus_foresight_keeps(const cebus_runtime *rt, const cebus_value *value);
+/** Under a policy that plans: the same, for when all else goes; 0: that goes, too. */
+uint64_t cebus_foresight_stays(const cebus_runtime *rt);
 
 /** Makes `target`, which is pinned, resident. CEBUS_OUT_OF_MEMORY: it did not, and is to be made in
  * another way; what was made so far may be there. CEBUS_DEVICE_ERROR. */

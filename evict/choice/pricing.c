@@ -47,9 +47,7 @@ static bool is_too_dear(const cebus_chooser *chooser, const cebus_candidate *can
 /** As the runtime knows, or as the chooser takes it. */
 static bool is_gradient(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
-    const cebus_value *value = &candidate->value;
-    return candidate->gradient ||
-           (chooser->turn > 0 && value->holders > 0 && value->producer->serial > chooser->turn);
+    return candidate->gradient || cebus_value_is_past(&candidate->value, chooser->turn);
 }
 
 bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate)

@@ -1,7 +1,6 @@
 #include "tests/property/disturbed.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,22 +32,6 @@ typedef struct run {
     bool spills;
     bool traced, watched;
 } run;
-
-static void CEBUS_PRINTF(2, 3) fail(run *r, const char *format, ...)
-{
-    va_list args;
-    if (r->out->failure[0] != '\0')
-        return;
-    va_start(args, format);
-    vsnprintf(r->out->failure, sizeof r->out->failure, format, args);
-    va_end(args);
-}
-
-static void fail_with_error(run *r, const char *what)
-{
-    const cebus_error *error = cebus_last_error();
-    fail(r, "%s: %s in %s: %s", what, cebus_status_name(error->status), error->op, error->message);
-}
 
 static bool ok(const run *r)
 {
@@ -126,17 +109,17 @@ static void recover(run *r, cebus_status status, const char *what)
 {
     disarm(r);
     if (r->what->draw == 0 || !is_fault(status)) {
-        fail_with_error(r, what);
+        cebus_failure_note_error(r->out->failure, what);
         return;
     }
     r->out->faults++;
     if (cebus_runtime_check(r->rt) != CEBUS_OK)
-        fail_with_error(r, what);
+        cebus_failure_note_error(r->out->failure, what);
     if (status != CEBUS_OUT_OF_MEMORY)
         return;
     r->out->ooms++;
     if (cebus_runtime_set_budget(r->rt, r->unlimited) != CEBUS_OK)
-        fail_with_error(r, "raising the budget");
+        cebus_failure_note_error(r->out->failure, "raising the budget");
 }
 
 /* --- between two steps ----------------------------------------------------------------------- */
@@ -223,7 +206,7 @@ static void disturb(run *r)
         return;
     r->out->faults += is_fault(status);
     if (!is_fault(status) || cebus_runtime_check(r->rt) != CEBUS_OK)
-        fail_with_error(r, "a change from outside");
+        cebus_failure_note_error(r->out->failure, "a change from outside");
 }
 
 /* --- captures -------------------------------------------------------------------------------- */
@@ -256,7 +239,7 @@ static void end_capture(run *r)
     cebus_status status = cebus_capture_end(r->rt, &capture);
     cebus_record_number(&r->out->record, status);
     if (status != CEBUS_OK && status != CEBUS_CAPTURE_ERROR)
-        fail_with_error(r, "the end of a capture");
+        cebus_failure_note_error(r->out->failure, "the end of a capture");
     if (status != CEBUS_OK)
         return;
     r->out->captures++;
@@ -268,7 +251,7 @@ static void give_up_capture(run *r)
 {
     r->stretch = 0;
     if (cebus_capture_end(r->rt, NULL) != CEBUS_OK)
-        fail_with_error(r, "giving a capture up");
+        cebus_failure_note_error(r->out->failure, "giving a capture up");
 }
 
 static void begin_capture(run *r)
@@ -276,7 +259,7 @@ static void begin_capture(run *r)
     if (r->stretch > 0 || next(&r->schedule, 8) > 0)
         return;
     if (cebus_capture_begin(r->rt) != CEBUS_OK)
-        fail_with_error(r, "the beginning of a capture");
+        cebus_failure_note_error(r->out->failure, "the beginning of a capture");
     r->stretch = 1 + next(&r->schedule, STRETCH);
 }
 
@@ -319,7 +302,7 @@ static void take(run *r, size_t i)
         }
     }
     if (status != CEBUS_OK)
-        fail_with_error(r, "a step without a fault");
+        cebus_failure_note_error(r->out->failure, "a step without a fault");
 }
 
 static void run_steps(run *r)
@@ -337,7 +320,7 @@ static void run_steps(run *r)
             end_capture(r);
     }
     if (ok(r) && cebus_runtime_check(r->rt) != CEBUS_OK)
-        fail_with_error(r, "at the end");
+        cebus_failure_note_error(r->out->failure, "at the end");
 }
 
 /* --- the runtime ----------------------------------------------------------------------------- */
@@ -372,7 +355,7 @@ static bool open_runtime(run *r)
     if (r->spills)
         cebus_faulty_io_start(NULL);
     if (cebus_runtime_create(&options, &r->rt) != CEBUS_OK)
-        fail_with_error(r, "making the runtime");
+        cebus_failure_note_error(r->out->failure, "making the runtime");
     return ok(r);
 }
 
@@ -380,12 +363,13 @@ static void collect(run *r)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
     if (cebus_runtime_memory_stats(r->rt, &stats) != CEBUS_OK)
-        fail_with_error(r, "statistics");
+        cebus_failure_note_error(r->out->failure, "statistics");
     r->out->peak = stats.allocated_bytes_peak;
     r->out->evictions = stats.evictions;
     if (cebus_memory_allocated(r->rt) != 0)
-        fail(r, "%" PRIu64 " bytes are left when everything was released",
-             cebus_memory_allocated(r->rt));
+        cebus_failure_note(r->out->failure,
+                           "%" PRIu64 " bytes are left when everything was released",
+                           cebus_memory_allocated(r->rt));
 }
 
 void cebus_disturbed_run(const cebus_disturbed *what, cebus_disturbed_outcome *out)
@@ -400,13 +384,13 @@ void cebus_disturbed_run(const cebus_disturbed *what, cebus_disturbed_outcome *o
     r.unlimited = cebus_runtime_budget(r.rt);
     r.self = what->subject->create(r.rt, what->name, what->seed);
     if (r.self == NULL)
-        fail_with_error(&r, "making the subject");
+        cebus_failure_note_error(r.out->failure, "making the subject");
     else
         run_steps(&r);
     if (r.stretch > 0)
         give_up_capture(&r);
     if (r.watched && cebus_capture_watch(r.rt, false) != CEBUS_OK)
-        fail_with_error(&r, "the end of a watch");
+        cebus_failure_note_error(r.out->failure, "the end of a watch");
     if (r.self != NULL)
         what->subject->destroy(r.self);
     collect(&r);
@@ -414,5 +398,5 @@ void cebus_disturbed_run(const cebus_disturbed *what, cebus_disturbed_outcome *o
     if (r.spills)
         cebus_faulty_io_stop();
     if (ok(&r) && r.host.live != 0)
-        fail(&r, "%" PRId64 " allocations leaked", r.host.live);
+        cebus_failure_note(r.out->failure, "%" PRId64 " allocations leaked", r.host.live);
 }

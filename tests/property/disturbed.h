@@ -6,6 +6,7 @@
 #ifndef CEBUS_TESTS_PROPERTY_DISTURBED_H
 #define CEBUS_TESTS_PROPERTY_DISTURBED_H
 
+#include "tests/property/failure.h"
 #include "tests/property/subject.h"
 
 typedef struct cebus_disturbed {
@@ -25,7 +26,7 @@ typedef struct cebus_disturbed_outcome {
     uint64_t captures; /**< recorded whole */
     uint64_t launches; /**< of them, to the end */
     uint64_t evictions;
-    char failure[640]; /**< empty: nothing was wrong */
+    cebus_failure failure;
 } cebus_disturbed_outcome;
 
 /** Runs it. The caller compares records and frees out->record. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "eager/runtime.h"
+#include "tests/property/failure.h"
 #include "tests/property/program.h"
 
 enum {
@@ -32,14 +33,14 @@ typedef struct runner {
     cebus_record record;
     void *program;
     uint64_t retries;
-    char failure[640]; /**< empty: nothing was wrong */
+    cebus_failure failure;
 } runner;
 
 typedef struct round {
     cebus_runtime *rt;
     uint64_t random, peak, unlimited, changes;
     atomic_int running; /**< programs */
-    char failure[640];
+    cebus_failure failure;
 } round;
 
 static struct {
@@ -47,14 +48,6 @@ static struct {
     uint64_t seed, steps;
 } how;
 static uint64_t changes; /**< from outside, of all rounds */
-
-static void note(char *failure, size_t size, const char *what)
-{
-    const cebus_error *error = cebus_last_error();
-    if (failure[0] == '\0')
-        snprintf(failure, size, "%s: %s in %s: %s", what, cebus_status_name(error->status),
-                 error->op, error->message);
-}
 
 /* --- a program ------------------------------------------------------------------------------- */
 
@@ -89,7 +82,7 @@ static bool may_retry(runner *r, bool failed)
     if (!failed)
         return false;
     if (cebus_last_error()->status != CEBUS_OUT_OF_MEMORY || r->retries++ == MOST_RETRIES) {
-        note(r->failure, sizeof r->failure, "a step");
+        cebus_failure_note_error(r->failure, "a step");
         return false;
     }
     sched_yield();
@@ -100,7 +93,7 @@ static void create(runner *r)
 {
     do {
         if (cebus_runtime_lock(r->rt, "test") != CEBUS_OK) {
-            note(r->failure, sizeof r->failure, "the lock");
+            cebus_failure_note_error(r->failure, "the lock");
             return;
         }
         r->program = cebus_subject_program.create(r->rt, "program", r->seed);
@@ -171,12 +164,12 @@ static void *disturb(void *argument)
         cebus_status status = change(r);
         r->changes += status == CEBUS_OK;
         if (status != CEBUS_OK && status != CEBUS_OUT_OF_MEMORY)
-            note(r->failure, sizeof r->failure, "a change from outside");
+            cebus_failure_note_error(r->failure, "a change from outside");
         for (uint64_t i = draw(r, 20); i > 0; i--)
             sched_yield();
     }
     if (cebus_runtime_set_budget(r->rt, r->unlimited) != CEBUS_OK)
-        note(r->failure, sizeof r->failure, "the last budget");
+        cebus_failure_note_error(r->failure, "the last budget");
     return NULL;
 }
 
@@ -229,9 +222,9 @@ static bool run_threads(round *r, runner *runners)
     for (size_t k = 0; k <= PROGRAMS; k++)
         pthread_join(threads[k], NULL);
     if (cebus_runtime_check(r->rt) != CEBUS_OK)
-        note(r->failure, sizeof r->failure, "at the end");
+        cebus_failure_note_error(r->failure, "at the end");
     if (cebus_memory_allocated(r->rt) != 0)
-        note(r->failure, sizeof r->failure, "bytes are left when everything was released");
+        cebus_failure_note(r->failure, "bytes are left when everything was released");
     return r->failure[0] == '\0';
 }
 

@@ -1,7 +1,6 @@
 #include "tests/property/trial.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,22 +19,6 @@ typedef struct run {
     uint64_t random;    /**< of what is done to the program from outside */
     bool relieved;      /**< the budget was raised after an out-of-memory error */
 } run;
-
-static void CEBUS_PRINTF(2, 3) fail(run *r, const char *format, ...)
-{
-    va_list args;
-    if (r->out->failure[0] != '\0')
-        return;
-    va_start(args, format);
-    vsnprintf(r->out->failure, sizeof r->out->failure, format, args);
-    va_end(args);
-}
-
-static void fail_with_error(run *r, const char *what)
-{
-    const cebus_error *error = cebus_last_error();
-    fail(r, "%s: %s in %s: %s", what, cebus_status_name(error->status), error->op, error->message);
-}
 
 static bool ok(const run *r)
 {
@@ -74,7 +57,8 @@ static void check_report(run *r)
     size_t length = cebus_runtime_oom_report(r->rt, report, sizeof report);
     const char *wrong = length == 0 ? "it is empty" : wrong_with_report(r, report);
     if (wrong != NULL)
-        fail(r, "the out-of-memory report is wrong: %s\n%s", wrong, report);
+        cebus_failure_note(r->out->failure, "the out-of-memory report is wrong: %s\n%s", wrong,
+                           report);
 }
 
 /** Checks the error, then gives the program what it needs. */
@@ -84,12 +68,12 @@ static void recover(run *r)
     r->relieved = true;
     check_report(r);
     if (cebus_runtime_check(r->rt) != CEBUS_OK)
-        fail_with_error(r, "after out of memory");
+        cebus_failure_note_error(r->out->failure, "after out of memory");
     uint64_t relief = r->trial->relief > 0 ? r->trial->relief : r->unlimited;
     if (cebus_runtime_budget(r->rt) >= relief)
         relief = r->unlimited;
     if (cebus_runtime_set_budget(r->rt, relief) != CEBUS_OK)
-        fail_with_error(r, "raising the budget");
+        cebus_failure_note_error(r->out->failure, "raising the budget");
 }
 
 static uint64_t draw(run *r, uint64_t bound)
@@ -113,7 +97,7 @@ static void wiggle(run *r)
     if (status == CEBUS_OK && draw(r, 2) == 0)
         status = cebus_runtime_set_budget(r->rt, budget);
     if (status != CEBUS_OK)
-        fail_with_error(r, "changing the budget");
+        cebus_failure_note_error(r->out->failure, "changing the budget");
 }
 
 /** Short memory again. What does not fit any more is no error of the program. */
@@ -124,7 +108,7 @@ static void relapse(run *r)
     r->relieved = status != CEBUS_OK;
     if (status != CEBUS_OK &&
         (status != CEBUS_OUT_OF_MEMORY || cebus_runtime_budget(r->rt) != budget))
-        fail_with_error(r, "lowering the budget again");
+        cebus_failure_note_error(r->out->failure, "lowering the budget again");
 }
 
 /** Takes a step until it is done: twice in short memory, then unlimited. */
@@ -142,7 +126,8 @@ static void take(run *r, size_t i)
             recover(r);
     }
     if (status != CEBUS_OK)
-        fail_with_error(r, i < r->trial->steps ? "a step" : "the final reads");
+        cebus_failure_note_error(r->out->failure,
+                                 i < r->trial->steps ? "a step" : "the final reads");
 }
 
 static void create_subject(run *r)
@@ -154,7 +139,7 @@ static void create_subject(run *r)
             recover(r);
     }
     if (r->self == NULL)
-        fail_with_error(r, "making the subject");
+        cebus_failure_note_error(r->out->failure, "making the subject");
     r->meter.self = r->self;
 }
 
@@ -166,7 +151,7 @@ static void lower_budget(run *r)
         r->out->ooms++;
         if (cebus_last_error()->status != CEBUS_OUT_OF_MEMORY ||
             cebus_runtime_budget(r->rt) != r->unlimited)
-            fail_with_error(r, "lowering the budget");
+            cebus_failure_note_error(r->out->failure, "lowering the budget");
     }
     cebus_reset_peak_memory_stats(r->rt);
 }
@@ -179,9 +164,9 @@ static void reload(run *r)
     snprintf(path, sizeof path, "/tmp/cebus-trial-%ld.plan", (long)getpid());
     cebus_status status = cebus_plan_save(r->rt, path);
     if (status == CEBUS_OK && cebus_plan_load(r->rt, path) != CEBUS_OK)
-        fail_with_error(r, "loading what was just saved");
+        cebus_failure_note_error(r->out->failure, "loading what was just saved");
     else if (status != CEBUS_OK && status != CEBUS_INVALID_ARGUMENT)
-        fail_with_error(r, "saving plans on the way");
+        cebus_failure_note_error(r->out->failure, "saving plans on the way");
     unlink(path);
 }
 
@@ -201,14 +186,14 @@ static void run_steps(run *r)
             take(r, i);
     }
     if (ok(r) && cebus_runtime_check(r->rt) != CEBUS_OK)
-        fail_with_error(r, "at the end");
+        cebus_failure_note_error(r->out->failure, "at the end");
 }
 
 static void collect(run *r)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
     if (cebus_runtime_memory_stats(r->rt, &stats) != CEBUS_OK)
-        fail_with_error(r, "statistics");
+        cebus_failure_note_error(r->out->failure, "statistics");
     r->out->peak = stats.allocated_bytes_peak;
     memcpy(r->out->ways, r->rt->ways, sizeof r->out->ways);
     r->out->stood = r->meter.stood;
@@ -221,14 +206,15 @@ static void collect(run *r)
     r->out->least = r->meter.least;
     r->out->floor_op = r->meter.floor_op;
     if (r->out->ooms == 0 && r->trial->budget > 0 && stats.allocated_bytes_peak > r->trial->budget)
-        fail(r, "the peak, %" PRIu64 ", is above the budget, %" PRIu64, stats.allocated_bytes_peak,
-             r->trial->budget);
+        cebus_failure_note(r->out->failure, "the peak, %" PRIu64 ", is above the budget, %" PRIu64,
+                           stats.allocated_bytes_peak, r->trial->budget);
     if (stats.num_ooms < r->out->ooms)
-        fail(r, "the statistics miss an out-of-memory error");
+        cebus_failure_note(r->out->failure, "the statistics miss an out-of-memory error");
     if (r->meter.violation[0] != '\0')
-        fail(r, "%s", r->meter.violation);
+        cebus_failure_note(r->out->failure, "%s", r->meter.violation);
     if (r->trial->host_budget > 0 && stats.swapped_bytes_current > r->trial->host_budget)
-        fail(r, "more bytes on the host than its budget: %" PRIu64, stats.swapped_bytes_current);
+        cebus_failure_note(r->out->failure, "more bytes on the host than its budget: %" PRIu64,
+                           stats.swapped_bytes_current);
 }
 
 /** A file that is no plan is refused; then it is as if there were none. */
@@ -238,7 +224,7 @@ static void load_plan(run *r)
         return;
     cebus_status status = cebus_plan_load(r->rt, r->trial->load_plan);
     if (status != CEBUS_OK && status != CEBUS_INVALID_ARGUMENT)
-        fail_with_error(r, "loading a plan");
+        cebus_failure_note_error(r->out->failure, "loading a plan");
 }
 
 /** Where nothing was planned there is nothing to save. */
@@ -247,7 +233,7 @@ static void save_plan(run *r)
     if (r->trial->save_plan != NULL && ok(r) &&
         cebus_plan_save(r->rt, r->trial->save_plan) != CEBUS_OK &&
         cebus_last_error()->status != CEBUS_INVALID_ARGUMENT)
-        fail_with_error(r, "saving the plan");
+        cebus_failure_note_error(r->out->failure, "saving the plan");
 }
 
 void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
@@ -267,14 +253,14 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     options.cost_model = trial->cost_model;
     options.debug = trial->debug;
     if (cebus_runtime_create(&options, &r.rt) != CEBUS_OK) {
-        fail_with_error(&r, "making the runtime");
+        cebus_failure_note_error(r.out->failure, "making the runtime");
         return;
     }
     r.unlimited = cebus_runtime_budget(r.rt);
     cebus_meter_attach(&r.meter, r.rt, trial->subject);
     if (!trial->late && trial->budget > 0 &&
         cebus_runtime_set_budget(r.rt, trial->budget) != CEBUS_OK)
-        fail_with_error(&r, "setting the budget");
+        cebus_failure_note_error(r.out->failure, "setting the budget");
     load_plan(&r);
     if (ok(&r))
         run_steps(&r);
@@ -285,7 +271,8 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     }
     collect(&r);
     if (ok(&r) && cebus_memory_allocated(r.rt) != 0)
-        fail(&r, "%" PRIu64 " bytes are left when everything was released",
-             cebus_memory_allocated(r.rt));
+        cebus_failure_note(r.out->failure,
+                           "%" PRIu64 " bytes are left when everything was released",
+                           cebus_memory_allocated(r.rt));
     cebus_runtime_destroy(r.rt);
 }

@@ -5,6 +5,7 @@
 #define CEBUS_TESTS_PROPERTY_TRIAL_H
 
 #include "evict/choice/choose.h"
+#include "tests/property/failure.h"
 #include "tests/property/subject.h"
 
 typedef struct cebus_trial {
@@ -40,7 +41,7 @@ typedef struct cebus_outcome {
     uint64_t ways[CEBUS_WAY_COUNT]; /**< how requests were met (evict/choice/contest.h) */
     uint64_t stood; /**< choices by prices of former ones (evict/choice/lowest.h), not less */
     uint64_t recomputes, swap_ins, prefetches, plans_used, plans_refused;
-    char failure[640]; /**< empty: nothing was wrong */
+    cebus_failure failure;
 } cebus_outcome;
 
 /** Runs it. The caller compares records and frees out->record. */
