@@ -18,6 +18,8 @@
 
 /** A pass that cannot end is given up once it took so many times its time without a budget. */
 #define HOPELESS_TIMES 2.0
+/** The first pass may take so many times as long as later ones are allowed. */
+#define FIRST_TIMES 2.0
 
 /** What both kinds of runs are told alike. */
 static cebus_runtime_options base_options(const struct settings *settings,
@@ -202,11 +204,14 @@ static bool is_hopeless(const struct running *running)
            !cebus_runtime_swaps(running->replayer.rt);
 }
 
-/** Until it meets that op a pass may do nothing but give up and make again: it gets little time. */
-static double limit_of(const struct running *running)
+/** Until it meets that op a pass may do nothing but give up and make again: it gets little time.
+ * The first pass gets more than those whose overhead counts: a policy learns in it. */
+static double limit_of(const struct running *running, int pass)
 {
     double times = settings_limit(running->result->options.settings);
-    return is_hopeless(running) ? fmin(times, HOPELESS_TIMES) : times;
+    if (is_hopeless(running))
+        return fmin(times, HOPELESS_TIMES);
+    return pass == 0 ? FIRST_TIMES * times : times;
 }
 
 static enum replay_outcome run_passes(struct running *running)
@@ -215,13 +220,13 @@ static enum replay_outcome run_passes(struct running *running)
     const struct observer *observer = result->options.observer;
     const struct settings *settings = result->options.settings;
     int iterations = settings_iterations(settings);
-    struct replay_limit limit = {limit_of(running), result->options.base_ns};
     enum replay_outcome outcome = REPLAY_DONE;
     for (int pass = 0; pass < iterations && outcome == REPLAY_DONE; pass++) {
         cebus_reset_peak_memory_stats(running->replayer.rt);
         running->before = replayer_stats(&running->replayer);
         if (observer != NULL && observer->pass != NULL)
             observer->pass(observer->context, pass);
+        struct replay_limit limit = {limit_of(running, pass), result->options.base_ns};
         uint64_t start = clock_ns();
         outcome = replayer_pass(&running->replayer, &limit);
         result->host_ns = clock_ns() - start;

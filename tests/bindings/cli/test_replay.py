@@ -133,9 +133,13 @@ def case_thrashing_ends(cli):
     result = cli.one("replay", path, "--budget", "5MiB", "--policy", "lru", "--limit", "2")
     assert not result["feasible"] and result["reason"] == "thrashed", result
     assert result["oom"] is None and result["overhead"] is None
-    assert result["recompute_ns"] <= 3 * trace.compute_ns, "it went on and on"
+    assert result["recompute_ns"] <= 4 * trace.compute_ns, "it went on and on"
     patient = cli.one("replay", path, "--budget", "5MiB", "--policy", "lru", "--limit", "1000")
     assert patient["feasible"] and patient["overhead"] > 2
+    first, *later = patient["overhead_per_iteration"]
+    assert max(later) < 5 < first, "the first pass gets more, or this shows nothing"
+    lenient = cli.one("replay", path, "--budget", "5MiB", "--policy", "lru", "--limit", "5")
+    assert lenient["overhead"] == patient["overhead"], lenient
 
 
 def case_writes_in_place(cli):
