@@ -327,7 +327,8 @@ static cebus_status run_load(cebus_program *p)
 static cebus_status run_custom(cebus_program *p)
 {
     cebus_tensor *x = cebus_program_float(p), *out[2] = {NULL, NULL};
-    uint64_t which = cebus_program_draw(p, CEBUS_PROGRAM_CUSTOM_OPS);
+    uint64_t which =
+        cebus_program_draw(p, p->careful ? CEBUS_PROGRAM_CAREFUL_OPS : CEBUS_PROGRAM_CUSTOM_OPS);
     uint64_t dead = cebus_program_draw(p, 3);
     cebus_status status =
         cebus_call_custom(p->rt, &cebus_program_custom[which], NULL, 0, &x, 1, out);
