@@ -31,6 +31,7 @@ typedef struct frame {
     uint32_t placed;                         /**< of the outputs: pinned, half-made as they are */
     bool recordable;                         /**< a replay can make the outputs again */
     bool loses;                              /**< what it overwrites nothing can make again */
+    bool committed;                          /**< what it wrote stands */
     cebus_pinned dependants;                 /**< kept for a write to a leaf */
     cebus_candidate *in[CEBUS_MAX_INPUTS];   /**< versions read */
     cebus_candidate *out[CEBUS_MAX_OUTPUTS]; /**< versions made (mutated leaves: the same) */
@@ -272,6 +273,7 @@ static cebus_status execute(frame *f)
         if (cebus_op_mutates(f->op, i))
             written[j++] = f->in[i];
     }
+    rt->half_written = false;
     cebus_status status =
         cebus_launch_run(rt, f->call, f->entry, f->in, out != NULL ? out : written, &ns);
     if (status != CEBUS_OK)
@@ -349,10 +351,25 @@ static void commit(frame *f)
         cebus_node_attach(rt, f->node, f->tensors);
         f->node = NULL;
     }
+    f->committed = true;
+}
+
+/** A user's kernel failed in the middle of a write: a write of its own, that nothing can repeat,
+ * whether or not what it began with could be made again. */
+static void commit_half_written(frame *f)
+{
+    cebus_runtime *rt = f->rt;
+    if (f->node != NULL)
+        cebus_node_release(rt, f->node);
+    f->node = NULL;
+    f->recordable = false;
+    if (rt->capture != NULL && !rt->watch.aside)
+        cebus_capture_spoil(rt->capture, f->op->name, "its kernel failed in a write in place");
+    commit(f);
 }
 
 /** Unpins inputs and outputs; overwritten versions lose the handle that held them. */
-static void finish(frame *f, bool committed)
+static void finish(frame *f)
 {
     cebus_runtime *rt = f->rt;
     rt->overwriting = false;
@@ -368,7 +385,7 @@ static void finish(frame *f, bool committed)
             cebus_ladder_release(rt, f->copies[j]);
         cebus_candidate *fresh = f->out[j++];
         if (fresh != NULL && fresh != f->in[i])
-            cebus_candidate_unhold(rt, committed ? f->in[i] : fresh);
+            cebus_candidate_unhold(rt, f->committed ? f->in[i] : fresh);
     }
 }
 
@@ -445,8 +462,11 @@ static cebus_status run(frame *f)
         status = create_node(f);
     if (status == CEBUS_OK)
         status = place_outputs(f);
-    if (status == CEBUS_OK)
-        status = execute(f);
+    if (status != CEBUS_OK)
+        return status;
+    status = execute(f);
+    if (status != CEBUS_OK && f->rt->half_written)
+        commit_half_written(f);
     if (status != CEBUS_OK)
         return status;
     f->rt->rng_offset += blocks;
@@ -466,12 +486,13 @@ static cebus_status run_and_clean_up(cebus_runtime *rt, const cebus_call_spec *s
     f.node = NULL;
     f.pinned = false;
     f.placed = 0;
+    f.committed = false;
     f.dependants = (cebus_pinned){0};
     memset(f.out, 0, spec->n_out * sizeof *f.out);
     memset(f.tensors, 0, spec->n_out * sizeof *f.tensors);
     memset(f.copies, 0, spec->n_out * sizeof *f.copies);
     cebus_status status = run(&f);
-    finish(&f, status == CEBUS_OK);
+    finish(&f);
     if (f.node != NULL)
         cebus_node_release(rt, f.node);
     if (f.call != NULL)

@@ -49,6 +49,7 @@ static cebus_status run(const cebus_launch *launch)
     cebus_custom_launch own = custom_launch(launch);
     const cebus_custom_op *user = entry_of(launch->user)->user;
     cebus_status status = user->run(&own);
+    entry_of(launch->user)->rt->half_written = status != CEBUS_OK && user->mutates != 0;
     if (status != CEBUS_OK && cebus_last_error()->status != status)
         return cebus_fail(status, user->name, "its kernel failed");
     return status;

@@ -171,8 +171,9 @@ struct cebus_runtime {
     bool deep;                  /**< one runs */
     cebus_frugality frugal;     /**< of the running rebuild */
     cebus_foresight foresight;
-    bool overwriting; /**< the running call writes in place to what a record made: records stay */
-    bool left_behind; /**< persistent values were let go that records may still read */
+    bool overwriting;  /**< the running call writes in place to what a record made: records stay */
+    bool half_written; /**< a kernel of the user failed, and had written in place (custom.c) */
+    bool left_behind;  /**< persistent values were let go that records may still read */
 
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;

@@ -16,7 +16,7 @@
 
 #include <cebus/cebus.h>
 
-#include "evict/advisor/order.h"
+#include "tests/property/reorder.h"
 #include "tests/support/models.h"
 #include "tests/support/slice.h"
 #include "tests/support/test_device.h"
@@ -148,31 +148,6 @@ static bool take_marked(subject *s, const reference *ref, size_t *step)
     return same(s, ref, 1);
 }
 
-/** A random order, between program order and anything goes. */
-static bool shuffle(subject *s, cebus_capture *part)
-{
-    const cebus_advise_program *program = cebus_capture_program(part);
-    cebus_shelf shelf;
-    cebus_graph graph;
-    cebus_order order;
-    uint32_t wrong;
-    cebus_shelf_init(&shelf, NULL);
-    uint32_t *from = cebus_shelf_take(&shelf, program->n_calls, sizeof *from);
-    uint32_t *to = cebus_shelf_take(&shelf, program->n_calls, sizeof *to);
-    bool done = cebus_graph_make(program, &shelf, &graph, &wrong) == CEBUS_GRAPH_MADE &&
-                cebus_order_init(&order, &graph, &shelf);
-    if (done) {
-        const uint32_t chance = (uint32_t)cebus_order_draw(&s->random, UINT32_MAX);
-        cebus_order_program(&graph, from);
-        cebus_order_mutate(&order, from, chance, &s->random, to);
-        done = good(s, cebus_capture_set_order(part, to, program->n_calls), "order");
-    } else {
-        snprintf(s->why, sizeof s->why, "no graph of the program: call %u", wrong);
-    }
-    cebus_shelf_clear(&shelf);
-    return done;
-}
-
 /** Another order may need more than the program's: the launch stands, and goes on with more. */
 static bool launch_part(subject *s, cebus_capture *part, bool reordered)
 {
@@ -190,7 +165,7 @@ static bool launch_part(subject *s, cebus_capture *part, bool reordered)
 static bool launch(subject *s, bool reorder)
 {
     for (size_t i = 0; i < s->n_parts; i++) {
-        if (reorder && !shuffle(s, s->parts[i]))
+        if (reorder && !good(s, cebus_reorder_shuffle(s->parts[i], &s->random), "order"))
             return false;
         cebus_model_begin_part(s->model);
         if (!launch_part(s, s->parts[i], reorder))
@@ -287,21 +262,13 @@ static void check(const reference *ref, setting under)
 /** A plan for the part: order, swaps and replays in `memory`. */
 static bool advise(subject *s, cebus_capture *part, uint64_t memory)
 {
-    cebus_advise_options options = CEBUS_ADVISE_OPTIONS_INIT;
     cebus_advise_result result;
-    cebus_advice *plan;
-    options.memory = memory;
-    options.link = (cebus_advise_link){.out = 1 << 30, .in = 1 << 30, .both = UINT64_C(1) << 31};
-    options.generations = 2;
-    options.seed = SEED;
-    cebus_status status = cebus_advise(cebus_capture_program(part), &options, &result, &plan);
-    if (plan == NULL)
+    bool found;
+    cebus_status status = cebus_reorder_advise(part, memory, SEED, &result, &found);
+    if (status == CEBUS_OK && !found)
         snprintf(s->why, sizeof s->why, "no plan: verdict %d, call %u: %s", (int)result.verdict,
                  result.call, result.why != NULL ? result.why : "");
-    bool done = status == CEBUS_OK && plan != NULL &&
-                good(s, cebus_capture_set_plan(part, plan, &options.link), "plan");
-    cebus_advice_destroy(plan);
-    return done;
+    return good(s, status, "plan") && found;
 }
 
 /** Launches by plans, in the least memory of a few that there is a plan for. */

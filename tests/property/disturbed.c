@@ -7,7 +7,7 @@
 
 #include <cebus/plan.h>
 
-#include "tests/property/program.h"
+#include "tests/property/reorder.h"
 #include "tests/support/faulty_io.h"
 #include "tests/support/host.h"
 #include "tests/support/test_device.h"
@@ -28,6 +28,7 @@ typedef struct run {
     uint64_t schedule;  /**< of what is captured: the same in every run of the subject */
     uint64_t unlimited; /**< the budget a runtime has by default */
     size_t stretch;     /**< steps until the capture under way ends; 0: none is */
+    bool calm;          /**< what the runtime plans for stays as it was in the beginning */
     bool on_test;       /**< the device whose launches and copies fail */
     bool spills;
     bool traced, watched;
@@ -161,36 +162,43 @@ static cebus_status change_watch(run *r)
     return status;
 }
 
+/** One file for all runs of the process: what is loaded was saved long ago, or by another run. */
+static void plan_path(char *path, size_t path_bytes)
+{
+    snprintf(path, path_bytes, "/tmp/cebus-disturbed-%ld.plan", (long)getpid());
+}
+
+void cebus_disturbed_forget(void)
+{
+    char path[64];
+    plan_path(path, sizeof path);
+    unlink(path);
+}
+
 static cebus_status change_plans(run *r)
 {
     char path[64];
-    snprintf(path, sizeof path, "/tmp/cebus-disturbed-%ld.plan", (long)getpid());
-    cebus_status status = cebus_plan_save(r->rt, path);
-    if (status == CEBUS_OK)
-        status = cebus_plan_load(r->rt, path);
-    unlink(path);
-    return status;
+    plan_path(path, sizeof path);
+    return draw(r, 2) == 0 ? cebus_plan_save(r->rt, path) : cebus_plan_load(r->rt, path);
 }
 
 static cebus_status change(run *r)
 {
-    switch (draw(r, 9)) {
+    switch (r->calm ? draw(r, 3) : draw(r, 9)) {
     case 0:
-    case 1:
-    case 2:
-        return change_budget(r);
-    case 3:
-        return change_policy(r);
-    case 4:
-        return cebus_runtime_trim(r->rt);
-    case 5:
         return change_trace(r);
-    case 6:
+    case 1:
         return change_watch(r);
-    case 7:
+    case 2:
         return change_plans(r);
-    default:
+    case 3:
+        return cebus_runtime_trim(r->rt);
+    case 4:
+        return change_policy(r);
+    case 5:
         return cebus_iteration_mark(r->rt);
+    default:
+        return change_budget(r);
     }
 }
 
@@ -211,10 +219,37 @@ static void disturb(run *r)
 
 /* --- captures -------------------------------------------------------------------------------- */
 
+/** Another order, or a plan. What there is no room for, or no plan, is no error. */
+static void reorder(run *r, cebus_capture *capture)
+{
+    cebus_advise_result result;
+    cebus_status status = CEBUS_OK;
+    bool planned = false;
+    switch (r->what->draw == 0 ? 0 : draw(r, 5)) {
+    case 0:
+        break;
+    case 1:
+        status = cebus_capture_set_order(capture, NULL, 0);
+        break;
+    case 2:
+        status = cebus_reorder_advise(capture, r->what->peak * (30 + draw(r, 80)) / 100, r->random,
+                                      &result, &planned);
+        r->out->advised += planned && status == CEBUS_OK;
+        status = status == CEBUS_INVALID_ARGUMENT && planned ? CEBUS_OK : status;
+        break;
+    default:
+        status = cebus_reorder_shuffle(capture, &r->random);
+        r->out->reordered++;
+    }
+    if (status != CEBUS_OK)
+        cebus_failure_note_error(r->out->failure, "another order of a capture");
+}
+
 static void launch(run *r, cebus_capture *capture)
 {
     for (uint64_t i = next(&r->schedule, LAUNCHES); i > 0 && ok(r); i--) {
         cebus_status status = CEBUS_OUT_OF_MEMORY;
+        reorder(r, capture);
         for (int attempt = 0; attempt < ATTEMPTS && is_fault(status) && ok(r); attempt++) {
             if (attempt < ATTEMPTS / 2)
                 arm(r);
@@ -254,8 +289,11 @@ static void give_up_capture(run *r)
         cebus_failure_note_error(r->out->failure, "giving a capture up");
 }
 
-static void begin_capture(run *r)
+/** In each pass of a program that comes again the same steps are captured. */
+static void begin_capture(run *r, size_t i)
 {
+    if (r->what->subject == &cebus_subject_rounds && i % CEBUS_ROUND_STEPS == 0)
+        r->schedule = r->what->seed;
     if (r->stretch > 0 || next(&r->schedule, 8) > 0)
         return;
     if (cebus_capture_begin(r->rt) != CEBUS_OK)
@@ -274,12 +312,10 @@ static cebus_status attempt_step(run *r, size_t i)
     return status;
 }
 
-/** Gradients are scaled one after the other: what fails in the middle says how many were, and is
- * not to be taken again. */
 static bool may_fail(const run *r, size_t i)
 {
-    return r->what->subject != &cebus_subject_program || i == r->what->steps ||
-           strcmp(cebus_program_next(r->self), "clip") != 0;
+    const cebus_subject *subject = r->what->subject;
+    return i == r->what->steps || subject->is_atomic == NULL || subject->is_atomic(r->self, i);
 }
 
 /** Takes a step until it is done. One that a capture refuses ends the capture, and is taken after.
@@ -313,7 +349,7 @@ static void run_steps(run *r)
         if (i == steps && r->stretch > 0)
             end_capture(r);
         else if (i < steps)
-            begin_capture(r);
+            begin_capture(r, i);
         if (ok(r))
             take(r, i);
         if (ok(r) && r->stretch > 0 && --r->stretch == 0)
@@ -340,6 +376,7 @@ static void draw_options(run *r, cebus_runtime_options *options)
     options->spill_budget = r->spills ? 64 << 20 : 0;
     if (draw(r, 3) == 0)
         options->host_budget = r->what->peak / 4 + 4096;
+    r->calm = draw(r, 3) == 0;
 }
 
 static bool open_runtime(run *r)
@@ -359,6 +396,19 @@ static bool open_runtime(run *r)
     return ok(r);
 }
 
+/** A budget that is too small is refused, and plenty stays. */
+static bool begin_calmly(run *r)
+{
+    if (!r->calm)
+        return true;
+    cebus_status status = change_policy(r);
+    if (status == CEBUS_OK)
+        status = change_budget(r);
+    if (status != CEBUS_OK && status != CEBUS_OUT_OF_MEMORY)
+        cebus_failure_note_error(r->out->failure, "a change in the beginning");
+    return ok(r);
+}
+
 static void collect(run *r)
 {
     cebus_memory_stats stats = CEBUS_MEMORY_STATS_INIT;
@@ -366,6 +416,8 @@ static void collect(run *r)
         cebus_failure_note_error(r->out->failure, "statistics");
     r->out->peak = stats.allocated_bytes_peak;
     r->out->evictions = stats.evictions;
+    r->out->guided = stats.guided_iterations;
+    r->out->loaded = stats.plans_used;
     if (cebus_memory_allocated(r->rt) != 0)
         cebus_failure_note(r->out->failure,
                            "%" PRIu64 " bytes are left when everything was released",
@@ -385,7 +437,7 @@ void cebus_disturbed_run(const cebus_disturbed *what, cebus_disturbed_outcome *o
     r.self = what->subject->create(r.rt, what->name, what->seed);
     if (r.self == NULL)
         cebus_failure_note_error(r.out->failure, "making the subject");
-    else
+    else if (begin_calmly(&r))
         run_steps(&r);
     if (r.stretch > 0)
         give_up_capture(&r);

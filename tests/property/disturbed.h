@@ -21,15 +21,21 @@ typedef struct cebus_disturbed {
 typedef struct cebus_disturbed_outcome {
     cebus_record record;
     uint64_t peak;
-    uint64_t faults;   /**< failures that a step, a launch or a change told */
-    uint64_t ooms;     /**< of these, for want of memory */
-    uint64_t captures; /**< recorded whole */
-    uint64_t launches; /**< of them, to the end */
+    uint64_t faults;    /**< failures that a step, a launch or a change told */
+    uint64_t ooms;      /**< of these, for want of memory */
+    uint64_t captures;  /**< recorded whole */
+    uint64_t launches;  /**< of them, to the end */
+    uint64_t reordered; /**< times launches were given another order */
+    uint64_t advised;   /**< times they were given a plan */
     uint64_t evictions;
+    uint64_t guided; /**< iterations that followed a plan of the policy from end to end */
+    uint64_t loaded; /**< times a plan from a file took the place of a search */
     cebus_failure failure;
 } cebus_disturbed_outcome;
 
 /** Runs it. The caller compares records and frees out->record. */
 void cebus_disturbed_run(const cebus_disturbed *what, cebus_disturbed_outcome *out);
+/** Plans that runs have saved for later ones are gone. */
+void cebus_disturbed_forget(void);
 
 #endif

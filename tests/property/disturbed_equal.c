@@ -2,7 +2,8 @@
  * Property: whatever goes on around a program, and whatever fails in it, it sees the same bits as
  * alone and with plenty of memory, and the books hold (disturbed.h). Prints TAP.
  *
- * usage: disturbed_equal [--all] [--model program|LOOP] [--seed N] [--draw N] [--steps N] [--trace]
+ * usage: disturbed_equal [--all] [--model program|rounds[+unmarked|+turns|+drift]|LOOP] [--seed N]
+ * [--draw N] [--steps N] [--trace]
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,9 +16,27 @@
 
 enum {
     STEPS = 250,
-    PROGRAMS = 12,
-    PROGRAMS_ALL = 500,
+    PASSES = 8,
     DRAWS = 6 /* disturbances of each program */
+};
+
+/** Subjects of a name, from seed 1 on. */
+typedef struct family {
+    const char *name;
+    const cebus_subject *subject;
+    size_t steps;
+    uint64_t programs, programs_all;
+} family;
+
+static const family families[] = {
+    {"program", &cebus_subject_program, STEPS, 12, 500},
+    {"rounds", &cebus_subject_rounds, PASSES *CEBUS_ROUND_STEPS, 4, 200},
+    {"rounds+unmarked", &cebus_subject_rounds, PASSES *CEBUS_ROUND_STEPS, 2, 100},
+    {"rounds+turns", &cebus_subject_rounds, PASSES *CEBUS_ROUND_STEPS, 2, 100},
+    {"rounds+drift", &cebus_subject_rounds, PASSES *CEBUS_ROUND_STEPS, 2, 100},
+};
+enum {
+    FAMILIES = sizeof families / sizeof *families
 };
 
 static struct {
@@ -52,6 +71,10 @@ static void add(const cebus_disturbed_outcome *out)
     sum.ooms += out->ooms;
     sum.captures += out->captures;
     sum.launches += out->launches;
+    sum.reordered += out->reordered;
+    sum.advised += out->advised;
+    sum.guided += out->guided;
+    sum.loaded += out->loaded;
     sum.evictions += out->evictions;
 }
 
@@ -63,37 +86,62 @@ static void test_program(cebus_disturbed what)
     if (alone.failure[0] != '\0')
         report(&what, &alone, -1);
     what.peak = alone.peak;
-    for (uint64_t draw = 1; draw <= DRAWS && alone.failure[0] == '\0'; draw++) {
-        if (how.draw != 0 && draw > 1)
-            break;
-        what.draw = how.draw != 0 ? how.draw : draw;
+    cebus_disturbed_forget(); /* plans are of one disturbance for the next */
+    const uint64_t last = how.draw != 0 ? how.draw : DRAWS;
+    for (what.draw = 1; what.draw <= last && alone.failure[0] == '\0'; what.draw++) {
         cebus_disturbed_run(&what, &out);
-        report(&what, &out, cebus_record_compare(&alone.record, &out.record));
+        if (how.draw == 0 || what.draw == how.draw)
+            report(&what, &out, cebus_record_compare(&alone.record, &out.record));
         add(&out);
         cebus_record_deinit(&out.record);
     }
     cebus_record_deinit(&alone.record);
 }
 
-static void test_all(void)
+static const family *family_of(const char *name)
 {
-    cebus_disturbed what = {.subject = &cebus_subject_program, .name = "program"};
-    if (how.model != NULL && strcmp(how.model, "program") != 0) {
-        what.subject = &cebus_subject_loop;
-        what.name = how.model;
+    static family other = {.subject = &cebus_subject_loop, .steps = STEPS};
+    other.name = name;
+    for (size_t i = 0; i < FAMILIES; i++) {
+        if (strcmp(families[i].name, name) == 0)
+            return &families[i];
     }
-    what.steps = how.steps != 0 ? how.steps : STEPS;
-    const uint64_t last = how.seed != 0 ? how.seed : how.all ? PROGRAMS_ALL : PROGRAMS;
+    return &other;
+}
+
+static void test_family(const family *f)
+{
+    const uint64_t last = how.seed != 0 ? how.seed : how.all ? f->programs_all : f->programs;
+    cebus_disturbed what = {.subject = f->subject, .name = f->name};
+    what.steps = how.steps != 0 ? how.steps : f->steps;
     for (what.seed = how.seed != 0 ? how.seed : 1; what.seed <= last; what.seed++)
         test_program(what);
+}
+
+/** What never happened was not tested. */
+static bool met_all(void)
+{
+    return sum.faults > sum.ooms && sum.ooms > 0 && sum.launches > 0 && sum.evictions > 0 &&
+           sum.reordered > 0 && sum.advised > 0 && sum.guided > 0 && sum.loaded > 0;
+}
+
+static void test_all(void)
+{
+    if (how.model != NULL)
+        test_family(family_of(how.model));
+    for (size_t i = 0; i < FAMILIES && how.model == NULL; i++)
+        test_family(&families[i]);
+    cebus_disturbed_forget();
     printf("# %" PRIu64 " faults told, %" PRIu64 " of them for want of memory; %" PRIu64
-           " captures, %" PRIu64 " launches; %" PRIu64 " evictions\n",
-           sum.faults, sum.ooms, sum.captures, sum.launches, sum.evictions);
-    if (how.seed != 0)
+           " captures, %" PRIu64 " launches, %" PRIu64 " other orders, %" PRIu64
+           " plans of the advisor; %" PRIu64 " iterations by a plan, %" PRIu64
+           " plans from a file; %" PRIu64 " evictions\n",
+           sum.faults, sum.ooms, sum.captures, sum.launches, sum.reordered, sum.advised, sum.guided,
+           sum.loaded, sum.evictions);
+    if (how.seed != 0 || how.model != NULL)
         return;
-    bool met = sum.faults > sum.ooms && sum.ooms > 0 && sum.launches > 0 && sum.evictions > 0;
-    printf("%s %d - all that was to disturb did\n", met ? "ok" : "not ok", ++tests);
-    failed += !met;
+    printf("%s %d - all that was to disturb did\n", met_all() ? "ok" : "not ok", ++tests);
+    failed += !met_all();
 }
 
 static bool read_number(int argc, char **argv, int *i, const char *flag, uint64_t *out)

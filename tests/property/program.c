@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/property/program_custom.h"
 
@@ -33,6 +34,28 @@ cebus_tensor *cebus_program_float(cebus_program *program)
     return tensor;
 }
 
+cebus_tensor *cebus_program_parameter(cebus_program *program)
+{
+    return program->parameters[cebus_program_draw(program, CEBUS_PROGRAM_PARAMETERS)];
+}
+
+cebus_tensor *cebus_program_differentiable(cebus_program *program)
+{
+    cebus_tensor *x = cebus_program_float(program);
+    for (int i = 0; i < 12 && !cebus_tensor_requires_grad(x); i++)
+        x = cebus_program_float(program);
+    return x;
+}
+
+bool cebus_program_is_mapped(const cebus_program *program, const cebus_tensor *tensor)
+{
+    for (size_t i = 0; i < CEBUS_PROGRAM_MAPS; i++) {
+        if (program->maps[i].tensor == tensor)
+            return true;
+    }
+    return false;
+}
+
 cebus_tensor *cebus_program_find(cebus_program *program, cebus_program_fits fits,
                                  const cebus_view *like)
 {
@@ -42,6 +65,17 @@ cebus_tensor *cebus_program_find(cebus_program *program, cebus_program_fits fits
             return tensor;
     }
     return NULL;
+}
+
+bool cebus_program_is_like(const cebus_view *view, const cebus_view *like)
+{
+    if (view->ndim != like->ndim)
+        return false;
+    for (int d = 0; d < view->ndim; d++) {
+        if (view->shape[d] != like->shape[d])
+            return false;
+    }
+    return true;
 }
 
 void cebus_program_keep(cebus_program *program, cebus_tensor *tensor)
@@ -97,39 +131,78 @@ static cebus_status make_parameter(cebus_program *program, size_t i)
     return status;
 }
 
-static cebus_status fill(cebus_program *program)
+static cebus_status fill_slots(cebus_program *program)
 {
     const int64_t side = CEBUS_PROGRAM_SIDE, shape[] = {side, side};
-    cebus_adam_options options = CEBUS_ADAM_OPTIONS_INIT;
-    options.lr = 0.01;
-    cebus_status status = cebus_optimizer_create_adam(program->rt, &options, &program->optimizer);
-    for (size_t i = 0; i < CEBUS_PROGRAM_PARAMETERS && status == CEBUS_OK; i++)
-        status = make_parameter(program, i);
-    if (status == CEBUS_OK)
-        status = make_persistent(program, 1, &side, &program->running_mean);
-    if (status == CEBUS_OK)
-        status = make_persistent(program, 1, &side, &program->running_var);
+    cebus_status status = CEBUS_OK;
     for (size_t i = 0; i < CEBUS_PROGRAM_SLOTS && status == CEBUS_OK; i++)
         status = i % 4 == 0 ? cebus_program_upload(program, 2, shape, &program->slots[i])
                             : cebus_randn(program->rt, CEBUS_F32, 2, shape, &program->slots[i]);
     return status;
 }
 
+static cebus_status fill(cebus_program *program)
+{
+    const int64_t side = CEBUS_PROGRAM_SIDE;
+    cebus_adam_options options = CEBUS_ADAM_OPTIONS_INIT;
+    cebus_grad_scaler_options scaling = CEBUS_GRAD_SCALER_OPTIONS_INIT;
+    options.lr = 0.01;
+    scaling.init_scale = 1024;
+    scaling.growth_interval = 3;
+    cebus_status status = cebus_optimizer_create_adam(program->rt, &options, &program->optimizer);
+    if (status == CEBUS_OK)
+        status = cebus_grad_scaler_create(program->rt, &scaling, &program->scaler);
+    for (size_t i = 0; i < CEBUS_PROGRAM_PARAMETERS && status == CEBUS_OK; i++)
+        status = make_parameter(program, i);
+    if (status == CEBUS_OK)
+        status = make_persistent(program, 1, &side, &program->running_mean);
+    if (status == CEBUS_OK)
+        status = make_persistent(program, 1, &side, &program->running_var);
+    return status == CEBUS_OK ? fill_slots(program) : status;
+}
+
+static void let_go(cebus_program *program)
+{
+    for (size_t i = 0; i < CEBUS_PROGRAM_MAPS; i++) {
+        if (program->maps[i].tensor != NULL)
+            cebus_tensor_unmap(program->maps[i].tensor);
+        cebus_tensor_release(program->maps[i].tensor);
+        program->maps[i].tensor = NULL;
+    }
+    for (size_t i = 0; i < CEBUS_PROGRAM_SLOTS; i++) {
+        cebus_tensor_release(program->slots[i]);
+        program->slots[i] = NULL;
+    }
+    cebus_grad_enable(true);
+}
+
+cebus_status cebus_program_begin(cebus_program *program, uint64_t random, uint64_t seed)
+{
+    cebus_status status = CEBUS_OK;
+    let_go(program);
+    while (program->n_hooks > 0 && status == CEBUS_OK) {
+        const cebus_program_hook *last = &program->hooks[program->n_hooks - 1];
+        status = cebus_tensor_remove_hook(last->parameter, last->id);
+        program->n_hooks -= status == CEBUS_OK;
+    }
+    if (status == CEBUS_OK)
+        status = cebus_optimizer_zero_grad(program->optimizer);
+    program->random = random * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    cebus_manual_seed(program->rt, seed);
+    return status == CEBUS_OK ? fill_slots(program) : status;
+}
+
 static void destroy(void *self)
 {
     cebus_program *program = self;
-    if (program->mapped != NULL)
-        cebus_tensor_unmap(program->mapped);
-    cebus_tensor_release(program->mapped);
+    let_go(program);
+    cebus_grad_scaler_destroy(program->scaler);
     cebus_optimizer_destroy(program->optimizer);
     for (size_t i = 0; i < CEBUS_PROGRAM_PARAMETERS; i++)
         cebus_tensor_release(program->parameters[i]);
     cebus_tensor_release(program->running_mean);
     cebus_tensor_release(program->running_var);
-    for (size_t i = 0; i < CEBUS_PROGRAM_SLOTS; i++)
-        cebus_tensor_release(program->slots[i]);
     free(program);
-    cebus_grad_enable(true);
 }
 
 static void *create(cebus_runtime *rt, const char *name, uint64_t seed)
@@ -168,10 +241,16 @@ static uint64_t total_weight(const cebus_program_op *table)
 
 static const cebus_program_op *draw_op(cebus_program *program)
 {
-    uint64_t at = cebus_program_draw(program, total_weight(cebus_program_compute) +
-                                                  total_weight(cebus_program_change));
-    const cebus_program_op *op = pick(&at, cebus_program_compute);
-    return op != NULL ? op : pick(&at, cebus_program_change);
+    static const cebus_program_op *const tables[] = {cebus_program_compute, cebus_program_change,
+                                                     cebus_program_train, cebus_program_share};
+    const cebus_program_op *op = NULL;
+    uint64_t total = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        total += total_weight(tables[i]);
+    uint64_t at = cebus_program_draw(program, total);
+    for (size_t i = 0; op == NULL; i++)
+        op = pick(&at, tables[i]);
+    return op;
 }
 
 const char *cebus_program_next(void *self)
@@ -204,6 +283,7 @@ static cebus_status step(void *self, size_t i, cebus_record *record)
         program->random = random;
         return status;
     }
+    program->stage = 0;
     cebus_record_number(record, (uint64_t)status);
     return CEBUS_OK;
 }
@@ -235,6 +315,13 @@ static cebus_status finish(void *self, cebus_record *record)
     return status;
 }
 
+/** Gradients are scaled one after the other: what fails in the middle says how many were. */
+static bool is_atomic(void *self, size_t i)
+{
+    (void)i;
+    return strcmp(cebus_program_next(self), "clip") != 0;
+}
+
 static cebus_tensor *leaf(void *self, size_t i)
 {
     cebus_program *program = self;
@@ -246,5 +333,6 @@ const cebus_subject cebus_subject_program = {
     .step = step,
     .finish = finish,
     .leaf = leaf,
+    .is_atomic = is_atomic,
     .destroy = destroy,
 };

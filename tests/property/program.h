@@ -14,8 +14,22 @@
 enum {
     CEBUS_PROGRAM_SLOTS = 24,
     CEBUS_PROGRAM_PARAMETERS = 6,
-    CEBUS_PROGRAM_SIDE = 32 /**< the longest dimension */
+    CEBUS_PROGRAM_SIDE = 32, /**< the longest dimension */
+    CEBUS_PROGRAM_MAPS = 3,  /**< handed out at once, at most */
+    CEBUS_PROGRAM_HOOKS = 8  /**< of parameters, at most */
 };
+
+/** Bytes that were handed out. */
+typedef struct cebus_program_map {
+    cebus_tensor *tensor; /**< NULL: none are */
+    const void *bytes;
+} cebus_program_map;
+
+/** A hook of a parameter. */
+typedef struct cebus_program_hook {
+    cebus_tensor *parameter;
+    uint64_t id;
+} cebus_program_hook;
 
 typedef struct cebus_program {
     cebus_runtime *rt;
@@ -25,9 +39,12 @@ typedef struct cebus_program {
     cebus_tensor *parameters[CEBUS_PROGRAM_PARAMETERS];
     cebus_tensor *running_mean, *running_var;
     cebus_optimizer *optimizer;
-    bool updated;         /**< by a step that then failed, and is to be taken again */
-    cebus_tensor *mapped; /**< NULL: nothing is mapped */
-    const void *mapped_bytes;
+    cebus_grad_scaler *scaler;
+    bool careful; /**< no kernel is made to refuse, which is told late on some devices */
+    int stage;    /**< stages done of a step that failed on its way, and is to be taken again */
+    cebus_program_map maps[CEBUS_PROGRAM_MAPS];
+    cebus_program_hook hooks[CEBUS_PROGRAM_HOOKS];
+    size_t n_hooks;
 } cebus_program;
 
 /** One kind of step. */
@@ -43,9 +60,15 @@ extern bool cebus_program_trace;
 /** Tables that end with a NULL name. */
 extern const cebus_program_op cebus_program_compute[]; /**< new values from old ones */
 extern const cebus_program_op cebus_program_change[];  /**< in place, views, parameters, graph */
+extern const cebus_program_op cebus_program_train[];   /**< mixed precision, gradients */
+extern const cebus_program_op cebus_program_share[];   /**< bytes with several names */
 
 /** Name of the step that comes next; it stays that. */
 const char *cebus_program_next(void *self);
+/** Lets go of all that the program made but its parameters, and fills its slots anew: what comes
+ * then depends on `random`, and random numbers of the runtime on `seed`. What fails can be done
+ * again. */
+cebus_status cebus_program_begin(cebus_program *program, uint64_t random, uint64_t seed);
 /** In [0, bound). */
 uint64_t cebus_program_draw(cebus_program *program, uint64_t bound);
 /** True once in `n`. */
@@ -58,6 +81,14 @@ cebus_tensor *cebus_program_float(cebus_program *program);
 typedef bool (*cebus_program_fits)(const cebus_view *view, const cebus_view *like);
 cebus_tensor *cebus_program_find(cebus_program *program, cebus_program_fits fits,
                                  const cebus_view *like);
+/** Of the same shape. */
+bool cebus_program_is_like(const cebus_view *view, const cebus_view *like);
+/** Some parameter, borrowed. */
+cebus_tensor *cebus_program_parameter(cebus_program *program);
+/** Of f32, and requires a gradient, where a few draws find it. */
+cebus_tensor *cebus_program_differentiable(cebus_program *program);
+/** Whether bytes of this very tensor are handed out. */
+bool cebus_program_is_mapped(const cebus_program *program, const cebus_tensor *tensor);
 /** Puts a result (taken over; NULL allowed) in the place of some other tensor. */
 void cebus_program_keep(cebus_program *program, cebus_tensor *tensor);
 /** Keeps the result when the call worked; answers its status. */

@@ -2,41 +2,63 @@
  * Steps that do not just compute: views, writes in place, handles, host reads, the graph,
  * parameters, a user's own ops, hooks and gradients.
  */
+#include <string.h>
+
 #include "tests/property/program.h"
 #include "tests/property/program_custom.h"
 
-static cebus_status run_view(cebus_program *p)
+/** In another order, or of elements that lie apart, or several times in it. */
+static cebus_status view_strangely(cebus_program *p, cebus_tensor *x, cebus_tensor **out)
 {
-    cebus_tensor *x = cebus_program_any(p), *out = NULL;
+    int dims[CEBUS_MAX_DIMS], ndim = cebus_tensor_ndim(x);
+    uint64_t turn = cebus_program_draw(p, 8);
+    switch (cebus_program_draw(p, 4)) {
+    case 0:
+        for (int d = 0; d < ndim; d++)
+            dims[d] = (d + 1 + (int)(turn % 2)) % ndim;
+        return cebus_permute(p->rt, x, dims, out);
+    case 1:
+        return cebus_diagonal(p->rt, x, (int64_t)turn - 3, 0, -1, out);
+    case 2:
+        return ndim < 3 ? cebus_windows(p->rt, x, 0, 1 + (int64_t)turn, 8, out)
+                        : cebus_squeeze(p->rt, x, 0, out);
+    default:
+        return cebus_slice(p->rt, x, 0, (int64_t)turn, 1 << 20, 3, out);
+    }
+}
+
+static cebus_status view(cebus_program *p, cebus_tensor *x, cebus_tensor **out)
+{
     int ndim = cebus_tensor_ndim(x);
     int64_t rows = ndim > 0 ? cebus_tensor_size(x, 0) : 1, shape[2] = {-1, rows};
-    cebus_status status = CEBUS_OK;
-    switch (cebus_program_draw(p, 7)) {
+    switch (cebus_program_draw(p, 9)) {
     case 0:
-        status = cebus_reshape(p->rt, x, 2, shape, &out);
-        break;
+        return cebus_reshape(p->rt, x, 2, shape, out);
     case 1:
-        status = cebus_transpose(p->rt, x, 0, -1, &out);
-        break;
+        return cebus_transpose(p->rt, x, 0, -1, out);
     case 2:
-        status = cebus_slice(p->rt, x, 0, rows / 4, rows, 1, &out);
-        break;
+        return cebus_slice(p->rt, x, 0, rows / 4, rows, 1, out);
     case 3:
-        status = cebus_slice(p->rt, x, -1, 0, 1 << 20, 2, &out);
-        break;
+        return cebus_slice(p->rt, x, -1, 0, 1 << 20, 2, out);
     case 4:
-        status = cebus_select(p->rt, x, 0, rows / 2, &out);
-        break;
+        return cebus_select(p->rt, x, 0, rows / 2, out);
     case 5:
         shape[0] = 4;
         shape[1] = ndim > 0 ? cebus_tensor_size(x, -1) : 1;
-        status =
-            ndim == 1 ? cebus_expand(p->rt, x, 2, shape, &out) : cebus_unsqueeze(p->rt, x, 0, &out);
-        break;
+        return ndim == 1 ? cebus_expand(p->rt, x, 2, shape, out)
+                         : cebus_unsqueeze(p->rt, x, 0, out);
+    case 6:
+    case 7:
+        return view_strangely(p, x, out);
     default:
-        status = cebus_detach(p->rt, x, &out);
+        return cebus_detach(p->rt, x, out);
     }
-    return cebus_program_done(p, status, &out);
+}
+
+static cebus_status run_view(cebus_program *p)
+{
+    cebus_tensor *out = NULL;
+    return cebus_program_done(p, view(p, cebus_program_any(p), &out), &out);
 }
 
 static cebus_status run_split(cebus_program *p)
@@ -98,18 +120,13 @@ static cebus_status run_inplace(cebus_program *p)
 /** A write through a fresh view, whose handle goes at once. */
 static cebus_status run_inplace_view(cebus_program *p)
 {
-    cebus_tensor *x = cebus_program_float(p), *view = NULL;
-    uint64_t half = cebus_program_draw(p, 2);
-    if (cebus_tensor_ndim(x) == 0)
-        return CEBUS_OK;
-    int64_t rows = cebus_tensor_size(x, 0);
-    cebus_status status =
-        cebus_slice(p->rt, x, 0, half ? rows / 2 : 0, half ? rows : (rows + 1) / 2, 1, &view);
+    cebus_tensor *x = cebus_program_float(p), *out = NULL;
+    cebus_status status = view(p, x, &out);
     if (status != CEBUS_OK)
         return status;
-    cebus_tensor *y = cebus_program_find(p, goes_into, cebus_tensor_view(view));
-    status = write(p, view, y != NULL ? y : view);
-    cebus_tensor_release(view);
+    cebus_tensor *y = cebus_program_find(p, goes_into, cebus_tensor_view(out));
+    status = write(p, out, y != NULL ? y : out);
+    cebus_tensor_release(out);
     return status;
 }
 
@@ -136,26 +153,6 @@ static cebus_status run_alias(cebus_program *p)
 static cebus_status run_read(cebus_program *p)
 {
     return cebus_record_tensor(p->record, cebus_program_any(p));
-}
-
-/** Bytes handed out must stay where they are and follow writes until they are given back. */
-static cebus_status run_map(cebus_program *p)
-{
-    cebus_tensor *x = cebus_program_any(p);
-    if (p->mapped != NULL) {
-        if (cebus_tensor_is_contiguous(p->mapped))
-            cebus_record_bytes(p->record, p->mapped_bytes,
-                               (size_t)cebus_tensor_numel(p->mapped) *
-                                   cebus_dtype_size(cebus_tensor_dtype(p->mapped)));
-        cebus_tensor_unmap(p->mapped);
-        cebus_tensor_release(p->mapped);
-        p->mapped = NULL;
-        return CEBUS_OK;
-    }
-    cebus_status status = cebus_tensor_map(x, &p->mapped_bytes);
-    if (status == CEBUS_OK)
-        p->mapped = cebus_tensor_retain(x);
-    return status;
 }
 
 static cebus_status run_mistake(cebus_program *p)
@@ -198,18 +195,21 @@ static cebus_status run_require(cebus_program *p)
     return cebus_tensor_set_requires_grad(cebus_program_float(p), !cebus_program_once_in(p, 4));
 }
 
-/** One that requires a gradient, where a few draws find it. */
-static cebus_tensor *find_differentiable(cebus_program *p)
-{
-    cebus_tensor *x = cebus_program_float(p);
-    for (int i = 0; i < 12 && !cebus_tensor_requires_grad(x); i++)
-        x = cebus_program_float(p);
-    return x;
-}
-
 static cebus_status halve(void *context, cebus_tensor *grad, cebus_tensor **out)
 {
     return cebus_mul_scalar(context, grad, 0.5, out);
+}
+
+/** Those of parameters stay; of many, the last ones. */
+static cebus_status keep_hook(cebus_program *p, cebus_tensor *parameter, uint64_t id)
+{
+    cebus_status status = CEBUS_OK;
+    if (p->n_hooks == CEBUS_PROGRAM_HOOKS) {
+        status = cebus_tensor_remove_hook(p->hooks[0].parameter, p->hooks[0].id);
+        memmove(p->hooks, p->hooks + 1, --p->n_hooks * sizeof *p->hooks);
+    }
+    p->hooks[p->n_hooks++] = (cebus_program_hook){parameter, id};
+    return status;
 }
 
 /** Gradients that pass a tensor, often a parameter, are halved once more. */
@@ -218,13 +218,13 @@ static cebus_status run_hook(cebus_program *p)
     uint64_t id;
     cebus_grad_hook hook = {.struct_size = sizeof hook, .call = halve, .context = p->rt};
     bool of_parameter = cebus_program_once_in(p, 3);
-    cebus_tensor *x = of_parameter ? p->parameters[cebus_program_draw(p, CEBUS_PROGRAM_PARAMETERS)]
-                                   : find_differentiable(p);
+    cebus_tensor *x = of_parameter ? cebus_program_parameter(p) : cebus_program_differentiable(p);
     hook.after = cebus_program_once_in(p, 4);
+    bool removed = cebus_program_once_in(p, 4);
     cebus_status status = cebus_tensor_register_hook(x, &hook, &id);
-    if (status == CEBUS_OK && cebus_program_once_in(p, 4))
-        status = cebus_tensor_remove_hook(x, id);
-    return status;
+    if (status == CEBUS_OK && removed)
+        return cebus_tensor_remove_hook(x, id);
+    return status == CEBUS_OK && of_parameter ? keep_hook(p, x, id) : status;
 }
 
 static cebus_status square_gradient(void *context, const cebus_function_step *step)
@@ -238,7 +238,7 @@ static cebus_status square_gradient(void *context, const cebus_function_step *st
 /** tanh(x)^2 / 2, whose gradient is the program's own. */
 static cebus_status run_function(cebus_program *p)
 {
-    cebus_tensor *x = find_differentiable(p), *y = NULL, *result = NULL, *out = NULL;
+    cebus_tensor *x = cebus_program_differentiable(p), *y = NULL, *result = NULL, *out = NULL;
     cebus_status status = cebus_tanh(p->rt, x, &y);
     bool enabled = cebus_grad_enable(false);
     if (status == CEBUS_OK)
@@ -266,7 +266,7 @@ static cebus_status run_backward(cebus_program *p)
 {
     cebus_tensor *loss = NULL;
     bool retain_graph = cebus_program_once_in(p, 3);
-    cebus_tensor *x = find_differentiable(p);
+    cebus_tensor *x = cebus_program_differentiable(p);
     cebus_status status = cebus_mean(p->rt, x, 0, NULL, false, &loss);
     if (status == CEBUS_OK)
         status = cebus_backward(p->rt, loss, NULL, retain_graph);
@@ -277,7 +277,7 @@ static cebus_status run_backward(cebus_program *p)
 static cebus_status run_read_grad(cebus_program *p)
 {
     cebus_tensor *grad = NULL;
-    cebus_tensor *parameter = p->parameters[cebus_program_draw(p, CEBUS_PROGRAM_PARAMETERS)];
+    cebus_tensor *parameter = cebus_program_parameter(p);
     cebus_status status = cebus_tensor_grad(parameter, &grad);
     cebus_program_keep(p, grad);
     return status;
@@ -285,12 +285,12 @@ static cebus_status run_read_grad(cebus_program *p)
 
 static cebus_status run_optimizer(cebus_program *p)
 {
-    cebus_status status = p->updated ? CEBUS_OK : cebus_optimizer_step(p->optimizer);
-    p->updated = status == CEBUS_OK;
-    if (status == CEBUS_OK && !cebus_program_once_in(p, 4))
-        status = cebus_optimizer_zero_grad(p->optimizer);
-    p->updated = p->updated && status != CEBUS_OK;
-    return status;
+    bool keeps = cebus_program_once_in(p, 4);
+    cebus_status status = p->stage > 0 ? CEBUS_OK : cebus_optimizer_step(p->optimizer);
+    if (status != CEBUS_OK || keeps)
+        return status;
+    p->stage = 1;
+    return cebus_optimizer_zero_grad(p->optimizer);
 }
 
 static cebus_status run_clip(cebus_program *p)
@@ -306,7 +306,7 @@ static cebus_status run_clip(cebus_program *p)
 /** A parameter changes outside any optimizer, and with it what its readers must remember. */
 static cebus_status run_update(cebus_program *p)
 {
-    cebus_tensor *parameter = p->parameters[cebus_program_draw(p, CEBUS_PROGRAM_PARAMETERS)];
+    cebus_tensor *parameter = cebus_program_parameter(p);
     cebus_tensor *x = cebus_program_find(p, goes_into, cebus_tensor_view(parameter));
     if (x == NULL)
         return CEBUS_OK;
@@ -327,7 +327,8 @@ static cebus_status run_load(cebus_program *p)
 static cebus_status run_custom(cebus_program *p)
 {
     cebus_tensor *x = cebus_program_float(p), *out[2] = {NULL, NULL};
-    uint64_t which = cebus_program_draw(p, CEBUS_PROGRAM_CUSTOM_OPS);
+    uint64_t which =
+        cebus_program_draw(p, p->careful ? CEBUS_PROGRAM_CAREFUL_OPS : CEBUS_PROGRAM_CUSTOM_OPS);
     uint64_t dead = cebus_program_draw(p, 3);
     cebus_status status =
         cebus_call_custom(p->rt, &cebus_program_custom[which], NULL, 0, &x, 1, out);
@@ -350,7 +351,6 @@ const cebus_program_op cebus_program_change[] = {
     {"mul_inplace", 3, run_mul_inplace},
     {"alias", 3, run_alias},
     {"read", 3, run_read},
-    {"map", 2, run_map},
     {"mistake", 2, run_mistake},
     {"grad_mode", 2, run_grad_mode},
     {"mark", 2, run_mark},

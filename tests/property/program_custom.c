@@ -106,6 +106,15 @@ static cebus_status run_once(const cebus_custom_launch *launch)
     return CEBUS_OK;
 }
 
+/** Fails when half of it is written. */
+static cebus_status run_half(const cebus_custom_launch *launch)
+{
+    int64_t n = count(launch->in[0].view);
+    for (int64_t i = 0; i < n / 2; i++)
+        *at(&launch->out[0], i) = *at(&launch->in[0], i) * 0.5f + 0.25f;
+    return CEBUS_INVALID_ARGUMENT;
+}
+
 static uint32_t one = 1, two = 2;
 
 const cebus_custom_op cebus_program_custom[CEBUS_PROGRAM_CUSTOM_OPS] = {
@@ -138,4 +147,17 @@ const cebus_custom_op cebus_program_custom[CEBUS_PROGRAM_CUSTOM_OPS] = {
      .user = &one,
      .infer = like_input,
      .run = run_once},
+    {.struct_size = sizeof(cebus_custom_op),
+     .name = "refuse",
+     .n_out = 1,
+     .user = &one,
+     .infer = like_input,
+     .run = run_half},
+    {.struct_size = sizeof(cebus_custom_op),
+     .name = "stumble",
+     .mutates = 1,
+     .n_out = 1,
+     .user = &one,
+     .infer = like_input,
+     .run = run_half},
 };

@@ -19,6 +19,9 @@ typedef struct cebus_subject {
     cebus_status (*finish)(void *self, cebus_record *record);
     /** Tensors that collect gradients; NULL past the last. Borrowed. */
     cebus_tensor *(*leaf)(void *self, size_t i);
+    /** Whether step number `i` is; NULL: all are. One that is not fails for want of memory alone
+     * before it changed anything. */
+    bool (*is_atomic)(void *self, size_t i);
     void (*destroy)(void *self);
 } cebus_subject;
 
@@ -29,6 +32,13 @@ extern const cebus_subject cebus_subject_model;
 extern const cebus_subject cebus_subject_loop;
 /** Random programs (program.h); a step is an operation. */
 extern const cebus_subject cebus_subject_program;
+/** Random programs that do the same over and over, or nearly ("rounds", "rounds+unmarked": with no
+ * mark between two passes, "rounds+turns": two programs, turn by turn, "rounds+drift": another in
+ * each pass); a step is an operation, or the beginning of a pass. */
+extern const cebus_subject cebus_subject_rounds;
+enum {
+    CEBUS_ROUND_STEPS = 41 /**< of a pass */
+};
 /** Thousands of small tensors beside a few large ones; a step is some dozens of operations. */
 extern const cebus_subject cebus_subject_crowd;
 

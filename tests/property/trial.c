@@ -202,6 +202,7 @@ static void collect(run *r)
     r->out->prefetches = stats.prefetches;
     r->out->plans_used = stats.plans_used;
     r->out->plans_refused = stats.plans_refused;
+    r->out->guided = stats.guided_iterations;
     r->out->floor = r->meter.floor;
     r->out->least = r->meter.least;
     r->out->floor_op = r->meter.floor_op;

@@ -41,6 +41,7 @@ typedef struct cebus_outcome {
     uint64_t ways[CEBUS_WAY_COUNT]; /**< how requests were met (evict/choice/contest.h) */
     uint64_t stood; /**< choices by prices of former ones (evict/choice/lowest.h), not less */
     uint64_t recomputes, swap_ins, prefetches, plans_used, plans_refused;
+    uint64_t guided; /**< iterations that followed a plan from end to end */
     cebus_failure failure;
 } cebus_outcome;
 

@@ -63,7 +63,10 @@ typedef struct cebus_custom_op {
     /** ns of one run, for CEBUS_COST_ESTIMATED and sim:* devices, which never call `run`; NULL or
      * 0: from the bytes. Pure. */
     uint64_t (*cost)(const cebus_custom_launch *launch);
-    /** Computes. Anything but CEBUS_OK: the call did not happen. */
+    /** Computes. Anything but CEBUS_OK: the call did not happen. But what the kernel has written in
+     * place by then stays written, as by an op that cannot be replayed: the inputs it mutates are
+     * left as it left them, their versions count on, what was computed from them before keeps its
+     * values, and a capture cannot have it. */
     cebus_status (*run)(const cebus_custom_launch *launch);
     /** Gradients of the inputs by public functions, as new references in grad_in (NULL: none);
      * in and out are the call's tensors, grad_out[i] NULL where zero. NULL: not differentiable. */

@@ -317,3 +317,59 @@ Test(custom, scratch_memory_never_costs_what_is_written_over)
     cebus_tensor_release(y);
     cebus_runtime_destroy(rt);
 }
+
+/** Doubles half of the elements, then fails. */
+static cebus_status stumble(const cebus_custom_launch *launch)
+{
+    float *x = launch->out[0].data;
+    for (int64_t i = 0; i < N / 2; i++)
+        x[i] *= 2;
+    return CEBUS_INVALID_ARGUMENT;
+}
+
+static const cebus_custom_op stumble_op = {
+    .struct_size = sizeof stumble_op, .name = "stumble", .mutates = 1, .n_out = 1, .run = stumble};
+
+/** What is left of a value is the same whether it could be made again or not. */
+Test(custom, what_a_failed_kernel_wrote_stays_written)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 1), *y, *of_x, *of_y, *out;
+    OK(cebus_add_scalar(rt, x, 2, &y));
+    OK(cebus_add_scalar(rt, x, 10, &of_x));
+    OK(cebus_add_scalar(rt, y, 10, &of_y));
+    uint64_t version = cebus_tensor_version(y);
+    FAILS(CEBUS_INVALID_ARGUMENT, "its kernel failed",
+          cebus_call_custom(rt, &stumble_op, NULL, 0, &y, 1, &out));
+    cr_expect_eq(cebus_tensor_version(y), version + 1);
+    FAILS(CEBUS_INVALID_ARGUMENT, "its kernel failed",
+          cebus_call_custom(rt, &stumble_op, NULL, 0, &x, 1, &out));
+    OK(cebus_runtime_trim(rt));
+    cr_expect_eq(at(y, 0), 6);
+    cr_expect_eq(at(y, N - 1), 3);
+    cr_expect_eq(at(x, 0), 2);
+    cr_expect_eq(at(of_x, 0), 11, "made of x before");
+    cr_expect_eq(at(of_y, 0), 13, "made of y before");
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+    cebus_tensor_release(of_x);
+    cebus_tensor_release(of_y);
+    cebus_runtime_destroy(rt);
+}
+
+/** A launch could not fail as it did. */
+Test(custom, what_a_failed_kernel_wrote_cannot_be_captured)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", 0);
+    cebus_tensor *x = leaf(rt, N, 1), *y, *out;
+    cebus_capture *capture;
+    OK(cebus_capture_begin(rt));
+    OK(cebus_add_scalar(rt, x, 2, &y));
+    FAILS(CEBUS_INVALID_ARGUMENT, "its kernel failed",
+          cebus_call_custom(rt, &stumble_op, NULL, 0, &x, 1, &out));
+    OK(cebus_add_(rt, y, x, 1));
+    FAILS(CEBUS_CAPTURE_ERROR, "failed", cebus_capture_end(rt, &capture));
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+    cebus_runtime_destroy(rt);
+}
