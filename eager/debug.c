@@ -86,6 +86,7 @@ void cebus_debug_chaos(cebus_runtime *rt)
     cebus_candidate_drop(rt, last);
 }
 
+/** The values in blocks. With the lock taken once no call is under way: none is in use. */
 static bool check_blocks(cebus_runtime *rt, char *why, size_t why_bytes)
 {
     for (const cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
@@ -99,6 +100,11 @@ static bool check_blocks(cebus_runtime *rt, char *why, size_t why_bytes)
         }
         if (!cebus_value_check(&candidate->value, why, why_bytes))
             return false;
+        if (candidate->value.pins > 0 && rt->depth == 1) {
+            snprintf(why, why_bytes, "the value at %" PRIu64 " is pinned by no call",
+                     block->offset);
+            return false;
+        }
     }
     return true;
 }

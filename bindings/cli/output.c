@@ -88,7 +88,8 @@ static void forget(struct output *output)
 {
     free(output->place);
     free(output->at);
-    *output = (struct output){0};
+    output->place = output->at = NULL;
+    output->file = NULL;
 }
 
 bool output_open(struct output *output, const char *path)
@@ -97,7 +98,8 @@ bool output_open(struct output *output, const char *path)
     if (output->place != NULL && open_beside(output))
         return true;
     forget(output);
-    *output = (struct output){.path = path, .at = take_text(path), .file = fopen(path, "we")};
+    output->at = take_text(path);
+    output->file = fopen(path, "we");
     if (output->file != NULL)
         return true;
     int error = errno;

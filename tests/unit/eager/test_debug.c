@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "eager/tensor.h"
 #include "program.h"
 #include "tests/support/test_device.h"
 
@@ -57,5 +58,19 @@ Test(debug, no_hash_is_taken_of_what_a_replay_failed_to_make)
     cr_expect_neq(cebus_tensor_to_host(y, seen, sizeof seen), CEBUS_OK);
     cr_expect_eq(at(y, 0), 4);
     cebus_tensor_release(y);
+    cebus_tensor_release(x);
+}
+
+/** Between two calls nothing is in use; what is would stay for good. */
+Test(debug, a_pin_of_no_call_is_found)
+{
+    cebus_tensor *x = leaf(rt, N, 2);
+    OK(cebus_runtime_check(rt));
+    x->storage->now->value.pins++;
+    FAILS(CEBUS_INTERNAL, "pinned by no call", cebus_runtime_check(rt));
+    OK(cebus_runtime_lock(rt, "test"));
+    OK(cebus_runtime_check(rt)); /* as in the middle of a call */
+    cebus_runtime_unlock(rt);
+    x->storage->now->value.pins--;
     cebus_tensor_release(x);
 }
