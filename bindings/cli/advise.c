@@ -13,6 +13,7 @@
 #include "command.h"
 #include "message.h"
 #include "numbers.h"
+#include "output.h"
 #include "plan_file.h"
 #include "plan_program.h"
 #include "result.h"
@@ -229,15 +230,15 @@ static int explain(const struct advise *advise, const struct program *program,
     switch (result->verdict) {
     case CEBUS_ADVISE_NO_ROOM:
         complain_file(program->path,
-                      "line %" PRIu64 ": %s alone needs %s, more than --memory (%s): give more",
+                      "line %" PRIu64 ": %s alone needs %s, more than --memory (%s): give more%s",
                       op->line, program_op_name(program, op), text_bytes(result->need, need),
-                      text_bytes(advise->how.memory, memory));
+                      text_bytes(advise->how.memory, memory), output_remains(advise->output));
         return EXIT_INFEASIBLE;
     case CEBUS_ADVISE_NO_PLAN:
         complain_file(program->path,
                       "no plan was found that fits %s: search longer (--time-limit) "
-                      "or give more (--memory)",
-                      text_bytes(advise->how.memory, memory));
+                      "or give more (--memory)%s",
+                      text_bytes(advise->how.memory, memory), output_remains(advise->output));
         return EXIT_INFEASIBLE;
     case CEBUS_ADVISE_NO_LINK:
         return complain("machine %s has no link to the host: nothing can be swapped",

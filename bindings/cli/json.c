@@ -42,7 +42,7 @@ json_t *json_read(const char *path, size_t flags)
     json_error_t error;
     json_t *root = json_load_file(path, flags, &error);
     if (root == NULL && error.line > 0)
-        complain_file(path, "line %d: %s", error.line, error.text);
+        complain_file(path, "not a file of JSON: line %d: %s", error.line, error.text);
     else if (root == NULL)
         complain("%s", error.text);
     return root;

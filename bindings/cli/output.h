@@ -1,7 +1,8 @@
 /**
- * output.h: a file that a command makes: all of it, or what was there before. It is written beside
- * its place, under a name of its own, and takes the place when it is whole. Devices and pipes, and
- * files in folders that take no new ones, are written directly.
+ * output.h: a file that a command makes: all of it, or what was there before. It is written without
+ * a name, so that nothing is left of a command that is interrupted (beside its place, under a name
+ * of its own, where the file system has no such files), and takes the place when it is whole.
+ * Devices and pipes, and files in folders that take no new ones, are written directly.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -13,11 +14,14 @@ struct output {
     const char *path; /**< as the user named it */
     FILE *file;       /**< NULL: nothing is open */
     char *place;      /**< where it goes, links followed; NULL: `at` is written directly */
-    char *at;         /**< where it is written */
+    char *at;         /**< where it is written; NULL: it has no name yet */
 };
 
 /** Whether a file can be made there, without making one; if not, that is said. */
 bool output_is_possible(const char *path);
+
+/** For the end of a message that nothing was written: that an older file is there still, or "". */
+const char *output_remains(const char *path);
 
 /** Opens `output->file`. What is wrong is said, and false returned; nothing is open then. */
 bool output_open(struct output *output, const char *path);

@@ -13,6 +13,7 @@
 #include "command.h"
 #include "message.h"
 #include "numbers.h"
+#include "output.h"
 #include "result.h"
 #include "text.h"
 
@@ -182,20 +183,22 @@ static void print_text(const struct pack *pack, const struct blocks *blocks,
 }
 
 /** What stands in the way, with its line. */
-static void say_why(const struct blocks *blocks, const cebus_pack_result *result)
+static void say_why(const struct pack *pack, const struct blocks *blocks,
+                    const cebus_pack_result *result)
 {
-    char text[400];
-    const char *why = cebus_pack_reason_text(result->reason);
+    char text[480];
+    const char *why = cebus_pack_reason_text(result->reason),
+               *remains = output_remains(pack->output);
     if (result->reason == CEBUS_PACK_SEARCHED) {
-        complain_file(blocks->path, "%s", why);
+        complain_file(blocks->path, "%s%s", why, remains);
         return;
     }
-    if (result->reason == CEBUS_PACK_COLLIDING_PRESETS) {
-        snprintf(text, sizeof text, "%s: \"%.100s\" of line %zu", why, blocks->ids[result->second],
-                 blocks->lines[result->second]);
-        why = text;
-    }
-    blocks_complain(blocks, result->first, why);
+    if (result->reason == CEBUS_PACK_COLLIDING_PRESETS)
+        snprintf(text, sizeof text, "%s: \"%.100s\" of line %zu%s", why,
+                 blocks->ids[result->second], blocks->lines[result->second], remains);
+    else
+        snprintf(text, sizeof text, "%s%s", why, remains);
+    blocks_complain(blocks, result->first, text);
 }
 
 static int finish(const struct pack *pack, const struct blocks *blocks, const uint64_t *offsets,
@@ -212,12 +215,14 @@ static int finish(const struct pack *pack, const struct blocks *blocks, const ui
         print_text(pack, blocks, result, stdout);
     }
     if (result->verdict == CEBUS_PACK_INFEASIBLE) {
-        say_why(blocks, result);
+        say_why(pack, blocks, result);
         return EXIT_INFEASIBLE;
     }
     if (result->verdict == CEBUS_PACK_UNDECIDED)
-        complain_file(blocks->path, "undecided: allow more time (--time-limit) or steps "
-                                    "(--max-steps), or a larger capacity");
+        complain_file(blocks->path,
+                      "undecided: allow more time (--time-limit) or steps (--max-steps), or a "
+                      "larger capacity%s",
+                      output_remains(pack->output));
     return result->verdict == CEBUS_PACK_SOLVED ? 0 : EXIT_UNDECIDED;
 }
 
@@ -243,7 +248,7 @@ static int pack_blocks(struct pack *pack, const struct blocks *blocks)
         status = finish(pack, blocks, offsets, &result);
         break;
     case CEBUS_INVALID_ARGUMENT:
-        say_why(blocks, &result);
+        say_why(pack, blocks, &result);
         break;
     default:
         complain_file(blocks->path, "no host memory for %zu blocks", blocks->n);

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "message.h"
+#include "output.h"
 #include "result.h"
 
 struct plan {
@@ -63,7 +64,8 @@ static const struct argp argp = {
     .doc = "Has a policy plan a trace on a simulated machine, in a memory budget, and keeps the "
            "plan: for `cebus replay --plan', `cebus explain --plan' and cebus_plan_load(). The "
            "trace is learned in ample memory (--learn), so that there are plans also for budgets "
-           "in which no program could learn. A run that does not fit writes none.\vExit status: 0 "
+           "in which no program could learn. A run that does not fit writes none, and "
+           "leaves and names the file of an earlier one.\vExit status: 0 "
            "when there is a plan; 2 when there is none, since the run does not fit its budget; 1 "
            "after an error; 64 when the command line makes no sense.",
 };
@@ -82,7 +84,8 @@ static int plan_program(const struct plan *plan, const struct program *program)
         result_print(program, &result);
     int status = good ? 0 : EXIT_WRONG;
     if (good && !result.feasible) {
-        complain_file(plan->output, "no plan was written: the run does not fit");
+        complain_file(plan->output, "no plan was written: the run does not fit%s",
+                      output_remains(plan->output));
         status = EXIT_INFEASIBLE;
     }
     run_result_free(&result);

@@ -10,7 +10,6 @@
 #include "clock.h"
 #include "machine.h"
 #include "message.h"
-#include "output.h"
 #include "profile_file.h"
 
 /** Room for rounding of a block, whatever the machine's alignment. */
@@ -239,16 +238,11 @@ static enum replay_outcome run_passes(struct running *running)
 
 static enum replay_outcome save_plan(const struct running *running)
 {
-    struct output output;
     const char *path = running->result->options.save_plan;
-    if (path == NULL)
+    if (path == NULL || cebus_plan_save(running->replayer.rt, path) == CEBUS_OK)
         return REPLAY_DONE;
-    if (!output_open(&output, path))
-        return REPLAY_FAILED;
-    bool good = cebus_plan_save(running->replayer.rt, output.at) == CEBUS_OK;
-    if (!good)
-        complain("%s", cebus_last_error()->message);
-    return output_close(&output, good) ? REPLAY_DONE : REPLAY_FAILED;
+    complain("%s", cebus_last_error()->message);
+    return REPLAY_FAILED;
 }
 
 static void explain_need(const struct program *program, struct run_result *result)

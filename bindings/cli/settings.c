@@ -304,5 +304,7 @@ const char *settings_file(const char *option, const char *argument, struct argp_
 {
     if (strcmp(argument, "-") == 0)
         argp_error(state, "--%s: \"-\" is no file, and standard output has the results", option);
+    if (*argument == '\0')
+        argp_error(state, "--%s: name a file", option);
     return argument;
 }

@@ -243,7 +243,7 @@ cebus_status cebus_trace_stop(cebus_runtime *rt)
                             "no trace is being recorded; cebus_trace_start() begins one");
     else if (error != 0)
         status = cebus_fail(CEBUS_DEVICE_ERROR, op,
-                            "the trace is incomplete, its file could not be written: %s",
+                            "the trace is lost, its file could not be written: %s",
                             strerror_r(error, text, sizeof text));
     cebus_runtime_unlock(rt);
     return status;

@@ -1,7 +1,6 @@
 #include "eager/trace/write.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -58,7 +57,7 @@ static int write_quietly(int fd, const char *bytes, size_t count)
 static void flush(cebus_trace_writer *writer)
 {
     if (writer->error == 0)
-        writer->error = write_quietly(writer->fd, writer->buffer, writer->used);
+        writer->error = write_quietly(writer->file.fd, writer->buffer, writer->used);
     writer->used = 0;
 }
 
@@ -66,21 +65,14 @@ int cebus_trace_writer_open(cebus_trace_writer *writer, const char *path)
 {
     writer->used = 0;
     writer->error = 0;
-    do {
-        writer->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    } while (writer->fd < 0 && errno == EINTR);
-    return writer->fd < 0 ? errno : 0;
+    return cebus_replacement_open(&writer->file, path);
 }
 
 int cebus_trace_writer_close(cebus_trace_writer *writer)
 {
-    if (writer->fd < 0)
-        return writer->error;
     flush(writer);
-    if (close(writer->fd) != 0 && writer->error == 0 && errno != EINTR)
-        writer->error = errno;
-    writer->fd = -1;
-    return writer->error;
+    int error = cebus_replacement_close(&writer->file, writer->error == 0);
+    return writer->error != 0 ? writer->error : error;
 }
 
 static void put(cebus_trace_writer *writer, const char *bytes, size_t count)

@@ -146,8 +146,10 @@ def _all_meeting(x, a, b):
 
 
 def addcmul(x, a, b, *, value=1):
-    """x + value a b"""
+    """x + value a b; among whole numbers `value` is one, too: cut off"""
     x, a, b = _all_meeting(x, a, b)
+    if not x.is_floating_point() and x.dtype is not _core.bool_:
+        value = int(value)
     return x + value * a * b
 
 
@@ -322,10 +324,11 @@ def lcm(x, other):
     return (x.div(where(common == 0, 1, common), rounding_mode="trunc") * other).abs()
 
 
-# Of f32 and f64: the relative step that rounds to the next number, the least number, the least that
+# Of each type: the relative step that rounds to the next number, the least number, the least that
 # has all digits, and a factor out of the range above it where neither step is right (Rump,
 # Zimmermann, Boldo and Melquiond 2009).
-_STEPS = {_core.float32: (2.0 ** -24 * (1 + 2.0 ** -23), 2.0 ** -149, 2.0 ** -126, 2.0 ** 40),
+_STEPS = {_core.bfloat16: (2.0 ** -8 * (1 + 2.0 ** -7), 2.0 ** -133, 2.0 ** -126, 2.0 ** 40),
+          _core.float32: (2.0 ** -24 * (1 + 2.0 ** -23), 2.0 ** -149, 2.0 ** -126, 2.0 ** 40),
           _core.float64: (2.0 ** -53 * (1 + 2.0 ** -52), 2.0 ** -1074, 2.0 ** -1022, 2.0 ** 100)}
 
 
@@ -339,11 +342,11 @@ def _raised(x, kind):
 
 
 def nextafter(x, other):
-    """The number next to x on the way to the other, of f32 or f64."""
+    """The number next to x on the way to the other, of bf16, f32 or f64."""
     from .limits import finfo
     kind, other = _meeting(x, other)
     if kind not in _STEPS:
-        raise _core.DtypeError(f"nextafter: of float32 or float64, not of {kind}")
+        raise _core.DtypeError(f"nextafter: of bfloat16, float32 or float64, not of {kind}")
     x, other = x.detach().to(kind), other.detach()
     sign = where(other > x, 1.0, -1.0).to(kind)
     toward = x * sign

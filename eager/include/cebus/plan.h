@@ -44,7 +44,8 @@ CEBUS_BEGIN_DECLS
  * twice or more. Under a policy that goes on searching in the background it is the best so far.
  * CEBUS_INVALID_ARGUMENT when the policy does not plan, when nothing is planned yet (the program
  * must have done the same iteration twice), or when the file cannot be created;
- * CEBUS_DEVICE_ERROR when it cannot be written. O(actions).
+ * CEBUS_DEVICE_ERROR when it cannot be written. After a failure a file that was there before is as
+ * it was. O(actions).
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_plan_save(cebus_runtime *rt, const char *path);
 

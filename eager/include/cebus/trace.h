@@ -137,11 +137,14 @@ CEBUS_API void cebus_trace_reader_close(cebus_trace_reader *reader);
  * From now on every call of the runtime is written to `path`, until stop or the runtime's end.
  * What lives already appears as constants when it is first read. Costs are those that evictions are
  * decided by (cebus_cost_model). Replays and swaps are not recorded: a trace does not depend on the
- * budget. One trace at a time. CEBUS_INVALID_ARGUMENT when the file cannot be created; when it
- * cannot be written later, the program goes on and stop tells. Cost: a formatted line a call.
+ * budget. One trace at a time. The file is made beside its place, as `path.PID-0`, and takes the
+ * place when it is complete: until then, and where that fails, what was there before stays. A
+ * program that is killed leaves what it recorded under that name. CEBUS_INVALID_ARGUMENT when the
+ * file cannot be created; when it cannot be written later, the program goes on and stop tells.
+ * Cost: a formatted line a call.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_trace_start(cebus_runtime *rt, const char *path);
-/** Completes the file; reports what could not be written (CEBUS_DEVICE_ERROR). */
+/** Completes the file and puts it in its place; CEBUS_DEVICE_ERROR when it could not be written. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_trace_stop(cebus_runtime *rt);
 
 CEBUS_END_DECLS

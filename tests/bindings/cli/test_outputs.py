@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import subprocess
+import time
 
 from cli import MIB, MS, Trace, example, main
 
@@ -100,6 +101,45 @@ def case_what_was_there_stays_when_the_run_fails(cli):
         file.write('{"cebus_run": 1, "trace": "t", "policy": "p", "budget_bytes": 1, '
                    '"machine": "m"}\n{"kind": "freed", "bytes": 512, "device_ns": 1}\n')
     cli.refuses("report", cli.path("made.run"), "-o", old, says=["out of order"])
+    with open(old, encoding="utf-8") as file:
+        assert file.read() == OLD
+
+
+def case_nothing_is_left_of_a_command_that_is_stopped(cli):
+    """A trace that never ends, so that all of it is still to be written when the signal comes."""
+    os.makedirs(cli.path("stopped"), exist_ok=True)
+    try:
+        os.close(os.open(cli.path("stopped"), os.O_TMPFILE | os.O_WRONLY))
+    except OSError:
+        return "no files without names here"
+    path = cli.write("stopped/kept", OLD)
+    steps = Trace()
+    for _ in range(400):
+        steps.free(steps.op(MS, [], MIB))
+    trace = steps.save(cli, "long.trace")
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with subprocess.Popen([cli.program, "replay", trace, "--record", path, "--iterations",
+                               "1000"], stdout=subprocess.DEVNULL, env=cli.environment) as running:
+            time.sleep(0.3)
+            assert running.poll() is None, "it was over too soon"
+            running.send_signal(number)
+            assert running.wait() == -number
+        assert os.listdir(cli.path("stopped")) == ["kept"], number
+        with open(path, encoding="utf-8") as file:
+            assert file.read() == OLD
+    return None
+
+
+def case_an_older_file_is_named_where_nothing_fits(cli):
+    trace, old = example(cli), cli.write("older", OLD)
+    blocks = cli.write("blocks.csv", f"id,lower,upper,size\na,0,2,{MIB}\nb,1,2,{MIB}\n")
+    for words in (("plan", trace, "--budget", "4KiB"), ("pack", blocks, "--capacity", "1MiB"),
+                  ("advise", trace, "-m", "v100-16g", "--memory", "4KiB")):
+        for path, says in ((old, True), (cli.path("newer"), False)):
+            done = cli.run(*words, "-o", path, status=2)
+            assert ("the file that is there is an older one" in done.stderr) == says, done.stderr
+            assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert not os.path.exists(cli.path("newer")), words
     with open(old, encoding="utf-8") as file:
         assert file.read() == OLD
 

@@ -22,6 +22,42 @@ def pairs(divide=False):
     return [(a, b) for a, b in itertools.product(WHOLE, WHOLE) if b or not divide]
 
 
+def test_losses_and_bounds_keep_the_type_that_pytorch_keeps():
+    """A Huber loss that of its input, a loss of logits that of its target, bounds that of a whole
+    number; a factor among whole numbers is one."""
+    functional, half, whole = cebus.nn.functional, cebus.ones(2).half(), cebus.tensor([1, 3])
+    real, wide = cebus.ones(2), cebus.ones(2, dtype=cebus.float64)
+    assert functional.huber_loss(half, wide).dtype is cebus.float16
+    assert functional.huber_loss(wide, half).dtype is cebus.float64
+    assert functional.huber_loss(whole, real).dtype is cebus.float32
+    logits = functional.binary_cross_entropy_with_logits
+    assert logits(wide, half).dtype is cebus.float16
+    assert logits(real, wide, weight=half).dtype is cebus.float64
+    assert logits(half, half, pos_weight=wide).dtype is cebus.float16
+    bounded = functional.hardtanh(whole, -0.5, 1.5)
+    assert bounded.dtype is cebus.int64 and bounded.tolist() == [1, 1]
+    with pytest.raises(TypeError, match="uint8 cannot be below 0"):
+        functional.hardtanh(whole.to(cebus.uint8))
+    product = cebus.addcmul(whole, whole, whole, value=1.5)
+    assert product.dtype is cebus.int64 and product.tolist() == [2, 12]
+
+
+def test_the_next_bfloat16_is_one_bit_further():
+    """All of them, up and down."""
+    numpy = pytest.importorskip("numpy")
+    bits = numpy.arange(1 << 16, dtype=numpy.int64)
+    bits = bits[(bits & 0x7fff) <= 0x7f80]
+    place = numpy.where(bits < 0x8000, bits, 0x8000 - bits)  # in the order of the numbers
+    x = cebus.from_numpy((bits << 16).astype(numpy.uint32).view(numpy.float32)).bfloat16()
+    for step, end in ((1, float("inf")), (-1, -float("inf"))):
+        after = numpy.clip(place + step, -0x7f80, 0x7f80)
+        after = numpy.where(after >= 0, after, 0x8000 - after)
+        wanted = (after << 16).astype(numpy.uint32).view(numpy.float32)
+        found = cebus.nextafter(x, cebus.full((), end, dtype=cebus.bfloat16).expand(x.shape))
+        assert found.dtype is cebus.bfloat16
+        assert (found.float().numpy() == wanted).all()
+
+
 def test_types_of_results():
     """PyTorch's, of operands of different types."""
     real, wide, whole = cebus.ones(2), cebus.ones(2, dtype=cebus.float64), cebus.ones(2).long()

@@ -54,6 +54,11 @@ def test_refused(what):
         REFUSED[what]()
 
 
+def test_classes_that_are_floats_are_told_from_probabilities():
+    with pytest.raises(ValueError, match=r"target.long\(\)"):
+        functional.cross_entropy(one(2, 3), cebus.tensor([0.0, 1.0]))
+
+
 def test_what_a_factor_of_0_scales_is_not_read():
     lost, matrix = cebus.full((2, 2), math.nan, requires_grad=True), one(2, 2)
     for found in (cebus.addmm(lost, matrix, matrix, beta=0),

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "eager/guidance/plan_line.h"
@@ -178,6 +179,27 @@ Test(loaded, what_was_loaded_is_saved_again_to_the_byte)
         free(first);
         close_net(&n);
     }
+    unlink(path());
+}
+
+Test(loaded, a_plan_that_cannot_be_written_leaves_the_one_before)
+{
+    net n;
+    struct rlimit limit, before;
+    save("capuchin", BUDGET, LAYERS);
+    char *first = strdup(read_file());
+    open_net(&n, "capuchin", BUDGET, LAYERS);
+    steps(&n, 4);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 64;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cebus_status status = cebus_plan_save(n.rt, path());
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    FAILS(CEBUS_DEVICE_ERROR, "File too large", status);
+    cr_expect_str_eq(read_file(), first);
+    free(first);
+    close_net(&n);
     unlink(path());
 }
 

@@ -102,25 +102,40 @@ Test(trace_write, a_signal_that_waited_before_is_kept)
     cr_expect_eq(heard, SIGPIPE);
 }
 
-Test(trace_write, a_file_size_limit_does_not_end_the_program)
+static void limit_files(rlim_t bytes)
 {
-    char path[] = "/tmp/cebus-trace-XXXXXX";
-    int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
-    cebus_runtime *rt = open_runtime(1 << 20, "coop", 0);
-    OK(cebus_trace_start(rt, path));
-    struct rlimit before, limit;
-    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-    limit = before;
-    limit.rlim_cur = 100000;
+    struct rlimit limit;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    work(rt);
-    cebus_status status = cebus_trace_stop(rt);
-    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
-    FAILS(CEBUS_DEVICE_ERROR, "File too large", status);
-    cebus_runtime_destroy(rt);
-    close(fd);
+}
+
+/** The disk is full after so many bytes, for all that matter; the last is enough. */
+Test(trace_write, what_was_there_stays_until_all_is_written)
+{
+    char folder[] = "/tmp/cebus-trace-XXXXXX", path[64];
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/trace", folder);
+    for (rlim_t bytes = 0, whole = 0; !whole; bytes += 50000) {
+        struct stat now;
+        int old = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        cr_assert_eq(write(old, "old", 3), 3);
+        close(old);
+        cebus_runtime *rt = open_runtime(1 << 20, "coop", 0);
+        limit_files(bytes);
+        OK(cebus_trace_start(rt, path));
+        work(rt);
+        cebus_status status = cebus_trace_stop(rt);
+        limit_files(RLIM_INFINITY);
+        whole = status == CEBUS_OK;
+        if (!whole)
+            FAILS(CEBUS_DEVICE_ERROR, "File too large", status);
+        cr_assert_eq(stat(path, &now), 0);
+        cr_expect(whole ? now.st_size > 100000 : now.st_size == 3);
+        cebus_runtime_destroy(rt);
+    }
     unlink(path);
+    cr_expect_eq(rmdir(folder), 0, "nothing lies beside");
 }
 
 Test(trace_write, numbers_and_texts_cross_the_buffers_edge)
@@ -130,8 +145,7 @@ Test(trace_write, numbers_and_texts_cross_the_buffers_edge)
     static char wanted[3 << 16];
     char path[] = "/tmp/cebus-trace-XXXXXX";
     size_t used = 0;
-    int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
+    close(mkstemp(path));
     cr_assert_eq(cebus_trace_writer_open(&writer, path), 0);
     for (int i = 0; i < 4000; i++) {
         uint64_t number = i % 3 == 0 ? UINT64_MAX : (uint64_t)i;
@@ -143,6 +157,7 @@ Test(trace_write, numbers_and_texts_cross_the_buffers_edge)
                                  (unsigned long long)number, (unsigned long long)number);
     }
     cr_assert_eq(cebus_trace_writer_close(&writer), 0);
+    int fd = open(path, O_RDONLY);
     cr_assert_eq(read(fd, text, sizeof text), (ssize_t)used);
     cr_expect_eq(memcmp(text, wanted, used), 0);
     cr_expect_gt(used, sizeof writer.buffer);

@@ -82,6 +82,10 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
 
 
 def _hardtanh(input, low, high):
+    if not input.is_floating_point() and input.dtype is not _core.bool_:
+        low, high = int(low), int(high)  # whole numbers stay what they are
+        if input.dtype is _core.uint8 and low < 0:
+            raise _core.DtypeError("hardtanh: a uint8 cannot be below 0, so neither can min_val")
     if not input.requires_grad:
         return input.clamp(low, high)
     beyond = (input <= low) | (input >= high)

@@ -43,6 +43,10 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
         if ignore_index >= 0:
             raise _core.InvalidArgumentError("cross_entropy: ignore_index is not supported for "
                                              "floating point target")
+        if target.shape != input.shape:
+            raise _core.ShapeError(f"cross_entropy: probabilities have the shape of the scores, "
+                                   f"{tuple(input.shape)}, not {tuple(target.shape)}; classes are "
+                                   "whole numbers: target.long()")
         smooth = target * (1 - label_smoothing) + label_smoothing / input.size(_class_dim(input))
         scores = input.log_softmax(_class_dim(input)) * smooth
         if weight is not None:
@@ -127,7 +131,8 @@ def huber_loss(input, target, reduction="mean", delta=1.0):
     if delta <= 0:
         raise _core.InvalidArgumentError(f"huber_loss: delta is {delta}: it must be positive")
     d = (input - target).abs()
-    return _reduce(where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction)
+    loss = where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta)
+    return _reduce(loss.to(input.dtype) if input.is_floating_point() else loss, reduction)
 
 
 @legacy
@@ -160,7 +165,9 @@ def binary_cross_entropy_with_logits(input, target, weight=None, size_average=No
     if pos_weight is not None:
         tail = tail * (1 + (pos_weight - 1) * target)
     loss = (1 - target) * input + tail
-    return _reduce(loss if weight is None else loss * weight, reduction)
+    if weight is not None:
+        loss = loss * weight
+    return _reduce(loss.to(target.dtype) if target.is_floating_point() else loss, reduction)
 
 
 @legacy
