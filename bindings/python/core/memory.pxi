@@ -1,5 +1,7 @@
 # Where the memory went: statistics, reports, events, traces.
 
+import atexit as _atexit
+
 cdef tuple stat_names = (
     "allocated_bytes_current", "allocated_bytes_peak", "allocated_bytes_allocated",
     "reserved_bytes_current", "active_bytes_persistent", "inactive_split_bytes", "largest_hole",
@@ -241,20 +243,38 @@ class EventHook:
         self.remove()
 
 
+cdef set recording = set()  # runtimes
+
+
 def trace_start(path, device=None):
-    """Writes every call to a trace file from now on, for the program `cebus`."""
+    """Writes every call to a trace file from now on, for the program `cebus`, until trace_stop() or
+    the end of the program, by an exception, too."""
     cdef Runtime where = runtime_of(device)
     cdef bytes name = _os.fsencode(path)
     cdef cebus_status status = cebus_trace_start(where.rt, name)
     if status:
         fail(status)
+    recording.add(where)
 
 
 def trace_stop(device=None):
     """Completes the trace file."""
-    cdef cebus_status status = cebus_trace_stop(runtime_of(device).rt)
+    cdef Runtime where = runtime_of(device)
+    cdef cebus_status status = cebus_trace_stop(where.rt)
+    recording.discard(where)
     if status:
         fail(status)
+
+
+@_atexit.register
+def _complete_traces():
+    while recording:
+        if cebus_trace_stop((<Runtime>recording.pop()).rt):
+            fail(cebus_last_error().status)
+
+
+# A child has no part in what its parent records.
+_os.register_at_fork(after_in_child=recording.clear)
 
 
 # --- hints ------------------------------------------------------------------------------------

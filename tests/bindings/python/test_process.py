@@ -133,6 +133,25 @@ def child(queue):
         queue.put(str(error))
 
 
+@pytest.mark.parametrize("ending", ["pass", "raise KeyboardInterrupt", "sys.exit(3)"])
+def test_a_program_that_ends_has_its_trace(ending, tmp_path):
+    path = tmp_path / "trace"
+    path.write_text("the one before")
+    run(f"""
+        import os, sys
+        import cebus
+        cebus.trace_start({str(path)!r})
+        x = cebus.ones(3) + 1
+        if os.fork() == 0:
+            sys.exit(0)
+        os.wait()
+        {ending}
+    """)
+    lines = path.read_text().splitlines()
+    assert '"cebus_trace": 1' in lines[0] and any('"name": "add' in line for line in lines)
+    assert os.listdir(tmp_path) == ["trace"]
+
+
 def test_a_forked_child_gets_an_error_not_a_deadlock():
     x = cebus.ones(3) + 1
     context = multiprocessing.get_context("fork")
