@@ -18,8 +18,9 @@ cebus_pack_list *cebus_pack_list_create(const cebus_pack_problem *problem,
 /**
  * Packs a part by the ranks of its blocks (0 the best) into out_offset, units, the first of them
  * the part's first block's. Gives up, and returns false, when a block would end at `limit` units or
- * above, or when it is stopped. Deterministic. O(n) a block, with a small constant: runs of 64
- * placed blocks that do not meet the lifetime are passed by at once.
+ * above, or when it is stopped. Deterministic. Where few blocks live at once, O(those that live
+ * with it) a block (lives.h). Else O(n), with a small constant: runs of 64 placed blocks that do
+ * not meet the lifetime are passed by at once.
  */
 bool cebus_pack_list_run(cebus_pack_list *list, const cebus_pack_part *part, const uint32_t *rank,
                          uint64_t limit, cebus_pack_stop *stop, uint64_t *out_offset);

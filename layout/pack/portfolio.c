@@ -3,8 +3,8 @@
 #include <string.h>
 
 /**
- * An order, and the most blocks it is worth its time with: best fit takes a time that grows with
- * the square of their number.
+ * An order, and the most blocks it is worth its time with: where many live at once, best fit takes
+ * a time that grows with the square of their number.
  */
 typedef struct attempt {
     const char *keys;
