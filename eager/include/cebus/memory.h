@@ -138,7 +138,8 @@ CEBUS_API size_t cebus_runtime_tiers(cebus_runtime *rt, char *text, size_t text_
 /** A text picture of the arena, one line a block, for debugging. As snprintf. */
 CEBUS_API size_t cebus_runtime_dump(cebus_runtime *rt, char *text, size_t text_bytes);
 
-/** Verifies every invariant of arena and lineage. CEBUS_INTERNAL names the first violation. */
+/** Verifies every invariant of arena and lineage, and that no value is in use when no call is under
+ * way. CEBUS_INTERNAL names the first violation. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_runtime_check(cebus_runtime *rt);
 
 /**
