@@ -297,8 +297,8 @@ void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_
 void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_block *low, *old = candidate->block;
-    if (old == NULL || candidate->exports > 0 || !rt->arena.layout->has_low_end ||
-        cebus_guidance_places(rt) ||
+    if (old == NULL || old->bytes <= rt->arena.small_most || candidate->exports > 0 ||
+        !rt->arena.layout->has_low_end || cebus_guidance_places(rt) ||
         cebus_arena_place(&rt->arena, candidate->value.bytes, CEBUS_ZONE_PERSISTENT, &low) !=
             CEBUS_PLACED)
         return;

@@ -46,8 +46,8 @@ void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candid
 void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_block *block);
 /**
  * Moves the bytes to the persistent end of the arena, if there is room lower down: what seldom
- * goes must not stand between windows. Not while places are planned. Without room, or if the copy
- * fails, they stay.
+ * goes must not stand between windows. Not while places are planned, nor small ones, which lie
+ * together anyway. Without room, or if the copy fails, they stay.
  */
 void cebus_candidate_move_low(cebus_runtime *rt, cebus_candidate *candidate);
 /** Gives the bytes up; answers the free block they leave (NULL: zero bytes). The version must be

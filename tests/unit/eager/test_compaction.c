@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 
 #include "eager/compaction.h"
+#include "eager/storage.h"
 #include "program.h"
 #include "tests/support/test_device.h"
 
@@ -263,4 +264,38 @@ Test(compaction, what_cannot_be_copied_does_not_shift)
         cr_expect(x[i] == NULL || at(x[i], N - 1) == (float)i);
     OK(cebus_runtime_check(rt));
     close_layout(rt, x);
+}
+
+static cebus_candidate *candidate_of(cebus_runtime *rt, uint64_t bytes)
+{
+    for (cebus_block *block = rt->arena.first; block != NULL; block = block->next) {
+        if (block->owner != NULL && block->bytes == bytes)
+            return block->owner;
+    }
+    return NULL;
+}
+
+/** Small blocks lie together: a copy each would be all that moving them brings. */
+Test(compaction, only_what_is_not_small_goes_to_the_low_end)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cebus_tensor *large, *small;
+    told t = {0};
+    options.memory_budget = UINT64_C(64) << 20;
+    options.layout = "zones";
+    options.threads = 1;
+    OK(cebus_runtime_create(&options, &rt));
+    OK(cebus_full(rt, 1, CEBUS_F32, 1, &(int64_t){1 << 16}, &large));
+    OK(cebus_full(rt, 2, CEBUS_F32, 1, &(int64_t){1 << 8}, &small));
+    cebus_runtime_set_event_hook(rt, listen, &t);
+    cebus_candidate_move_low(rt, candidate_of(rt, 4 << 8));
+    cebus_candidate_move_low(rt, candidate_of(rt, 4 << 16));
+    cr_expect_eq(candidate_of(rt, 4 << 16)->block->offset, 0);
+    cr_expect_eq(at(large, 0), 1);
+    cr_expect_eq(at(small, 0), 2);
+    cr_expect_eq(t.moves, 1, "the large one");
+    cebus_tensor_release(large);
+    cebus_tensor_release(small);
+    cebus_runtime_destroy(rt);
 }
