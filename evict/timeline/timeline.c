@@ -16,7 +16,7 @@ typedef struct state {
     uint64_t out_end; /**< of the copy to the host */
     bool resident, on_host, stays;
     bool busy;   /**< the call at hand reads it */
-    size_t back; /**< persistent: behind the action that brought it back last */
+    size_t back; /**< behind the action that was to bring it back last: it stays from there on */
 } state;
 
 /** Bytes that are free, since when. */
@@ -347,7 +347,7 @@ static void act(walk *w)
             continue;
         }
         w->next++;
-        if (action->kind == CEBUS_ACTION_SWAP_IN && w->iteration->values[action->value].persistent)
+        if (action->kind == CEBUS_ACTION_SWAP_IN)
             w->states[action->value].back = w->next;
         if (action->kind == CEBUS_ACTION_DROP && s->resident)
             go(w, action->value, later(s->last, s->ready));
