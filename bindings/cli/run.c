@@ -17,7 +17,7 @@
 
 /** A pass that cannot end is given up once it took so many times its time without a budget. */
 #define HOPELESS_TIMES 2.0
-/** The first pass may take so many times as long as later ones are allowed. */
+/** The first of several passes may take so many times as long as later ones are allowed. */
 #define FIRST_TIMES 2.0
 
 /** What both kinds of runs are told alike. */
@@ -204,13 +204,14 @@ static bool is_hopeless(const struct running *running)
 }
 
 /** Until it meets that op a pass may do nothing but give up and make again: it gets little time.
- * The first pass gets more than those whose overhead counts: a policy learns in it. */
+ * The first of several gets more than those whose overhead counts: a policy learns in it. */
 static double limit_of(const struct running *running, int pass)
 {
-    double times = settings_limit(running->result->options.settings);
+    const struct settings *settings = running->result->options.settings;
+    double times = settings_limit(settings);
     if (is_hopeless(running))
         return fmin(times, HOPELESS_TIMES);
-    return pass == 0 ? FIRST_TIMES * times : times;
+    return pass == 0 && settings_iterations(settings) > 1 ? FIRST_TIMES * times : times;
 }
 
 static enum replay_outcome run_passes(struct running *running)

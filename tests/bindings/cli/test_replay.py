@@ -140,6 +140,9 @@ def case_thrashing_ends(cli):
     assert max(later) < 5 < first, "the first pass gets more, or this shows nothing"
     lenient = cli.one("replay", path, "--budget", "5MiB", "--policy", "lru", "--limit", "5")
     assert lenient["overhead"] == patient["overhead"], lenient
+    single = cli.one("replay", path, "--budget", "5MiB", "--policy", "lru", "--limit", "5",
+                     "--iterations", "1")
+    assert single["reason"] == "thrashed", "it is the one that counts"
 
 
 def case_writes_in_place(cli):
