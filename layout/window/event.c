@@ -1,5 +1,7 @@
 #include "layout/window/event.h"
 
+#include "layout/clones.h"
+
 #include <math.h>
 
 /** Blocks on each side of a noted one that are looked at; a run that goes on beyond counts as long
@@ -21,21 +23,29 @@ static part part_at(const cebus_chunks *chunks, cebus_seat at)
     return (part){at, chunk->tick[at.place], chunk->weight[at.place], chunk->bytes[at.place]};
 }
 
+static cebus_seat seat_below(const cebus_chunks *chunks, cebus_seat at)
+{
+    uint32_t before = chunks->at[at.chunk].prev;
+    if (at.place > 0)
+        return (cebus_seat){at.chunk, at.place - 1};
+    return (cebus_seat){before, before != CEBUS_CHUNK_NONE ? chunks->at[before].count - 1 : 0};
+}
+
+static cebus_seat seat_above(const cebus_chunks *chunks, cebus_seat at)
+{
+    const cebus_chunk *chunk = &chunks->at[at.chunk];
+    bool inside = at.place + 1 < chunk->count;
+    return inside ? (cebus_seat){at.chunk, at.place + 1} : (cebus_seat){chunk->next, 0};
+}
+
 static part below(const cebus_chunks *chunks, cebus_seat at)
 {
-    if (at.place > 0)
-        return part_at(chunks, (cebus_seat){at.chunk, at.place - 1});
-    uint32_t before = chunks->at[at.chunk].prev;
-    uint32_t count = before != CEBUS_CHUNK_NONE ? chunks->at[before].count : 1;
-    return part_at(chunks, (cebus_seat){before, count - 1});
+    return part_at(chunks, seat_below(chunks, at));
 }
 
 static part above(const cebus_chunks *chunks, cebus_seat at)
 {
-    const cebus_chunk *chunk = &chunks->at[at.chunk];
-    bool inside = at.place + 1 < chunk->count;
-    return part_at(chunks,
-                   inside ? (cebus_seat){at.chunk, at.place + 1} : (cebus_seat){chunk->next, 0});
+    return part_at(chunks, seat_above(chunks, at));
 }
 
 static inline double time_of(const part *one, double level)
@@ -125,19 +135,131 @@ static void tell_chunks_below(const event *e, cebus_table *table, double t)
     }
 }
 
-/** Mostly the chunk is due sooner anyway than the block is at the level. */
 static void tell_table(const event *e, cebus_table *table)
 {
-    uint32_t id = e->self.at.chunk;
-    bool below = may_begin_below(e, table);
-    double time = time_of(&e->self, table->level);
-    if (!below && time - e->epoch >= (double)table->due[id])
-        return;
-    around run = {e->low, e->high, time};
+    around run = {e->low, e->high, time_of(&e->self, table->level)};
     go_around(e, table->bytes, table->level, &run);
-    cebus_table_expect(table, id, run.time - e->epoch);
-    if (below)
+    cebus_table_expect(table, e->self.at.chunk, run.time - e->epoch);
+    if (may_begin_below(e, table))
         tell_chunks_below(e, table, time_below(e, table->level, &run) - e->epoch);
+}
+
+static void tell_tables(event *e, cebus_tables *tables, cebus_seat at, uint32_t told)
+{
+    e->self = part_at(e->chunks, at);
+    e->low = below(e->chunks, at);
+    e->high = above(e->chunks, at);
+    for (; told != 0; told &= told - 1)
+        tell_table(e, &tables->table[__builtin_ctz(told)]);
+}
+
+/* All tables at once: most of them know of nothing new. */
+
+/** What vectors need of a block. */
+typedef struct brief {
+    float since, heavy;
+} brief;
+
+/** A block and those beside it. */
+typedef struct trio {
+    brief self, low, high;
+    int32_t served; /**< so many tables want no more bytes than its own */
+} trio;
+
+/** For each table, when windows that hold the block may be at the level. */
+typedef struct times {
+    float at[CEBUS_TABLES];    /**< it alone where that is enough, else one beside it, too */
+    float below[CEBUS_TABLES]; /**< those that hold the block below */
+} times;
+
+static brief brief_at(const cebus_chunks *chunks, cebus_seat at)
+{
+    if (at.chunk == CEBUS_CHUNK_NONE)
+        return (brief){0, HUGE_VALF};
+    return (brief){chunks->at[at.chunk].since[at.place], chunks->at[at.chunk].heavy[at.place]};
+}
+
+/** Part of each clone, to become its vectors. */
+static inline __attribute__((always_inline)) float brief_time(brief one, float level)
+{
+    float ages = one.heavy * level, t = one.since + ages;
+    t = t > 0 ? t : 0;
+    return ages > 1 ? t : 0;
+}
+
+/** Works out CEBUS_COLUMNS times; a bit for each that is before its chunk is due. */
+CEBUS_CLONES static uint32_t find_sooner(const float *restrict level, const float *restrict due,
+                                         const trio *three, int32_t served, float *restrict out,
+                                         float *restrict out_below)
+{
+    const brief self = three->self, low = three->low, high = three->high;
+    uint32_t sooner = 0;
+    for (int32_t k = 0; k < CEBUS_COLUMNS; k++) {
+        float alone = brief_time(self, level[k]);
+        float l = brief_time(low, level[k]), h = brief_time(high, level[k]);
+        float beside = l < h ? l : h;
+        beside = beside > alone ? beside : alone;
+        out[k] = k < served ? alone : beside;
+        out_below[k] = l > alone ? l : alone;
+    }
+    for (int32_t k = 0; k < CEBUS_COLUMNS; k++)
+        sooner |= (uint32_t)(out[k] < due[k]) << k;
+    return sooner;
+}
+
+/** A bit for each table. */
+static uint32_t find_all_sooner(const cebus_tables *tables, uint32_t id, const trio *three,
+                                times *out)
+{
+    const float *due = cebus_tables_row(tables, id);
+    uint32_t sooner = 0;
+    for (uint32_t k = 0; k < tables->count; k += CEBUS_COLUMNS)
+        sooner |= find_sooner(&tables->level[k], &due[k], three, three->served - (int32_t)k,
+                              &out->at[k], &out->below[k])
+                  << k;
+    return sooner & (uint32_t)((UINT64_C(1) << tables->count) - 1);
+}
+
+/** The tables of which windows may begin in earlier chunks, and sooner than is known there. */
+static uint32_t find_sooner_below(const event *e, const cebus_tables *tables, cebus_seat at,
+                                  const times *all)
+{
+    const cebus_chunk *chunk = &e->chunks->at[at.chunk];
+    uint64_t own = chunk->bytes[at.place], between = e->offset - e->start;
+    uint64_t reach = own > between ? own : between;
+    uint32_t sooner = 0, k = tables->count;
+    if (tables->bytes[k - 1] <= reach || chunk->prev == CEBUS_CHUNK_NONE)
+        return 0;
+    uint64_t far = e->offset - start_of(e->chunks, chunk->prev);
+    const float *due = cebus_tables_row(tables, chunk->prev);
+    while (k-- > 0 && tables->bytes[k] > reach)
+        sooner |= (uint32_t)(all->below[k] < due[k] || tables->bytes[k] > far) << k;
+    return sooner;
+}
+
+static uint32_t count_served(const cebus_tables *tables, uint64_t bytes)
+{
+    uint32_t count = 0;
+    while (count < tables->count && tables->bytes[count] <= bytes)
+        count++;
+    return count;
+}
+
+/** Tells those tables for which it is enough to know when the block and one beside it are there;
+ * the others are returned. */
+static uint32_t tell_plainly(const event *e, cebus_tables *tables, cebus_seat at, uint32_t sooner,
+                             const times *all, uint32_t served)
+{
+    float now = cebus_bound_time(e->now - e->epoch);
+    uint32_t others = 0;
+    for (; sooner != 0; sooner &= sooner - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(sooner);
+        if (k < served || all->at[k] > now)
+            cebus_table_set_due(&tables->table[k], at.chunk, all->at[k]);
+        else
+            others |= UINT32_C(1) << k;
+    }
+    return others;
 }
 
 /** A hole that serves a size alone is in no window of that size that is searched for (I4). */
@@ -145,21 +267,23 @@ static void settle_block(cebus_window_search *search, event *e, cebus_seat at)
 {
     cebus_tables *tables = &search->index->tables;
     const cebus_chunk *chunk = &e->chunks->at[at.chunk];
-    uint32_t k = 0;
+    uint32_t served = count_served(tables, chunk->bytes[at.place]);
+    times all;
     if ((chunk->walls >> at.place & 1) != 0)
         return;
-    e->self = part_at(e->chunks, at);
-    e->low = below(e->chunks, at);
-    e->high = above(e->chunks, at);
     e->offset = chunk->blocks[at.place]->offset;
     e->start = start_of(e->chunks, at.chunk);
-    while ((chunk->holes >> at.place & 1) != 0 && k < tables->count &&
-           tables->table[k].bytes <= e->self.bytes)
-        k++;
     search->index->count.events++;
-    search->index->count.raises += tables->count - k;
-    for (; k < tables->count; k++)
-        tell_table(e, &tables->table[k]);
+    search->index->count.raises += tables->count;
+    const trio three = {brief_at(e->chunks, at), brief_at(e->chunks, seat_below(e->chunks, at)),
+                        brief_at(e->chunks, seat_above(e->chunks, at)), (int32_t)served};
+    uint32_t sooner = find_all_sooner(tables, at.chunk, &three, &all);
+    if ((chunk->holes >> at.place & 1) != 0)
+        sooner &= ~(uint32_t)((UINT64_C(1) << served) - 1);
+    uint32_t others = find_sooner_below(e, tables, at, &all);
+    others |= tell_plainly(e, tables, at, sooner & ~others, &all, served);
+    if (others != 0)
+        tell_tables(e, tables, at, others);
 }
 
 static void settle_chunk(cebus_window_search *search, event *e, uint32_t id)

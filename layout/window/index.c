@@ -35,7 +35,7 @@ static void lose(cebus_window_index *index)
 {
     index->lost = true;
     cebus_chunks_deinit(&index->chunks);
-    cebus_tables_clear(&index->tables);
+    cebus_tables_deinit(&index->tables);
     cebus_tables_init(&index->tables, index->tables.pool);
 }
 
@@ -114,25 +114,25 @@ static double least_of(const cebus_window_search *search)
     return most != UINT64_MAX ? cebus_bound_least(most) : 0;
 }
 
-/** Which of CEBUS_GROUP times are over, a bit each: part of each clone, to become its vectors. */
-static inline __attribute__((always_inline)) uint32_t find_over(const float *times, float t)
+/** Which of the times of groups are over, a bit each. */
+CEBUS_CLONES static uint32_t find_over(const float *times, float t)
 {
     uint32_t over = 0;
-    for (uint32_t i = 0; i < CEBUS_GROUP; i++)
+    for (uint32_t i = 0; i < CEBUS_GROUPS; i++)
         over |= (uint32_t)(times[i] <= t) << i;
     return over;
 }
 
-/** The chunks that are due, of CEBUS_GROUP groups. */
-CEBUS_CLONES static uint32_t find_due(const cebus_table *table, uint32_t first, float t,
-                                      uint32_t *out)
+/** The chunks that are due, of CEBUS_GROUPS groups. */
+static uint32_t find_due(const cebus_table *table, uint32_t first, float t, uint32_t *out)
 {
     uint32_t count = 0;
-    for (uint32_t groups = find_over(&table->soonest[first], t); groups != 0;
-         groups &= groups - 1) {
-        uint32_t id = (first + (uint32_t)__builtin_ctz(groups)) * CEBUS_GROUP;
-        for (uint32_t over = find_over(&table->due[id], t); over != 0; over &= over - 1)
-            out[count++] = id + (uint32_t)__builtin_ctz(over);
+    for (uint32_t over = find_over(&table->soonest[first], t); over != 0; over &= over - 1) {
+        uint32_t id = (first + (uint32_t)__builtin_ctz(over)) * CEBUS_GROUP;
+        for (uint32_t end = id + CEBUS_GROUP; id < end; id++) {
+            out[count] = id;
+            count += (uint32_t)(*cebus_table_due(table, id) <= t);
+        }
     }
     return count;
 }
@@ -156,9 +156,9 @@ static bool learn_due(cebus_window_search *search)
     const cebus_table *table = search->table;
     float t = cebus_bound_time(cebus_tables_time(tables, search->now));
     uint32_t groups = (tables->chunks + CEBUS_GROUP - 1) / CEBUS_GROUP;
-    uint32_t due[CEBUS_GROUP * CEBUS_GROUP];
+    uint32_t due[CEBUS_GROUPS * CEBUS_GROUP + 1];
     bool all_known = true;
-    for (uint32_t first = 0; first < groups; first += CEBUS_GROUP) {
+    for (uint32_t first = 0; first < groups; first += CEBUS_GROUPS) {
         all_known &= learn_those(search, due, find_due(table, first, t, due));
     }
     return all_known;
@@ -260,7 +260,7 @@ static double level_below(uint64_t price)
 
 static void search_table(cebus_window_search *search)
 {
-    const cebus_tables *tables = &search->index->tables;
+    cebus_tables *tables = &search->index->tables;
     cebus_table *table = search->table;
     bool found = search_at_level(search);
     if (!found) {

@@ -100,9 +100,9 @@ static const char *fault_in_chunk_of(const cebus_window_index *index, const cebu
 {
     const cebus_chunk *chunk = &index->chunks.at[id];
     double t = cebus_tables_time(&index->tables, index->now);
-    if (table->due[id] < table->soonest[id / CEBUS_GROUP])
+    if (*cebus_table_due(table, id) < table->soonest[id / CEBUS_GROUP])
         return "a chunk is due before its group";
-    if (table->due[id] <= cebus_bound_time(t))
+    if (*cebus_table_due(table, id) <= cebus_bound_time(t))
         return NULL;
     for (uint32_t i = 0; i < chunk->count; i++) {
         cebus_window_key key;

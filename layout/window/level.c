@@ -140,6 +140,7 @@ static void raise_level(cebus_window_search *search, double t)
     table->level = to.level;
     table->strict = to.strict;
     table->known = to.known;
+    cebus_table_tell_level(&search->index->tables, table);
     for (uint32_t i = table->hot->count; i-- > 0;) {
         cebus_seat at;
         if (!find_seat(search, i, &at) || !cebus_level_keeps(search, at, line_of(table->hot, i)))
@@ -219,7 +220,7 @@ static float sooner(double zero, double due, double part)
 
 void cebus_level_lower(const cebus_window_search *search)
 {
-    const cebus_tables *tables = &search->index->tables;
+    cebus_tables *tables = &search->index->tables;
     cebus_table *table = search->table;
     double level = LOWERED * fmin(table->level, LOWEST_PRICE);
     double part = level / table->strict, epoch = cebus_time_after(tables->epoch);
@@ -230,8 +231,9 @@ void cebus_level_lower(const cebus_window_search *search)
     }
     table->level = table->strict = level;
     table->known = (cebus_window_key){cebus_level_price(level), UINT64_MAX, UINT64_MAX};
+    cebus_table_tell_level(tables, table);
     for (uint32_t id = 0; id < tables->chunks; id++) {
-        float *due = &table->due[id];
+        float *due = cebus_table_due(table, id);
         if (*due < CEBUS_DUE_NEVER)
             *due = sooner(oldest_from(search, id) - epoch, (double)*due, part);
     }

@@ -523,7 +523,7 @@ bool cebus_window_learn(cebus_window_search *search, uint32_t id)
     bool added;
     search->index->count.looks++;
     cebus_table_forget(table, id);
-    table->due[id] = CEBUS_DUE_NEVER;
+    *cebus_table_due(table, id) = CEBUS_DUE_NEVER;
     if (!search->brief || !add_windows_at_once(search, id, &added)) {
         double next;
         added = add_windows_by_turns(search, id, &next);

@@ -10,11 +10,15 @@ void cebus_tables_init(cebus_tables *tables, cebus_pool *pool)
     *tables = (cebus_tables){.pool = pool};
 }
 
-/** What is hot, then the times of chunks and of groups. */
+/** What is hot, then the times of groups. */
 static size_t bytes_of(uint32_t capacity)
 {
-    return sizeof(cebus_hot) + capacity * (sizeof(float) + sizeof(uint8_t)) +
-           capacity / CEBUS_GROUP * sizeof(float);
+    return sizeof(cebus_hot) + capacity * sizeof(uint8_t) + capacity / CEBUS_GROUP * sizeof(float);
+}
+
+static size_t row_bytes(uint32_t capacity)
+{
+    return (size_t)capacity * CEBUS_TABLES * sizeof(float);
 }
 
 static uint32_t room_of(uint32_t capacity)
@@ -27,14 +31,13 @@ static uint32_t room_of(uint32_t capacity)
 static void use_memory(cebus_table *table, void *memory, uint32_t capacity)
 {
     table->hot = memory;
-    table->due = (float *)(table->hot + 1);
-    table->soonest = table->due + capacity;
+    table->soonest = (float *)(table->hot + 1);
     table->hot->in = (uint8_t *)(table->soonest + capacity / CEBUS_GROUP);
     table->hot->count = 0;
     table->hot->room = room_of(capacity);
     memset(table->hot->in, 0, capacity);
-    for (uint32_t i = 0; i < capacity + capacity / CEBUS_GROUP; i++)
-        table->due[i] = CEBUS_DUE_NEVER;
+    for (uint32_t i = 0; i < capacity / CEBUS_GROUP; i++)
+        table->soonest[i] = CEBUS_DUE_NEVER;
 }
 
 static void free_table(const cebus_tables *tables, const cebus_table *table)
@@ -42,17 +45,70 @@ static void free_table(const cebus_tables *tables, const cebus_table *table)
     cebus_pool_free_object(tables->pool, table->hot, bytes_of(tables->capacity));
 }
 
+/** The columns of tables, each of which the table at its place has. */
+static void place_columns(cebus_tables *tables)
+{
+    for (uint32_t k = 0; k < tables->count; k++) {
+        tables->table[k].due = &tables->due[k];
+        tables->bytes[k] = tables->table[k].bytes;
+        cebus_table_tell_level(tables, &tables->table[k]);
+    }
+    for (uint32_t k = tables->count; k < CEBUS_TABLES; k++) {
+        tables->level[k] = 0;
+        tables->bytes[k] = UINT64_MAX;
+    }
+}
+
+/** Those of tables from `from` on, up to the last, are from `to` on. */
+static void move_columns(cebus_tables *tables, uint32_t from, uint32_t to)
+{
+    for (uint32_t id = 0; id < tables->capacity; id++) {
+        float *row = &tables->due[(size_t)id * CEBUS_TABLES];
+        memmove(&row[to], &row[from], (tables->count - from) * sizeof *row);
+    }
+}
+
+/** Table i is free by now. */
+static void remove_table(cebus_tables *tables, uint32_t i)
+{
+    move_columns(tables, i + 1, i);
+    tables->count--;
+    memmove(&tables->table[i], &tables->table[i + 1], (tables->count - i) * sizeof *tables->table);
+    place_columns(tables);
+}
+
+static void drop_table(cebus_tables *tables, uint32_t i)
+{
+    free_table(tables, &tables->table[i]);
+    remove_table(tables, i);
+}
+
 void cebus_tables_clear(cebus_tables *tables)
 {
     while (tables->count > 0)
         free_table(tables, &tables->table[--tables->count]);
+    place_columns(tables);
 }
 
-/** The table for more chunks, the new ones empty. False without host memory: it is gone. */
-static bool widen(const cebus_tables *tables, cebus_table *table, uint32_t capacity)
+static void free_rows(cebus_tables *tables)
+{
+    cebus_pool_free_object(tables->pool, tables->due, row_bytes(tables->capacity));
+    tables->due = NULL;
+    tables->capacity = 0;
+}
+
+void cebus_tables_deinit(cebus_tables *tables)
+{
+    cebus_tables_clear(tables);
+    free_rows(tables);
+}
+
+/** Memory of a table for more chunks, the new ones empty. Without host memory it has none. */
+static void widen(const cebus_tables *tables, cebus_table *table, uint32_t capacity)
 {
     cebus_table old = *table;
     void *wide = cebus_pool_alloc(tables->pool, bytes_of(capacity));
+    table->hot = wide;
     if (wide != NULL) {
         use_memory(table, wide, capacity);
         uint8_t *in = table->hot->in;
@@ -60,40 +116,51 @@ static bool widen(const cebus_tables *tables, cebus_table *table, uint32_t capac
         *table->hot = *old.hot;
         table->hot->in = in;
         table->hot->room = room;
-        memcpy(table->due, old.due, tables->capacity * sizeof *table->due);
         memcpy(table->soonest, old.soonest,
                tables->capacity / CEBUS_GROUP * sizeof *table->soonest);
         memcpy(in, old.hot->in, tables->capacity);
     }
     free_table(tables, &old);
-    return wide != NULL;
+}
+
+/** Rows for more chunks. */
+static void widen_rows(cebus_tables *tables, float *wide, uint32_t capacity)
+{
+    size_t count = (size_t)tables->capacity * CEBUS_TABLES;
+    if (count > 0)
+        memcpy(wide, tables->due, count * sizeof *wide);
+    for (; count < (size_t)capacity * CEBUS_TABLES; count++)
+        wide[count] = CEBUS_DUE_NEVER;
+    free_rows(tables);
+    tables->due = wide;
+    tables->capacity = capacity;
+    place_columns(tables);
 }
 
 void cebus_tables_reserve(cebus_tables *tables, uint32_t chunks)
 {
-    uint32_t capacity = CEBUS_GROUP * CEBUS_GROUP, kept = 0;
+    uint32_t capacity = CEBUS_GROUP * CEBUS_GROUPS;
     tables->chunks = chunks;
     if (chunks <= tables->capacity)
         return;
     while (capacity < chunks)
         capacity *= 2;
-    for (uint32_t i = 0; i < tables->count; i++) {
-        cebus_table table = tables->table[i];
-        if (widen(tables, &table, capacity))
-            tables->table[kept++] = table;
+    float *rows = cebus_pool_alloc(tables->pool, row_bytes(capacity));
+    if (rows == NULL) {
+        cebus_tables_deinit(tables);
+        tables->chunks = chunks;
+        return;
     }
-    tables->count = kept;
-    tables->capacity = capacity;
+    for (uint32_t i = 0; i < tables->count; i++)
+        widen(tables, &tables->table[i], capacity);
+    widen_rows(tables, rows, capacity);
+    for (uint32_t i = tables->count; i-- > 0;) {
+        if (tables->table[i].hot == NULL)
+            remove_table(tables, i);
+    }
 }
 
-static void drop_table(cebus_tables *tables, uint32_t i)
-{
-    free_table(tables, &tables->table[i]);
-    tables->count--;
-    memmove(&tables->table[i], &tables->table[i + 1], (tables->count - i) * sizeof *tables->table);
-}
-
-void cebus_table_set_level(const cebus_tables *tables, cebus_table *table, double level)
+void cebus_table_set_level(cebus_tables *tables, cebus_table *table, double level)
 {
     bool any = level < CEBUS_LEVEL_MIN;
     table->level = table->strict = any ? CEBUS_LEVEL_ANY : fmin(level, CEBUS_LEVEL_MAX);
@@ -101,7 +168,8 @@ void cebus_table_set_level(const cebus_tables *tables, cebus_table *table, doubl
     table->hot->count = 0;
     memset(table->hot->in, 0, tables->chunks);
     for (uint32_t i = 0; i < tables->chunks; i++)
-        table->due[i] = table->soonest[i / CEBUS_GROUP] = CEBUS_DUE_NOW;
+        *cebus_table_due(table, i) = table->soonest[i / CEBUS_GROUP] = CEBUS_DUE_NOW;
+    cebus_table_tell_level(tables, table);
 }
 
 void cebus_tables_set_time(cebus_tables *tables, uint64_t now)
@@ -139,17 +207,25 @@ static uint32_t oldest_of(const cebus_tables *tables)
     return oldest;
 }
 
-/** Room for a table of a size between the others. */
+/** Room for a table of a size between the others; no chunk of its column is due. */
 static cebus_table *insert_table(cebus_tables *tables, uint64_t bytes)
 {
-    uint32_t at = tables->count++;
-    for (; at > 0 && tables->table[at - 1].bytes > bytes; at--)
-        tables->table[at] = tables->table[at - 1];
+    uint32_t at = 0;
+    while (at < tables->count && tables->table[at].bytes < bytes)
+        at++;
+    move_columns(tables, at, at + 1);
+    memmove(&tables->table[at + 1], &tables->table[at],
+            (tables->count - at) * sizeof *tables->table);
+    for (uint32_t id = 0; id < tables->capacity; id++)
+        tables->due[(size_t)id * CEBUS_TABLES + at] = CEBUS_DUE_NEVER;
+    tables->count++;
     return &tables->table[at];
 }
 
 cebus_table *cebus_tables_add(cebus_tables *tables, uint64_t bytes)
 {
+    if (tables->chunks > tables->capacity)
+        return NULL;
     if (tables->count == CEBUS_TABLES)
         drop_table(tables, oldest_of(tables));
     void *memory = cebus_pool_alloc(tables->pool, bytes_of(tables->capacity));
@@ -158,6 +234,7 @@ cebus_table *cebus_tables_add(cebus_tables *tables, uint64_t bytes)
     cebus_table *table = insert_table(tables, bytes);
     *table = (cebus_table){.bytes = bytes, .used = tables->queries};
     use_memory(table, memory, tables->capacity);
+    place_columns(tables);
     return table;
 }
 
@@ -165,14 +242,15 @@ void cebus_tables_move(cebus_tables *tables, uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < tables->count; i++) {
         cebus_table *table = &tables->table[i];
-        cebus_table_set_due(table, to, table->hot->in[from] > 0 ? CEBUS_DUE_NOW : table->due[from]);
+        cebus_table_set_due(
+            table, to, table->hot->in[from] > 0 ? CEBUS_DUE_NOW : *cebus_table_due(table, from));
     }
 }
 
 void cebus_tables_empty(cebus_tables *tables, uint32_t dead)
 {
     for (uint32_t i = 0; i < tables->count; i++) {
-        tables->table[i].due[dead] = CEBUS_DUE_NEVER;
+        *cebus_table_due(&tables->table[i], dead) = CEBUS_DUE_NEVER;
         cebus_table_forget(&tables->table[i], dead);
     }
 }

@@ -34,8 +34,11 @@
 #define CEBUS_LEVEL_MAX (CEBUS_BOUND_OPEN / 2)
 #define CEBUS_LEVEL_MIN (2.0 / (double)CEBUS_PRICE_MAX)
 #define CEBUS_LEVEL_ANY 1e-30
-/** Chunks whose times are compared at once. */
-#define CEBUS_GROUP 16
+/** Chunks that share a soonest time; so many groups are compared at once. */
+#define CEBUS_GROUP 8
+#define CEBUS_GROUPS 16
+/** Tables whose times are compared at once. */
+#define CEBUS_COLUMNS 16
 /** Times of chunks, in the tables' time. */
 #define CEBUS_DUE_NOW 0.0F
 #define CEBUS_DUE_NEVER FLT_MAX
@@ -57,24 +60,29 @@ typedef struct cebus_table {
     double strict;          /**< what is below it costs no less than `known` */
     cebus_window_key known; /**< what is neither hot nor due comes after that */
     cebus_hot *hot;
-    float *due;     /**< by chunk */
-    float *soonest; /**< of them, by group */
+    float *due;     /**< of chunk 0, a column of the rows of all tables */
+    float *soonest; /**< of that column, by group */
 } cebus_table;
 
 typedef struct cebus_tables {
     cebus_pool *pool;  /**< borrowed */
-    uint32_t capacity; /**< chunks, a multiple of CEBUS_GROUP squared */
+    uint32_t capacity; /**< chunks, a multiple of CEBUS_GROUP x CEBUS_GROUPS */
     uint32_t chunks;   /**< numbers in use */
     uint32_t count;    /**< tables */
     uint64_t queries;
-    uint64_t epoch;                  /**< of their times */
+    uint64_t epoch; /**< of their times */
+    float *due;     /**< a row for each chunk, as a change concerns many tables: from when
+                       on it may have windows at their levels */
+    float level[CEBUS_TABLES];       /**< of each, or somewhat less */
+    uint64_t bytes[CEBUS_TABLES];    /**< of each; UINT64_MAX: no such table */
     cebus_table table[CEBUS_TABLES]; /**< by size */
 } cebus_tables;
 
 void cebus_tables_init(cebus_tables *tables, cebus_pool *pool);
 
-/** Forgets everything. */
+/** Forgets all tables. */
 void cebus_tables_clear(cebus_tables *tables);
+void cebus_tables_deinit(cebus_tables *tables);
 
 /** Room for `chunks` chunks. A table for which there is no host memory goes. */
 void cebus_tables_reserve(cebus_tables *tables, uint32_t chunks);
@@ -94,7 +102,13 @@ void cebus_tables_move(cebus_tables *tables, uint32_t from, uint32_t to);
 void cebus_tables_empty(cebus_tables *tables, uint32_t dead);
 
 /** Sets a level, or the nearest that it may be; all chunks are due. */
-void cebus_table_set_level(const cebus_tables *tables, cebus_table *table, double level);
+void cebus_table_set_level(cebus_tables *tables, cebus_table *table, double level);
+
+/** After the level of a table changed. */
+static inline void cebus_table_tell_level(cebus_tables *tables, const cebus_table *table)
+{
+    tables->level[table - tables->table] = (float)table->level * (1 - 0x1p-22F);
+}
 
 /** Forgets what is hot in a chunk. */
 void cebus_table_forget(cebus_table *table, uint32_t chunk);
@@ -113,13 +127,25 @@ static inline uint64_t cebus_level_price(double level)
     return level > CEBUS_LEVEL_ANY ? (uint64_t)(CEBUS_BOUND_SURE / level) : UINT64_MAX;
 }
 
+/** When a chunk is due, for each table. */
+static inline const float *cebus_tables_row(const cebus_tables *tables, uint32_t chunk)
+{
+    return &tables->due[(size_t)chunk * CEBUS_TABLES];
+}
+
+/** When a chunk is due. */
+static inline float *cebus_table_due(const cebus_table *table, uint32_t chunk)
+{
+    return &table->due[(size_t)chunk * CEBUS_TABLES];
+}
+
 /** A chunk is due at that time, if it is not sooner. */
 static inline void cebus_table_set_due(cebus_table *table, uint32_t chunk, float due)
 {
-    float *soonest = &table->soonest[chunk / CEBUS_GROUP];
-    if (due >= table->due[chunk])
+    float *soonest = &table->soonest[chunk / CEBUS_GROUP], *at = cebus_table_due(table, chunk);
+    if (due >= *at)
         return;
-    table->due[chunk] = due;
+    *at = due;
     *soonest = due < *soonest ? due : *soonest;
 }
 
@@ -141,10 +167,11 @@ static inline void cebus_table_expect_line(cebus_table *table, uint32_t chunk, c
 /** After times of a group went up. */
 static inline void cebus_table_regroup(cebus_table *table, uint32_t group)
 {
-    const float *due = &table->due[(size_t)group * CEBUS_GROUP];
     float soonest = CEBUS_DUE_NEVER;
-    for (uint32_t i = 0; i < CEBUS_GROUP; i++)
-        soonest = due[i] < soonest ? due[i] : soonest;
+    for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
+        float due = *cebus_table_due(table, group * CEBUS_GROUP + i);
+        soonest = due < soonest ? due : soonest;
+    }
     table->soonest[group] = soonest;
 }
 

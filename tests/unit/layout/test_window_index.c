@@ -497,14 +497,15 @@ Test(window_index, the_walker_names_what_is_damaged)
 
     cebus_chunk *chunk = &index->chunks.at[index->chunks.first];
     cebus_table *table = &index->tables.table[0];
-    const float due = table->due[index->chunks.first];
+    float *at = cebus_table_due(table, index->chunks.first);
+    const float due = *at;
     table->hot->rise[0] /= 2;
     expect_fault(&s, "I1: a window at the level is not hot, nor is its chunk due");
-    table->due[index->chunks.first] = CEBUS_DUE_NOW;
+    *at = CEBUS_DUE_NOW;
     expect_fault(&s, "a chunk is due before its group");
     table->soonest[index->chunks.first / CEBUS_GROUP] = CEBUS_DUE_NOW;
     cr_expect(cebus_window_index_check(index, NULL, 0), "it would be looked at");
-    table->due[index->chunks.first] = due;
+    *at = due;
     table->hot->rise[0] *= 2;
     s.arena.first->weight /= 4; /* without a word */
     expect_fault(&s, "higher price");
