@@ -25,17 +25,17 @@ static part part_at(const cebus_chunks *chunks, cebus_seat at)
 
 static cebus_seat seat_below(const cebus_chunks *chunks, cebus_seat at)
 {
-    uint32_t before = chunks->at[at.chunk].prev;
-    if (at.place > 0)
+    if (at.chunk == CEBUS_CHUNK_NONE || at.place > 0)
         return (cebus_seat){at.chunk, at.place - 1};
+    uint32_t before = chunks->at[at.chunk].prev;
     return (cebus_seat){before, before != CEBUS_CHUNK_NONE ? chunks->at[before].count - 1 : 0};
 }
 
 static cebus_seat seat_above(const cebus_chunks *chunks, cebus_seat at)
 {
-    const cebus_chunk *chunk = &chunks->at[at.chunk];
-    bool inside = at.place + 1 < chunk->count;
-    return inside ? (cebus_seat){at.chunk, at.place + 1} : (cebus_seat){chunk->next, 0};
+    if (at.chunk == CEBUS_CHUNK_NONE || at.place + 1 < chunks->at[at.chunk].count)
+        return (cebus_seat){at.chunk, at.place + 1};
+    return (cebus_seat){chunks->at[at.chunk].next, 0};
 }
 
 static part below(const cebus_chunks *chunks, cebus_seat at)
@@ -155,23 +155,90 @@ static void tell_tables(event *e, cebus_tables *tables, cebus_seat at, uint32_t 
 
 /* All tables at once: most of them know of nothing new. */
 
+/** Parts of each clone, to become its vectors. */
+#define INLINE static inline __attribute__((always_inline))
+
 /** What vectors need of a block. */
 typedef struct brief {
     float since, heavy;
 } brief;
 
-/** A block and those beside it. */
-typedef struct trio {
-    brief self, low, high;
-    int32_t served; /**< so many tables want no more bytes than its own */
-} trio;
+/** A block, and two on either side. */
+typedef struct scene {
+    brief self, low, lower, high, higher;
+    uint64_t own, with_low, with_high; /**< bytes of it, and of one beside it, too */
+} scene;
 
-/** For each table, when windows that hold the block may be at the level. */
-typedef struct times {
-    float at[CEBUS_TABLES];    /**< it alone where that is enough, else one beside it, too */
-    float below[CEBUS_TABLES]; /**< those that hold the block below */
-} times;
+/** What a change means to each table, a bit or a time for each. */
+typedef struct verdict {
+    uint32_t served;           /**< the block alone is enough */
+    uint32_t sooner;           /**< its windows are, than the chunk is due */
+    float at[CEBUS_TABLES];    /**< when they may be at the level */
+    float below[CEBUS_TABLES]; /**< those that hold the block below, too */
+} verdict;
 
+INLINE float brief_time(brief one, float level)
+{
+    float ages = one.heavy * level, t = one.since + ages;
+    t = t > 0 ? t : 0;
+    return ages > 1 ? t : 0;
+}
+
+INLINE float sooner_of(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+INLINE float later_of(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+INLINE int32_t count_up_to(const uint64_t *bytes, uint64_t most)
+{
+    int32_t count = 0;
+    for (int k = 0; k < CEBUS_COLUMNS; k++)
+        count += bytes[k] <= most;
+    return count;
+}
+
+INLINE uint32_t first_bits(uint32_t count)
+{
+    return (uint32_t)((UINT64_C(1) << count) - 1);
+}
+
+/** For CEBUS_COLUMNS tables: a window is at the level when the block is, and where that is not
+ * enough one beside it, and where those are not enough one more. Those sooner than `due`, a bit
+ * each. */
+CEBUS_CLONES static uint32_t judge(const float *restrict level, const uint64_t *restrict bytes,
+                                   const float *restrict due, const scene *around,
+                                   float *restrict out, float *restrict out_below,
+                                   uint32_t *out_served)
+{
+    const brief self = around->self, low = around->low, lower = around->lower;
+    const brief high = around->high, higher = around->higher;
+    const int32_t served = count_up_to(bytes, around->own);
+    const int32_t by_low = count_up_to(bytes, around->with_low);
+    const int32_t by_high = count_up_to(bytes, around->with_high);
+    uint32_t sooner = 0;
+    for (int32_t k = 0; k < CEBUS_COLUMNS; k++) {
+        float alone = brief_time(self, level[k]);
+        float l = brief_time(low, level[k]), h = brief_time(high, level[k]);
+        float down = later_of(l, sooner_of(brief_time(lower, level[k]), h));
+        float up = later_of(h, sooner_of(brief_time(higher, level[k]), l));
+        down = k < by_low ? l : down;
+        up = k < by_high ? h : up;
+        float more = later_of(alone, sooner_of(down, up));
+        out[k] = k < served ? alone : more;
+        out_below[k] = later_of(l, alone);
+    }
+    for (int32_t k = 0; k < CEBUS_COLUMNS; k++)
+        sooner |= (uint32_t)(out[k] < due[k]) << k;
+    *out_served = first_bits((uint32_t)served);
+    return sooner;
+}
+
+/** The ends of the arena are walls. */
 static brief brief_at(const cebus_chunks *chunks, cebus_seat at)
 {
     if (at.chunk == CEBUS_CHUNK_NONE)
@@ -179,50 +246,44 @@ static brief brief_at(const cebus_chunks *chunks, cebus_seat at)
     return (brief){chunks->at[at.chunk].since[at.place], chunks->at[at.chunk].heavy[at.place]};
 }
 
-/** Part of each clone, to become its vectors. */
-static inline __attribute__((always_inline)) float brief_time(brief one, float level)
+static uint64_t bytes_at(const cebus_chunks *chunks, cebus_seat at)
 {
-    float ages = one.heavy * level, t = one.since + ages;
-    t = t > 0 ? t : 0;
-    return ages > 1 ? t : 0;
+    return at.chunk != CEBUS_CHUNK_NONE ? chunks->at[at.chunk].bytes[at.place] : 0;
 }
 
-/** Works out CEBUS_COLUMNS times; a bit for each that is before its chunk is due. */
-CEBUS_CLONES static uint32_t find_sooner(const float *restrict level, const float *restrict due,
-                                         const trio *three, int32_t served, float *restrict out,
-                                         float *restrict out_below)
+static scene look_around(const cebus_chunks *chunks, cebus_seat at)
 {
-    const brief self = three->self, low = three->low, high = three->high;
-    uint32_t sooner = 0;
-    for (int32_t k = 0; k < CEBUS_COLUMNS; k++) {
-        float alone = brief_time(self, level[k]);
-        float l = brief_time(low, level[k]), h = brief_time(high, level[k]);
-        float beside = l < h ? l : h;
-        beside = beside > alone ? beside : alone;
-        out[k] = k < served ? alone : beside;
-        out_below[k] = l > alone ? l : alone;
+    const cebus_seat low = seat_below(chunks, at), high = seat_above(chunks, at);
+    const uint64_t own = bytes_at(chunks, at);
+    return (scene){.self = brief_at(chunks, at),
+                   .low = brief_at(chunks, low),
+                   .lower = brief_at(chunks, seat_below(chunks, low)),
+                   .high = brief_at(chunks, high),
+                   .higher = brief_at(chunks, seat_above(chunks, high)),
+                   .own = own,
+                   .with_low = own + bytes_at(chunks, low),
+                   .with_high = own + bytes_at(chunks, high)};
+}
+
+static void judge_all(const cebus_tables *tables, const cebus_chunks *chunks, cebus_seat at,
+                      verdict *out)
+{
+    const float *due = cebus_tables_row(tables, at.chunk);
+    const scene around = look_around(chunks, at);
+    out->served = out->sooner = 0;
+    for (uint32_t k = 0; k < tables->count; k += CEBUS_COLUMNS) {
+        uint32_t served;
+        out->sooner |= judge(&tables->level[k], &tables->bytes[k], &due[k], &around, &out->at[k],
+                             &out->below[k], &served)
+                       << k;
+        out->served |= served << k;
     }
-    for (int32_t k = 0; k < CEBUS_COLUMNS; k++)
-        sooner |= (uint32_t)(out[k] < due[k]) << k;
-    return sooner;
-}
-
-/** A bit for each table. */
-static uint32_t find_all_sooner(const cebus_tables *tables, uint32_t id, const trio *three,
-                                times *out)
-{
-    const float *due = cebus_tables_row(tables, id);
-    uint32_t sooner = 0;
-    for (uint32_t k = 0; k < tables->count; k += CEBUS_COLUMNS)
-        sooner |= find_sooner(&tables->level[k], &due[k], three, three->served - (int32_t)k,
-                              &out->at[k], &out->below[k])
-                  << k;
-    return sooner & (uint32_t)((UINT64_C(1) << tables->count) - 1);
+    out->sooner &= first_bits(tables->count);
 }
 
 /** The tables of which windows may begin in earlier chunks, and sooner than is known there. */
 static uint32_t find_sooner_below(const event *e, const cebus_tables *tables, cebus_seat at,
-                                  const times *all)
+                                  const verdict *all)
 {
     const cebus_chunk *chunk = &e->chunks->at[at.chunk];
     uint64_t own = chunk->bytes[at.place], between = e->offset - e->start;
@@ -237,24 +298,16 @@ static uint32_t find_sooner_below(const event *e, const cebus_tables *tables, ce
     return sooner;
 }
 
-static uint32_t count_served(const cebus_tables *tables, uint64_t bytes)
-{
-    uint32_t count = 0;
-    while (count < tables->count && tables->bytes[count] <= bytes)
-        count++;
-    return count;
-}
-
-/** Tells those tables for which it is enough to know when the block and one beside it are there;
- * the others are returned. */
-static uint32_t tell_plainly(const event *e, cebus_tables *tables, cebus_seat at, uint32_t sooner,
-                             const times *all, uint32_t served)
+/** Tells those of some tables for which a time worked out for all is enough; returns the others:
+ * there all blocks that were looked at are at the level by now. */
+static uint32_t tell_plainly(const event *e, cebus_tables *tables, cebus_seat at, uint32_t some,
+                             const verdict *all)
 {
     float now = cebus_bound_time(e->now - e->epoch);
     uint32_t others = 0;
-    for (; sooner != 0; sooner &= sooner - 1) {
-        uint32_t k = (uint32_t)__builtin_ctz(sooner);
-        if (k < served || all->at[k] > now)
+    for (; some != 0; some &= some - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(some);
+        if ((all->served >> k & 1) != 0 || all->at[k] > now)
             cebus_table_set_due(&tables->table[k], at.chunk, all->at[k]);
         else
             others |= UINT32_C(1) << k;
@@ -267,21 +320,18 @@ static void settle_block(cebus_window_search *search, event *e, cebus_seat at)
 {
     cebus_tables *tables = &search->index->tables;
     const cebus_chunk *chunk = &e->chunks->at[at.chunk];
-    uint32_t served = count_served(tables, chunk->bytes[at.place]);
-    times all;
+    verdict all;
     if ((chunk->walls >> at.place & 1) != 0)
         return;
     e->offset = chunk->blocks[at.place]->offset;
     e->start = start_of(e->chunks, at.chunk);
     search->index->count.events++;
     search->index->count.raises += tables->count;
-    const trio three = {brief_at(e->chunks, at), brief_at(e->chunks, seat_below(e->chunks, at)),
-                        brief_at(e->chunks, seat_above(e->chunks, at)), (int32_t)served};
-    uint32_t sooner = find_all_sooner(tables, at.chunk, &three, &all);
+    judge_all(tables, e->chunks, at, &all);
     if ((chunk->holes >> at.place & 1) != 0)
-        sooner &= ~(uint32_t)((UINT64_C(1) << served) - 1);
+        all.sooner &= ~all.served;
     uint32_t others = find_sooner_below(e, tables, at, &all);
-    others |= tell_plainly(e, tables, at, sooner & ~others, &all, served);
+    others |= tell_plainly(e, tables, at, all.sooner & ~others, &all);
     if (others != 0)
         tell_tables(e, tables, at, others);
 }
