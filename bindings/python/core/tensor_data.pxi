@@ -211,7 +211,7 @@
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """A DLPack capsule over the same bytes, which stay pinned until its consumer is done."""
-        return to_dlpack(self, max_version)
+        return to_dlpack(self, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
         return dlpack_device(self)
