@@ -68,7 +68,7 @@ RESULTS = {
     "None": "backward retain_grad __setitem__ __delitem__ __init__ manual_seed configure install "
             "set_default_device set_default_dtype trace_start trace_stop reset_peak_memory_stats "
             "sgd_step adam_step restore extend _hint_push _hint_pop _set_hint",
-    "str": "type __repr__ __str__ __format__ oom_report memory_dump version layout",
+    "str": "type __repr__ __str__ __format__ oom_report memory_dump memory_tiers version layout",
     "dtype": "get_default_dtype promote_types result_type dtype",
     "device": "device",
     "Optional[str]": "hint _hint_of",

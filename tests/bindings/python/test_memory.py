@@ -2,6 +2,7 @@
 import gc
 import os
 import re
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -285,3 +286,38 @@ def test_names_and_options_that_make_no_sense_are_refused():
             cebus.set_policy(name)
     with pytest.raises(ValueError, match="swap is 'on'"):
         cebus.configure("sim:p100-16g,link=11GB", swap="on")
+    with pytest.raises(TypeError, match="no option 'spil'"):
+        cebus.configure("cpu", spil=3)
+    cebus.configure("sim:p100-16g,link=11GB", host_budget="40%")
+    with pytest.raises(ValueError, match="'40%' of what"):
+        cebus.ones(1, device="sim:p100-16g,link=11GB")
+
+
+SPILLS = """
+import cebus
+from cebus import nn
+cebus.configure("cpu", threads=1, swap=True, host_budget="256KiB", spill_budget="16MiB",
+                spill_directory=DIRECTORY)
+def train():
+    cebus.manual_seed(1)
+    net = nn.Sequential(*[nn.Linear(128, 128) for _ in range(12)])
+    optimizer = cebus.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(4):
+        optimizer.zero_grad()
+        net(cebus.ones(8, 128)).square().mean().backward()
+        optimizer.step()
+    return [p.tolist() for p in net.parameters()]
+wanted = train()
+with cebus.budget("700KiB"):
+    assert train() == wanted
+stats = cebus.memory_stats()
+assert stats["spilled_bytes"] > 0 and stats["unspilled_bytes"] > 0
+print(cebus.memory_tiers())
+"""
+
+
+def test_models_larger_than_memory_wait_in_a_file(tmp_path):
+    program = SPILLS.replace("DIRECTORY", repr(str(tmp_path)))
+    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True,
+                          text=True).stdout
+    assert "spill file" in said and "of 16.0 MiB" in said
