@@ -360,6 +360,22 @@ Test(custom, what_a_failed_kernel_wrote_stays_written)
     cebus_runtime_destroy(rt);
 }
 
+/** What was told of another call before is not what is told of this one. */
+Test(custom, a_failed_kernel_is_told_of_after_any_other_failure)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", 0);
+    cebus_tensor *x = leaf(rt, N, 1), *out;
+    FAILS(CEBUS_INVALID_ARGUMENT, "no dimension", cebus_select(rt, x, 3, 0, &out));
+    FAILS(CEBUS_INVALID_ARGUMENT, "its kernel failed: CEBUS_INVALID_ARGUMENT",
+          cebus_call_custom(rt, &stumble_op, NULL, 0, &x, 1, &out));
+    cr_expect_str_eq(cebus_last_error()->op, "stumble");
+    OK(cebus_call_custom(rt, &affine_op, &(float){2}, sizeof(float), &x, 1, &out));
+    cr_expect_eq(cebus_last_error()->status, CEBUS_INVALID_ARGUMENT, "of the last failure");
+    cebus_tensor_release(out);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
 /** A step of which one kernel fails half way, each time. */
 Test(custom, what_a_failed_kernel_wrote_is_part_of_an_iteration)
 {
