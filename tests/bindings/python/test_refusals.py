@@ -230,6 +230,12 @@ def test_normalized_groups_without_pixels_give_their_weights_nothing(shape):
     assert weight.grad.tolist() == [0] * 4 and bias.grad.tolist() == [0] * 4
 
 
+def test_labels_of_two_lengths_are_named():
+    with pytest.raises(ValueError, match="'j' of 'ij,jk' has length 4 in operand 1, and 3 before"):
+        cebus.einsum("ij,jk", one(2, 3), one(4, 5))
+    assert cebus.einsum("ij,jk->ik", one(2, 1), one(4, 5)).shape == (2, 5)
+
+
 def within(graph, call):
     with graph:
         call()
