@@ -165,6 +165,7 @@ def members_of_tensor():
                    "__setitem__": "def __setitem__(self, index: Any, value: Any) -> None: ...",
                    "__delitem__": "def __delitem__(self, index: Any) -> None: ...",
                    "__bool__": "def __bool__(self) -> bool: ...",
+                   "__contains__": "def __contains__(self, element: Any) -> bool: ...",
                    "__init__": "def __init__(self, *arguments: Any) -> None: ...",
                    }.get(name, f"def {name}(self) -> {RESULT_OF.get(name, 'Tensor')}: ...")
         elif kind in ("getset_descriptor", "property"):

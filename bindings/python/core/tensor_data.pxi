@@ -189,6 +189,13 @@
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    def __contains__(self, element):
+        """Whether any element equals it."""
+        if not isinstance(element, (Tensor, int, float)):
+            raise Error("Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                        f"{type(element).__name__}.")
+        return bool((self == element).any())
+
     def __hash__(self):
         return hash(<size_t><void *>self)
 
