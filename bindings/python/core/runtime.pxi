@@ -242,6 +242,32 @@ def set_default_device(device):
     default_runtime = runtime_of(device)
 
 
+cdef object check_option(str key, object value):
+    """Says which option makes no sense before a runtime is made with it, somewhere else."""
+    cdef uint64_t number
+    cdef uint32_t flags
+    cdef int count
+    try:
+        if value is None:
+            return
+        elif key == "swap":
+            swap_of(value)
+        elif key.endswith("budget"):
+            parse_size(value, key == "budget")
+        elif key in ("policy", "layout"):
+            encode_name(key, value)
+        elif key in ("profile", "spill_directory"):
+            _os.fsencode(value)
+        elif key == "seed":
+            number = value
+        elif key == "debug":
+            flags = value
+        else:
+            count = value
+    except (TypeError, ValueError, OverflowError) as error:
+        raise type(error)(f"configure: {key}: {error}") from None
+
+
 def configure(device="cpu", **options):
     """Sets how the runtime of `device` will be made; before its first use.
 
@@ -257,7 +283,7 @@ def configure(device="cpu", **options):
     for key in options:
         if key not in known:
             raise TypeError(f"configure() has no option {key!r}: there are " + ", ".join(known))
-    swap_of(options.get("swap"))
+        check_option(key, options[key])
     live = runtimes.get(name)
     if live is None:
         pending_options.setdefault(name, {}).update(options)

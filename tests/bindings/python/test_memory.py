@@ -288,9 +288,14 @@ def test_names_and_options_that_make_no_sense_are_refused():
         cebus.configure("sim:p100-16g,link=11GB", swap="on")
     with pytest.raises(TypeError, match="no option 'spil'"):
         cebus.configure("cpu", spil=3)
-    cebus.configure("sim:p100-16g,link=11GB", host_budget="40%")
-    with pytest.raises(ValueError, match="'40%' of what"):
-        cebus.ones(1, device="sim:p100-16g,link=11GB")
+    for options, error in (({"host_budget": "40%"}, "host_budget: '40%' of what"),
+                           ({"spill_budget": -1}, "spill_budget: a size of -1"),
+                           ({"spill_directory": 3}, "spill_directory: expected str"),
+                           ({"seed": -1}, "seed: can't"), ({"debug": 1 << 40}, "debug: value"),
+                           ({"threads": "two"}, "threads: an integer"),
+                           ({"policy": 3}, "policy: policy is a str")):
+        with pytest.raises((TypeError, ValueError, OverflowError), match="configure: " + error):
+            cebus.configure("sim:p100-16g,link=11GB", **options)
 
 
 SPILLS = """
