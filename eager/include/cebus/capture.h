@@ -96,9 +96,11 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_watch(cebus_runtime *rt, b
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_last(cebus_runtime *rt, cebus_capture **out);
 
-/** How many tensors come in that are not persistent: what each launch reads anew. What a call writes
- * over in place counts as read by it, before its other operands: of cebus_copy_(rt, x, batch) x is
- * the first input, `batch` the second. */
+/**
+ * How many tensors come in that are not persistent: what each launch reads anew. What a call writes
+ * over in place counts as read by it: of cebus_copy_(rt, x, batch) x is the first input, `batch`
+ * the second.
+ */
 CEBUS_API size_t cebus_capture_input_count(const cebus_capture *capture);
 
 /**
