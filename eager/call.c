@@ -31,6 +31,7 @@ typedef struct frame {
     uint32_t placed;                         /**< of the outputs: pinned, half-made as they are */
     bool recordable;                         /**< a replay can make the outputs again */
     bool loses;                              /**< what it overwrites nothing can make again */
+    bool announced;                          /**< guidance expects it */
     bool committed;                          /**< what it wrote stands */
     cebus_pinned dependants;                 /**< kept for a write to a leaf */
     cebus_candidate *in[CEBUS_MAX_INPUTS];   /**< versions read */
@@ -276,9 +277,9 @@ static cebus_status execute(frame *f)
     rt->half_written = false;
     cebus_status status =
         cebus_launch_run(rt, f->call, f->entry, f->in, out != NULL ? out : written, &ns);
+    f->call->cost_ns = ns;
     if (status != CEBUS_OK)
         return status;
-    f->call->cost_ns = ns;
     rt->stats.calls++;
     rt->stats.compute_ns += ns;
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_CALLED, .op = f->op->name, .ns = ns});
@@ -354,20 +355,6 @@ static void commit(frame *f)
     f->committed = true;
 }
 
-/** A user's kernel failed in the middle of a write: a write of its own, that nothing can repeat,
- * whether or not what it began with could be made again. */
-static void commit_half_written(frame *f)
-{
-    cebus_runtime *rt = f->rt;
-    if (f->node != NULL)
-        cebus_node_release(rt, f->node);
-    f->node = NULL;
-    f->recordable = false;
-    if (rt->capture != NULL && !rt->watch.aside)
-        cebus_capture_spoil(rt->capture, f->op->name, "its kernel failed in a write in place");
-    commit(f);
-}
-
 /** Unpins inputs and outputs; overwritten versions lose the handle that held them. */
 static void finish(frame *f)
 {
@@ -399,7 +386,8 @@ static cebus_status announce(frame *f)
     f->needs = cebus_node_needs(rt, f->op, f->spec->in, f->spec->n_in);
     if (rt->learning == CEBUS_LEARNS_NEXT)
         cebus_guidance_learn(rt);
-    if (rt->guidance != NULL && rt->spots == NULL)
+    f->announced = rt->guidance != NULL && rt->spots == NULL;
+    if (f->announced)
         cebus_guidance_act(rt, f->call, f->spec->in, f->needs != 0);
     if (cebus_capture_is_due(rt))
         status = cebus_capture_expect(rt, f->call, f->spec->in);
@@ -430,16 +418,29 @@ static cebus_status create_node(frame *f)
     return f->node != NULL ? CEBUS_OK : no_host_memory(f);
 }
 
-/** To those who look back: a trace, what guides, a capture. */
+/** To those who look back: a trace, what guides. */
 static void report(frame *f)
 {
     cebus_runtime *rt = f->rt;
     if (rt->recorder != NULL)
         cebus_record_call(rt, f->call, f->entry->kernel, f->spec->in, f->out);
-    if (rt->guidance != NULL && rt->spots == NULL)
+    if (f->announced)
         cebus_guidance_observe(rt, f->call, f->entry->kernel, f->spec->in, f->out, f->recordable);
+}
+
+/** A user's kernel failed in the middle of a write: a write of its own, that nothing can repeat,
+ * whether or not what it began with could be made again. */
+static void commit_half_written(frame *f)
+{
+    cebus_runtime *rt = f->rt;
+    if (f->node != NULL)
+        cebus_node_release(rt, f->node);
+    f->node = NULL;
+    f->recordable = false;
     if (rt->capture != NULL && !rt->watch.aside)
-        cebus_capture_call(rt, f->call, f->spec->in, f->out, f->tensors);
+        cebus_capture_spoil(rt->capture, f->op->name, "its kernel failed in a write in place");
+    report(f);
+    commit(f);
 }
 
 static cebus_status run(frame *f)
@@ -471,6 +472,8 @@ static cebus_status run(frame *f)
         return status;
     f->rt->rng_offset += blocks;
     report(f);
+    if (f->rt->capture != NULL && !f->rt->watch.aside)
+        cebus_capture_call(f->rt, f->call, f->spec->in, f->out, f->tensors);
     commit(f);
     return CEBUS_OK;
 }
@@ -486,6 +489,7 @@ static cebus_status run_and_clean_up(cebus_runtime *rt, const cebus_call_spec *s
     f.node = NULL;
     f.pinned = false;
     f.placed = 0;
+    f.announced = false;
     f.committed = false;
     f.dependants = (cebus_pinned){0};
     memset(f.out, 0, spec->n_out * sizeof *f.out);
@@ -504,6 +508,8 @@ static cebus_status run_and_clean_up(cebus_runtime *rt, const cebus_call_spec *s
             cebus_tensor_release(f.tensors[j]);
     }
     cebus_storage_reap(rt);
+    if (f.announced && status != CEBUS_OK && !f.committed)
+        cebus_guidance_retract(rt);
     if (status == CEBUS_OK && (rt->debug & CEBUS_DEBUG_WALK))
         status = cebus_debug_walk(rt, spec->op->name);
     return status;

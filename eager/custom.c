@@ -48,11 +48,12 @@ static cebus_status run(const cebus_launch *launch)
 {
     cebus_custom_launch own = custom_launch(launch);
     const cebus_custom_op *user = entry_of(launch->user)->user;
+    cebus_status before = cebus_error_set_aside();
     cebus_status status = user->run(&own);
     entry_of(launch->user)->rt->half_written = status != CEBUS_OK && user->mutates != 0;
-    if (status != CEBUS_OK && cebus_last_error()->status != status)
-        return cebus_fail(status, user->name, "its kernel failed");
-    return status;
+    if (cebus_error_was_told(before, status))
+        return status;
+    return cebus_fail(status, user->name, "its kernel failed: %s", cebus_status_name(status));
 }
 
 /** Asks a callback that answers with a number, and must not call back. */

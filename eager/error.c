@@ -28,6 +28,21 @@ void cebus_error_restore(const cebus_error *error)
     last_error = *error;
 }
 
+cebus_status cebus_error_set_aside(void)
+{
+    cebus_status before = last_error.status;
+    last_error.status = CEBUS_OK;
+    return before;
+}
+
+bool cebus_error_was_told(cebus_status before, cebus_status status)
+{
+    bool told = last_error.status == status;
+    if (last_error.status == CEBUS_OK)
+        last_error.status = before;
+    return told || status == CEBUS_OK;
+}
+
 cebus_status cebus_fail_bytes(uint64_t bytes)
 {
     last_error.bytes_wanted = bytes;

@@ -142,6 +142,10 @@ cebus_status cebus_fail(cebus_status status, const char *op, const char *format,
     CEBUS_PRINTF(3, 4);
 /** Makes `error` the thread's last error again, after something that failed as was expected. */
 void cebus_error_restore(const cebus_error *error);
+/** Before a callback of the user, which may answer a status that nothing told: the last error's. */
+cebus_status cebus_error_set_aside(void);
+/** After it: whether it did not fail, or a call within it told of a failure of that status. */
+bool cebus_error_was_told(cebus_status before, cebus_status status);
 /** Adds to the error just recorded how many bytes were wanted; returns its status. */
 cebus_status cebus_fail_bytes(uint64_t bytes);
 

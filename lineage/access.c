@@ -40,6 +40,7 @@ static void begin(cebus_access_log *log)
     log->before = log->named;
     log->at = 0;
     log->prefix = 0;
+    log->left = CEBUS_REFERENCE_NONE;
     if (log->live != NULL)
         memset(log->live, 0, log->n_live * sizeof *log->live);
 }
@@ -215,8 +216,19 @@ static void leave(cebus_access_log *log, const cebus_access *access, bool made)
 
 void cebus_access_expect(cebus_access_log *log, const cebus_access *access)
 {
+    log->left = log->following ? log->place : CEBUS_REFERENCE_NONE;
     if (log->following && !may_agree(log, log->reference, access))
         leave(log, access, false);
+}
+
+void cebus_access_retract(cebus_access_log *log)
+{
+    if (log->left == CEBUS_REFERENCE_NONE)
+        return;
+    follow(log, log->left);
+    log->left = CEBUS_REFERENCE_NONE;
+    log->following = true;
+    stop_recording(log);
 }
 
 static bool reads_nothing_made(const cebus_access_log *log, const cebus_access *access)
@@ -370,6 +382,7 @@ static bool record(cebus_access_log *log, const cebus_access *access)
 
 void cebus_access_call(cebus_access_log *log, const cebus_access *access)
 {
+    log->left = CEBUS_REFERENCE_NONE;
     if (log->following && !agrees(log, log->reference, access))
         leave(log, access, true);
     if (log->following) {

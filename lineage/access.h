@@ -44,9 +44,10 @@ typedef struct cebus_access_log {
     const cebus_iteration *reference; /**< what is followed, or was; no calls: nothing is known */
     uint32_t place;                   /**< its place */
     uint32_t last;                    /**< the place of the last iteration that was whole; NONE */
-    cebus_iteration learning;         /**< what is being recorded */
-    cebus_value **live;               /**< of ordinals: who bears it now; NULL: nobody */
-    size_t n_live;                    /**< ordinals that there is room for: those of every record */
+    uint32_t left; /**< the place of what was followed until the call that is expected; NONE */
+    cebus_iteration learning; /**< what is being recorded */
+    cebus_value **live;       /**< of ordinals: who bears it now; NULL: nobody */
+    size_t n_live;            /**< ordinals that there is room for: those of every record */
     uint64_t unit;     /**< records have bytes rounded up to it, as blocks are; a power of two */
     uint64_t named;    /**< names given out over the log's life (value.h: name) */
     uint64_t before;   /**< names up to here belong to earlier iterations */
@@ -80,6 +81,9 @@ void cebus_access_deinit(cebus_access_log *log);
 /** A call is about to be made, of which inputs, op and signature are known: if the reference does
  * not go on with it, it is left now, or another followed. Nothing is named. */
 void cebus_access_expect(cebus_access_log *log, const cebus_access *access);
+/** The call that was expected last was not made after all, as it failed: what was followed before
+ * it is followed on. */
+void cebus_access_retract(cebus_access_log *log);
 /** Whether the call, about to be made, looks like the first of an iteration: it reads nothing that
  * a call of this one made, and either what went before is known to end here and no record goes on
  * with this call, or it is how one that is known begins. */

@@ -64,10 +64,13 @@ static cebus_status function_gradient(const cebus_gradient *io)
                                 .n_in = attrs->n_in,
                                 .grad_in = io->grad_in};
     cebus_pause pause = cebus_walk_pause(io->rt);
+    cebus_status before = cebus_error_set_aside();
     cebus_status status = attrs->gradient(attrs->context, &step);
+    bool told = cebus_error_was_told(before, status);
     cebus_walk_resume(io->rt, pause);
-    if (status != CEBUS_OK && cebus_last_error()->status != status)
-        return cebus_fail(status, attrs->name, "its gradient failed");
+    if (!told)
+        return cebus_fail(status, attrs->name, "its gradient failed: %s",
+                          cebus_status_name(status));
     for (uint32_t i = 0; i < attrs->n_in && status == CEBUS_OK; i++)
         status = accept(attrs, io, i);
     return status;

@@ -101,14 +101,17 @@ static cebus_status call_one(cebus_runtime *rt, const cebus_grad_hook *user, ceb
 {
     cebus_tensor *answer = NULL;
     cebus_pause pause = cebus_walk_pause(rt);
+    cebus_status before = cebus_error_set_aside();
     cebus_status status = user->call(user->context, *grad, &answer);
+    bool told = cebus_error_was_told(before, status);
     cebus_walk_resume(rt, pause);
     if (status == CEBUS_OK)
         return answer != NULL ? replace(rt, grad, answer) : CEBUS_OK;
     cebus_tensor_release(answer);
-    if (cebus_last_error()->status != status)
-        return cebus_fail(status, name, "a hook failed");
-    return status;
+    if (told)
+        return status;
+    return cebus_fail(status, name, "a hook failed, of a gradient of shape %s: %s",
+                      CEBUS_SHAPE(&(*grad)->view), cebus_status_name(status));
 }
 
 cebus_status cebus_hooks_run(cebus_runtime *rt, cebus_hook *const *list, uint32_t output,

@@ -166,6 +166,12 @@ void cebus_guidance_act(cebus_runtime *rt, const cebus_call *call, cebus_tensor 
         cebus_carry_out_due(rt);
 }
 
+void cebus_guidance_retract(cebus_runtime *rt)
+{
+    cebus_access_retract(&rt->guidance->log);
+    turn(rt, rt->guidance);
+}
+
 void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const cebus_kernel *kernel,
                             cebus_tensor *const *in, cebus_candidate *const *out, bool recordable)
 {

@@ -62,6 +62,8 @@ uint64_t cebus_guidance_spot(cebus_runtime *rt, const cebus_candidate *candidate
  * `in_graph`: a backward will want it. */
 void cebus_guidance_act(cebus_runtime *rt, const cebus_call *call, cebus_tensor *const *in,
                         bool in_graph);
+/** The call failed, and nothing came of it: what was due goes on where it was left. */
+void cebus_guidance_retract(cebus_runtime *rt);
 /** A request does not fit: gives up one value that may leave; false when none is left. */
 bool cebus_guidance_yield(cebus_runtime *rt);
 /** It ran, and is about to be committed: storages still name what it read. As cebus_record_call().

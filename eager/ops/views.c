@@ -336,7 +336,8 @@ cebus_status cebus_diagonal(cebus_runtime *rt, cebus_tensor *x, int64_t offset, 
     if (status != CEBUS_OK)
         return status;
     if (a == b)
-        return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "of dimension %d and itself: of two", a);
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op,
+                          "dimensions %d and %d are one: a diagonal is of two", dim1, dim2);
     int64_t rows = x->view.shape[a], columns = x->view.shape[b], length;
     int64_t stride = x->view.strides[a] + x->view.strides[b];
     bool empty = offset >= columns || offset <= -rows;

@@ -114,7 +114,8 @@ static void put_written(cebus_runtime *rt, const cebus_call *call, cebus_tensor 
     put(recorder, "]");
 }
 
-static void put_flags(cebus_recorder *recorder, const cebus_op *op)
+/** What a kernel has half written nothing writes again (custom.h). */
+static void put_flags(cebus_recorder *recorder, const cebus_op *op, bool half_written)
 {
     const char *before = "";
     const struct {
@@ -122,7 +123,7 @@ static void put_flags(cebus_recorder *recorder, const cebus_op *op)
         const char *name;
     } flags[] = {{(op->flags & CEBUS_OP_RNG) != 0, "\"rng\""},
                  {op->mutates != 0, "\"mutates\""},
-                 {(op->flags & CEBUS_OP_NONREPLAYABLE) != 0, "\"nonreplayable\""}};
+                 {half_written || (op->flags & CEBUS_OP_NONREPLAYABLE) != 0, "\"nonreplayable\""}};
     put(recorder, ", \"flags\": [");
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!flags[i].set)
@@ -166,7 +167,7 @@ void cebus_record_call(cebus_runtime *rt, const cebus_call *call, const cebus_ke
     put_number(recorder, ", \"cost_ns\": ", call->cost_ns);
     put_number(recorder, ", \"workspace\": ",
                kernel->workspace != NULL ? kernel->workspace(&prepared.launch) : 0);
-    put_flags(recorder, op);
+    put_flags(recorder, op, rt->half_written);
     for (uint32_t j = 0; j < call->n_out; j++) {
         if (ended[j] != 0)
             put_free(recorder, ended[j]);

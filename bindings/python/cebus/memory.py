@@ -1,13 +1,13 @@
 """The reason to be here: a hard budget, and where the memory went."""
 from . import _core
 from ._core import (  # noqa: F401
-    add_event_hook, max_memory_allocated, memory_allocated, memory_reserved, oom_report,
-    reset_peak_memory_stats, trace_start, trace_stop)
+    add_event_hook, max_memory_allocated, memory_allocated, memory_reserved, memory_tiers,
+    oom_report, reset_peak_memory_stats, trace_start, trace_stop)
 
 __all__ = ["set_budget", "get_budget", "budget", "set_policy", "memory_stats", "memory_summary",
            "add_event_hook", "max_memory_allocated", "memory_allocated", "memory_reserved",
-           "oom_report", "reset_peak_memory_stats", "trace_start", "trace_stop", "synchronize",
-           "trim", "mark"]
+           "memory_tiers", "oom_report", "reset_peak_memory_stats", "trace_start", "trace_stop",
+           "synchronize", "trim", "mark"]
 
 
 def set_budget(size, device=None):

@@ -265,6 +265,17 @@ def _contract(a, left, b, right, kept):
     return out.reshape([size[c] for c in names]), "".join(names)
 
 
+def _check_lengths(equation, terms):
+    lengths = {}
+    for i, (x, names) in enumerate(terms):
+        for label, n in zip(names, x.shape):
+            known = lengths.setdefault(label, n)
+            if 1 not in (n, known) and n != known:
+                raise _core.ShapeError(f"einsum(): the label {label!r} of {equation!r} has length "
+                                       f"{n} in operand {i}, and {known} before that")
+            lengths[label] = max(n, known) if n and known else 0
+
+
 def einsum(equation, *operands):
     """Einstein's sum over labelled dimensions, pair by pair from the left."""
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
@@ -275,6 +286,7 @@ def einsum(equation, *operands):
             raise _core.InvalidArgumentError(f"einsum(): no operand has the label {label!r} of the "
                                              f"result in {equation!r}")
     terms = [_once(x, names) for x, names in zip(operands, labels)]
+    _check_lengths(equation, terms)
     x, names = terms[0]
     for i, (other, others) in enumerate(terms[1:], 1):
         later = "".join(names_ for _, names_ in terms[i + 1:])

@@ -103,6 +103,9 @@ cdef extern from "<cebus/cebus.h>" nogil:
         cebus_swap swap
         uint64_t host_budget
         const char *profile
+        uint64_t spill_budget
+        const char *spill_directory
+        uint64_t pinned_budget
 
     cebus_status cebus_runtime_create(const cebus_runtime_options *options, cebus_runtime **out)
     void cebus_runtime_destroy(cebus_runtime *rt)
@@ -110,6 +113,7 @@ cdef extern from "<cebus/cebus.h>" nogil:
     uint64_t cebus_runtime_budget(const cebus_runtime *rt)
     cebus_status cebus_runtime_set_policy(cebus_runtime *rt, const char *policy)
     const char *cebus_runtime_policy(const cebus_runtime *rt)
+    cbool cebus_runtime_swaps(const cebus_runtime *rt)
     const char *cebus_policy_name(size_t i)
     const char *cebus_layout_name(size_t i)
     const char *cebus_machine_name(size_t i)
@@ -136,6 +140,7 @@ cdef extern from "<cebus/cebus.h>" nogil:
     uint64_t cebus_max_memory_allocated(cebus_runtime *rt)
     uint64_t cebus_memory_reserved(cebus_runtime *rt)
     void cebus_reset_peak_memory_stats(cebus_runtime *rt)
+    size_t cebus_runtime_tiers(cebus_runtime *rt, char *text, size_t text_bytes)
     size_t cebus_runtime_oom_report(cebus_runtime *rt, char *text, size_t text_bytes)
     size_t cebus_runtime_dump(cebus_runtime *rt, char *text, size_t text_bytes)
     cebus_status cebus_runtime_check(cebus_runtime *rt)

@@ -125,11 +125,18 @@ cdef tuple dlpack_device(Tensor x):
     raise UnsupportedError(f"tensors of {where} have no bytes to share")
 
 
-cdef object to_dlpack(Tensor x, object max_version):
+cdef object to_dlpack(Tensor x, object max_version, object where, object copy):
     if cebus_tensor_requires_grad(x.handle):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    dlpack_device(x)
+    own = dlpack_device(x)
+    if where is not None and tuple(where) != own:
+        raise BufferError(f"the tensor is on DLPack's device {own}, not on {tuple(where)}: move it "
+                          "with .to() first")
+    if copy:
+        x = x.clone()
     cdef Lease *lease = new_lease(x)
+    if copy:
+        lease.versioned.flags = 2  # a copy of the consumer's own
     if max_version is not None and max_version[0] >= 1:
         return PyCapsule_New(&lease.versioned, "dltensor_versioned",
                              <PyCapsule_Destructor>drop_capsule)
@@ -194,11 +201,19 @@ cdef Tensor copy_of(const DLTensor *dl):
         PyMem_Free(packed)
 
 
+cdef object capsule_of(object source):
+    """Only from version 1.0 on can bytes be shared that must not be written to."""
+    try:
+        return source.__dlpack__(max_version=(1, 0))
+    except TypeError:
+        return source.__dlpack__()
+
+
 def from_dlpack(source):
     """A tensor with a copy of the elements of any object with __dlpack__, or of a capsule."""
     cdef DLManaged *plain
     cdef DLVersioned *versioned
-    capsule = source.__dlpack__() if hasattr(source, "__dlpack__") else source
+    capsule = capsule_of(source) if hasattr(source, "__dlpack__") else source
     if PyCapsule_IsValid(capsule, "dltensor_versioned"):
         versioned = <DLVersioned *>PyCapsule_GetPointer(capsule, "dltensor_versioned")
         if versioned.major != 1:

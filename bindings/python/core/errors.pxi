@@ -73,10 +73,18 @@ cdef dict spoken = {
     "cebus_cast()": ".to()", "cebus_grad_enable(false)": "with cebus.no_grad():",
     "cebus_runtime_oom_report()": "cebus.oom_report()", "cebus_manual_seed()": "manual_seed()",
     "cebus_tensor_set_requires_grad()": ".requires_grad_()",
-    "cebus_tensor_set_persistent()": ".persist_()",
+    "cebus_tensor_set_persistent()": ".persist_()", "cebus_iteration_mark()": "cebus.mark()",
+    "cebus_tensor_set_grad": "optimizer.zero_grad()", "cebus_tensor_unmap() it": "let that go",
+    "cebus_tensor_to_host and cebus_tensor_from_host": ".to()",
+    "cebus_capture_begin() first": "begin with its block", "cebus_capture_program() of": ".advise() of",
+    "cebus_capture_end() that first": "leave that block first",
 }
-for _name in ("clone", "detach", "reshape", "expand", "contiguous"):
+for _name in ("clone", "detach", "reshape", "expand", "contiguous", "mul"):
     spoken[f"cebus_{_name}()"] = f".{_name}()"
+for _name in ("watch", "launch"):
+    spoken[f"cebus_capture_{_name}()"] = f".{_name}()"
+for _name in ("trace_start()", "trace_stop()"):
+    spoken[f"cebus_{_name}"] = f"cebus.{_name}"
 del _name
 
 

@@ -77,6 +77,11 @@ def oom_report(device=None):
     return text_of(runtime_of(device).rt, cebus_runtime_oom_report)
 
 
+def memory_tiers(device=None):
+    """A line on where values wait off the device: host memory, the spill file, what they hold."""
+    return text_of(runtime_of(device).rt, cebus_runtime_tiers)
+
+
 def memory_dump(device=None):
     """The arena as text, a line a block."""
     return text_of(runtime_of(device).rt, cebus_runtime_dump)

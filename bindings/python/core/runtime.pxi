@@ -79,6 +79,11 @@ cdef class Runtime:
             fail(status)
 
     @property
+    def swaps(self):
+        """Whether values may wait off the device, by the policy and the options."""
+        return cebus_runtime_swaps(self.rt)
+
+    @property
     def threads(self):
         return cebus_runtime_threads(self.rt)
 
@@ -139,6 +144,8 @@ cdef uint64_t parse_size(object size, uint64_t whole) except? 0:
             raise InvalidArgumentError(f"a size of {size} bytes: it must be in [0, 2^62)")
         return size
     text = size.encode()
+    if whole == 0 and size.rstrip().endswith("%"):
+        raise InvalidArgumentError(f"{size!r} of what? Here a size is in bytes, as '6GiB'")
     cdef cebus_status status = cebus_size_parse(text, whole, &n)
     if status:
         fail(status)
@@ -165,7 +172,7 @@ cdef Runtime create_runtime(str name):
     cdef Runtime self = Runtime.__new__(Runtime)
     cdef dict given = pending_options.get(name, {})
     cdef cebus_runtime_options options
-    cdef bytes device_name = encode_name("device", name), policy, layout, profile
+    cdef bytes device_name = encode_name("device", name), policy, layout, profile, directory
     memset(&options, 0, sizeof(options))
     options.struct_size = sizeof(options)
     options.device = device_name
@@ -183,8 +190,12 @@ cdef Runtime create_runtime(str name):
     options.debug = given.get("debug") or 0
     options.cost_model = <cebus_cost_model><int>(given.get("cost_model") or 0)
     options.swap = swap_of(given.get("swap"))
-    if given.get("host_budget"):
-        options.host_budget = parse_size(given["host_budget"], 0)
+    if given.get("spill_directory"):
+        directory = _os.fsencode(given["spill_directory"])
+        options.spill_directory = directory
+    options.host_budget = parse_size(given.get("host_budget") or 0, 0)
+    options.spill_budget = parse_size(given.get("spill_budget") or 0, 0)
+    options.pinned_budget = parse_size(given.get("pinned_budget") or 0, 0)
     cdef cebus_status status
     with nogil:
         status = cebus_runtime_create(&options, &self.rt)
@@ -231,20 +242,48 @@ def set_default_device(device):
     default_runtime = runtime_of(device)
 
 
+cdef object check_option(str key, object value):
+    """Says which option makes no sense before a runtime is made with it, somewhere else."""
+    cdef uint64_t number
+    cdef uint32_t flags
+    cdef int count
+    try:
+        if value is None:
+            return
+        elif key == "swap":
+            swap_of(value)
+        elif key.endswith("budget"):
+            parse_size(value, key == "budget")
+        elif key in ("policy", "layout"):
+            encode_name(key, value)
+        elif key in ("profile", "spill_directory"):
+            _os.fsencode(value)
+        elif key == "seed":
+            number = value
+        elif key == "debug":
+            flags = value
+        else:
+            count = value
+    except (TypeError, ValueError, OverflowError) as error:
+        raise type(error)(f"configure: {key}: {error}") from None
+
+
 def configure(device="cpu", **options):
     """Sets how the runtime of `device` will be made; before its first use.
 
     budget, host_budget: sizes as "6GiB"; policy: of `policies()`; layout: of `layouts()`; threads,
     seed: numbers; swap: True, False or None (the policy's own way); profile: a file of measured
     costs for sim:* devices; cost_model: 1 for estimated costs; debug: bits of CEBUS_DEBUG_*.
+    spill_budget: a size, of the file that values go to when host memory is full, too;
+    spill_directory: where it lies; pinned_budget: how much of host_budget is page-locked.
     """
     known = ("budget", "policy", "threads", "seed", "layout", "swap", "host_budget", "profile",
-             "cost_model", "debug")
+             "cost_model", "debug", "spill_budget", "spill_directory", "pinned_budget")
     name = str.__str__(globals()["device"](device))
     for key in options:
         if key not in known:
             raise TypeError(f"configure() has no option {key!r}: there are " + ", ".join(known))
-    swap_of(options.get("swap"))
+        check_option(key, options[key])
     live = runtimes.get(name)
     if live is None:
         pending_options.setdefault(name, {}).update(options)

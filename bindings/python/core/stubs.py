@@ -68,7 +68,7 @@ RESULTS = {
     "None": "backward retain_grad __setitem__ __delitem__ __init__ manual_seed configure install "
             "set_default_device set_default_dtype trace_start trace_stop reset_peak_memory_stats "
             "sgd_step adam_step restore extend _hint_push _hint_pop _set_hint",
-    "str": "type __repr__ __str__ __format__ oom_report memory_dump version layout",
+    "str": "type __repr__ __str__ __format__ oom_report memory_dump memory_tiers version layout",
     "dtype": "get_default_dtype promote_types result_type dtype",
     "device": "device",
     "Optional[str]": "hint _hint_of",
@@ -165,6 +165,7 @@ def members_of_tensor():
                    "__setitem__": "def __setitem__(self, index: Any, value: Any) -> None: ...",
                    "__delitem__": "def __delitem__(self, index: Any) -> None: ...",
                    "__bool__": "def __bool__(self) -> bool: ...",
+                   "__contains__": "def __contains__(self, element: Any) -> bool: ...",
                    "__init__": "def __init__(self, *arguments: Any) -> None: ...",
                    }.get(name, f"def {name}(self) -> {RESULT_OF.get(name, 'Tensor')}: ...")
         elif kind in ("getset_descriptor", "property"):

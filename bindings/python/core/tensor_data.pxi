@@ -189,6 +189,13 @@
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
+    def __contains__(self, element):
+        """Whether any element equals it."""
+        if not isinstance(element, (Tensor, int, float)):
+            raise Error("Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                        f"{type(element).__name__}.")
+        return bool((self == element).any())
+
     def __hash__(self):
         return hash(<size_t><void *>self)
 
@@ -211,7 +218,7 @@
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """A DLPack capsule over the same bytes, which stay pinned until its consumer is done."""
-        return to_dlpack(self, max_version)
+        return to_dlpack(self, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
         return dlpack_device(self)

@@ -24,6 +24,11 @@
             fail(status)
 
     @property
+    def _version(self):
+        """Counts the writes in place to its storage."""
+        return cebus_tensor_version(self.handle)
+
+    @property
     def is_leaf(self):
         """Whether no recorded operation made it."""
         if not cebus_tensor_requires_grad(self.handle):

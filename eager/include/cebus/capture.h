@@ -63,8 +63,9 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_begin(cebus_runtime *rt);
  * CEBUS_CAPTURE_ERROR, and the recording is thrown away, when it is not one that could come again:
  * nothing was called; the random numbers were restarted; a backward is still to come for what was
  * computed; or a gradient that the next iteration would add to lies elsewhere by now than at the
- * beginning (let it go or make it before the beginning). CEBUS_INVALID_ARGUMENT: nothing is being
- * recorded. CEBUS_OUT_OF_HOST_MEMORY: it still is, end it again.
+ * beginning (let it go within the iteration, or make it before the beginning).
+ * CEBUS_INVALID_ARGUMENT: nothing is being recorded. CEBUS_OUT_OF_HOST_MEMORY: it still is, end it
+ * again.
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_end(cebus_runtime *rt, cebus_capture **out);
 
@@ -95,7 +96,11 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_watch(cebus_runtime *rt, b
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_last(cebus_runtime *rt, cebus_capture **out);
 
-/** How many tensors come in that are not persistent: what each launch reads anew. */
+/**
+ * How many tensors come in that are not persistent: what each launch reads anew. What a call writes
+ * over in place counts as read by it: of cebus_copy_(rt, x, batch) x is the first input, `batch`
+ * the second.
+ */
 CEBUS_API size_t cebus_capture_input_count(const cebus_capture *capture);
 
 /**

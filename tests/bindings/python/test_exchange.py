@@ -63,6 +63,41 @@ def test_dlpack_imports_of_numpy_with_any_strides():
         cebus.ones(2, device="sim:p100-16g").__dlpack__()
 
 
+class ReadOnly:
+    """As of NumPy 2.1: only who knows of version 1.0 gets bytes not to be written to."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self, *, max_version=None):
+        if max_version is None:
+            raise BufferError("Cannot export readonly array")
+        return self.x.__dlpack__(max_version=max_version)
+
+
+class OfOld:
+    def __dlpack__(self, stream=None):
+        return cebus.arange(3.0).__dlpack__()
+
+
+def test_dlpack_of_what_may_not_be_written_and_of_old():
+    x = cebus.arange(6).reshape(2, 3)
+    assert cebus.equal(cebus.from_dlpack(ReadOnly(x)), x)
+    assert cebus.from_dlpack(OfOld()).tolist() == [0, 1, 2]
+    assert cebus.exports()[0] == 0
+
+
+def test_dlpack_copies_when_it_is_asked_to():
+    x = cebus.zeros(3)
+    shared, own = (x.__dlpack__(max_version=(1, 0), copy=copy) for copy in (False, True))
+    x.fill_(1)
+    assert cebus.from_dlpack(shared).tolist() == [1, 1, 1]
+    assert cebus.from_dlpack(own).tolist() == [0, 0, 0]
+    assert cebus.from_dlpack(x.__dlpack__(dl_device=(1, 0))).tolist() == [1, 1, 1]
+    with pytest.raises(BufferError, match="not on \\(2, 0\\)"):
+        x.__dlpack__(dl_device=(2, 0))
+
+
 @pytest.mark.skipif(torch is None, reason="PyTorch is not installed (python3-torch)")
 def test_dlpack_with_pytorch():
     x = cebus.arange(6).float().reshape(2, 3)

@@ -2,6 +2,7 @@
 import gc
 import os
 import re
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -285,3 +286,43 @@ def test_names_and_options_that_make_no_sense_are_refused():
             cebus.set_policy(name)
     with pytest.raises(ValueError, match="swap is 'on'"):
         cebus.configure("sim:p100-16g,link=11GB", swap="on")
+    with pytest.raises(TypeError, match="no option 'spil'"):
+        cebus.configure("cpu", spil=3)
+    for options, error in (({"host_budget": "40%"}, "host_budget: '40%' of what"),
+                           ({"spill_budget": -1}, "spill_budget: a size of -1"),
+                           ({"spill_directory": 3}, "spill_directory: expected str"),
+                           ({"seed": -1}, "seed: can't"), ({"debug": 1 << 40}, "debug: value"),
+                           ({"threads": "two"}, "threads: an integer"),
+                           ({"policy": 3}, "policy: policy is a str")):
+        with pytest.raises((TypeError, ValueError, OverflowError), match="configure: " + error):
+            cebus.configure("sim:p100-16g,link=11GB", **options)
+
+
+SPILLS = """
+import cebus
+from cebus import nn
+cebus.configure("cpu", threads=1, swap=True, host_budget="256KiB", spill_budget="16MiB",
+                spill_directory=DIRECTORY)
+def train():
+    cebus.manual_seed(1)
+    net = nn.Sequential(*[nn.Linear(128, 128) for _ in range(12)])
+    optimizer = cebus.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(4):
+        optimizer.zero_grad()
+        net(cebus.ones(8, 128)).square().mean().backward()
+        optimizer.step()
+    return [p.tolist() for p in net.parameters()]
+wanted = train()
+with cebus.budget("700KiB"):
+    assert train() == wanted
+stats = cebus.memory_stats()
+assert stats["spilled_bytes"] > 0 and stats["unspilled_bytes"] > 0
+print(cebus.memory_tiers())
+"""
+
+
+def test_models_larger_than_memory_wait_in_a_file(tmp_path):
+    program = SPILLS.replace("DIRECTORY", repr(str(tmp_path)))
+    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True,
+                          text=True).stdout
+    assert "spill file" in said and "of 16.0 MiB" in said

@@ -228,3 +228,32 @@ def test_normalized_groups_without_pixels_give_their_weights_nothing(shape):
     x = cebus.zeros(shape, requires_grad=True)
     functional.group_norm(x, 2, weight, bias).sum().backward()
     assert weight.grad.tolist() == [0] * 4 and bias.grad.tolist() == [0] * 4
+
+
+def test_labels_of_two_lengths_are_named():
+    with pytest.raises(ValueError, match="'j' of 'ij,jk' has length 4 in operand 1, and 3 before"):
+        cebus.einsum("ij,jk", one(2, 3), one(4, 5))
+    assert cebus.einsum("ij,jk->ik", one(2, 1), one(4, 5)).shape == (2, 5)
+
+
+def within(graph, call):
+    with graph:
+        call()
+
+
+ADVICE = {
+    "matmul": lambda: cebus.tensor(2.0) @ one(3),
+    "device": lambda: one(3) + cebus.ones(3, device="sim:p100-16g"),
+    "trace_stop": lambda: cebus.trace_stop(),
+    "watch": lambda: cebus.capture().last(),
+    "capture": lambda: within(cebus.capture(), lambda: within(cebus.capture(), one)),
+    "leaf": lambda: cebus.ones(2, requires_grad=True).add_(1),
+    "type": lambda: cebus.conv2d(one(1, 1, 3, 3), one(1, 1, 2, 2).long()),
+}
+
+
+@pytest.mark.parametrize("what", ADVICE)
+def test_what_to_do_is_said_in_python(what):
+    with pytest.raises(RuntimeError) as refused:
+        ADVICE[what]()
+    assert "cebus_" not in str(refused.value)

@@ -282,3 +282,10 @@ def test_advice_in_errors_is_in_python():
         cebus.ones(2, requires_grad=True).add_(1)
     with pytest.raises(RuntimeError, match=r"\.clone\(\) it first"):
         cebus.ones(1).expand(3).add_(1)
+
+
+def test_elements_are_looked_for():
+    x = cebus.arange(6.0).reshape(2, 3)
+    assert 3 in x and 2.5 not in x and cebus.tensor(5.0) in x and x[0] in x
+    with pytest.raises(RuntimeError, match="scalar, but you passed in a str"):
+        assert "3" in x

@@ -1,5 +1,8 @@
 #include <criterion/criterion.h>
 
+#include "eager/guidance/guidance.h"
+#include "eager/guidance/state.h"
+#include "eager/tensor.h"
 #include "program.h"
 
 #define N 1024
@@ -354,6 +357,43 @@ Test(custom, what_a_failed_kernel_wrote_stays_written)
     cebus_tensor_release(y);
     cebus_tensor_release(of_x);
     cebus_tensor_release(of_y);
+    cebus_runtime_destroy(rt);
+}
+
+/** What was told of another call before is not what is told of this one. */
+Test(custom, a_failed_kernel_is_told_of_after_any_other_failure)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "coop", 0);
+    cebus_tensor *x = leaf(rt, N, 1), *out;
+    FAILS(CEBUS_INVALID_ARGUMENT, "no dimension", cebus_select(rt, x, 3, 0, &out));
+    FAILS(CEBUS_INVALID_ARGUMENT, "its kernel failed: CEBUS_INVALID_ARGUMENT",
+          cebus_call_custom(rt, &stumble_op, NULL, 0, &x, 1, &out));
+    cr_expect_str_eq(cebus_last_error()->op, "stumble");
+    OK(cebus_call_custom(rt, &affine_op, &(float){2}, sizeof(float), &x, 1, &out));
+    cr_expect_eq(cebus_last_error()->status, CEBUS_INVALID_ARGUMENT, "of the last failure");
+    cebus_tensor_release(out);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+/** A step of which one kernel fails half way, each time. */
+Test(custom, what_a_failed_kernel_wrote_is_part_of_an_iteration)
+{
+    cebus_runtime *rt = open_runtime(8 * BLOCK, "capuchin", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    cebus_tensor *x = leaf(rt, N, 1), *y, *z, *out;
+    for (int i = 0; i < 5; i++) {
+        OK(cebus_add_scalar(rt, x, 2, &y));
+        FAILS(CEBUS_INVALID_ARGUMENT, "its kernel failed",
+              cebus_call_custom(rt, &stumble_op, NULL, 0, &y, 1, &out));
+        OK(cebus_exp(rt, y, &z));
+        cebus_tensor_release(y);
+        cebus_tensor_release(z);
+        OK(cebus_iteration_mark(rt));
+    }
+    cr_expect_eq(stats_of(rt).iterations_repeated, 4);
+    cr_expect_eq(cebus_access_next_ordinal(&rt->guidance->log), 0);
+    cr_expect_eq(rt->guidance->log.known.at[rt->guidance->log.last].iteration.n_calls, 3);
+    cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
 }
 

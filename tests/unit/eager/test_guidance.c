@@ -246,6 +246,25 @@ Test(guidance, a_new_program_is_learned)
     free_net(&n);
 }
 
+/** A batch too many is tried, and refused, in the middle of every iteration. */
+Test(guidance, calls_that_fail_are_no_part_of_an_iteration)
+{
+    cebus_runtime *rt = open_on("sim:titanv-12g", "odswap", tight());
+    net n = make_net(rt, SIDE, LAYERS);
+    for (int i = 0; i < 6; i++) {
+        cebus_tensor *loss = forward(&n, LAYERS), *more;
+        cr_expect_eq(cebus_zeros(rt, CEBUS_F32, 1, (int64_t[]){(int64_t)tight()}, &more),
+                     CEBUS_OUT_OF_MEMORY);
+        OK(cebus_backward(rt, loss, NULL, false));
+        cebus_tensor_release(loss);
+        update(&n);
+        OK(cebus_iteration_mark(rt));
+    }
+    cr_expect_eq(stats_of(rt).iterations_repeated, 5);
+    cr_expect_eq(stats_of(rt).guided_iterations, 5);
+    free_net(&n);
+}
+
 Test(guidance, an_iteration_broken_off_is_forgotten)
 {
     net n = make_net(open_on("sim:titanv-12g", "odswap", tight()), SIDE, LAYERS);

@@ -189,6 +189,48 @@ Test(trace, a_written_result_is_a_new_value_though_its_record_was_cut)
     expect_end(reader);
 }
 
+static cebus_status stumble(const cebus_custom_launch *launch)
+{
+    *(float *)launch->out[0].data = 7;
+    return CEBUS_INVALID_ARGUMENT;
+}
+
+/** What a kernel wrote before it failed is what its tensor holds from then on, and no replay makes
+ * it, or what the write was done to, again. */
+Test(trace, tells_of_a_write_in_place_that_failed_half_way)
+{
+    static const cebus_custom_op op = {
+        .struct_size = sizeof op, .name = "stumble", .mutates = 1, .n_out = 1, .run = stumble};
+    char path[64];
+    cebus_runtime *rt = open_runtime(1 << 20, "coop", 0);
+    cebus_tensor *x = leaf(rt, 16, 2), *y, *z;
+    new_file(path);
+    OK(cebus_trace_start(rt, path));
+    OK(cebus_exp(rt, x, &y));
+    cr_expect_eq(cebus_call_custom(rt, &op, NULL, 0, &y, 1, &z), CEBUS_INVALID_ARGUMENT);
+    cr_expect_eq(cebus_call_custom(rt, &op, NULL, 0, &x, 1, &z), CEBUS_INVALID_ARGUMENT);
+    OK(cebus_add(rt, x, y, &z));
+    OK(cebus_trace_stop(rt));
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+    cebus_tensor_release(z);
+    cebus_runtime_destroy(rt);
+
+    cebus_trace_reader *reader = open_trace(path);
+    uint64_t x_id = expect_const(reader, 64, false).value;
+    uint64_t y_id = expect_op(reader, "exp", 1).out[0].value;
+    cebus_trace_item item = expect_op(reader, "stumble", 1);
+    cr_expect_eq(item.flags, CEBUS_TRACE_MUTATES | CEBUS_TRACE_NONREPLAYABLE);
+    uint64_t written_id = item.out[0].value;
+    cr_expect(item.in[0] == y_id && written_id != y_id && item.out[0].alias_of == 0);
+    expect_free(reader, y_id);
+    item = expect_op(reader, "stumble", 1);
+    cr_expect(item.in[0] == x_id && item.out[0].value == x_id);
+    item = expect_op(reader, "add", 2);
+    cr_expect(item.in[0] == x_id && item.in[1] == written_id);
+    expect_end(reader);
+}
+
 Test(trace, what_a_backward_used_is_freed_as_it_goes)
 {
     char path[64];

@@ -309,6 +309,33 @@ Test(access, what_is_announced_leaves_the_record_before_it_is_made)
     cr_expect_eq(log_.named, named, "nothing is named before it is made");
 }
 
+/** As where a program tries what fails, each time. */
+Test(access, what_failed_leaves_no_record)
+{
+    cebus_value *w = value(64), *in[2] = {w, value(8)}, *a;
+    step(w, "h");
+    end();
+    cebus_access strays = announced("e", in, 2);
+    for (int round = 0; round < 2; round++) {
+        cebus_access_expect(&log_, &strays);
+        cr_expect_not(log_.following);
+        cebus_access_retract(&log_);
+        cr_expect(log_.following);
+        cr_expect_not(log_.recording);
+        a = call("f", w, value(8), 16);
+        cebus_access_expect(&log_, &strays);
+        cebus_access_retract(&log_);
+        cr_expect_eq(cebus_access_bearer(&log_, 2), a);
+        call("h", call("g", a, NULL, 32), a, 8);
+        cr_expect(cebus_access_is_whole(&log_));
+        end();
+    }
+    cebus_access_expect(&log_, &strays);
+    cebus_access_call(&log_, &(cebus_access){.op = "e"});
+    cebus_access_retract(&log_);
+    cr_expect_not(log_.following, "what was made was no failure");
+}
+
 Test(access, another_signature_is_another_call)
 {
     cebus_value *in[2] = {value(64), value(8)}, *out = value(16);

@@ -31,6 +31,7 @@ class GradScaler:
         self._growth_interval, self._enabled = growth_interval, enabled
         self._found = {}  # by optimizer, since the last update: whether it is not finite
         self._stepped = set()
+        self._unscaled = {}  # by optimizer: what was divided when that failed on its way
 
     def scale(self, outputs):
         """The loss, or each of several, times the scale; in float32 at least."""
@@ -45,9 +46,9 @@ class GradScaler:
         """Divides the optimizer's gradients by the scale, in place: before they are clipped."""
         if not self._enabled:
             return
-        if id(optimizer) in self._stepped:
+        if optimizer in self._stepped:
             raise RuntimeError("unscale_() is being called after step().")
-        if id(optimizer) in self._found:
+        if optimizer in self._found:
             raise RuntimeError("unscale_() has already been called on this optimizer since the "
                                "last update().")
         with no_grad():
@@ -57,20 +58,27 @@ class GradScaler:
                 raise RuntimeError("the optimizer has no gradients: call backward() first")
             # Zero times what is not finite is a NaN, and so is any sum with it.
             total = sum((grad * 0.0).float().sum() for grad in grads)
-            self._found[id(optimizer)] = not math.isfinite(total.item())
+            found, done = not math.isfinite(total.item()), self._unscaled.setdefault(optimizer, [])
             for grad in grads:
+                # After a failure on the way those are left that were not divided then.
+                if any(grad is each and grad._version == version for each, version in done):
+                    continue
                 grad.mul_(1.0 / self._scale)
+                done.append((grad, grad._version))
+        self._found[optimizer] = found
+        del self._unscaled[optimizer]
 
     def step(self, optimizer, *args, **kwargs):
         """optimizer.step(), unless a gradient is not finite: then None."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
-        if id(optimizer) in self._stepped:
+        if optimizer in self._stepped:
             raise RuntimeError("step() has already been called since the last update().")
-        if id(optimizer) not in self._found:
+        if optimizer not in self._found:
             self.unscale_(optimizer)
-        self._stepped.add(id(optimizer))
-        return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
+        out = None if self._found[optimizer] else optimizer.step(*args, **kwargs)
+        self._stepped.add(optimizer)
+        return out
 
     def update(self, new_scale=None):
         """The next scale: smaller after gradients that were not finite, larger after many that

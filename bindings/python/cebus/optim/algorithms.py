@@ -16,14 +16,17 @@ class SGD(Optimizer):
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
             "nesterov": nesterov, "maximize": maximize})
 
+    def prepare(self, p, state, group):
+        if group["momentum"] and "momentum_buffer" not in state:
+            state["momentum_buffer"] = self._zeros(p)
+
     def update(self, p, grad, state, group):
         grad = -grad if group["maximize"] else grad
-        momentum = group["momentum"]
-        if momentum and "momentum_buffer" not in state:
-            state["momentum_buffer"] = self._zeros(p)
-        state["step"] = state.get("step", 0) + 1
-        _core.sgd_step(p, grad, state.get("momentum_buffer"), state["step"], number(group["lr"]),
-                       momentum, group["dampening"], group["weight_decay"], group["nesterov"])
+        step = state.get("step", 0) + 1
+        _core.sgd_step(p, grad, state.get("momentum_buffer"), step, number(group["lr"]),
+                       group["momentum"], group["dampening"], group["weight_decay"],
+                       group["nesterov"])
+        state["step"] = step
 
 
 class Adam(Optimizer):
@@ -40,24 +43,25 @@ class Adam(Optimizer):
     def needs_number(self, group):
         return bool(group["amsgrad"])
 
+    def prepare(self, p, state, group):
+        names = ("exp_avg", "exp_avg_sq") + ("max_exp_avg_sq",) * bool(group["amsgrad"])
+        if not state:
+            state.update({name: self._zeros(p) for name in names}, step=0)
+
     def update(self, p, grad, state, group):
         grad = -grad if group["maximize"] else grad
         if group["amsgrad"]:
             self.update_by_largest(p, grad, state, group)
             return
-        if not state:
-            state.update(step=0, exp_avg=self._zeros(p), exp_avg_sq=self._zeros(p))
-        state["step"] = int(state["step"]) + 1
+        step = int(state["step"]) + 1
         beta1, beta2 = group["betas"]
-        _core.adam_step(p, grad, state["exp_avg"], state["exp_avg_sq"], state["step"],
-                        number(group["lr"]), number(beta1), number(beta2), number(group["eps"]),
-                        group["weight_decay"], self.decoupled)
+        _core.adam_step(p, grad, state["exp_avg"], state["exp_avg_sq"], step, number(group["lr"]),
+                        number(beta1), number(beta2), number(group["eps"]), group["weight_decay"],
+                        self.decoupled)
+        state["step"] = step
 
     def update_by_largest(self, p, grad, state, group):
         """AMSGrad: by the largest second moment there was (Reddi et al. 2018)."""
-        if not state:
-            state.update(step=0, **{name: self._zeros(p) for name in
-                                    ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")})
         state["step"] = step = int(state["step"]) + 1
         (beta1, beta2), lr = group["betas"], float(group["lr"])
         if self.decoupled:
@@ -90,11 +94,13 @@ class RMSprop(Optimizer):
             "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
             "momentum": momentum, "centered": centered, "maximize": maximize})
 
-    def update(self, p, grad, state, group):
+    def prepare(self, p, state, group):
+        wanted = {"square_avg": True, "momentum_buffer": group["momentum"],
+                  "grad_avg": group["centered"]}
         if not state:
-            state["square_avg"] = self._zeros(p)
-            state["momentum_buffer"] = self._zeros(p) if group["momentum"] else None
-            state["grad_avg"] = self._zeros(p) if group["centered"] else None
+            state.update({name: self._zeros(p) if here else None for name, here in wanted.items()})
+
+    def update(self, p, grad, state, group):
         grad = -grad if group["maximize"] else grad
         if group["weight_decay"]:
             grad = grad + p * group["weight_decay"]
@@ -121,9 +127,11 @@ class Adagrad(Optimizer):
     def needs_number(self, group):
         return bool(group["lr_decay"])
 
-    def update(self, p, grad, state, group):
+    def prepare(self, p, state, group):
         if not state:
             state.update(step=0, sum=self._zeros(p).fill_(group["initial_accumulator_value"]))
+
+    def update(self, p, grad, state, group):
         state["step"] += 1
         grad = -grad if group["maximize"] else grad
         if group["weight_decay"]:

@@ -27,6 +27,8 @@ class Optimizer:
     def __init__(self, params, defaults):
         self.defaults, self.param_groups = defaults, []
         self.state = collections.defaultdict(dict)
+        self._applied = {}  # of a step that failed on its way: by parameter, what it has applied
+        self._crowded = -1  # the largest budget in which the gradients found no room together
         if isinstance(params, _core.Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of "
                             "Tensors or dicts, but got a single tensor")
@@ -71,6 +73,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none=True):
         """Drops the gradients, or else fills those there are with zeros."""
+        self._applied.clear()
         for group in self.param_groups:
             zero_gradients(group["params"], set_to_none)
 
@@ -90,24 +93,57 @@ class Optimizer:
         Optimizer.numbered += 1
 
     def step(self, closure=None):
-        """Updates every parameter that has a gradient. All that will be read is made resident
-        before the first write: an out-of-memory error changes nothing."""
+        """Updates every parameter that has a gradient. State is made, and gradients are made
+        resident, before the first write: an out-of-memory error changes nothing. Where values may
+        wait elsewhere and gradients do not fit together, one parameter is updated after the other.
+
+        A gradient is applied once: after a failure on the way the next call goes on with the
+        parameters that are left, unless gradients have changed meanwhile. An update by SGD, Adam
+        or AdamW happens or does not; of others, made of several operations, the one that failed is
+        half done.
+        """
         loss = None
         self._refuse_capture()
         if closure is not None:
             with enable_grad():
                 loss = closure()
         with no_grad():
-            for group in self.param_groups:
-                found = [(p, p.grad) for p in group["params"]]
-                found = [(p, grad) for p, grad in found if grad is not None]
-                if found:
-                    _core.restore([grad for _, grad in found])
-                for p, grad in found:
-                    self.update(p, grad, self.state[p], group)
+            found = [(p, p.grad, group) for group in self.param_groups for p in group["params"]]
+            found = [each for each in found if self._is_due(each[0], each[1])]
+            for p, _, group in found:
+                self.prepare(p, self.state[p], group)
+            self._bring([grad for _, grad, _ in found])
+            for p, grad, group in found:
+                version = grad._version
+                self.update(p, grad, self.state[p], group)
+                self._applied[p] = (grad, version)
+        self._applied.clear()
         if self.stepped is not None:
             self.stepped(self)
         return loss
+
+    def _is_due(self, p, grad):
+        if grad is None:
+            return False
+        applied, version = self._applied.get(p, (None, 0))
+        return applied is not grad or version != grad._version
+
+    def _bring(self, grads):
+        if not grads:
+            return
+        where = _core.runtime(grads[0].device)
+        parts = where.swaps
+        if parts and max(sum(grad.nbytes for grad in grads), self._crowded) >= where.budget:
+            return
+        try:
+            _core.restore(grads)
+        except _core.OutOfMemoryError:
+            if not parts:
+                raise
+            self._crowded = where.budget
+
+    def prepare(self, p, state, group):
+        """Makes the state of a parameter that will be updated, where it has none."""
 
     def update(self, p, grad, state, group):
         """One step of one parameter."""
@@ -142,6 +178,7 @@ class Optimizer:
         loaded = {p: {key: self._loaded(p, key, value)
                       for key, value in state_dict["state"][at].items()}
                   for p, at in zip(params, numbers) if at in state_dict["state"]}
+        self._applied.clear()
         self.state.clear()
         self.state.update(loaded)
 
