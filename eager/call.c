@@ -341,7 +341,7 @@ static void commit(frame *f)
     }
     for (uint32_t j = 0; j < f->spec->n_out; j++) {
         if (f->recordable)
-            cebus_call_make(f->call, j, &f->out[j]->value);
+            cebus_call_make(&rt->lineage, f->call, j, &f->out[j]->value);
         cebus_candidate_touch(rt, f->out[j]);
     }
     for (uint32_t i = 0; i < f->spec->n_in; i++) {

@@ -61,6 +61,16 @@ typedef struct cebus_foresight {
     bool running;                /**< one is followed: its bytes fit, wherever there are holes */
 } cebus_foresight;
 
+/** What rebuilds take beside what waits (ease.h). */
+typedef struct cebus_ease {
+    uint64_t turn;   /**< the turn that it was measured for; 0: none yet */
+    uint64_t next;   /**< not anew until so many calls were made */
+    uint64_t step;   /**< bytes of the widest step of the forward, when last measured */
+    uint64_t most;   /**< that and what waits, the most since the turn */
+    uint64_t before; /**< the same, on the way back before; the first time a guess */
+    bool has_room;   /**< by that, when last measured */
+} cebus_ease;
+
 /** How sparing a rebuild is with what would have to be rebuilt for it in turn. */
 typedef struct cebus_frugality {
     uint64_t limit; /**< ns: what takes longer to rebuild does not go; 0: no limit */
@@ -171,6 +181,7 @@ struct cebus_runtime {
     bool deep;                  /**< one runs */
     cebus_frugality frugal;     /**< of the running rebuild */
     cebus_foresight foresight;
+    cebus_ease ease;
     bool overwriting;  /**< the running call writes in place to what a record made: records stay */
     bool half_written; /**< a kernel of the user failed, and had written in place (custom.c) */
     bool left_behind;  /**< persistent values were let go that records may still read */

@@ -72,7 +72,7 @@ void cebus_call_read_part(cebus_call *call, uint32_t i, cebus_value *value, uint
         forget_prices(call);
 }
 
-void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
+void cebus_call_make(cebus_lineage *lineage, cebus_call *call, uint32_t i, cebus_value *value)
 {
     value->producer = call;
     value->digest = call->widest / CEBUS_DIGEST_PART >= value->bytes;
@@ -85,6 +85,8 @@ void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value)
     value->price_known = false;
     if (!value->resident)
         cebus_cost_disturb(value);
+    if (value->holders > 0)
+        cebus_turn_make(&lineage->turn, value->bytes, call->serial);
 }
 
 bool cebus_call_has_inputs(const cebus_call *call)
@@ -140,6 +142,8 @@ void cebus_value_detach(cebus_lineage *lineage, cebus_value *value)
         cebus_cost_disturb(value);
     if (!cebus_value_is_present(value) && value->consumers != NULL)
         cebus_burden_forget(lineage);
+    if (value->holders > 0)
+        cebus_turn_unmake(&lineage->turn, value->bytes, call->serial);
     value->price_known = false;
     value->producer = NULL;
     call->out[value->output] = NULL;
@@ -175,6 +179,8 @@ void cebus_value_hold(cebus_lineage *lineage, cebus_value *value)
         holders_change(value);
         cebus_version_held(lineage, value);
         cebus_turn_hold(&lineage->turn, value->bytes, lineage->made_calls);
+        if (value->producer != NULL)
+            cebus_turn_make(&lineage->turn, value->bytes, value->producer->serial);
     }
     value->holders++;
     value->refs++;
@@ -185,6 +191,8 @@ void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value)
     value->holders--;
     if (value->holders == 0) {
         holders_change(value);
+        if (value->producer != NULL)
+            cebus_turn_unmake(&lineage->turn, value->bytes, value->producer->serial);
         cebus_turn_let_go(&lineage->turn, value->bytes, lineage->made_calls);
     }
     cebus_value_release(lineage, value);

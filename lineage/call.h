@@ -103,7 +103,7 @@ void cebus_call_read_part(cebus_call *call, uint32_t i, cebus_value *value, uint
 
 /** Makes the record the producer of `value`, a leaf until now, as output i. Whether that is a
  * digest is told by the inputs that are set already. */
-void cebus_call_make(cebus_call *call, uint32_t i, cebus_value *value);
+void cebus_call_make(cebus_lineage *lineage, cebus_call *call, uint32_t i, cebus_value *value);
 
 /** True if the bytes of all it reads exist: it can run again as it is. */
 bool cebus_call_has_inputs(const cebus_call *call);

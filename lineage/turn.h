@@ -11,6 +11,9 @@
  * A backward may reach the most again for a moment, by bytes that come and go; that is not another
  * turn (cebus_turn_goes_on()). Once half of these bytes are let go, it is over: the next rise, of
  * the next iteration, has a turn of its own.
+ *
+ * What waits on the way back is counted, too: leaves, which are always there, and late versions,
+ * which were made since the turn.
  */
 #ifndef CEBUS_LINEAGE_TURN_H
 #define CEBUS_LINEAGE_TURN_H
@@ -20,9 +23,12 @@
 
 typedef struct cebus_turn {
     uint64_t held;   /**< bytes of the versions that somebody holds */
+    uint64_t made;   /**< of them: of those that a record can make again */
+    uint64_t late;   /**< of these: of those that calls past the turn made */
     uint64_t most;   /**< what it takes to be another turn; at most twice what is held */
     uint64_t begun;  /**< calls made when the rise to the turn began */
     uint64_t serial; /**< of the call at the turn */
+    uint64_t waited; /**< the most that waited since the turn, or since somebody looked */
 } cebus_turn;
 
 /** So many calls, and this part of those of the rise, may pass until it goes on. */
@@ -39,6 +45,12 @@ static inline bool cebus_turn_goes_on(const cebus_turn *turn, uint64_t made_call
            turn->held - turn->most >= turn->most / CEBUS_TURN_STEP;
 }
 
+/** Bytes that wait now. */
+static inline uint64_t cebus_turn_waits(const cebus_turn *turn)
+{
+    return turn->held - turn->made + turn->late;
+}
+
 /** Somebody holds so many bytes more, after so many calls: the next one makes them. */
 static inline void cebus_turn_hold(cebus_turn *turn, uint64_t bytes, uint64_t made_calls)
 {
@@ -46,7 +58,24 @@ static inline void cebus_turn_hold(cebus_turn *turn, uint64_t bytes, uint64_t ma
     if (turn->held >= turn->most && cebus_turn_goes_on(turn, made_calls)) {
         turn->most = turn->held;
         turn->serial = made_calls + 1;
+        turn->waited = turn->late = 0;
     }
+}
+
+/** A record, of the call with that serial, makes so many of the bytes that somebody holds. */
+static inline void cebus_turn_make(cebus_turn *turn, uint64_t bytes, uint64_t serial)
+{
+    turn->made += bytes;
+    turn->late += serial > turn->serial ? bytes : 0;
+    uint64_t waits = cebus_turn_waits(turn);
+    turn->waited = waits > turn->waited ? waits : turn->waited;
+}
+
+/** Nobody holds them any more, or nothing can make them. */
+static inline void cebus_turn_unmake(cebus_turn *turn, uint64_t bytes, uint64_t serial)
+{
+    turn->made -= bytes;
+    turn->late -= serial > turn->serial ? bytes : 0;
 }
 
 static inline void cebus_turn_let_go(cebus_turn *turn, uint64_t bytes, uint64_t made_calls)

@@ -59,7 +59,7 @@ static cebus_status empty(cebus_runtime *rt, cebus_storage *storage)
             cebus_candidate_unhold(rt, zeros);
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, name, "no host memory to begin a launch");
     }
-    cebus_call_make(call, 0, &zeros->value);
+    cebus_call_make(&rt->lineage, call, 0, &zeros->value);
     cebus_call_release(&rt->lineage, call);
     cebus_cost_leave(&rt->lineage, &zeros->value);
     storage->now = zeros;

@@ -2,6 +2,7 @@
 
 #include "eager/guidance/guidance.h"
 #include "eager/op.h"
+#include "eager/rebuild/ease.h"
 #include "eager/rebuild/mirror.h"
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
@@ -49,11 +50,16 @@ static bool is_due(const cebus_runtime *rt)
            is_possible(rt);
 }
 
-static bool keeps_early(const cebus_runtime *rt)
+/** In a first pass, from which a policy that plans learns. */
+static bool is_to_end(const cebus_runtime *rt)
 {
     uint64_t rebuilt = rt->stats.recompute_ns, ran = rt->stats.compute_ns;
-    return rt->policy->plan != NULL && KEEP * rebuilt > ran && rebuilt < NO_USE * ran &&
-           is_possible(rt);
+    return rt->policy->plan != NULL && KEEP * rebuilt > ran && rebuilt < NO_USE * ran;
+}
+
+static bool keeps_early(const cebus_runtime *rt)
+{
+    return (cebus_ease_has_room(rt) || is_to_end(rt)) && is_possible(rt);
 }
 
 uint64_t cebus_foresight_turn(const cebus_runtime *rt)
@@ -63,7 +69,8 @@ uint64_t cebus_foresight_turn(const cebus_runtime *rt)
 
 uint64_t cebus_foresight_stays(const cebus_runtime *rt)
 {
-    return rt->policy->plan != NULL ? cebus_foresight_turn(rt) : 0;
+    bool stays = rt->policy->plan != NULL || cebus_ease_has_room(rt);
+    return stays ? cebus_foresight_turn(rt) : 0;
 }
 
 /** What rebuilds take is counted from here on, for the guess that is made now. */

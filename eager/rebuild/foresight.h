@@ -2,8 +2,9 @@
  * foresight.h: rebuilds where the reactive way has failed: what one made is given up for the next.
  * Once rebuilding took four times as long as the program's own calls, each is planned with what may
  * follow (mirror.h). The plan is carried out up to what is wanted now; the rest of it tells what to
- * keep for later. Between rebuilds gradients that wait are the last to go; under a policy that
- * plans they are so from when rebuilding took half of the program's own time to when it took twice.
+ * keep for later. Between rebuilds gradients that wait are the last to go. They are so from when
+ * rebuilding took half of the program's own time on where rebuilds have room beside them (ease.h);
+ * where they have not, under a policy that plans, until it took twice.
  *
  *     absent value -> mirror -> plan (evict/planner/foresee.h) -> drops and replays up to now
  *
@@ -22,7 +23,8 @@
 
 /** What later calls made and somebody holds is to be kept (cebus_chooser.turn); 0: nothing is. */
 uint64_t cebus_foresight_turn(const cebus_runtime *rt);
-/** Under a policy that plans: the same, for when all else goes; 0: that goes, too. */
+/** The same, for when all else goes: under a policy that plans, and where rebuilds have room beside
+ * it; 0: that goes, too. */
 uint64_t cebus_foresight_stays(const cebus_runtime *rt);
 
 /** Makes `target`, which is pinned, resident. CEBUS_OUT_OF_MEMORY: it did not, and is to be made in

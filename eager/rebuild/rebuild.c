@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/ladder.h"
+#include "eager/rebuild/ease.h"
 #include "eager/rebuild/foresight.h"
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
@@ -385,6 +386,7 @@ cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const cha
     if (target->value.swapped)
         return cebus_swap_in(rt, target, op);
     uint64_t before = rt->stats.recompute_ns;
+    cebus_ease_measure(rt);
     rt->replay.busy = true;
     rt->trial++;
     cebus_status status = cebus_foresight_rebuild(rt, target);

@@ -126,6 +126,17 @@ def case_first_passes_end_near_the_floor(cli):
         assert first < 5 and second < 1.5, (percent, first, second)
 
 
+def case_gradients_stay_where_rebuilds_have_room(cli):
+    """Beside all gradients and the widest step of the forward, under policies that do not plan,
+    too. They thrashed: each gradient of a lower layer that went was made again by itself."""
+    path = cli.write("stackedlstm.log", dtr_logs.record("stackedlstm", 0.5))
+    options = ("replay", path, "--swap", "off", "--iterations", "2")
+    floor = cli.one(*options, "--budget", "110%")["floor_bytes"]
+    for policy in ("dtr", "coop"):
+        run = cli.one(*options, "--policy", policy, "--budget", str(floor * 3 // 2))
+        assert run["feasible"] and run["overhead"] < 4, (policy, run)
+
+
 def case_what_is_no_gradient_goes(cli):
     """A program that does not turn back: what it made late is not dearer than the rest. Kept for
     too long it has the first pass thrash."""

@@ -45,7 +45,7 @@ static inline cebus_candidate *place(uint64_t units, uint64_t cost, uint64_t tic
     candidate->value.resident = true;
     candidate->zone = CEBUS_ZONE_EXPENSIVE;
     call->cost_ns = cost;
-    cebus_call_make(call, 0, &candidate->value);
+    cebus_call_make(&lineage, call, 0, &candidate->value);
     cr_assert_eq(cebus_arena_place(&arena, units * UNIT, CEBUS_ZONE_EXPENSIVE, &candidate->block),
                  CEBUS_PLACED);
     candidate->block->owner = candidate;

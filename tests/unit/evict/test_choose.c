@@ -47,7 +47,7 @@ Test(choose, dtr_counts_the_absent_neighbourhood_and_dtr_local_does_not)
     child->value.resident = true;
     call->cost_ns = 100;
     cebus_call_read(call, 0, &parent->value);
-    cebus_call_make(call, 0, &child->value);
+    cebus_call_make(&lineage, call, 0, &child->value);
     cebus_arena_place(&arena, UNIT, CEBUS_ZONE_EXPENSIVE, &child->block);
     child->block->owner = child;
     child->block->tick = 0;
@@ -69,7 +69,7 @@ static cebus_candidate *place_child(cebus_candidate *parent, uint64_t cost, uint
     child->value.resident = true;
     call->cost_ns = cost;
     cebus_call_read(call, 0, &parent->value);
-    cebus_call_make(call, 0, &child->value);
+    cebus_call_make(&lineage, call, 0, &child->value);
     cebus_arena_place(&arena, UNIT, CEBUS_ZONE_EXPENSIVE, &child->block);
     child->block->owner = child;
     child->block->tick = tick;
@@ -112,7 +112,7 @@ Test(choose, tells_chains_apart_that_one_class_ties_together)
     call->cost_ns = 10;
     cebus_call_read(call, 0, &dear->value);
     cebus_call_read(call, 1, &cheap->value);
-    cebus_call_make(call, 0, &both->value);
+    cebus_call_make(&lineage, call, 0, &both->value);
     cebus_cost_leave(&lineage, &both->value);
     give_up(dear);
     give_up(cheap);
@@ -144,7 +144,7 @@ Test(choose, drops_what_is_made_for_less_than_its_copy_back)
     reader->cost_ns = 100000;
     cebus_call_read(reader, 0, &cheap->value);
     cebus_call_read(reader, 1, &both->value);
-    cebus_call_make(reader, 0, &candidates[count].value);
+    cebus_call_make(&lineage, reader, 0, &candidates[count].value);
     cebus_cost_leave(&lineage, &candidates[count].value);
     candidates[count].value.holders = 0;
     fill_the_rest();
@@ -484,7 +484,7 @@ static void make_candidate(uint64_t now)
     cebus_value_init(&candidate->value, (1 + draw(3)) * UNIT);
     for (uint32_t i = 0; i < 2 && count > 0; i++)
         cebus_call_read(call, i, &candidates[draw(count)].value);
-    cebus_call_make(call, 0, &candidate->value);
+    cebus_call_make(&lineage, call, 0, &candidate->value);
     cebus_call_release(&lineage, call);
     cebus_cost_leave(&lineage, &candidate->value);
     candidate->gradient = draw(8) == 0;

@@ -39,7 +39,7 @@ static void place(size_t i, uint64_t cost)
     cebus_value_init(&candidate->value, UNIT);
     candidate->value.resident = true;
     call->cost_ns = cost;
-    cebus_call_make(call, 0, &candidate->value);
+    cebus_call_make(&lineage, call, 0, &candidate->value);
     cr_assert_eq(cebus_arena_place(&arena, UNIT, CEBUS_ZONE_EXPENSIVE, &candidate->block),
                  CEBUS_PLACED);
     cebus_candidate_lodge(&arena, candidate, candidate->block);

@@ -50,7 +50,7 @@ static inline cebus_value *program_call(program *p, uint64_t cost, cebus_value *
         cebus_call_read(call, 0, a);
     if (b != NULL)
         cebus_call_read(call, 1, b);
-    cebus_call_make(call, 0, value);
+    cebus_call_make(&p->lineage, call, 0, value);
     cebus_call_release(&p->lineage, call);
     return value;
 }

@@ -259,7 +259,7 @@ static void make_call(size_t k)
         size_t at = (k + j) % SLOTS;
         empty(at);
         slots[at] = program_leaf(&p, 1 + draw(100));
-        cebus_call_make(call, j, slots[at]);
+        cebus_call_make(&p.lineage, call, j, slots[at]);
     }
     cebus_call_release(&p.lineage, call);
 }

@@ -79,8 +79,8 @@ Test(call, makes_no_digest_of_a_slice)
     cebus_call *part = cebus_call_create(&p.lineage, "op", 1, 1, 0);
     cebus_call_read(whole, 0, large);
     cebus_call_read_part(part, 0, large, large->bytes - 1);
-    cebus_call_make(whole, 0, digest);
-    cebus_call_make(part, 0, slice);
+    cebus_call_make(&p.lineage, whole, 0, digest);
+    cebus_call_make(&p.lineage, part, 0, slice);
     cr_expect(digest->digest);
     cr_expect_not(slice->digest);
     cebus_call_release(&p.lineage, whole);

@@ -77,8 +77,8 @@ Test(cost, charges_one_run_for_all_outputs_of_a_call)
     cebus_call *call = cebus_call_create(&p.lineage, "op", 1, 2, 0);
     call->cost_ns = 50;
     cebus_call_read(call, 0, leaf);
-    cebus_call_make(call, 0, out[0]);
-    cebus_call_make(call, 1, out[1]);
+    cebus_call_make(&p.lineage, call, 0, out[0]);
+    cebus_call_make(&p.lineage, call, 1, out[1]);
     cebus_call_release(&p.lineage, call);
     cebus_value *reader = program_call(&p, 5, out[0], out[1]);
     program_evict(&p, out[0]);

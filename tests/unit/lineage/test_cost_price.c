@@ -151,7 +151,7 @@ Test(cost_price, follows_records_linked_in_any_order)
                 *b = program_leaf(&p, 64), *c = program_leaf(&p, 64);
     cebus_call *call = cebus_call_create(&p.lineage, "op", 2, 2, 0);
     call->cost_ns = 7;
-    cebus_call_make(call, 0, b);
+    cebus_call_make(&p.lineage, call, 0, b);
     program_evict(&p, a);
     cr_expect_eq(price(b), 7);
     cebus_call_read(call, 0, a);
@@ -159,7 +159,7 @@ Test(cost_price, follows_records_linked_in_any_order)
     program_return(&p, a);
     cr_expect_eq(price(a), 50);
     c->resident = false;
-    cebus_call_make(call, 1, c);
+    cebus_call_make(&p.lineage, call, 1, c);
     cr_expect_eq(price(a), 50 + 7, "an absent output");
     program_return(&p, c);
     cebus_value *d = program_call(&p, 3, leaf, NULL);
@@ -269,7 +269,7 @@ static void make_call(fate *f)
         if (s->value != NULL)
             let_go(s);
         *s = (slot){.value = program_leaf(&p, 64)};
-        cebus_call_make(call, i, s->value);
+        cebus_call_make(&p.lineage, call, i, s->value);
     }
     cebus_call_release(&p.lineage, call);
     reap();
