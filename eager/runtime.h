@@ -63,9 +63,9 @@ typedef struct cebus_foresight {
 
 /** Of the statistics (strain.h). */
 typedef struct cebus_strain {
-    uint64_t rises;                          /**< of the program so far (lineage/turn.h) */
+    uint64_t rises;                          /**< so far (lineage/turn.h) */
     uint64_t rebuilt_ns, ran_ns;             /**< what does not count */
-    uint64_t rebuilt_until_ns, ran_until_ns; /**< when the last rise began */
+    uint64_t rebuilt_until_ns, ran_until_ns; /**< when this iteration began */
 } cebus_strain;
 
 /** What rebuilds take beside what waits (ease.h). */

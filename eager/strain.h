@@ -1,7 +1,7 @@
 /**
- * strain.h: whether rebuilding takes long beside the program's own calls. Of ways there and back
- * (lineage/turn.h) up to which it took little only the last one counts, so that a budget that falls
- * after many calm passes is felt as soon as in the second.
+ * strain.h: whether rebuilding takes long beside the program's own calls. Of iterations up to which
+ * it took little only the last one counts, so that a budget that falls after many calm ones is felt
+ * as soon as in the second.
  */
 #ifndef CEBUS_EAGER_STRAIN_H
 #define CEBUS_EAGER_STRAIN_H
@@ -29,18 +29,25 @@ static inline bool cebus_strain_exceeds(const cebus_runtime *rt, uint64_t times,
     return part * cebus_strain_rebuilt(rt) > times * cebus_strain_ran(rt);
 }
 
-/** For each call of the program, once it ran. */
-static inline void cebus_strain_count(cebus_runtime *rt)
+/** Where an iteration ends. */
+static inline void cebus_strain_end(cebus_runtime *rt)
 {
-    if (rt->strain.rises == rt->lineage.turn.rises)
-        return;
-    rt->strain.rises = rt->lineage.turn.rises;
     if (!cebus_strain_exceeds(rt, 1, CEBUS_STRAIN_CALM)) {
         rt->strain.rebuilt_ns = rt->strain.rebuilt_until_ns;
         rt->strain.ran_ns = rt->strain.ran_until_ns;
     }
     rt->strain.rebuilt_until_ns = rt->stats.recompute_ns;
     rt->strain.ran_until_ns = rt->stats.compute_ns;
+}
+
+/** For each call of the program, once it ran: as long as there was no mark, iterations end where
+ * the program begins to rise to another turn. */
+static inline void cebus_strain_count(cebus_runtime *rt)
+{
+    if (rt->strain.rises == rt->lineage.turn.rises || rt->stats.iterations > 0)
+        return;
+    rt->strain.rises = rt->lineage.turn.rises;
+    cebus_strain_end(rt);
 }
 
 #endif
