@@ -12,6 +12,7 @@
 #include "eager/ladder.h"
 #include "eager/launch.h"
 #include "eager/residency.h"
+#include "eager/strain.h"
 #include "eager/swap/swap.h"
 #include "eager/trace/record.h"
 #include "eager/view.h"
@@ -352,6 +353,7 @@ static void commit(frame *f)
         cebus_node_attach(rt, f->node, f->tensors);
         f->node = NULL;
     }
+    cebus_strain_count(rt);
     f->committed = true;
 }
 

@@ -7,6 +7,7 @@
 #include "eager/guidance/guidance.h"
 #include "eager/rebuild/foresight.h"
 #include "eager/storage.h"
+#include "eager/strain.h"
 #include "eager/swap/away.h"
 #include "eager/swap/swap.h"
 #include "eager/swap/write_behind.h"
@@ -118,7 +119,7 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .lineage = &rt->lineage,
                            .swap = swap_terms(rt, how),
                            .replaying = rt->replay.busy,
-                           .strained = rt->stats.recompute_ns > rt->stats.compute_ns,
+                           .strained = cebus_strain_exceeds(rt, 1, 1),
                            .moves = (how & CHOOSE_IN_PLACE) != 0 ? (cebus_move_terms){0}
                                                                  : cebus_compaction_terms(rt),
                            .waits = !rt->info.simulated && !rt->info.deferred,

@@ -13,6 +13,7 @@
 #include "eager/ladder.h"
 #include "eager/options.h"
 #include "eager/spill/spill.h"
+#include "eager/strain.h"
 #include "eager/swap/swap.h"
 #include "eager/trace/record.h"
 
@@ -466,6 +467,7 @@ cebus_status cebus_iteration_mark(cebus_runtime *rt)
     if (status != CEBUS_OK)
         return status;
     rt->stats.iterations++;
+    cebus_strain_end(rt);
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_MARK});
     if (rt->recorder != NULL)
         cebus_record_mark(rt);

@@ -61,6 +61,13 @@ typedef struct cebus_foresight {
     bool running;                /**< one is followed: its bytes fit, wherever there are holes */
 } cebus_foresight;
 
+/** Of the statistics (strain.h). */
+typedef struct cebus_strain {
+    uint64_t rises;                          /**< so far (lineage/turn.h) */
+    uint64_t rebuilt_ns, ran_ns;             /**< what does not count */
+    uint64_t rebuilt_until_ns, ran_until_ns; /**< when this iteration began */
+} cebus_strain;
+
 /** What rebuilds take beside what waits (ease.h). */
 typedef struct cebus_ease {
     uint64_t turn;   /**< the turn that it was measured for; 0: none yet */
@@ -182,6 +189,7 @@ struct cebus_runtime {
     cebus_frugality frugal;     /**< of the running rebuild */
     cebus_foresight foresight;
     cebus_ease ease;
+    cebus_strain strain;
     bool overwriting;  /**< the running call writes in place to what a record made: records stay */
     bool half_written; /**< a kernel of the user failed, and had written in place (custom.c) */
     bool left_behind;  /**< persistent values were let go that records may still read */

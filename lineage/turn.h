@@ -28,6 +28,7 @@ typedef struct cebus_turn {
     uint64_t most;   /**< what it takes to be another turn; at most twice what is held */
     uint64_t begun;  /**< calls made when the rise to the turn began */
     uint64_t serial; /**< of the call at the turn */
+    uint64_t rises;  /**< that led to another turn so far */
     uint64_t waited; /**< the most that waited since the turn, or since somebody looked */
 } cebus_turn;
 
@@ -56,6 +57,7 @@ static inline void cebus_turn_hold(cebus_turn *turn, uint64_t bytes, uint64_t ma
 {
     turn->held += bytes;
     if (turn->held >= turn->most && cebus_turn_goes_on(turn, made_calls)) {
+        turn->rises += turn->serial < turn->begun;
         turn->most = turn->held;
         turn->serial = made_calls + 1;
         turn->waited = turn->late = 0;

@@ -119,6 +119,13 @@ static cebus_status resolve_length(const cebus_tensor *x, int unknown, cebus_vie
     if (known == 0)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, "reshape",
                           "any length would do for the -1 beside a length of 0: say which");
+    if (numel % known != 0) {
+        out->shape[unknown] = -1;
+        return cebus_fail(CEBUS_SHAPE_MISMATCH, "reshape",
+                          "shape %s has %" PRId64 " elements, not a multiple of the %" PRId64
+                          " that %s has beside its -1",
+                          CEBUS_SHAPE(&x->view), numel, known, CEBUS_SHAPE(out));
+    }
     out->shape[unknown] = numel / known;
     return CEBUS_OK;
 }

@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eager/strain.h"
 #include "layout/checked.h"
 
-/** Not before rebuilding took 1 / STRAIN of the program's own time: with less, programs do as well
- * without (tests/bench/logs.md). */
-#define STRAIN 2
 /** It is measured anew after 1 / PART of the calls of the rise. */
 #define PART 16
 
@@ -191,7 +189,7 @@ void cebus_ease_measure(cebus_runtime *rt)
     cebus_turn *turn = &rt->lineage.turn;
     cebus_ease *ease = &rt->ease;
     uint64_t made = rt->lineage.made_calls;
-    if (STRAIN * rt->stats.recompute_ns < rt->stats.compute_ns || made < turn->serial ||
+    if (!cebus_strain_exceeds(rt, 1, CEBUS_STRAIN_CALM) || made < turn->serial ||
         turn->serial < turn->begun || made < ease->next)
         return;
     if (ease->turn != turn->serial)

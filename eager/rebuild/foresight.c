@@ -6,6 +6,7 @@
 #include "eager/rebuild/mirror.h"
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
+#include "eager/strain.h"
 #include "eager/swap/swap.h"
 #include "evict/planner/foresee.h"
 
@@ -14,11 +15,10 @@
  * into it anew without them (tests/bench/logs.md). */
 #define BEGIN 4
 
-/** Under a policy that plans gradients are the last to go from when rebuilding took 1 / KEEP of the
- * program's own time: what the first pass loses by it the plan makes good, if only that pass ends.
- * With 1 it comes too late. Where rebuilding took NO_USE times the program's time even so, they are
- * no gradients, or it does not help (tests/bench/logs.md). */
-#define KEEP 2
+/** Under a policy that plans gradients are the last to go as soon as there is strain: what the
+ * first pass loses by it the plan makes good, if only that pass ends. From the program's own time
+ * on is too late. Where rebuilding took NO_USE times the program's time even so, they are no
+ * gradients, or it does not help (tests/bench/logs.md). */
 #define NO_USE 2
 
 /** Another guess serves where rebuilds take so many times as long by the first. */
@@ -46,15 +46,14 @@ static bool is_possible(const cebus_runtime *rt)
 
 static bool is_due(const cebus_runtime *rt)
 {
-    return (rt->foresight.begun || rt->stats.recompute_ns > BEGIN * rt->stats.compute_ns) &&
-           is_possible(rt);
+    return (rt->foresight.begun || cebus_strain_exceeds(rt, BEGIN, 1)) && is_possible(rt);
 }
 
 /** In a first pass, from which a policy that plans learns. */
 static bool is_to_end(const cebus_runtime *rt)
 {
-    uint64_t rebuilt = rt->stats.recompute_ns, ran = rt->stats.compute_ns;
-    return rt->policy->plan != NULL && KEEP * rebuilt > ran && rebuilt < NO_USE * ran;
+    return rt->policy->plan != NULL && cebus_strain_exceeds(rt, 1, CEBUS_STRAIN_CALM) &&
+           !cebus_strain_exceeds(rt, NO_USE, 1);
 }
 
 static bool keeps_early(const cebus_runtime *rt)
@@ -233,7 +232,7 @@ cebus_status cebus_foresight_rebuild(cebus_runtime *rt, cebus_candidate *target)
         return CEBUS_OUT_OF_MEMORY;
     if (!rt->foresight.begun) {
         rt->foresight.begun = true;
-        rt->foresight.allowed_ns = rt->stats.compute_ns;
+        rt->foresight.allowed_ns = cebus_strain_ran(rt);
         begin_way_back(rt);
     }
     judge(rt);

@@ -7,6 +7,7 @@
 #include "eager/rebuild/foresight.h"
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
+#include "eager/strain.h"
 #include "eager/swap/swap.h"
 #include "lineage/cost.h"
 
@@ -275,7 +276,7 @@ static void report_rebuilt(cebus_runtime *rt, const cebus_candidate *target, uin
 /** ns that what the first try evicts may take to rebuild. */
 static uint64_t first_limit(const cebus_runtime *rt, const cebus_replay *list)
 {
-    bool thrashes = rt->stats.recompute_ns > rt->stats.compute_ns;
+    bool thrashes = cebus_strain_exceeds(rt, 1, 1);
     return cebus_replay_sum(list) / (thrashes ? SPARING : 1);
 }
 

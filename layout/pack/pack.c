@@ -33,17 +33,24 @@ static bool read_options(const cebus_pack_options *given, cebus_pack_options *ou
 
 /* --- what cannot be -------------------------------------------------------------------------- */
 
+/** Where a block must end; 0 of one that may lie anywhere, or takes no room wherever it lies. */
+static uint64_t preset_top(const packing *p, size_t i)
+{
+    const uint64_t *presets = p->options.presets;
+    uint64_t bytes = p->problem.blocks[i].bytes;
+    bool somewhere = bytes > 0 && presets != NULL && presets[i] != CEBUS_PACK_ANYWHERE;
+    return somewhere ? presets[i] + bytes : 0;
+}
+
 /** A proof in the caller's numbers, if one of them is too large. */
 static void find_obstacle(const packing *p, size_t n, cebus_pack_result *result)
 {
     const cebus_pack_block *blocks = p->problem.blocks;
-    const uint64_t *presets = p->options.presets;
     for (size_t i = 0; i < n && result->reason == CEBUS_PACK_NO_REASON; i++) {
         result->first = i;
         if (blocks[i].bytes > p->options.capacity)
             result->reason = CEBUS_PACK_BLOCK_ABOVE_CAPACITY;
-        else if (presets != NULL && presets[i] != CEBUS_PACK_ANYWHERE &&
-                 presets[i] + blocks[i].bytes > p->options.capacity)
+        else if (preset_top(p, i) > p->options.capacity)
             result->reason = CEBUS_PACK_PRESET_ABOVE_CAPACITY;
     }
     if (result->reason == CEBUS_PACK_NO_REASON) {
@@ -60,7 +67,6 @@ static void find_obstacle(const packing *p, size_t n, cebus_pack_result *result)
 /** What nothing can go below: the load, and where a preset ends. */
 static uint64_t bound_of(const packing *p, size_t n)
 {
-    const uint64_t *presets = p->options.presets;
     uint64_t bound = p->problem.max_load;
     for (size_t s = 0; s < p->problem.n_sections; s++) {
         /* of the blocks that are rounded up, only one can end at the top */
@@ -68,10 +74,9 @@ static uint64_t bound_of(const packing *p, size_t n)
         if (load > bound)
             bound = load;
     }
-    for (size_t i = 0; presets != NULL && i < n; i++) {
-        uint64_t top = presets[i] + p->problem.blocks[i].bytes;
-        if (presets[i] != CEBUS_PACK_ANYWHERE && top > bound)
-            bound = top;
+    for (size_t i = 0; i < n; i++) {
+        if (preset_top(p, i) > bound)
+            bound = preset_top(p, i);
     }
     return bound;
 }

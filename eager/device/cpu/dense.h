@@ -26,4 +26,11 @@ static inline uint64_t cebus_scratch_round(uint64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
+/** `bytes` into the workspace of a kernel; NULL where it asked for none, as nothing has elements.
+ */
+static inline void *cebus_scratch_at(void *workspace, uint64_t bytes)
+{
+    return workspace != NULL ? (char *)workspace + bytes : NULL;
+}
+
 #endif

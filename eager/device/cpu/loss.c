@@ -131,7 +131,7 @@ static cebus_status run_class_loss(const cebus_launch *launch, cebus_range_fn ti
     const cebus_class_loss_attrs *attrs = launch->attrs;
     cebus_view layout;
     cebus_class_layout(launch->in[0].view, &layout);
-    char *scratch = (char *)launch->workspace + losses_bytes(launch);
+    char *scratch = cebus_scratch_at(launch->workspace, losses_bytes(launch));
     class_job job = describe(launch, &layout, &launch->in[1], &scratch);
     cebus_status status = check_targets(&job, op, attrs->classes);
     if (status != CEBUS_OK)
@@ -244,8 +244,8 @@ static cebus_status run_mse_loss(const cebus_launch *launch)
     cebus_view layout = mse_layout(launch);
     int64_t slices = mse_slices(&layout);
     bool single = layout.dtype == CEBUS_F32;
-    char *scratch =
-        (char *)launch->workspace + cebus_scratch_round((uint64_t)slices * CEBUS_FOLD_BYTES);
+    char *scratch = cebus_scratch_at(launch->workspace,
+                                     cebus_scratch_round((uint64_t)slices * CEBUS_FOLD_BYTES));
     mse_job job = {
         .x = cebus_dense_read(launch->threads, &launch->in[0], &layout, &scratch),
         .y = cebus_dense_read(launch->threads, &launch->in[1], &layout, &scratch),

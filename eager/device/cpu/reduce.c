@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "eager/device/cpu/copy.h"
+#include "eager/device/cpu/dense.h"
 #include "eager/device/cpu/families.h"
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/reduction.h"
@@ -99,7 +100,7 @@ static uint64_t centered_workspace(const cebus_launch *launch)
 
 static void *centers_of(const cebus_launch *launch, const cebus_reduction *r)
 {
-    return (char *)launch->workspace + cebus_reduction_workspace(r);
+    return cebus_scratch_at(launch->workspace, cebus_reduction_workspace(r));
 }
 
 /** The mean is the second output, where it is wanted. */
@@ -273,11 +274,11 @@ static cebus_status run_extremum_backward(const cebus_launch *launch)
 {
     cebus_dtype dtype = launch->in[1].view->dtype;
     cebus_reduction r = plan(launch, 1, false);
-    char *counts = (char *)launch->workspace + output_bytes(launch, &r);
+    void *counts = cebus_scratch_at(launch->workspace, output_bytes(launch, &r));
     cebus_reduction_pass pass = pass_over(launch, 1, CEBUS_FOLD_EQUALS);
     pass.centers = launch->in[2].data;
     pass.out = counts;
-    pass.workspace = (char *)launch->workspace + share_bytes(launch, &r);
+    pass.workspace = cebus_scratch_at(launch->workspace, share_bytes(launch, &r));
     cebus_reduction_run(&r, &pass);
 
     const cebus_view *g = launch->in[0].view;

@@ -57,7 +57,7 @@ static int64_t lay_out(const cebus_view *like, cebus_view *out)
 }
 
 /** Describes array `k`; its data, where it is converted, lies in the workspace. */
-static void widen(widened *w, uint32_t k, const cebus_array *from, char *base)
+static void widen(widened *w, uint32_t k, const cebus_array *from, void *base)
 {
     w->array[k] = *from;
     w->converted[k] = is_narrow(from->view);
@@ -66,7 +66,7 @@ static void widen(widened *w, uint32_t k, const cebus_array *from, char *base)
     uint64_t bytes = (uint64_t)lay_out(from->view, &w->view[k]) * sizeof(float);
     w->array[k].view = &w->view[k];
     if (from->data != NULL)
-        w->array[k].data = base + w->bytes;
+        w->array[k].data = cebus_scratch_at(base, w->bytes);
     w->bytes += cebus_scratch_round(bytes);
 }
 
@@ -114,7 +114,7 @@ cebus_status cebus_widen_run(const cebus_launch *launch,
     if (!has_narrow(launch))
         return run(launch);
     widen_all(&w, launch);
-    w.launch.workspace = (char *)launch->workspace + w.bytes;
+    w.launch.workspace = cebus_scratch_at(launch->workspace, w.bytes);
     w.launch.workspace_bytes = launch->workspace_bytes - w.bytes;
     for (uint32_t i = 0; i < launch->n_in && status == CEBUS_OK; i++) {
         if (w.converted[i] && launch->in[i].data != NULL)

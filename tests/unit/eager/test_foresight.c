@@ -19,12 +19,10 @@ typedef struct outcome {
     float result;
 } outcome;
 
-/** Forward through layers and back in several ways at once, in `maps` maps: their gradients wait
- * for each other. A third of the layers is made under another policy. */
-static outcome there_and_back_after(uint64_t maps, const char *policy)
+/** Forward through layers and back in several ways at once: their gradients wait for each other. A
+ * third of the layers is made under another policy. */
+static float go_there_and_back(cebus_runtime *rt)
 {
-    cebus_runtime *rt = open_runtime(maps * MAP, policy, 0);
-    rt->foresight.begun = strcmp(policy, "dtr") != 0;
     cebus_tensor *x[LAYERS + 1], *g[WAYS], *next;
     x[0] = leaf(rt, N, 0.75F);
     for (int i = 0; i < LAYERS; i++) {
@@ -43,11 +41,21 @@ static outcome there_and_back_after(uint64_t maps, const char *policy)
         }
         cebus_tensor_release(x[i]);
     }
-    outcome out = {.calls = stats_of(rt).recomputes, .steps = rt->foresight.steps};
     OK(cebus_runtime_check(rt));
-    out.result = at(g[WAYS - 1], 7);
+    float result = at(g[WAYS - 1], 7);
     for (int way = 0; way < WAYS; way++)
         cebus_tensor_release(g[way]);
+    return result;
+}
+
+/** In `maps` maps. */
+static outcome there_and_back_after(uint64_t maps, const char *policy)
+{
+    cebus_runtime *rt = open_runtime(maps * MAP, policy, 0);
+    rt->foresight.begun = strcmp(policy, "dtr") != 0;
+    outcome out = {.result = go_there_and_back(rt)};
+    out.calls = stats_of(rt).recomputes;
+    out.steps = rt->foresight.steps;
     cebus_runtime_destroy(rt);
     return out;
 }
@@ -86,6 +94,30 @@ Test(foresight, keeps_gradients_where_rebuilds_have_room)
     cr_expect_leq(less.calls, 2100);
     cr_expect_eq(less.steps, 0);
     cr_expect_eq(less.result, plenty.result);
+}
+
+static uint64_t calls_after_calm(bool marks)
+{
+    cebus_runtime *rt = open_runtime((LAYERS + 2 * WAYS) * MAP, "dtr", 0);
+    float plenty = 0;
+    for (int calm = 0; calm < 20; calm++) {
+        plenty = go_there_and_back(rt);
+        if (marks)
+            OK(cebus_iteration_mark(rt));
+    }
+    cr_expect_eq(stats_of(rt).recomputes, 0);
+    OK(cebus_runtime_set_budget(rt, 8 * MAP));
+    cr_expect_eq(go_there_and_back(rt), plenty);
+    uint64_t calls = stats_of(rt).recomputes;
+    cebus_runtime_destroy(rt);
+    return calls;
+}
+
+/** Were all calm passes to count, gradients would not stay: 6430. */
+Test(foresight, feels_a_budget_that_falls)
+{
+    cr_expect_leq(calls_after_calm(false), 3300);
+    cr_expect_leq(calls_after_calm(true), 3300);
 }
 
 Test(foresight, leaves_alone_what_takes_less)

@@ -200,6 +200,8 @@ Test(view, shapes_that_cannot_be_are_refused)
     FAILS(CEBUS_INVALID_ARGUMENT, "one -1", cebus_reshape(rt, one, 2, two, &out));
     FAILS(CEBUS_INVALID_ARGUMENT, "say which", cebus_reshape(rt, none, 2, open, &out));
     FAILS(CEBUS_SHAPE_MISMATCH, "has 1 elements", cebus_reshape(rt, one, 1, &hidden[0], &out));
+    FAILS(CEBUS_SHAPE_MISMATCH, "not a multiple of the 7 that [7, -1] has beside its -1",
+          cebus_reshape(rt, one, 2, (int64_t[]){7, -1}, &out));
     OK(cebus_reshape(rt, none, 2, (int64_t[]){-1, 7}, &out));
     cr_expect_eq(cebus_tensor_size(out, 0), 0);
     cebus_tensor_release(out);

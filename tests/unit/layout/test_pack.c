@@ -109,6 +109,25 @@ Test(pack, blocks_of_no_bytes_take_no_room)
     pack_model_destroy(model);
 }
 
+/** Not even at an offset that they must have. */
+Test(pack, blocks_of_no_bytes_hold_nothing_up)
+{
+    pack_model *model = pack_model_create(2);
+    cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
+    pack_model_add(model, 0, 10, 5, 0);
+    pack_model_add(model, 0, 10, 0, 0);
+    model->has_presets = true;
+    model->presets[0] = CEBUS_PACK_ANYWHERE;
+    model->presets[1] = 90;
+    cebus_pack_result result = minimise(model);
+    cr_expect(result.height == 5 && result.bound == 5);
+    options.capacity = 60;
+    result = run(model, &options);
+    cr_expect_eq(result.verdict, CEBUS_PACK_SOLVED);
+    cr_expect_eq(model->offsets[1], 90);
+    pack_model_destroy(model);
+}
+
 Test(pack, one_section_is_a_stack)
 {
     pack_model *model = pack_model_create(1000);
