@@ -25,6 +25,8 @@ enum {
      * enough for it. */
     RUNNERS = 4,
     MOST_RUNNERS = 8,
+    /* Of so many of them one goes by what shares the price of keeping a value (greedy.h). */
+    SHARING_PART = 4,
     RACE_VISITS = 100,
     /* Replays that pruning counts as one visit for; visits that this is the price of, and one for
      * each replay: where it takes longer, as replays depend on each other, that counts, too. */
@@ -476,10 +478,12 @@ typedef struct runner {
 /** Goes on with one search. */
 static bool run_on(ruin *r, runner *one, double limit, double theta, uint64_t spent)
 {
-    if (!cebus_snapshot_restore(&one->at, r->sequence) || !run(r, limit, theta, spent, false))
-        return false;
+    cebus_closure *closure = &r->greedy->closure;
+    closure->sharing = one->number % SHARING_PART == SHARING_PART - 1;
+    bool ok = cebus_snapshot_restore(&one->at, r->sequence) && run(r, limit, theta, spent, false);
+    closure->sharing = false;
     one->ns = r->best_ns;
-    return cebus_snapshot_take(&one->at, r->sequence);
+    return ok && cebus_snapshot_take(&one->at, r->sequence);
 }
 
 static int by_ns(const void *a, const void *b)

@@ -9,8 +9,8 @@
  *     stir    put in replays that are not needed, and prune what they make superfluous
  *     swaps   put in, in place of replays or of other swaps; take out; move (exchange.h)
  *
- * Where there is effort enough, several searches begin from other random numbers, and the better
- * half goes on, twice.
+ * Where there is effort enough, several searches begin from other random numbers, one of four with
+ * shared prices (greedy.h), and the better half goes on, twice.
  */
 #ifndef CEBUS_EVICT_PLANNER_IMPROVE_H
 #define CEBUS_EVICT_PLANNER_IMPROVE_H

@@ -307,13 +307,25 @@ static bool descend(cebus_search *s, const cebus_plan_terms *terms)
            (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
 }
 
+/** Notes for the searches that share prices who shares them, in what runs start from: in a plan
+ * that fits nothing is over the limit, and nobody does. */
+static bool note_shares(cebus_search *s)
+{
+    if (!cebus_snapshot_restore(&s->base, &s->sequence))
+        return false;
+    cebus_greedy_share(&s->greedy, s->limit, true);
+    s->greedy.closure.sharing = false;
+    return true;
+}
+
 bool cebus_search_improve(cebus_search *s, const cebus_plan_terms *terms, uint64_t spent)
 {
     const double theta = s->best_theta;
     spent = spent < s->greedy.end ? spent : s->greedy.end;
-    if (!cebus_snapshot_restore(&s->best, &s->sequence))
+    const bool any = s->best.peak <= s->limit && s->greedy.closure.spent < spent;
+    if ((any && !note_shares(s)) || !cebus_snapshot_restore(&s->best, &s->sequence))
         return false;
-    if (s->best.peak > s->limit || s->greedy.closure.spent >= spent)
+    if (!any)
         return true;
     cebus_weights_level(&s->sequence);
     bool ok = cebus_improve_run(&s->greedy, terms, s->limit, theta, spent) && cebus_search_offer(s);

@@ -10,6 +10,7 @@
 enum {
     CALLS = 240,
     EFFORT = 40000,
+    RACE_EFFORT = 4 * 100 * CALLS, /* enough for four searches */
     MOST_OFFERED = 16,
 };
 
@@ -221,4 +222,38 @@ Test(planner_effort, cheap_plans_take_half_of_it)
     cr_expect_geq(dear, effort);
     cr_expect_geq(cheap, effort / 2);
     cr_expect_leq(cheap, effort / 2 + EFFORT / 4);
+}
+
+/** ns of what a search from the first plan finds, after runs that shared prices or did not. bare:
+ * who shares them is seen in the bare program; else in that plan, which fits. */
+static uint64_t improve(bool shares, bool bare)
+{
+    cebus_search s;
+    cebus_plan_terms terms = {.budget = peak() / 2, .out_rate = 1, .in_rate = 1};
+    cr_assert(cebus_search_init(&s, &r.iteration, &terms, (double)terms.budget, &r.pool));
+    cr_assert(cebus_search_run(&s, &terms));
+    cr_assert(cebus_snapshot_restore(&s.base, &s.sequence));
+    cebus_greedy_share(&s.greedy, s.limit, shares);
+    if (!bare)
+        cr_assert(cebus_snapshot_restore(&s.best, &s.sequence) &&
+                  cebus_snapshot_take(&s.base, &s.sequence));
+    cr_assert(cebus_search_improve(&s, &terms, s.greedy.closure.spent + RACE_EFFORT));
+    uint64_t ns = s.best_ns;
+    cebus_search_deinit(&s);
+    return ns;
+}
+
+/** It is the search that says which of those in a race share, not what ran last. */
+Test(planner_effort, one_of_the_searches_in_a_race_shares_prices, .timeout = 120)
+{
+    int differ = 0;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        teardown();
+        setup();
+        make_tangle(seed);
+        const uint64_t ns = improve(false, true);
+        cr_expect_eq(improve(true, true), ns, "seed %lu", seed);
+        differ += improve(false, false) != ns;
+    }
+    cr_expect_gt(differ, 0, "no plan changes by who shares");
 }
