@@ -49,7 +49,8 @@ static uint64_t cost(const cebus_custom_launch *launch)
 
 static bool is_too_much(const struct replay_work *work)
 {
-    return work->ns > work->limit_ns || work->launches > work->limit_launches;
+    return work->ns > work->limit_ns || work->launches > work->limit_launches ||
+           work->ns > work->call_end_ns;
 }
 
 /**
@@ -158,7 +159,10 @@ enum replay_outcome replayer_begin(struct replayer *r, const struct program *pro
                                    void *context)
 {
     *r = (struct replayer){.program = program, .op = program->n_ops};
-    r->work = (struct replay_work){.limit_ns = UINT64_MAX, .limit_launches = UINT64_MAX};
+    r->work = (struct replay_work){.limit_ns = UINT64_MAX,
+                                   .limit_launches = UINT64_MAX,
+                                   .call_ns = UINT64_MAX,
+                                   .call_end_ns = UINT64_MAX};
     describe_ops(r);
     r->handles = take(NULL, program->n_storages, sizeof(cebus_tensor *));
     memset(r->handles, 0, program->n_storages * sizeof(cebus_tensor *));
@@ -233,6 +237,12 @@ static enum replay_outcome mark(struct replayer *r)
     return r->unmarked ? REPLAY_DONE : outcome_of(r, cebus_iteration_mark(r->rt), 0);
 }
 
+static void begin_call(struct replay_work *work)
+{
+    work->call_end_ns =
+        work->call_ns < UINT64_MAX - work->ns ? work->ns + work->call_ns : UINT64_MAX;
+}
+
 static enum replay_outcome run_step(struct replayer *r, const struct program_step *step,
                                     struct pass *pass)
 {
@@ -242,6 +252,7 @@ static enum replay_outcome run_step(struct replayer *r, const struct program_ste
         return make_leaf(r, step->index);
     case STEP_OP:
         r->op = step->index;
+        begin_call(&r->work);
         outcome = run_op(r, &r->program->ops[step->index], &pass->in, &pass->in_room);
         if (outcome == REPLAY_DONE && step->index % LOOK_EVERY == 0 && device_now(r) > pass->end_ns)
             outcome = REPLAY_THRASHED;
@@ -306,6 +317,7 @@ static void drop_all(struct replayer *r, bool persistent)
 static enum replay_outcome end_pass(struct replayer *r)
 {
     cebus_tensor **tensors = take(NULL, r->program->n_storages, sizeof(cebus_tensor *));
+    r->work.call_end_ns = UINT64_MAX; /* many may have to be made again */
     size_t n = list_survivors(r, tensors), mapped = 0;
     size_t beyond = n > MOST_INPUTS ? n - MOST_INPUTS : 0;
     enum replay_outcome outcome = map_all(r, tensors, beyond, &mapped);
@@ -317,14 +329,22 @@ static enum replay_outcome end_pass(struct replayer *r)
     return outcome;
 }
 
+static uint64_t ns_of(double times, uint64_t base_ns)
+{
+    double ns = times * (double)base_ns;
+    return ns < 0x1p62 ? (uint64_t)ns : UINT64_MAX;
+}
+
 /** What a pass may do: so much time, and the launches that go with it if not all are short. */
 static void limit_pass(struct replayer *r, const struct replay_limit *limit, struct pass *pass)
 {
     double launches = limit->times * LAUNCH_FACTOR * (double)(r->program->n_ops + FREE_LAUNCHES);
-    double ns = limit->times * (double)limit->base_ns;
-    r->work = (struct replay_work){.limit_ns = ns < 0x1p62 ? (uint64_t)ns : UINT64_MAX,
-                                   .limit_launches = (uint64_t)launches};
-    pass->end_ns = ns < 0x1p62 ? device_now(r) + (uint64_t)ns : UINT64_MAX;
+    uint64_t ns = ns_of(limit->times, limit->base_ns);
+    r->work = (struct replay_work){.limit_ns = ns,
+                                   .limit_launches = (uint64_t)launches,
+                                   .call_ns = ns_of(limit->call_times, limit->base_ns),
+                                   .call_end_ns = UINT64_MAX};
+    pass->end_ns = ns < UINT64_MAX ? device_now(r) + ns : UINT64_MAX;
 }
 
 /** Copies out go on beside the next pass, as beside the next step of a program that trains: that

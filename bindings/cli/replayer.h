@@ -27,16 +27,17 @@ enum replay_outcome {
     REPLAY_FAILED,    /**< anything else: cebus_last_error(), and it was printed */
 };
 
-/** How long a pass may take. */
+/** How long a pass may take, and each call in it, replays included. */
 struct replay_limit {
-    double times;     /**< as long as without a budget */
-    uint64_t base_ns; /**< which is this */
+    double times, call_times; /**< as long as the pass without a budget */
+    uint64_t base_ns;         /**< which is this */
 };
 
 /** What the kernels of a pass did so far, replays included, and may do at most. */
 struct replay_work {
     uint64_t ns, launches;
     uint64_t limit_ns, limit_launches;
+    uint64_t call_ns, call_end_ns; /**< for each call; until when for the one that runs */
 };
 
 struct replayer {

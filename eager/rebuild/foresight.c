@@ -49,16 +49,16 @@ static bool is_due(const cebus_runtime *rt)
     return (rt->foresight.begun || cebus_strain_exceeds(rt, BEGIN, 1)) && is_possible(rt);
 }
 
-/** In a first pass, from which a policy that plans learns. */
+/** In a first pass, from which a policy that plans learns: what that loses the plan makes good. */
 static bool is_to_end(const cebus_runtime *rt)
 {
-    return rt->policy->plan != NULL && cebus_strain_exceeds(rt, 1, CEBUS_STRAIN_CALM) &&
-           !cebus_strain_exceeds(rt, NO_USE, 1);
+    return cebus_strain_exceeds(rt, 1, CEBUS_STRAIN_CALM) && !cebus_strain_exceeds(rt, NO_USE, 1);
 }
 
 static bool keeps_early(const cebus_runtime *rt)
 {
-    return (cebus_ease_has_room(rt) || is_to_end(rt)) && is_possible(rt);
+    bool keeps = rt->policy->plan != NULL ? is_to_end(rt) : cebus_ease_has_room(rt);
+    return keeps && is_possible(rt);
 }
 
 uint64_t cebus_foresight_turn(const cebus_runtime *rt)

@@ -3,8 +3,8 @@
  * Once rebuilding took four times as long as the program's own calls, each is planned with what may
  * follow (mirror.h). The plan is carried out up to what is wanted now; the rest of it tells what to
  * keep for later. Between rebuilds gradients that wait are the last to go. They are so from when
- * rebuilding took half of the program's own time on where rebuilds have room beside them (ease.h);
- * where they have not, under a policy that plans, until it took twice.
+ * rebuilding took half of the program's own time on, where rebuilds have room beside them (ease.h);
+ * under a policy that plans anywhere, but no longer once it took twice.
  *
  *     absent value -> mirror -> plan (evict/planner/foresee.h) -> drops and replays up to now
  *

@@ -137,6 +137,19 @@ def case_gradients_stay_where_rebuilds_have_room(cli):
         assert run["feasible"] and run["overhead"] < 4, (policy, run)
 
 
+def case_a_call_that_does_not_end_is_given_up(cli):
+    """The first pass may take twenty times the program's time; one call of it would take all."""
+    path = cli.write("tbptt.log", dtr_logs.record("tbptt", 0.3))
+    options = ("replay", path, "--swap", "off", "--policy", "dtr", "--iterations", "3")
+    floor = cli.one(*options, "--budget", "110%")["floor_bytes"]
+    options += ("--budget", str(floor * 3 // 2))
+    run = cli.one(*options)
+    assert run["reason"] == "thrashed", run
+    assert run["recompute_ns"] < 10 * run["base_time_ns"], run
+    run = cli.one(*options, "--limit", "20")
+    assert run["recompute_ns"] > 10 * run["base_time_ns"], "it ends, so this shows nothing"
+
+
 def case_what_is_no_gradient_goes(cli):
     """A program that does not turn back: what it made late is not dearer than the rest. Kept for
     too long it has the first pass thrash."""

@@ -108,6 +108,12 @@ static void start_from_bias(cebus_gemm *g, const cebus_gemm_batch *batch, int64_
     g->accumulate = true;
 }
 
+/* Nowhere in an operand without elements. */
+static const void *forward(const void *data, int64_t bytes)
+{
+    return data != NULL ? (const char *)data + bytes : NULL;
+}
+
 /* Moves the operands to matrix `index` of the batch. */
 static void seek(cebus_gemm *g, const cebus_gemm_batch *batch, int64_t index)
 {
@@ -116,8 +122,8 @@ static void seek(cebus_gemm *g, const cebus_gemm_batch *batch, int64_t index)
     for (int i = batch->ndim - 1; i >= 0; i--) {
         int64_t at = index % batch->shape[i];
         index /= batch->shape[i];
-        g->a = (const char *)g->a + at * batch->a_stride[i] * size;
-        g->b = (const char *)g->b + at * batch->b_stride[i] * size;
+        g->a = forward(g->a, at * batch->a_stride[i] * size);
+        g->b = forward(g->b, at * batch->b_stride[i] * size);
     }
 }
 
@@ -125,8 +131,8 @@ static void seek(cebus_gemm *g, const cebus_gemm_batch *batch, int64_t index)
 static void crop(cebus_gemm *g, const gemm_cut *cut, int64_t row, int64_t column)
 {
     const int64_t size = (int64_t)cebus_dtype_size(g->dtype);
-    g->a = (const char *)g->a + row * (g->trans_a ? 1 : g->lda) * size;
-    g->b = (const char *)g->b + column * (g->trans_b ? g->ldb : 1) * size;
+    g->a = forward(g->a, row * (g->trans_a ? 1 : g->lda) * size);
+    g->b = forward(g->b, column * (g->trans_b ? g->ldb : 1) * size);
     g->c = (char *)g->c + (row * g->ldc + column) * size;
     g->m = smaller(cut->tile_m, g->m - row);
     g->n = smaller(cut->tile_n, g->n - column);

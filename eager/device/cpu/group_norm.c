@@ -79,7 +79,7 @@ static void place_values(group_job *job, const cebus_view *layout, int count, ch
         job->values[i] = *scratch;
         if (job->lines.n == 0 && bytes > 0) /* without lines there is no scratch */
             memset(*scratch, 0, bytes);
-        *scratch += bytes;
+        *scratch = cebus_scratch_at(*scratch, bytes);
     }
 }
 
