@@ -94,7 +94,7 @@ static void append_unevictable(cebus_runtime *rt, text *out)
 
 cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
 {
-    if (rt->trial > 0)
+    if (rt->trial > 0 || rt->retries)
         return CEBUS_OUT_OF_MEMORY;
     text out = {rt->oom_report, sizeof rt->oom_report};
     uint64_t hole = cebus_arena_largest_hole_for(&rt->arena, bytes);

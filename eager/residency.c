@@ -99,6 +99,22 @@ static bool all_resident(cebus_candidate *const *values, size_t n)
     return true;
 }
 
+/** Where late values stay (foresight.h), it is tried without them at last: better slow than out of
+ * memory. */
+static cebus_status pin_at_last(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                const char *op)
+{
+    rt->retries = cebus_foresight_stays(rt) > 0;
+    cebus_status status = pin_in_turn(rt, values, n, false, op);
+    bool again = rt->retries || cebus_foresight_stays(rt) > 0;
+    rt->retries = false;
+    if (status == CEBUS_OUT_OF_MEMORY && again) {
+        cebus_ladder_evict_all(rt, true);
+        status = pin_in_turn(rt, values, n, false, op);
+    }
+    return status;
+}
+
 static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
                                   const char *op)
 {
@@ -124,14 +140,7 @@ static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *val
         status = pin_by_need(rt, values, n, op);
     }
     rt->trial--;
-    if (status == CEBUS_OUT_OF_MEMORY)
-        status = pin_in_turn(rt, values, n, false, op);
-    /* Late values stayed so far: better slow than out of memory. */
-    if (status == CEBUS_OUT_OF_MEMORY && cebus_foresight_stays(rt) > 0) {
-        cebus_ladder_evict_all(rt, true);
-        status = pin_in_turn(rt, values, n, false, op);
-    }
-    return status;
+    return status == CEBUS_OUT_OF_MEMORY ? pin_at_last(rt, values, n, op) : status;
 }
 
 /** What is on its way from the spill file must have come as it was written. */

@@ -208,6 +208,7 @@ struct cebus_runtime {
     uint32_t debug;
     uint64_t chaos;  /**< state of the chaos mode's generator */
     int trial;       /**< > 0: another way will be tried if memory runs out, so no report */
+    bool retries;    /**< the same way will be, in more memory: no report yet, either */
     cebus_rung rung; /**< highest rung the running request climbed */
 
     struct cebus_recorder *recorder; /**< of a trace (trace/record.h); NULL: none is recorded */
