@@ -23,6 +23,10 @@
 #define CEBUS_CLONES
 #endif
 
+/* A part of such a function: it must be in each clone to become its vectors, and a call would hand
+ * wide ones over in memory. */
+#define CEBUS_CLONE_PART static inline __attribute__((always_inline))
+
 #if defined(__GNUC__) && !defined(__clang__)
 #define CEBUS_IVDEP _Pragma("GCC ivdep")
 #else

@@ -89,6 +89,12 @@ void cebus_call_make(cebus_lineage *lineage, cebus_call *call, uint32_t i, cebus
         cebus_turn_make(&lineage->turn, value->bytes, call->serial);
 }
 
+int cebus_call_by_serial(const void *left, const void *right)
+{
+    const cebus_call *a = *(cebus_call *const *)left, *b = *(cebus_call *const *)right;
+    return a->serial < b->serial ? -1 : a->serial > b->serial;
+}
+
 bool cebus_call_has_inputs(const cebus_call *call)
 {
     for (uint32_t i = 0; i < call->n_in; i++) {

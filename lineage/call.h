@@ -101,9 +101,12 @@ void cebus_call_read_part(cebus_call *call, uint32_t i, cebus_value *value, uint
  * that. */
 #define CEBUS_DIGEST_PART 16
 
-/** Makes the record the producer of `value`, a leaf until now, as output i. Whether that is a
- * digest is told by the inputs that are set already. */
+/** Makes the record the producer of `value`, a leaf until now, as output i; the lineage's turn
+ * counts it. Whether that is a digest is told by the inputs that are set already. */
 void cebus_call_make(cebus_lineage *lineage, cebus_call *call, uint32_t i, cebus_value *value);
+
+/** For qsort, of pointers to records: in the order in which they were made. */
+int cebus_call_by_serial(const void *left, const void *right);
 
 /** True if the bytes of all it reads exist: it can run again as it is. */
 bool cebus_call_has_inputs(const cebus_call *call);

@@ -43,12 +43,6 @@ static bool add_readers(forward *f, const cebus_value *value)
     return ok;
 }
 
-static int by_serial(const void *left, const void *right)
-{
-    const cebus_call *a = *(cebus_call *const *)left, *b = *(cebus_call *const *)right;
-    return a->serial < b->serial ? -1 : a->serial > b->serial;
-}
-
 /** All records that have to do with what is there, and with each other; then those up to the turn.
  */
 static bool collect(forward *f)
@@ -69,7 +63,7 @@ static bool collect(forward *f)
             ok = call->out[j] == NULL || add_readers(f, call->out[j]);
     }
     if (ok && f->count > 0)
-        qsort(f->calls, f->count, sizeof(cebus_call *), by_serial);
+        qsort(f->calls, f->count, sizeof(cebus_call *), cebus_call_by_serial);
     while (f->count > 0 && f->calls[f->count - 1]->serial > f->rt->lineage.turn.serial)
         f->count--;
     return ok;

@@ -84,12 +84,6 @@ static bool add_value(cebus_mirror *m, cebus_value *value)
     return ok;
 }
 
-static int by_serial(const void *left, const void *right)
-{
-    const cebus_call *a = *(cebus_call *const *)left, *b = *(cebus_call *const *)right;
-    return a->serial < b->serial ? -1 : a->serial > b->serial;
-}
-
 /** All records that have to do with what is there, and with each other. */
 static bool collect(cebus_mirror *m)
 {
@@ -107,7 +101,7 @@ static bool collect(cebus_mirror *m)
             ok = add_value(m, call->out[j]);
     }
     if (ok && m->n_calls > 0)
-        qsort(m->calls, m->n_calls, sizeof(cebus_call *), by_serial);
+        qsort(m->calls, m->n_calls, sizeof(cebus_call *), cebus_call_by_serial);
     return ok;
 }
 

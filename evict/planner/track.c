@@ -34,18 +34,16 @@ static uint32_t index_of(const cebus_track *track, uint32_t item)
 /** Four numbers at once. Sums are made in four lanes: the same wherever it runs. */
 typedef double quad __attribute__((vector_size(32), aligned(8)));
 typedef int64_t quad_bits __attribute__((vector_size(32)));
-/* Inlined where vectors are wide: a call would have to hand them over in memory. */
-#define INLINE static inline __attribute__((always_inline))
 
-INLINE void load(quad *out, const double *numbers)
+CEBUS_CLONE_PART void load(quad *out, const double *numbers)
 {
     *out = *(const quad *)numbers;
 }
-INLINE void spread(quad *out, double number)
+CEBUS_CLONE_PART void spread(quad *out, double number)
 {
     *out = (quad){number, number, number, number};
 }
-INLINE void raise_to(quad *most, const quad *numbers)
+CEBUS_CLONE_PART void raise_to(quad *most, const quad *numbers)
 {
     quad_bits mask = *numbers > *most;
     *most = (quad)((mask & (quad_bits)*numbers) | (~mask & (quad_bits)*most));
@@ -54,11 +52,11 @@ static inline double greater_of(double a, double b)
 {
     return a > b ? a : b;
 }
-INLINE double sum_of(const quad *lanes)
+CEBUS_CLONE_PART double sum_of(const quad *lanes)
 {
     return ((*lanes)[0] + (*lanes)[2]) + ((*lanes)[1] + (*lanes)[3]);
 }
-INLINE double greatest_of(const quad *lanes)
+CEBUS_CLONE_PART double greatest_of(const quad *lanes)
 {
     return greater_of(greater_of((*lanes)[0], (*lanes)[1]), greater_of((*lanes)[2], (*lanes)[3]));
 }
@@ -301,7 +299,7 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
 }
 
 /** What is above 0: without branches, which nobody could foretell. */
-INLINE void cut(quad *bytes)
+CEBUS_CLONE_PART void cut(quad *bytes)
 {
     quad_bits mask = *bytes > 0;
     *bytes = (quad)(mask & (quad_bits)*bytes);
@@ -313,8 +311,8 @@ typedef struct change {
 } change;
 
 /** The area of some items, with so many bytes added. Even: all of weight 1. */
-INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t last, change added,
-                      bool even)
+CEBUS_CLONE_PART double area_in(const cebus_track_block *block, uint32_t first, uint32_t last,
+                                change added, bool even)
 {
     quad lanes, level, high, weights;
     uint32_t i = first;
@@ -342,7 +340,7 @@ INLINE double area_in(const cebus_track_block *block, uint32_t first, uint32_t l
 
 /** The area of a whole block. The values of a program have few sizes, so that chain after chain
  * asks for the same. The lift of the block is in the bytes added, so it may change. */
-INLINE double area_within(cebus_track_block *block, change added, bool even)
+CEBUS_CLONE_PART double area_within(cebus_track_block *block, change added, bool even)
 {
     uint64_t bits[2];
     memcpy(bits, &added, sizeof bits);
@@ -356,8 +354,8 @@ INLINE double area_within(cebus_track_block *block, change added, bool even)
     return block->known.area[at];
 }
 
-INLINE double area_of(const cebus_track *track, uint64_t from, uint64_t to, double limit,
-                      change added, double most, bool even)
+CEBUS_CLONE_PART double area_of(const cebus_track *track, uint64_t from, uint64_t to, double limit,
+                                change added, double most, bool even)
 {
     double area = 0, before = added.before, after = added.after;
     double low = before < after ? before : after, high = before < after ? after : before;

@@ -5,9 +5,6 @@
 #include "layout/clones.h"
 #include "layout/pack/lives.h"
 
-/* Inlined where vectors are wide. */
-#define INLINE static inline __attribute__((always_inline))
-
 enum {
     RUN = 64,
     /** A block that is found by when it lives, and sorted, costs as much as so many that are passed
@@ -66,7 +63,7 @@ typedef struct gaps {
 } gaps;
 
 /** The next one by offset. */
-INLINE void pass(gaps *g, uint64_t offset, uint64_t top)
+CEBUS_CLONE_PART void pass(gaps *g, uint64_t offset, uint64_t top)
 {
     if (offset >= g->floor + g->size && offset - g->floor < g->least) {
         g->least = offset - g->floor;
@@ -76,12 +73,12 @@ INLINE void pass(gaps *g, uint64_t offset, uint64_t top)
         g->floor = cebus_pack_align(top, g->align);
 }
 
-INLINE gaps begin_gaps(const cebus_pack_problem *problem, uint32_t block)
+CEBUS_CLONE_PART gaps begin_gaps(const cebus_pack_problem *problem, uint32_t block)
 {
     return (gaps){problem->size[block], problem->align[block], 0, 0, UINT64_MAX};
 }
 
-INLINE uint64_t end_gaps(const gaps *g)
+CEBUS_CLONE_PART uint64_t end_gaps(const gaps *g)
 {
     return g->least != UINT64_MAX ? g->best : g->floor;
 }
@@ -164,7 +161,7 @@ static void insert(cebus_pack_list *list, uint32_t block, uint64_t offset)
 
 /** A bit for each of eight bytes of 0 or 1, the first one's the lowest: the product moves byte i to
  * bit i of its highest byte. */
-INLINE uint64_t gathered(uint64_t bytes)
+CEBUS_CLONE_PART uint64_t gathered(uint64_t bytes)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     bytes = __builtin_bswap64(bytes);
@@ -173,7 +170,7 @@ INLINE uint64_t gathered(uint64_t bytes)
 }
 
 /** Which of a run's blocks live at some time in [first, end): a bit each. */
-INLINE uint64_t meets(const run *r, int32_t first, int32_t end)
+CEBUS_CLONE_PART uint64_t meets(const run *r, int32_t first, int32_t end)
 {
     unsigned char hits[RUN];
     uint64_t bits = 0;

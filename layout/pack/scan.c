@@ -5,14 +5,11 @@
 #include <string.h>
 
 #define NEVER UINT64_MAX
-/* Inlined where vectors are wide. */
-#define INLINE static inline __attribute__((always_inline))
-
 enum {
     LANES = 8 /* of a row of the table that are worked on at once */
 };
 
-INLINE uint32_t log2_of(uint32_t value)
+CEBUS_CLONE_PART uint32_t log2_of(uint32_t value)
 {
     return 31 - (uint32_t)__builtin_clz(value);
 }
@@ -166,7 +163,7 @@ static void clear_next(cebus_pack_scan *scan, cebus_pack_component component)
     }
 }
 
-INLINE void lower(uint64_t *place, uint64_t value)
+CEBUS_CLONE_PART void lower(uint64_t *place, uint64_t value)
 {
     *place = value < *place ? value : *place;
 }
@@ -180,8 +177,8 @@ static void add_next(cebus_pack_scan *scan, uint32_t block, uint64_t height)
 /** Hands a row of `n` entries, of stretches of 2 x `half` sections, down to the one before it. Up
  * to LANES entries more are lowered, too: of sections after these, and cleared before they are
  * used. */
-INLINE void hand_down(uint64_t *restrict to, const uint64_t *restrict from, uint32_t n,
-                      uint32_t half)
+CEBUS_CLONE_PART void hand_down(uint64_t *restrict to, const uint64_t *restrict from, uint32_t n,
+                                uint32_t half)
 {
     for (uint32_t s = 0; s < half; s += LANES) {
         for (uint32_t k = 0; k < LANES; k++)

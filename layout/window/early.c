@@ -10,9 +10,6 @@
 #define LANES CEBUS_CHUNK_MAX
 #define NEVER 0x7f7fffff /* FLT_MAX */
 
-/** Loops must be part of each clone to become its vectors. */
-#define INLINE static inline __attribute__((always_inline))
-
 /** The blocks of a chunk, and the first ones after it. */
 typedef struct row {
     float time[LANES + AHEAD], bytes[LANES + AHEAD];
@@ -29,8 +26,8 @@ typedef struct reach {
     float bytes[LANES];
 } reach;
 
-INLINE void read_chunk(const cebus_chunk *chunk, uint32_t n, float level, float *restrict time,
-                       float *restrict bytes)
+CEBUS_CLONE_PART void read_chunk(const cebus_chunk *chunk, uint32_t n, float level,
+                                 float *restrict time, float *restrict bytes)
 {
     for (uint32_t i = 0; i < n; i++) {
         float ages = chunk->heavy[i] * level, t = chunk->since[i] + ages;
@@ -41,7 +38,7 @@ INLINE void read_chunk(const cebus_chunk *chunk, uint32_t n, float level, float 
 }
 
 /** Behind the blocks of a chunk. What is not known there counts as long enough. */
-INLINE void read_next(const cebus_early *what, uint32_t id, row *out)
+CEBUS_CLONE_PART void read_next(const cebus_early *what, uint32_t id, row *out)
 {
     uint32_t at = what->chunks->at[id].count, next = what->chunks->at[id].next, known = 0;
     for (uint32_t i = LANES; i < LANES + AHEAD; i++)
@@ -57,7 +54,7 @@ INLINE void read_next(const cebus_early *what, uint32_t id, row *out)
 }
 
 /** Runs of no block yet; none starts beyond the chunk. */
-INLINE void begin(uint32_t count, reach *restrict runs)
+CEBUS_CLONE_PART void begin(uint32_t count, reach *restrict runs)
 {
     for (uint32_t i = 0; i < LANES; i++) {
         runs->bits[i] = i < count ? 0 : NEVER;
@@ -66,7 +63,8 @@ INLINE void begin(uint32_t count, reach *restrict runs)
 }
 
 /** Runs of `from` blocks that are too short get up to STEP more. */
-INLINE void lengthen(const row *restrict blocks, uint32_t from, float enough, reach *restrict runs)
+CEBUS_CLONE_PART void lengthen(const row *restrict blocks, uint32_t from, float enough,
+                               reach *restrict runs)
 {
     const float *time = &blocks->time[from], *length = &blocks->bytes[from];
     for (uint32_t i = 0; i < LANES; i++) {
@@ -81,7 +79,7 @@ INLINE void lengthen(const row *restrict blocks, uint32_t from, float enough, re
     }
 }
 
-INLINE int32_t least_of(const int32_t *all)
+CEBUS_CLONE_PART int32_t least_of(const int32_t *all)
 {
     int32_t least = NEVER;
     for (uint32_t i = 0; i < LANES; i++)
@@ -90,7 +88,7 @@ INLINE int32_t least_of(const int32_t *all)
 }
 
 /** May a run that is too short be sooner than all after `now` that are not? */
-INLINE bool is_open(const reach *restrict runs, float enough, int32_t now)
+CEBUS_CLONE_PART bool is_open(const reach *restrict runs, float enough, int32_t now)
 {
     int32_t open[LANES], closed[LANES];
     for (uint32_t i = 0; i < LANES; i++) {
@@ -102,7 +100,7 @@ INLINE bool is_open(const reach *restrict runs, float enough, int32_t now)
 }
 
 /** Those that are there by now, a bit each; the soonest of the others. */
-INLINE uint32_t find_early(const reach *restrict runs, int32_t now, int32_t *out_next)
+CEBUS_CLONE_PART uint32_t find_early(const reach *restrict runs, int32_t now, int32_t *out_next)
 {
     int32_t after[LANES];
     uint32_t early = 0;

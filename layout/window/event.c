@@ -155,9 +155,6 @@ static void tell_tables(event *e, cebus_tables *tables, cebus_seat at, uint32_t 
 
 /* All tables at once: most of them know of nothing new. */
 
-/** Parts of each clone, to become its vectors. */
-#define INLINE static inline __attribute__((always_inline))
-
 /** What vectors need of a block. */
 typedef struct brief {
     float since, heavy;
@@ -177,24 +174,24 @@ typedef struct verdict {
     float below[CEBUS_TABLES]; /**< those that hold the block below, too */
 } verdict;
 
-INLINE float brief_time(brief one, float level)
+CEBUS_CLONE_PART float brief_time(brief one, float level)
 {
     float ages = one.heavy * level, t = one.since + ages;
     t = t > 0 ? t : 0;
     return ages > 1 ? t : 0;
 }
 
-INLINE float sooner_of(float a, float b)
+CEBUS_CLONE_PART float sooner_of(float a, float b)
 {
     return a < b ? a : b;
 }
 
-INLINE float later_of(float a, float b)
+CEBUS_CLONE_PART float later_of(float a, float b)
 {
     return a > b ? a : b;
 }
 
-INLINE int32_t count_up_to(const uint64_t *bytes, uint64_t most)
+CEBUS_CLONE_PART int32_t count_up_to(const uint64_t *bytes, uint64_t most)
 {
     int32_t count = 0;
     for (int k = 0; k < CEBUS_COLUMNS; k++)
@@ -202,7 +199,7 @@ INLINE int32_t count_up_to(const uint64_t *bytes, uint64_t most)
     return count;
 }
 
-INLINE uint32_t first_bits(uint32_t count)
+CEBUS_CLONE_PART uint32_t first_bits(uint32_t count)
 {
     return (uint32_t)((UINT64_C(1) << count) - 1);
 }
@@ -211,15 +208,15 @@ INLINE uint32_t first_bits(uint32_t count)
  * enough one beside it, and where those are not enough one more. Those sooner than `due`, a bit
  * each. */
 CEBUS_CLONES static uint32_t judge(const float *restrict level, const uint64_t *restrict bytes,
-                                   const float *restrict due, const scene *around,
+                                   const float *restrict due, const scene *here,
                                    float *restrict out, float *restrict out_below,
                                    uint32_t *out_served)
 {
-    const brief self = around->self, low = around->low, lower = around->lower;
-    const brief high = around->high, higher = around->higher;
-    const int32_t served = count_up_to(bytes, around->own);
-    const int32_t by_low = count_up_to(bytes, around->with_low);
-    const int32_t by_high = count_up_to(bytes, around->with_high);
+    const brief self = here->self, low = here->low, lower = here->lower;
+    const brief high = here->high, higher = here->higher;
+    const int32_t served = count_up_to(bytes, here->own);
+    const int32_t by_low = count_up_to(bytes, here->with_low);
+    const int32_t by_high = count_up_to(bytes, here->with_high);
     uint32_t sooner = 0;
     for (int32_t k = 0; k < CEBUS_COLUMNS; k++) {
         float alone = brief_time(self, level[k]);
@@ -269,11 +266,11 @@ static void judge_all(const cebus_tables *tables, const cebus_chunks *chunks, ce
                       verdict *out)
 {
     const float *due = cebus_tables_row(tables, at.chunk);
-    const scene around = look_around(chunks, at);
+    const scene here = look_around(chunks, at);
     out->served = out->sooner = 0;
     for (uint32_t k = 0; k < tables->count; k += CEBUS_COLUMNS) {
         uint32_t served;
-        out->sooner |= judge(&tables->level[k], &tables->bytes[k], &due[k], &around, &out->at[k],
+        out->sooner |= judge(&tables->level[k], &tables->bytes[k], &due[k], &here, &out->at[k],
                              &out->below[k], &served)
                        << k;
         out->served |= served << k;

@@ -93,7 +93,7 @@ void cebus_window_index_cheaper(cebus_window_index *index, cebus_block *block);
 
 /**
  * As cebus_window_find_best(): the same windows, bit for bit. Typically O(chunks /
- * CEBUS_GROUP^2 + chunks due x their blocks); at worst twice the sweep.
+ * (CEBUS_GROUP x CEBUS_GROUPS) + chunks due x their blocks); at worst twice the sweep.
  */
 size_t cebus_window_index_find(cebus_window_index *index, uint64_t bytes, uint64_t now,
                                const cebus_weigher *weigher, cebus_window *out, size_t limit);
