@@ -10,6 +10,7 @@
 
 #include "eager/guidance/planning.h"
 #include "evict/planner/check.h"
+#include "lineage/trace/error_text.h"
 
 /** A plan for less memory than this part of what there is wastes the rest. */
 #define LEAST_PART(budget) ((budget) / 8 * 7)
@@ -237,10 +238,10 @@ static cebus_status save(cebus_runtime *rt, const char *path)
     int error = cebus_trace_writer_open(writer, path);
     if (error != 0)
         status = cebus_fail(CEBUS_INVALID_ARGUMENT, op, "cannot create \"%s\": %s", path,
-                            strerror_r(error, text, sizeof text));
+                            cebus_error_text(error, text, sizeof text));
     else if ((error = write_all(rt, n, writer)) != 0)
         status = cebus_fail(CEBUS_DEVICE_ERROR, op, "\"%s\" could not be written: %s", path,
-                            strerror_r(error, text, sizeof text));
+                            cebus_error_text(error, text, sizeof text));
     cebus_pool_free_object(&rt->pool, writer, sizeof *writer);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eager/guidance/plan_line.h"
+#include "lineage/trace/error_text.h"
 #include "lineage/trace/lines.h"
 
 /** Sums of what a file says cannot wrap below this. */
@@ -63,7 +64,7 @@ static bool next_line(reader *r, const char *wanted)
     case CEBUS_LINE_FAILED:
         break;
     }
-    (void)refuse(r, "reading failed: %s", strerror_r(r->lines.error, text, sizeof text));
+    (void)refuse(r, "reading failed: %s", cebus_error_text(r->lines.error, text, sizeof text));
     r->status = CEBUS_DEVICE_ERROR;
     return false;
 }
@@ -228,7 +229,7 @@ cebus_status cebus_plan_book_read(cebus_plan_book *book, const char *path,
     if (error != 0) {
         char text[128];
         snprintf(why, why_bytes, "cannot open \"%s\": %s", path,
-                 strerror_r(error, text, sizeof text));
+                 cebus_error_text(error, text, sizeof text));
         return CEBUS_INVALID_ARGUMENT;
     }
     read_all(&r);

@@ -9,6 +9,7 @@
 #include "eager/tensor.h"
 #include "eager/trace/signature.h"
 #include "eager/trace/write.h"
+#include "lineage/trace/error_text.h"
 
 /** A candidate's trace_id: the id, and whether the trace has it as a persistent constant. Ids count
  * over the runtime's life, so that those of an earlier trace are told by their size. */
@@ -214,7 +215,7 @@ static cebus_status start(cebus_runtime *rt, const char *path)
     if (error != 0) {
         cebus_pool_free_object(&rt->pool, recorder, sizeof *recorder);
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op, "cannot create \"%s\": %s", path,
-                          strerror_r(error, text, sizeof text));
+                          cebus_error_text(error, text, sizeof text));
     }
     recorder->before = rt->trace_ids;
     recorder->ops = recorder->marks = 0;
@@ -245,7 +246,7 @@ cebus_status cebus_trace_stop(cebus_runtime *rt)
     else if (error != 0)
         status = cebus_fail(CEBUS_DEVICE_ERROR, op,
                             "the trace is lost, its file could not be written: %s",
-                            strerror_r(error, text, sizeof text));
+                            cebus_error_text(error, text, sizeof text));
     cebus_runtime_unlock(rt);
     return status;
 }

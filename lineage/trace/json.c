@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "lineage/trace/error_text.h"
 #include "lineage/trace/source.h"
 
 /** What the parser's buffer for a token holds without growing, its end included. */
@@ -38,7 +39,7 @@ bool cebus_trace_next_line(cebus_trace_source *source, const char **out, size_t 
             return cebus_trace_no_memory(source);
         case CEBUS_LINE_FAILED:
             (void)cebus_trace_refuse(source, "reading failed: %s",
-                                     strerror_r(source->lines.error, text, sizeof text));
+                                     cebus_error_text(source->lines.error, text, sizeof text));
             source->status = CEBUS_DEVICE_ERROR;
             return false;
         }

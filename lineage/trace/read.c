@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lineage/trace/error_text.h"
 #include "lineage/trace/source.h"
 
 /** What a file says reaches the user's terminal only as printable characters. */
@@ -115,7 +116,7 @@ static bool start(cebus_trace_source *source, const char *path)
     if (error == 0)
         return source->is_dtr ? cebus_trace_dtr_start(source) : cebus_trace_cebus_start(source);
     snprintf(source->why, sizeof source->why, "cannot open \"%s\": %s", source->path,
-             strerror_r(error, text, sizeof text));
+             cebus_error_text(error, text, sizeof text));
     make_printable(source->why);
     source->status = CEBUS_INVALID_ARGUMENT;
     return false;
