@@ -117,8 +117,10 @@ int main(int argc, char **argv)
             filter = argv[i + 1];
     }
     printf("TAP version 13\n");
-    if (first == NULL)
-        printf("Bail out! this program has no tests\n");
+    if (first == NULL) { /* those of a library that this build lacks are left out */
+        printf("1..0 # SKIP no tests in this build\n");
+        return 0;
+    }
     for (const cebus_unit_test *test = first; test != NULL; test = test->next) {
         if (test->name != NULL && matches(test, filter)) {
             int status = run_apart(test);
@@ -126,5 +128,5 @@ int main(int argc, char **argv)
         }
     }
     printf("1..%d\n", number);
-    return wrong > 0 || first == NULL;
+    return wrong > 0;
 }

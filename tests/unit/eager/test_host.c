@@ -2,6 +2,7 @@
 #include "eager/host.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cebus_config.h"

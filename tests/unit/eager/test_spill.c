@@ -406,7 +406,7 @@ static int first_absent(cebus_tensor **tensors, int n)
 Test(spill, a_failed_read_is_an_error_and_may_be_tried_again)
 {
     static const cebus_io_fault faults[] = {CEBUS_IO_FAULT_READ, CEBUS_IO_FAULT_FLIP};
-    static const char *const texts[] = {"Input/output error", "checksum"};
+    const char *const texts[] = {strerror(EIO), "checksum"};
     cebus_faulty_io_start(NULL);
     cebus_runtime *rt = open_spilling(2 * BLOCK);
     cebus_tensor *x[4], *sum;
