@@ -1,5 +1,8 @@
 #include "evict/places/fit.h"
 
+#include "evict/planner/shuttle.h"
+#include "evict/timeline/timeline.h"
+
 /** So many plans are made, each for less. */
 #define TRIES 6
 /** The same after a planner that searches could not place its own. */
@@ -13,6 +16,22 @@ static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t
     return cebus_placement_make(fit->iteration, plan, &fit->site, out, out_missing);
 }
 
+/** What waits for its own place waits longer than for any. False without host memory. */
+static bool find_wait(const cebus_fit *fit, cebus_plan *plan)
+{
+    cebus_timeline timeline;
+    cebus_timeline_terms with = {.budget = fit->terms.budget,
+                                 .out_rate = fit->terms.out_rate,
+                                 .in_rate = fit->terms.in_rate,
+                                 .latency_ns = fit->terms.latency_ns,
+                                 .placement = &fit->found,
+                                 .ahead = true};
+    if (!cebus_timeline_run(fit->iteration, plan, &with, plan->pool, &timeline))
+        return false;
+    plan->wait_ns = timeline.stall_ns;
+    return true;
+}
+
 static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64_t *out_ns)
 {
     uint64_t missing;
@@ -21,6 +40,8 @@ static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64
     bool found = cebus_plan_make_ready(plan, fit->iteration) &&
                  place(fit, plan, crowd, &fit->found, &missing) == CEBUS_SITE_PLACED;
     *out_ns = fit->found.moving_ns;
+    if (found && cebus_shuttle_any(fit->iteration, plan))
+        found = find_wait(fit, plan);
     return found;
 }
 

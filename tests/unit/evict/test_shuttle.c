@@ -203,6 +203,50 @@ Test(shuttle, state_comes_for_the_step)
     cr_expect_leq(timeline.out_bytes, PERSISTENT, "each is written once");
 }
 
+/** How often places were asked for, and what the first plan waits for them. */
+typedef struct asking {
+    int asked, kept;
+    uint64_t first_waits;
+} asking;
+
+static bool find_places(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
+{
+    asking *told = context;
+    offered->wait_ns += told->asked++ == 0 ? told->first_waits : 0;
+    *out_ns = crowd[0];
+    return true;
+}
+
+static void keep_places(void *context)
+{
+    asking *told = context;
+    told->kept = told->asked;
+}
+
+static uint64_t total_with(asking *told)
+{
+    cebus_plan_terms terms = terms_for(PERSISTENT * 2 / 3);
+    terms.place = find_places;
+    terms.keep = keep_places;
+    terms.place_context = told;
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
+    return timeline_in(PERSISTENT * 2 / 3).total_ns;
+}
+
+/** The one that would take least, if any place would do, is not if it waits for its own. */
+Test(shuttle, of_plans_that_are_placed_that_which_takes_least_is_taken)
+{
+    asking none = {0}, some = {.first_waits = 1}, more = {.first_waits = 1000000000};
+    const uint64_t least = total_with(&none);
+    cr_expect_eq(none.asked, 1, "others take longer without waiting");
+    cr_expect_eq(total_with(&some), least);
+    cr_expect_eq(some.kept, 1);
+    cr_expect_gt(total_with(&more), least);
+    cr_expect_gt(more.asked, 1);
+    cr_expect_gt(more.kept, 1, "its places are those that stand");
+}
+
 /* The values that shuttle are no fixtures: they get places like others. */
 Test(shuttle, values_that_shuttle_are_placed)
 {
