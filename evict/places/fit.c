@@ -16,17 +16,24 @@ static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t
     return cebus_placement_make(fit->iteration, plan, &fit->site, out, out_missing);
 }
 
-/** What waits for its own place waits longer than for any. False without host memory. */
-static bool find_wait(const cebus_fit *fit, cebus_plan *plan)
+/** How long an iteration takes by a plan with places: what waits for its own waits longer than for
+ * any. False without host memory. */
+static bool run(const cebus_fit *fit, const cebus_plan *plan, const cebus_placement *placement,
+                cebus_timeline *out)
 {
-    cebus_timeline timeline;
-    cebus_timeline_terms with = {.budget = fit->terms.budget,
+    cebus_timeline_terms with = {.budget = fit->memory,
                                  .out_rate = fit->terms.out_rate,
                                  .in_rate = fit->terms.in_rate,
                                  .latency_ns = fit->terms.latency_ns,
-                                 .placement = &fit->found,
+                                 .placement = placement,
                                  .ahead = true};
-    if (!cebus_timeline_run(fit->iteration, plan, &with, plan->pool, &timeline))
+    return cebus_timeline_run(fit->iteration, plan, &with, plan->pool, out);
+}
+
+static bool find_wait(const cebus_fit *fit, cebus_plan *plan)
+{
+    cebus_timeline timeline;
+    if (!run(fit, plan, &fit->found, &timeline))
         return false;
     plan->wait_ns = timeline.stall_ns;
     return true;
@@ -76,11 +83,44 @@ static bool attempt(cebus_fit *fit, uint64_t *out_missing)
            place(fit, fit->plan, NULL, fit->placement, out_missing) != CEBUS_SITE_NO_HOST_MEMORY;
 }
 
+/** What is there stands, unless a plan for so many bytes is placed and takes less. */
+static void rival(cebus_fit *fit, uint64_t budget)
+{
+    uint64_t missing;
+    cebus_timeline before, now;
+    cebus_plan plan = *fit->plan;
+    cebus_placement placement = *fit->placement;
+    fit->terms.budget = budget;
+    cebus_plan_init(fit->plan, plan.pool);
+    cebus_placement_init(fit->placement, plan.pool);
+    bool better = attempt(fit, &missing) && is_placed(fit) &&
+                  run(fit, &plan, &placement, &before) &&
+                  run(fit, fit->plan, fit->placement, &now) && now.total_ns < before.total_ns;
+    cebus_plan_clear(better ? &plan : fit->plan);
+    cebus_placement_clear(better ? &placement : fit->placement);
+    if (better)
+        return;
+    *fit->plan = plan;
+    *fit->placement = placement;
+}
+
+/** Where parameters come and go it is chance what a plan takes that has places: some are made for
+ * more room than the first that had, from which nearly as much was missing. */
+static void find_rivals(cebus_fit *fit, uint64_t missing)
+{
+    static const uint64_t parts[] = {2, 4};
+    const bool any = fit->terms.place != NULL && cebus_shuttle_any(fit->iteration, fit->plan);
+    for (size_t i = 0; any && i < sizeof parts / sizeof *parts && is_wanted(fit); i++)
+        rival(fit, fit->memory - missing + missing / parts[i]);
+}
+
 /** The plan and its places; again for less where there are none, each time with half the effort. */
 static bool make(cebus_fit *fit, int tries)
 {
     uint64_t first = 0, missing = 0;
     for (int i = 0; i < tries && is_wanted(fit) && attempt(fit, &missing); i++) {
+        if (is_placed(fit) && i > 0)
+            find_rivals(fit, first);
         if (is_placed(fit))
             return true;
         first = i == 0 ? missing : first;
@@ -99,6 +139,7 @@ static bool make(cebus_fit *fit, int tries)
 bool cebus_fit_make(cebus_fit *fit)
 {
     bool asks = fit->policy->searches && fit->terms.effort > 0;
+    fit->memory = fit->terms.budget;
     fit->terms.grain = fit->site.alignment;
     fit->site.go_on = fit->terms.go_on;
     fit->site.context = fit->terms.context;

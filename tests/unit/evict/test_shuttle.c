@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 
+#include "evict/places/fit.h"
 #include "evict/places/placement.h"
 #include "evict/planner/check.h"
 #include "evict/planner/shuttle.h"
@@ -245,6 +246,46 @@ Test(shuttle, of_plans_that_are_placed_that_which_takes_least_is_taken)
     cr_expect_gt(total_with(&more), least);
     cr_expect_gt(more.asked, 1);
     cr_expect_gt(more.kept, 1, "its places are those that stand");
+}
+
+static int n_planned;
+static uint64_t planned_for[8];
+
+/** Too large for the site at first, then for less than it has, then better. */
+static bool plan_in_turn(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                         cebus_plan *out)
+{
+    static const uint64_t parts[] = {90, 33, 60, 60};
+    cebus_plan_terms mine = terms_for(PERSISTENT * parts[n_planned < 4 ? n_planned : 3] / 100);
+    planned_for[n_planned++] = terms->budget;
+    return cebus_policy_find("cebus")->plan(iteration, &mine, out);
+}
+
+/** What has places first, of plans for less, need not be the best. */
+Test(shuttle, of_plans_for_less_the_best_is_taken)
+{
+    const uint64_t memory = PERSISTENT * 2 / 3;
+    cebus_policy policy = *cebus_policy_find("cebus");
+    cebus_placement placement;
+    policy.plan = plan_in_turn;
+    cebus_placement_init(&placement, &r.pool);
+    cebus_fit fit = {.policy = &policy,
+                     .iteration = &r.iteration,
+                     .site = {.capacity = memory, .alignment = 1, .rounds = 20},
+                     .terms = terms_for(memory),
+                     .plan = &r.plan,
+                     .placement = &placement};
+    cebus_plan_clear(&r.plan);
+    n_planned = 0;
+    cr_assert(cebus_fit_make(&fit));
+    const uint64_t found = timeline_in(memory).total_ns;
+    cr_expect_eq(n_planned, 4);
+    cr_expect_gt(planned_for[2], planned_for[1], "there was room for more");
+    cebus_placement_clear(&placement);
+    cr_assert(plan_for(PERSISTENT * 60 / 100));
+    cr_expect_eq(found, timeline_in(memory).total_ns);
+    cr_assert(plan_for(PERSISTENT * 33 / 100));
+    cr_expect_lt(found, timeline_in(memory).total_ns);
 }
 
 /* The values that shuttle are no fixtures: they get places like others. */
