@@ -7,6 +7,10 @@
 #define TRIES 6
 /** The same after a planner that searches could not place its own. */
 #define TRIES_BESIDE_SEARCH 3
+/** Times the program's time: plans that take more are dear. */
+#define DEAR 1.2
+/** The part of the memory that a rival of these does without. */
+#define LESS_PART 32
 
 static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t *crowd,
                                 cebus_placement *out, uint64_t *out_missing)
@@ -114,15 +118,30 @@ static void find_rivals(cebus_fit *fit, uint64_t missing)
         rival(fit, fit->memory - missing + missing / parts[i]);
 }
 
+/** It takes so much longer than the program that a search from elsewhere may well find better. */
+static bool is_dear(const cebus_fit *fit)
+{
+    cebus_timeline timeline;
+    return run(fit, fit->plan, fit->placement, &timeline) &&
+           (double)timeline.total_ns > DEAR * (double)cebus_iteration_cost(fit->iteration);
+}
+
+/** What a dear plan with swaps takes is chance, too: one for a little less may take less. */
+static void look_below(cebus_fit *fit)
+{
+    if (fit->terms.place != NULL && fit->terms.host > 0 && is_wanted(fit) && is_dear(fit))
+        rival(fit, fit->memory - fit->memory / LESS_PART);
+}
+
 /** The plan and its places; again for less where there are none, each time with half the effort. */
 static bool make(cebus_fit *fit, int tries)
 {
     uint64_t first = 0, missing = 0;
     for (int i = 0; i < tries && is_wanted(fit) && attempt(fit, &missing); i++) {
-        if (is_placed(fit) && i > 0)
-            find_rivals(fit, first);
-        if (is_placed(fit))
+        if (is_placed(fit)) {
+            i > 0 ? find_rivals(fit, first) : look_below(fit);
             return true;
+        }
         first = i == 0 ? missing : first;
         bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
         fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;

@@ -250,21 +250,19 @@ Test(shuttle, of_plans_that_are_placed_that_which_takes_least_is_taken)
 
 static int n_planned;
 static uint64_t planned_for[8];
+static const uint64_t *parts; /**< of what persists, in percent: what is planned for, four times */
 
-/** Too large for the site at first, then for less than it has, then better. */
+/** As if it was chance what a plan needs. */
 static bool plan_in_turn(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                          cebus_plan *out)
 {
-    static const uint64_t parts[] = {90, 33, 60, 60};
     cebus_plan_terms mine = terms_for(PERSISTENT * parts[n_planned < 4 ? n_planned : 3] / 100);
     planned_for[n_planned++] = terms->budget;
     return cebus_policy_find("cebus")->plan(iteration, &mine, out);
 }
 
-/** What has places first, of plans for less, need not be the best. */
-Test(shuttle, of_plans_for_less_the_best_is_taken)
+static uint64_t total_in_turn(uint64_t memory, const uint64_t *order)
 {
-    const uint64_t memory = PERSISTENT * 2 / 3;
     cebus_policy policy = *cebus_policy_find("cebus");
     cebus_placement placement;
     policy.plan = plan_in_turn;
@@ -276,19 +274,41 @@ Test(shuttle, of_plans_for_less_the_best_is_taken)
                      .plan = &r.plan,
                      .placement = &placement};
     cebus_plan_clear(&r.plan);
+    parts = order;
     n_planned = 0;
     cr_assert(cebus_fit_make(&fit));
-    const uint64_t found = timeline_in(memory).total_ns;
-    cr_expect_eq(n_planned, 4);
-    cr_expect_gt(planned_for[2], planned_for[1], "there was room for more");
     cebus_placement_clear(&placement);
-    cr_assert(plan_for(PERSISTENT * 60 / 100));
-    cr_expect_eq(found, timeline_in(memory).total_ns);
-    cr_assert(plan_for(PERSISTENT * 33 / 100));
-    cr_expect_lt(found, timeline_in(memory).total_ns);
+    return timeline_in(memory).total_ns;
 }
 
-/* The values that shuttle are no fixtures: they get places like others. */
+/** Of a plan for a part of what persists alone. */
+static uint64_t total_for(uint64_t memory, uint64_t part)
+{
+    cr_assert(plan_for(PERSISTENT * part / 100));
+    return timeline_in(memory).total_ns;
+}
+
+/** What has places first, of plans for less, need not be the best. */
+Test(shuttle, of_plans_for_less_the_best_is_taken)
+{
+    static const uint64_t order[] = {90, 33, 60, 60};
+    const uint64_t memory = PERSISTENT * 2 / 3, found = total_in_turn(memory, order);
+    cr_expect_eq(n_planned, 4);
+    cr_expect_gt(planned_for[2], planned_for[1], "there was room for more");
+    cr_expect_eq(found, total_for(memory, 60));
+    cr_expect_lt(found, total_for(memory, 33));
+}
+
+Test(shuttle, beside_a_dear_plan_one_for_less_is_made)
+{
+    static const uint64_t better[] = {33, 60, 0, 0}, worse[] = {60, 33, 0, 0};
+    const uint64_t memory = PERSISTENT * 2 / 3, found = total_in_turn(memory, better);
+    cr_expect_eq(n_planned, 2);
+    cr_expect_lt(planned_for[1], planned_for[0]);
+    cr_expect_eq(found, total_in_turn(memory, worse), "which one comes first makes no difference");
+    cr_expect_lt(found, total_for(memory, 33));
+}
+
 Test(shuttle, values_that_shuttle_are_placed)
 {
     cebus_placement placement;
