@@ -1,6 +1,5 @@
 #include "eager/compaction.h"
 
-#include "eager/capture/trail.h"
 #include "eager/ladder.h"
 #include "eager/storage.h"
 #include "eager/swap/swap.h"
@@ -34,10 +33,11 @@ static cebus_status move_block(cebus_runtime *rt, const cebus_move *move)
                              move->block->bytes, CEBUS_COPY_ON_DEVICE);
     uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
     hole->fence[CEBUS_STREAM_COMPUTE] = move->block->fence[CEBUS_STREAM_COMPUTE] = mark;
-    if (status != CEBUS_OK)
+    if (status != CEBUS_OK) {
+        cebus_trail_add(rt, hole, hole->offset);
         return status;
-    if (rt->trail != NULL)
-        rt->trail->lost = true;
+    }
+    cebus_trail_add(rt, move->block, move->from);
     report_move(rt, move);
     cebus_arena_move(&rt->arena, move);
     return CEBUS_OK;
@@ -101,8 +101,6 @@ static bool settle_in(cebus_runtime *rt, cebus_block *old, cebus_block *block)
     cebus_candidate_lodge(&rt->arena, owner, block);
     block->tick = old->tick;
     old->owner = NULL;
-    if (rt->trail != NULL)
-        rt->trail->lost = true;
     report_move(rt, &(cebus_move){block, old->offset, block->offset});
     cebus_ladder_release(rt, old);
     return true;
@@ -132,11 +130,11 @@ static bool slide(cebus_runtime *rt, cebus_block *block, uint64_t offset)
     cebus_block *left = offset < from ? block->next : block->prev;
     left->fence[CEBUS_STREAM_COMPUTE] = mark;
     if (status != CEBUS_OK) {
+        cebus_trail_add(rt, block, offset);
         (void)cebus_arena_slide(&rt->arena, block, from); /* needs no more blocks than there were */
         return false;
     }
-    if (rt->trail != NULL)
-        rt->trail->lost = true;
+    cebus_trail_add(rt, block, from);
     report_move(rt, &(cebus_move){block, from, offset});
     return true;
 }

@@ -2,7 +2,6 @@
 
 #include <time.h>
 
-#include "eager/capture/trail.h"
 #include "eager/compaction.h"
 #include "eager/guidance/guidance.h"
 #include "eager/rebuild/foresight.h"
@@ -484,7 +483,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     if (status != CEBUS_OK)
         return status;
     (*out)->tick = rt->clock_ns;
-    if (rt->trail == NULL || !cebus_trail_claim(rt, *out, request->stream))
+    if (!cebus_trail_claim(rt, *out, request->stream))
         cebus_ladder_claim(rt, *out, request->stream);
     cebus_tally_placed(rt, *out);
     if (rt->stats.evictions != evictions)
@@ -521,8 +520,7 @@ cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block)
     const cebus_candidate *owner = block->owner;
     if (rt->info.poisons)
         poison(rt, block);
-    if (rt->trail != NULL)
-        cebus_trail_add(rt, block);
+    cebus_trail_add(rt, block, block->offset);
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_FREED,
                                        .memory_class = cebus_memory_class_of(owner),
                                        .value = owner != NULL ? owner->serial : 0,

@@ -67,6 +67,7 @@ static void destroy(cebus_runtime *rt)
     cebus_pool_free_object(&rt->pool, rt->ops.entries, rt->ops.capacity * sizeof *rt->ops.entries);
     cebus_pool_free_object(&rt->pool, rt->events.events,
                            rt->events.capacity * sizeof *rt->events.events);
+    cebus_trail_free(rt);
     cebus_arena_deinit(&rt->arena);
     cebus_pool_deinit(&rt->pool);
     if (rt->base != NULL)

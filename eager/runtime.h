@@ -15,6 +15,7 @@
 
 #include "eager/device/device.h"
 #include "eager/measure.h"
+#include "eager/trail.h"
 #include "evict/choice/lowest.h"
 #include "layout/zones.h"
 #include "lineage/replay.h"
@@ -225,7 +226,7 @@ struct cebus_runtime {
         size_t n_prints;
     } watch;
     const struct cebus_spots *spots; /**< of a launch by a plan (capture/plan.h); NULL: none */
-    struct cebus_trail *trail;       /**< likewise (trail.h) */
+    cebus_trail trail;               /**< of what is free */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
     cebus_learning learning;         /**< when guidance starts */
     uint64_t names;                  /**< given to values by guidance so far */

@@ -18,7 +18,6 @@ void cebus_capture_plan_free(cebus_capture *capture)
     cebus_capture_plan *plan = capture->plan;
     if (plan == NULL)
         return;
-    cebus_trail_free(capture->rt, &plan->trail);
     cebus_shelf_clear(&plan->shelf);
     cebus_pool_free_object(&capture->rt->pool, plan, sizeof *plan);
     capture->plan = NULL;

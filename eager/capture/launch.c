@@ -336,7 +336,6 @@ static cebus_status run_steps(cebus_capture *capture)
     cebus_status status = CEBUS_OK;
     const size_t n = capture->plan != NULL ? capture->plan->n_steps : capture->n_calls;
     rt->spots = capture->plan != NULL ? &capture->plan->spots : NULL;
-    rt->trail = capture->plan != NULL ? &capture->plan->trail : NULL;
     if (capture->plan != NULL && capture->step == 0)
         cebus_capture_plan_begin(capture);
     while (status == CEBUS_OK && capture->step < n) {
@@ -345,7 +344,6 @@ static cebus_status run_steps(cebus_capture *capture)
         capture->step += status == CEBUS_OK;
     }
     rt->spots = NULL;
-    rt->trail = NULL;
     return status;
 }
 

@@ -213,7 +213,6 @@ void cebus_capture_plan_begin(cebus_capture *capture)
 {
     cebus_capture_plan *plan = capture->plan;
     plan->out = plan->in = 0;
-    cebus_trail_begin(capture->rt, &plan->trail);
     for (size_t b = 0; b < plan->n_buffers; b++)
         plan->newest[b] = NONE;
     for (size_t v = 0; v < capture->n_values; v++) {

@@ -18,7 +18,6 @@
 #define CEBUS_EAGER_CAPTURE_PLAN_H
 
 #include "eager/capture/capture.h"
-#include "eager/capture/trail.h"
 #include "evict/advisor/shelf.h"
 
 /** Where the step or the copy at hand is to put things; CEBUS_ANYWHERE where nothing is said. */
@@ -45,7 +44,6 @@ typedef struct cebus_capture_plan {
     size_t n_steps, n_copies, n_blocks, n_buffers, n_outs, n_ins;
     size_t out, in; /**< next copies of the launch at hand */
     cebus_spots spots;
-    cebus_trail trail;
 } cebus_capture_plan;
 
 /** At the start of a launch. */

@@ -244,8 +244,7 @@ static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, bool parted)
 static bool loses_nothing_by_places(const cebus_scheme *scheme, uint64_t lost)
 {
     return scheme->predicted_ns > 0 && lost < scheme->iteration_ns / FEW_PART &&
-           lost <=
-               scheme->predicted_lost - scheme->predicted_wait + scheme->iteration_ns / WORTH_PART;
+           lost <= scheme->predicted_anywhere + scheme->iteration_ns / WORTH_PART;
 }
 
 /** What waits for its own place may wait longer than for any, and more is copied where there are
@@ -318,7 +317,7 @@ static uint64_t wait_for_places(const cebus_placement *placement, uint64_t over_
 static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iteration *iteration,
                     const cebus_swap_terms *link)
 {
-    cebus_timeline timeline;
+    cebus_timeline placed, anywhere;
     cebus_timeline_terms with = {.budget = scheme->terms.budget,
                                  .out_rate = link->out_rate,
                                  .in_rate = link->in_rate,
@@ -326,16 +325,22 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
                                  .swaps = rt->policy->swaps && scheme->terms.host > 0,
                                  .ahead = rt->info.simulated || rt->info.deferred};
     scheme->predicted_ns = scheme->predicted_lost = scheme->predicted_wait = 0;
+    scheme->predicted_anywhere = 0;
     scheme->foretold_ns = cebus_iteration_cost(iteration);
     if (scheme->plan.count == 0 ||
-        !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &timeline) ||
-        (!cebus_appraisal_repeats(rt) && timeline.unforeseen > scheme->plan.count / MADE_UP_PART))
+        !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &anywhere) ||
+        (!cebus_appraisal_repeats(rt) && anywhere.unforeseen > scheme->plan.count / MADE_UP_PART))
         return;
-    uint64_t wait = wait_for_places(&scheme->placement, timeline.over_ns);
-    uint64_t placing = scheme->placement.moving_ns + wait;
-    scheme->predicted_ns = timeline.total_ns + placing;
-    scheme->predicted_lost = timeline.replay_ns + timeline.stall_ns + placing;
-    scheme->predicted_wait = wait;
+    placed = anywhere;
+    with.placement = &scheme->placement;
+    if (scheme->spots != NULL &&
+        !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &placed))
+        return;
+    const uint64_t moving = scheme->placement.moving_ns;
+    scheme->predicted_ns = placed.total_ns + moving;
+    scheme->predicted_lost = placed.replay_ns + placed.stall_ns + moving;
+    scheme->predicted_anywhere = anywhere.replay_ns + anywhere.stall_ns + moving;
+    scheme->predicted_wait = wait_for_places(&scheme->placement, anywhere.over_ns);
 }
 
 /** What it takes next time, where calls turned out to cost something else. */

@@ -379,7 +379,7 @@ static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
     return scheme->predicted_wait > scheme->iteration_ns / WAIT_PART &&
-           scheme->predicted_wait > scheme->predicted_lost / 3;
+           scheme->predicted_wait > scheme->predicted_anywhere / 2;
 }
 
 /** If the search is over what it found is taken over. */

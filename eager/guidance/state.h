@@ -50,20 +50,21 @@ typedef struct cebus_scheme {
     cebus_shuttles shuttles; /**< persistent values of the iteration */
     cebus_trigger *triggers; /**< by ordinal, of n_triggers; NULL: nothing came back yet */
     size_t n_triggers;
-    uint64_t fed_lost;       /**< the least replays and waiting took while triggers moved */
-    uint32_t fed;            /**< iterations after which triggers moved (feedback.h) */
-    uint64_t predicted_ns;   /**< what one takes by the plan; 0: unknown */
-    uint64_t predicted_lost; /**< of it: replays and waiting */
-    uint64_t predicted_wait; /**< of that: for places that copies still leave (crossing.h) */
-    uint64_t reckoned_ns;    /**< its calls together, when the plan was made */
-    uint64_t foretold_ns;    /**< and when that was predicted */
-    uint32_t seen;           /**< times it was done again, up to a few */
-    uint64_t best_lost;      /**< the least replays and waiting took, as the link was slowed */
-    uint32_t guided;         /**< iterations by this plan */
-    uint32_t parted;         /**< of these in a row, the last: not as predicted */
-    uint32_t replans;        /**< plans made because of that */
-    uint32_t slower;         /**< times 5%: slower than measured the link is taken to be */
-    bool settled;            /**< to no more use */
+    uint64_t fed_lost;           /**< the least replays and waiting took while triggers moved */
+    uint32_t fed;                /**< iterations after which triggers moved (feedback.h) */
+    uint64_t predicted_ns;       /**< what one takes by the plan; 0: unknown */
+    uint64_t predicted_lost;     /**< of it: replays and waiting */
+    uint64_t predicted_anywhere; /**< the same if any place would do */
+    uint64_t predicted_wait;     /**< for places that copies still leave (crossing.h) */
+    uint64_t reckoned_ns;        /**< its calls together, when the plan was made */
+    uint64_t foretold_ns;        /**< and when that was predicted */
+    uint32_t seen;               /**< times it was done again, up to a few */
+    uint64_t best_lost;          /**< the least replays and waiting took, as the link was slowed */
+    uint32_t guided;             /**< iterations by this plan */
+    uint32_t parted;             /**< of these in a row, the last: not as predicted */
+    uint32_t replans;            /**< plans made because of that */
+    uint32_t slower;             /**< times 5%: slower than measured the link is taken to be */
+    bool settled;                /**< to no more use */
     bool shuttling; /**< the plan has persistent values come and go (evict/planner/shuttle.h) */
     bool renewed;   /**< it was planned for anew: what was loaded is out of date */
     uint32_t moves; /**< times in a row that places were chosen anew */

@@ -347,6 +347,7 @@ bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate, bool now
     rt->swap.blocked = !reserve(rt, candidate->value.bytes, now, &copy);
     if (rt->swap.blocked)
         return false;
+    cebus_trail_begin(rt);
     ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_COMPUTE,
                      block->fence[CEBUS_STREAM_COMPUTE]);
     ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_IN, block->fence[CEBUS_STREAM_IN]);
@@ -447,6 +448,7 @@ cebus_status cebus_swap_in(cebus_runtime *rt, cebus_candidate *candidate, const 
                              .stream = CEBUS_STREAM_IN,
                              .zone = (cebus_zone)candidate->zone,
                              .op = op};
+    cebus_trail_begin(rt);
     cebus_status status = cebus_ladder_reserve(rt, &request, &block);
     if (status != CEBUS_OK)
         return status;

@@ -1,9 +1,16 @@
 #include "evict/places/fit.h"
 
+#include "evict/planner/shuttle.h"
+#include "evict/timeline/timeline.h"
+
 /** So many plans are made, each for less. */
 #define TRIES 6
 /** The same after a planner that searches could not place its own. */
 #define TRIES_BESIDE_SEARCH 3
+/** Times the program's time: plans that take more are dear. */
+#define DEAR 1.2
+/** The part of the memory that a rival of these does without. */
+#define LESS_PART 32
 
 static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t *crowd,
                                 cebus_placement *out, uint64_t *out_missing)
@@ -11,6 +18,29 @@ static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t
     fit->site.crowd = crowd;
     cebus_placement_clear(out);
     return cebus_placement_make(fit->iteration, plan, &fit->site, out, out_missing);
+}
+
+/** How long an iteration takes by a plan with places: what waits for its own waits longer than for
+ * any. False without host memory. */
+static bool run(const cebus_fit *fit, const cebus_plan *plan, const cebus_placement *placement,
+                cebus_timeline *out)
+{
+    cebus_timeline_terms with = {.budget = fit->memory,
+                                 .out_rate = fit->terms.out_rate,
+                                 .in_rate = fit->terms.in_rate,
+                                 .latency_ns = fit->terms.latency_ns,
+                                 .placement = placement,
+                                 .ahead = true};
+    return cebus_timeline_run(fit->iteration, plan, &with, plan->pool, out);
+}
+
+static bool find_wait(const cebus_fit *fit, cebus_plan *plan)
+{
+    cebus_timeline timeline;
+    if (!run(fit, plan, &fit->found, &timeline))
+        return false;
+    plan->wait_ns = timeline.stall_ns;
+    return true;
 }
 
 static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64_t *out_ns)
@@ -21,6 +51,8 @@ static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64
     bool found = cebus_plan_make_ready(plan, fit->iteration) &&
                  place(fit, plan, crowd, &fit->found, &missing) == CEBUS_SITE_PLACED;
     *out_ns = fit->found.moving_ns;
+    if (found && cebus_shuttle_any(fit->iteration, plan))
+        found = find_wait(fit, plan);
     return found;
 }
 
@@ -55,13 +87,61 @@ static bool attempt(cebus_fit *fit, uint64_t *out_missing)
            place(fit, fit->plan, NULL, fit->placement, out_missing) != CEBUS_SITE_NO_HOST_MEMORY;
 }
 
+/** What is there stands, unless a plan for so many bytes is placed and takes less. */
+static void rival(cebus_fit *fit, uint64_t budget)
+{
+    uint64_t missing;
+    cebus_timeline before, now;
+    cebus_plan plan = *fit->plan;
+    cebus_placement placement = *fit->placement;
+    fit->terms.budget = budget;
+    cebus_plan_init(fit->plan, plan.pool);
+    cebus_placement_init(fit->placement, plan.pool);
+    bool better = attempt(fit, &missing) && is_placed(fit) &&
+                  run(fit, &plan, &placement, &before) &&
+                  run(fit, fit->plan, fit->placement, &now) && now.total_ns < before.total_ns;
+    cebus_plan_clear(better ? &plan : fit->plan);
+    cebus_placement_clear(better ? &placement : fit->placement);
+    if (better)
+        return;
+    *fit->plan = plan;
+    *fit->placement = placement;
+}
+
+/** Where parameters come and go it is chance what a plan takes that has places: some are made for
+ * more room than the first that had, from which nearly as much was missing. */
+static void find_rivals(cebus_fit *fit, uint64_t missing)
+{
+    static const uint64_t parts[] = {2, 4};
+    const bool any = fit->terms.place != NULL && cebus_shuttle_any(fit->iteration, fit->plan);
+    for (size_t i = 0; any && i < sizeof parts / sizeof *parts && is_wanted(fit); i++)
+        rival(fit, fit->memory - missing + missing / parts[i]);
+}
+
+/** It takes so much longer than the program that a search from elsewhere may well find better. */
+static bool is_dear(const cebus_fit *fit)
+{
+    cebus_timeline timeline;
+    return run(fit, fit->plan, fit->placement, &timeline) &&
+           (double)timeline.total_ns > DEAR * (double)cebus_iteration_cost(fit->iteration);
+}
+
+/** What a dear plan with swaps takes is chance, too: one for a little less may take less. */
+static void look_below(cebus_fit *fit)
+{
+    if (fit->terms.place != NULL && fit->terms.host > 0 && is_wanted(fit) && is_dear(fit))
+        rival(fit, fit->memory - fit->memory / LESS_PART);
+}
+
 /** The plan and its places; again for less where there are none, each time with half the effort. */
 static bool make(cebus_fit *fit, int tries)
 {
     uint64_t first = 0, missing = 0;
     for (int i = 0; i < tries && is_wanted(fit) && attempt(fit, &missing); i++) {
-        if (is_placed(fit))
+        if (is_placed(fit)) {
+            i > 0 ? find_rivals(fit, first) : look_below(fit);
             return true;
+        }
         first = i == 0 ? missing : first;
         bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
         fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;
@@ -78,6 +158,7 @@ static bool make(cebus_fit *fit, int tries)
 bool cebus_fit_make(cebus_fit *fit)
 {
     bool asks = fit->policy->searches && fit->terms.effort > 0;
+    fit->memory = fit->terms.budget;
     fit->terms.grain = fit->site.alignment;
     fit->site.go_on = fit->terms.go_on;
     fit->site.context = fit->terms.context;

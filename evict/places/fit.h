@@ -3,6 +3,7 @@
  * other values may be of no use, although it is enough. So a plan is placed (placement.h) as soon
  * as it is made. Where that fails, a planner that searches leaves bytes free where they were too
  * many and tries again from what it has; the others plan for less.
+ * Where the plan swaps and is dear what it takes is chance, and rivals are made.
  */
 #ifndef CEBUS_EVICT_PLACES_FIT_H
 #define CEBUS_EVICT_PLACES_FIT_H
@@ -18,7 +19,8 @@ typedef struct cebus_fit {
         terms; /**< go_on ends packing, too. budget: what there is, then what it was planned for */
     cebus_plan *plan;           /**< empty; then the plan, to be followed as it is */
     cebus_placement *placement; /**< empty; then the places */
-    cebus_placement found;      /**< those found last; no one else's business */
+    cebus_placement found;      /**< those found last; no one else's business, nor is */
+    uint64_t memory;            /**< the budget that there is */
     bool none_fits; /**< false; then whether no plan was found that fits by its bytes alone */
 } cebus_fit;
 

@@ -82,12 +82,17 @@ typedef struct placed {
     uint64_t end; /**< what may have been spent when no more plans are made */
 } placed;
 
+/** Whether a search gains much: where values are swapped, or plans are dear. */
+static bool gains(const cebus_search *s, const cebus_plan_terms *terms)
+{
+    return terms->host > 0 || cebus_search_is_dear(s);
+}
+
 /** What the search from a plan for less room may take: a part of what is left. */
 static uint64_t searching(const cebus_search *s, const cebus_plan_terms *terms, const placed *p)
 {
     const uint64_t spent = s->greedy.closure.spent, left = p->end > spent ? p->end - spent : 0;
-    const bool gains = terms->host > 0 || cebus_search_is_dear(s);
-    const uint64_t most = terms->effort / (gains ? GAINING_PART : TIGHTEN_PART);
+    const uint64_t most = terms->effort / (gains(s, terms) ? GAINING_PART : TIGHTEN_PART);
     return most < left / 2 ? most : left / 2;
 }
 
@@ -143,14 +148,14 @@ static bool emit_placed(cebus_search *s, const cebus_plan_terms *terms, uint64_t
     return true;
 }
 
-/** A plan that has places, made better with the rest of the effort. */
-static bool go_on(cebus_search *s, const cebus_plan_terms *terms, uint64_t *crowd, placed *p,
-                  cebus_plan *out)
+/** A plan that has places, made better until so much is spent. *out_done false: it has none then.
+ */
+static bool go_on(cebus_search *s, const cebus_plan_terms *terms, uint64_t spent, uint64_t *crowd,
+                  placed *p, cebus_plan *out, bool *out_done)
 {
-    bool done;
     const uint64_t ns = s->best_ns;
-    return cebus_search_improve(s, terms, s->enough) &&
-           (s->best_ns >= ns || emit_placed(s, terms, crowd, p, out, &done));
+    return cebus_search_improve(s, terms, spent) &&
+           (s->best_ns >= ns || emit_placed(s, terms, crowd, p, out, out_done));
 }
 
 /** Leaves free what was too much, or a half of that: at first, as a packing that was lucky would do
@@ -171,10 +176,20 @@ static bool place_all(cebus_search *s, const cebus_plan_terms *terms, uint64_t *
     if (!emit_placed(s, terms, crowd, p, out, &done))
         return false;
     if (done)
-        return go_on(s, terms, crowd, p, out);
-    for (int i = 1; i < MOST_PLACED && !done; i++) {
-        if (cebus_greedy_is_stopped(&s->greedy) || s->greedy.closure.spent >= p->end ||
-            !make_room(s, crowd, i == 1))
+        return go_on(s, terms, s->enough, crowd, p, out, &done);
+    for (int i = 1; i < MOST_PLACED; i++) {
+        const uint64_t spent = s->greedy.closure.spent, ns = s->best_ns;
+        if (cebus_greedy_is_stopped(&s->greedy) || spent >= p->end || (done && !gains(s, terms)))
+            break;
+        if (done) {
+            if (!go_on(s, terms, spent + (p->end - spent) / 2, crowd, p, out, &done))
+                return false;
+            if (done && s->best_ns >= ns)
+                break;
+        }
+        if (done)
+            continue;
+        if (!make_room(s, crowd, i == 1))
             break;
         if (!tighten(s, terms, p, &fits))
             return false;

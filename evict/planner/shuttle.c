@@ -18,6 +18,14 @@
 #define MOST_CLASSES 4
 /** A part of what persists: if no more is used so often they can wait for the next iteration. */
 #define OFTEN_PART 4
+/** Plans for which places are found. */
+#define MOST_FINALISTS 4
+
+/** A plan that may be the best: where it is placed it may take longer than it seems to. */
+typedef struct finalist {
+    cebus_plan plan;
+    uint64_t ns;
+} finalist;
 
 typedef struct shuttle {
     const cebus_iteration *iteration;
@@ -29,8 +37,8 @@ typedef struct shuttle {
     uint64_t least;      /**< and the most that one call needs alone */
     bool crosses;        /**< what the step writes waits on the device for the next iteration */
     bool *streams;       /**< of values */
-    cebus_plan best;
-    uint64_t best_ns; /**< 0: none was found */
+    finalist best[MOST_FINALISTS]; /**< by time */
+    size_t n_best;
 } shuttle;
 
 /** What each call uses at once, persistent or not. */
@@ -251,7 +259,22 @@ static bool weave_all(const shuttle *s, const cebus_runs *runs, const cebus_pres
 
 /* --- the best of some ------------------------------------------------------------------------ */
 
-/** Keeps the plan if it takes less time than the best; it is empty then. */
+/** Of plans that take as long one is kept. */
+static void enter(shuttle *s, cebus_plan *plan, uint64_t ns)
+{
+    size_t at = 0;
+    while (at < s->n_best && s->best[at].ns < ns)
+        at++;
+    if (at == MOST_FINALISTS || (at < s->n_best && s->best[at].ns == ns))
+        return;
+    if (s->n_best == MOST_FINALISTS)
+        cebus_plan_clear(&s->best[--s->n_best].plan);
+    memmove(&s->best[at + 1], &s->best[at], (s->n_best++ - at) * sizeof *s->best);
+    s->best[at] = (finalist){*plan, ns};
+    cebus_plan_init(plan, s->pool);
+}
+
+/** Keeps the plan if it is among those that take least; it is empty then. */
 static bool offer(shuttle *s, cebus_plan *plan)
 {
     cebus_timeline timeline;
@@ -262,13 +285,8 @@ static bool offer(shuttle *s, cebus_plan *plan)
                                  .ahead = true};
     if (!cebus_timeline_run(s->iteration, plan, &with, s->pool, &timeline))
         return false;
-    if (s->best_ns > 0 && timeline.total_ns >= s->best_ns)
-        return true;
-    cebus_plan_clear(&s->best);
-    s->best = *plan;
-    s->best.wait_ns = timeline.stall_ns;
-    s->best_ns = timeline.total_ns;
-    cebus_plan_init(plan, s->pool);
+    plan->wait_ns = timeline.stall_ns;
+    enter(s, plan, timeline.total_ns);
     return true;
 }
 
@@ -361,7 +379,7 @@ static bool try_part(shuttle *s, uint64_t bytes, uint64_t host)
 /** The program waits for a first plan, and nobody for one that is not wanted any more. */
 static bool goes_on(const shuttle *s)
 {
-    return (s->terms->effort > 0 || s->best_ns == 0) &&
+    return (s->terms->effort > 0 || s->n_best == 0) &&
            (s->terms->go_on == NULL || s->terms->go_on(s->terms->context));
 }
 
@@ -400,36 +418,57 @@ static bool find_others(shuttle *s)
     return true;
 }
 
-/** Whoever asks for places may hold those of the plan that was to be handed out before. False
- * without host memory. */
-static bool place_anew(const shuttle *s, cebus_plan *plan)
+/** The finalist that takes least with what it waits for its places; the first if none has any.
+ * Whoever asks for places may hold those of the plan that was to be handed out before. */
+static size_t choose_placed(shuttle *s, uint64_t *crowd)
+{
+    const cebus_plan_terms *terms = s->terms;
+    size_t best = 0;
+    uint64_t least = UINT64_MAX, moving;
+    for (size_t i = 0; i < s->n_best && s->best[i].ns < least; i++) {
+        finalist *one = &s->best[i];
+        const uint64_t wait = one->plan.wait_ns;
+        memset(crowd, 0, s->iteration->n_calls * sizeof *crowd);
+        bool found = terms->place(terms->place_context, &one->plan, crowd, &moving);
+        uint64_t ns = found ? one->ns + one->plan.wait_ns - wait : UINT64_MAX - 1;
+        if (ns >= least)
+            continue;
+        least = ns;
+        best = i;
+        if (terms->keep != NULL)
+            terms->keep(terms->place_context);
+    }
+    return best;
+}
+
+/** False without host memory. */
+static bool choose_best(shuttle *s, size_t *out)
 {
     size_t bytes = s->iteration->n_calls * sizeof(uint64_t);
-    uint64_t *crowd = s->terms->place != NULL ? cebus_pool_alloc(s->pool, bytes) : NULL, ns;
-    if (crowd == NULL)
-        return s->terms->place == NULL;
-    memset(crowd, 0, bytes);
-    (void)s->terms->place(s->terms->place_context, plan, crowd, &ns);
-    if (s->terms->keep != NULL)
-        s->terms->keep(s->terms->place_context);
+    uint64_t *crowd = s->terms->place != NULL ? cebus_pool_alloc(s->pool, bytes) : NULL;
+    *out = 0;
+    if (crowd != NULL)
+        *out = choose_placed(s, crowd);
+    bool ok = crowd != NULL || s->terms->place == NULL;
     cebus_pool_free_object(s->pool, crowd, bytes);
-    return true;
+    return ok;
 }
 
 /** Hands the best out. False without host memory; *out_found: there is one. */
 static bool search(shuttle *s, cebus_plan *out, bool *out_found)
 {
     s->streams = cebus_pool_alloc(s->pool, s->iteration->n_values * sizeof *s->streams);
-    cebus_plan_init(&s->best, s->pool);
+    size_t best = 0;
     bool ok = s->streams != NULL && find_others(s) && try_parts(s);
-    *out_found = s->best_ns > 0;
+    *out_found = s->n_best > 0;
+    ok = ok && (!*out_found || choose_best(s, &best));
     if (ok && *out_found) {
         cebus_plan_clear(out);
-        *out = s->best;
-        ok = place_anew(s, out);
-    } else {
-        cebus_plan_clear(&s->best);
+        *out = s->best[best].plan;
+        cebus_plan_init(&s->best[best].plan, s->pool);
     }
+    for (size_t i = 0; i < s->n_best; i++)
+        cebus_plan_clear(&s->best[i].plan);
     cebus_pool_free_object(s->pool, s->streams, s->iteration->n_values * sizeof *s->streams);
     return ok;
 }

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "evict/places/placement.h"
 #include "evict/planner/shuttle.h"
+#include "evict/timeline/ground.h"
 #include "evict/timeline/streams.h"
 
 #define NONE CEBUS_ITERATION_NONE
@@ -15,8 +17,10 @@ typedef struct state {
     uint64_t last;    /**< when compute is through with them */
     uint64_t out_end; /**< of the copy to the host */
     bool resident, on_host, stays;
-    bool busy;   /**< the call at hand reads it */
-    size_t back; /**< behind the action that was to bring it back last: it stays from there on */
+    bool busy;      /**< the call at hand reads it */
+    size_t back;    /**< behind the action that was to bring it back last: it stays from there on */
+    uint64_t place; /**< where it lies; ANYWHERE: it is not known */
+    uint64_t spot;  /**< where it is to come next */
 } state;
 
 /** Bytes that are free, since when. */
@@ -41,6 +45,8 @@ typedef struct walk {
     uint64_t free;     /**< bytes */
     cebus_streams streams;
     uint32_t at;
+    const cebus_placement *placement; /**< NULL: memory is a number */
+    cebus_ground ground;
     bool failed;   /**< no host memory */
     bool shuttles; /**< some persistent value is away as the iteration begins */
 } walk;
@@ -70,9 +76,19 @@ static void add_hole(walk *w, uint64_t since, uint64_t bytes)
     w->free += bytes;
 }
 
+/** What has a place is there, or has left it at a time. */
+static void settle(walk *w, uint64_t place, uint64_t bytes, uint64_t since)
+{
+    if (place != CEBUS_ANYWHERE && !cebus_ground_set(&w->ground, place, bytes, since))
+        w->failed = true;
+}
+
 static void go(walk *w, uint32_t v, uint64_t since)
 {
-    w->states[v].resident = false;
+    state *s = &w->states[v];
+    s->resident = false;
+    settle(w, s->place, w->iteration->values[v].bytes, since);
+    s->place = CEBUS_ANYWHERE;
     add_hole(w, since, w->iteration->values[v].bytes);
 }
 
@@ -149,12 +165,43 @@ static uint64_t take(walk *w, uint64_t bytes)
     return since;
 }
 
+/** Who waits to leave goes from a place that others are to have. False: somebody stays there. */
+static bool clear(walk *w, uint64_t place, uint64_t bytes)
+{
+    while (cebus_ground_since(&w->ground, place, bytes) == CEBUS_GROUND_TAKEN) {
+        if (!yield(w))
+            return false;
+    }
+    return true;
+}
+
+/** The same at a place, if it has one and that can be had; else it has none. */
+static uint64_t take_at(walk *w, uint64_t *place, uint64_t bytes)
+{
+    if (w->placement == NULL || *place == CEBUS_ANYWHERE || !clear(w, *place, bytes)) {
+        *place = CEBUS_ANYWHERE;
+        return take(w, bytes);
+    }
+    const uint64_t since = cebus_ground_since(&w->ground, *place, bytes);
+    settle(w, *place, bytes, CEBUS_GROUND_TAKEN);
+    return later(since, take(w, bytes));
+}
+
+/** A value's bytes, at its spot. */
+static uint64_t take_for(walk *w, uint32_t v)
+{
+    state *s = &w->states[v];
+    s->place = s->spot;
+    s->spot = CEBUS_ANYWHERE;
+    return take_at(w, &s->place, w->iteration->values[v].bytes);
+}
+
 /* --- time ------------------------------------------------------------------------------------ */
 
 /** Bytes of a value that compute is about to write. */
 static void come(walk *w, uint32_t v)
 {
-    cebus_streams_wait(&w->streams, take(w, w->iteration->values[v].bytes));
+    cebus_streams_wait(&w->streams, take_for(w, v));
     w->states[v].resident = true;
     w->states[v].ready = 0;
 }
@@ -163,7 +210,7 @@ static void copy_in(walk *w, uint32_t v)
 {
     state *s = &w->states[v];
     uint64_t bytes = w->iteration->values[v].bytes;
-    uint64_t start = later(take(w, bytes), s->out_end);
+    uint64_t start = later(take_for(w, v), s->out_end);
     if (!w->terms->ahead)
         start = later(start, w->streams.compute);
     s->ready = cebus_streams_copy_in(&w->streams, bytes, start).to;
@@ -264,6 +311,15 @@ static void need(walk *w, uint32_t v)
     cebus_streams_wait(&w->streams, s->ready);
 }
 
+/** Where what a call makes comes: to its place, or to that of what it takes over. */
+static void expect_output(walk *w, uint32_t v, uint64_t heritage)
+{
+    if (w->placement == NULL)
+        return;
+    const uint64_t place = w->placement->values[v];
+    w->states[v].spot = place != CEBUS_ANYWHERE ? place : heritage;
+}
+
 static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t call)
 {
     const cebus_iteration_value *value = &iteration->values[v];
@@ -283,34 +339,71 @@ static void finish_call(walk *w, const cebus_iteration_call *call, const uint32_
     }
 }
 
+/** What a call takes over goes; its place. */
+static uint64_t leave(walk *w, uint32_t v)
+{
+    const uint64_t place = w->states[v].place;
+    go(w, v, w->streams.compute);
+    return place;
+}
+
 static void run_call(walk *w, uint32_t k)
 {
     const cebus_iteration *iteration = w->iteration;
     const cebus_iteration_call *call = &iteration->calls[k];
     const uint32_t *refs = &iteration->refs[call->refs];
+    uint64_t heritage = CEBUS_ANYWHERE;
     for (uint32_t i = 0; i < call->n_in; i++) {
         if (refs[i] != NONE)
             need(w, refs[i]);
     }
     for (uint32_t i = 0; i < call->n_in; i++) {
         if (refs[i] != NONE && w->states[refs[i]].resident && is_taken_over(iteration, refs[i], k))
-            go(w, refs[i], w->streams.compute);
+            heritage = leave(w, refs[i]);
     }
     for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
         if (refs[i] == NONE)
             continue;
-        if (iteration->values[refs[i]].born == k && !w->states[refs[i]].resident)
+        if (iteration->values[refs[i]].born == k && !w->states[refs[i]].resident) {
+            expect_output(w, refs[i], heritage);
             come(w, refs[i]);
-        else
+        } else
             w->states[refs[i]].on_host = false; /* written: the copy is of what was before */
         w->states[refs[i]].busy = true;
     }
-    cebus_streams_wait(&w->streams, take(w, call->workspace));
+    uint64_t place = w->placement != NULL ? w->placement->workspaces[k] : CEBUS_ANYWHERE;
+    cebus_streams_wait(&w->streams, take_at(w, &place, call->workspace));
     finish_call(w, call, refs);
+    settle(w, place, call->workspace, w->streams.compute);
     add_hole(w, w->streams.compute, call->workspace);
 }
 
 /* --- the plan -------------------------------------------------------------------------------- */
+
+/** What an action brings back has a spot. */
+static void expect(walk *w, size_t action)
+{
+    if (w->placement != NULL)
+        w->states[w->plan->actions[action].value].spot = w->placement->actions[action];
+}
+
+/** What never left goes, and comes to its spot. */
+static void make_way(walk *w, uint32_t v)
+{
+    state *s = &w->states[v];
+    const uint64_t bytes = w->iteration->values[v].bytes;
+    if (w->placement == NULL || !s->resident || s->spot == CEBUS_ANYWHERE || s->place == s->spot)
+        return;
+    if (s->place == CEBUS_ANYWHERE && clear(w, s->spot, bytes)) {
+        s->place = s->spot;
+        settle(w, s->place, bytes, CEBUS_GROUND_TAKEN);
+        return;
+    }
+    if (w->iteration->values[v].persistent)
+        copy_out(w, v);
+    if (s->on_host)
+        go(w, v, later(s->out_end, later(s->last, s->ready)));
+}
 
 /** The replay that action a begins; the action behind it. */
 static size_t replay(walk *w, size_t a)
@@ -325,6 +418,7 @@ static size_t replay(walk *w, size_t a)
             break;
         if (w->states[v].resident || find_missing(w, v) != NONE)
             continue;
+        expect(w, a);
         if (ran) {
             come(w, v);
             w->states[v].last = w->streams.compute;
@@ -347,8 +441,11 @@ static void act(walk *w)
             continue;
         }
         w->next++;
-        if (action->kind == CEBUS_ACTION_SWAP_IN)
+        if (action->kind == CEBUS_ACTION_SWAP_IN) {
             w->states[action->value].back = w->next;
+            expect(w, w->next - 1);
+            make_way(w, action->value);
+        }
         if (action->kind == CEBUS_ACTION_DROP && s->resident)
             go(w, action->value, later(s->last, s->ready));
         else if (action->kind != CEBUS_ACTION_DROP && action->kind != CEBUS_ACTION_SWAP_IN &&
@@ -441,7 +538,7 @@ static void turn(walk *w)
             continue;
         if (w->states[v].resident)
             go(w, v, w->states[v].last);
-        w->states[v] = (state){0};
+        w->states[v] = (state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
     }
     *w->out =
         (cebus_timeline){.over_ns = later(w->streams.out, w->streams.compute) - w->streams.compute};
@@ -482,12 +579,18 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
     w.states = cebus_pool_alloc(pool, n_values * sizeof *w.states);
     w.released = cebus_pool_alloc(pool, n_values * sizeof *w.released);
     w.stack = cebus_pool_alloc(pool, n_values * sizeof *w.stack);
-    bool ok = starts != NULL && w.states != NULL && w.released != NULL && w.stack != NULL;
+    bool ok = starts != NULL && w.states != NULL && w.released != NULL && w.stack != NULL &&
+              cebus_ground_init(&w.ground, pool);
     if (ok) {
-        memset(w.states, 0, n_values * sizeof *w.states);
+        if (terms->placement != NULL && terms->placement->height > 0 &&
+            terms->placement->n_relocations == 0)
+            w.placement = terms->placement;
+        for (size_t v = 0; v < n_values; v++)
+            w.states[v] = (state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
         sort_released(&w, starts);
         walk_all(&w);
     }
+    cebus_ground_deinit(&w.ground);
     cebus_pool_free_object(pool, w.holes, w.capacity * sizeof *w.holes);
     cebus_pool_free_object(pool, w.stack, n_values * sizeof *w.stack);
     cebus_pool_free_object(pool, w.released, n_values * sizeof *w.released);

@@ -7,7 +7,8 @@
  *     in                             [== x1 ==]                 once there is room for it
  *
  * Memory is a number here. Free bytes remember since when they are free, those free for longest are
- * taken first; values that may leave do so when room is needed, in the plan's order. What the plan
+ * taken first; values that may leave do so when room is needed, in the plan's order. With places
+ * bytes are free where they are (ground.h), too. What the plan
  * does not foresee is made up for as the runtime would: what is absent is copied back or made
  * again when it is read, and where nothing else makes room what was used least recently goes. The
  * record's costs are taken for what calls take.
@@ -32,6 +33,8 @@ typedef struct cebus_timeline_terms {
     uint64_t out_rate, in_rate; /**< bytes/s, each above 0 */
     uint64_t latency_ns;        /**< of each copy, before its first byte */
     bool swaps; /**< what nobody foresaw goes to the host; else it is dropped if it can be */
+    const struct cebus_placement *placement; /**< of the plan (placement.h): who has a place waits
+                                                  for who had it before; NULL: memory is a number */
     bool ahead; /**< the host asks for copies long before compute gets there */
 } cebus_timeline_terms;
 

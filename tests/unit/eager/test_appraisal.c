@@ -232,9 +232,8 @@ Test(appraisal, places_are_given_up_on_trial_only_where_they_lose_more_than_fore
         cebus_scheme unknown = {.iteration_ns = 10000}, little = unknown;
         little.predicted_ns = 10000 + lost;
         cebus_scheme much = little;
-        little.predicted_lost = 500;
-        little.predicted_wait = 100;
-        much.predicted_lost = 2500;
+        little.predicted_anywhere = 400;
+        much.predicted_anywhere = 2500;
         cr_expect_eq(end_placed(rt, &little, lost), cases[i].little, "little, %lu", lost);
         cr_expect_eq(end_placed(rt, &much, lost), cases[i].much, "much, %lu", lost);
         cr_expect_eq(end_placed(rt, &unknown, lost), cases[i].unknown, "unknown, %lu", lost);

@@ -2,6 +2,8 @@
 
 #include "eager/ladder.h"
 #include "eager/runtime.h"
+#include "eager/storage.h"
+#include "eager/swap/swap.h"
 #include "eager/tensor.h"
 #include "program.h"
 #include "tests/support/test_device.h"
@@ -451,5 +453,41 @@ Test(swap, what_is_dear_is_copied_where_all_has_to_go)
     cr_expect_eq(stats_of(rt).recomputes, before);
     cr_expect_eq(stats_of(rt).swap_ins, 1);
     release_all((cebus_tensor *[]){x, cheap, last, next}, 4);
+    cebus_runtime_destroy(rt);
+}
+
+static uint64_t copy_that_is_waited_for(cebus_runtime *rt, uint64_t offset)
+{
+    cebus_block *block;
+    const cebus_request request = {.bytes = BLOCK,
+                                   .spot = offset,
+                                   .stream = CEBUS_STREAM_COMPUTE,
+                                   .zone = CEBUS_ZONE_CHEAP,
+                                   .op = "test"};
+    OK(cebus_ladder_reserve(rt, &request, &block));
+    cr_expect_eq(block->offset, offset);
+    const uint64_t mark = block->fence[CEBUS_STREAM_OUT];
+    cebus_ladder_release(rt, block);
+    return mark;
+}
+
+/** Two blocks become one hole, of which the first is still copied out. */
+Test(swap, who_takes_a_part_of_a_hole_waits_for_what_is_done_to_that_part)
+{
+    cebus_runtime *rt = open_swapping(4 * BLOCK, CEBUS_SWAP_ON, 0);
+    cebus_tensor *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = leaf(rt, N, (float)i);
+    OK(cebus_runtime_lock(rt, "test"));
+    const uint64_t first = x[0]->storage->now->block->offset;
+    const uint64_t second = x[1]->storage->now->block->offset;
+    cr_assert(cebus_swap_copy_out(rt, x[0]->storage->now, true));
+    const uint64_t mark = x[0]->storage->now->host_mark;
+    release_all(x, 2);
+    cr_expect_eq(copy_that_is_waited_for(rt, second), 0);
+    cr_expect_eq(copy_that_is_waited_for(rt, first), mark);
+    cr_expect_eq(copy_that_is_waited_for(rt, second), 0);
+    cebus_runtime_unlock(rt);
+    cebus_tensor_release(x[2]);
     cebus_runtime_destroy(rt);
 }

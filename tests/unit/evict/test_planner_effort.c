@@ -161,6 +161,40 @@ Test(planner_effort, the_plan_that_was_placed_best_is_handed_out_as_it_was)
         cr_expect_neq(told.replay_ns[i], told.replay_ns[0], "offer %d", i);
 }
 
+/** The first has no places, all others have. */
+static bool place_later(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
+{
+    offers *told = context;
+    cebus_check check;
+    cr_assert_lt(told->asked, MOST_OFFERED);
+    cr_assert(cebus_check_run(&r.iteration, offered, &r.pool, &check));
+    told->replay_ns[told->asked] = check.replay_ns;
+    for (size_t k = 0; k < r.iteration.n_calls; k++)
+        crowd[k] = 100;
+    *out_ns = 0;
+    return told->asked++ > 0;
+}
+
+/** A plan for less room is made in a hurry: where that costs much it is searched on. */
+Test(planner_effort, a_plan_for_less_room_goes_on_once_it_has_places)
+{
+    offers told = {.asked = 0};
+    make_tangle(3);
+    cebus_plan_terms terms = {.budget = peak() / 2,
+                              .host = UINT64_C(1) << 40,
+                              .out_rate = 1, /* too slow for anything to be copied */
+                              .in_rate = 1,
+                              .effort = EFFORT,
+                              .place = place_later,
+                              .keep = keep,
+                              .place_context = &told};
+    cr_expect_leq(plan(&terms), most_spent());
+    cr_expect_gt(told.asked, 2, "it was placed again");
+    cr_expect_eq(told.kept, told.asked, "as it was better");
+    for (int i = 2; i < told.asked; i++)
+        cr_expect_lt(told.replay_ns[i], told.replay_ns[i - 1]);
+}
+
 /** There are no places, whatever is left free. */
 static bool find_none(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
 {

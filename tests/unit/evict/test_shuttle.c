@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 
+#include "evict/places/fit.h"
 #include "evict/places/placement.h"
 #include "evict/planner/check.h"
 #include "evict/planner/shuttle.h"
@@ -203,7 +204,111 @@ Test(shuttle, state_comes_for_the_step)
     cr_expect_leq(timeline.out_bytes, PERSISTENT, "each is written once");
 }
 
-/* The values that shuttle are no fixtures: they get places like others. */
+/** How often places were asked for, and what the first plan waits for them. */
+typedef struct asking {
+    int asked, kept;
+    uint64_t first_waits;
+} asking;
+
+static bool find_places(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
+{
+    asking *told = context;
+    offered->wait_ns += told->asked++ == 0 ? told->first_waits : 0;
+    *out_ns = crowd[0];
+    return true;
+}
+
+static void keep_places(void *context)
+{
+    asking *told = context;
+    told->kept = told->asked;
+}
+
+static uint64_t total_with(asking *told)
+{
+    cebus_plan_terms terms = terms_for(PERSISTENT * 2 / 3);
+    terms.place = find_places;
+    terms.keep = keep_places;
+    terms.place_context = told;
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
+    return timeline_in(PERSISTENT * 2 / 3).total_ns;
+}
+
+/** The one that would take least, if any place would do, is not if it waits for its own. */
+Test(shuttle, of_plans_that_are_placed_that_which_takes_least_is_taken)
+{
+    asking none = {0}, some = {.first_waits = 1}, more = {.first_waits = 1000000000};
+    const uint64_t least = total_with(&none);
+    cr_expect_eq(none.asked, 1, "others take longer without waiting");
+    cr_expect_eq(total_with(&some), least);
+    cr_expect_eq(some.kept, 1);
+    cr_expect_gt(total_with(&more), least);
+    cr_expect_gt(more.asked, 1);
+    cr_expect_gt(more.kept, 1, "its places are those that stand");
+}
+
+static int n_planned;
+static uint64_t planned_for[8];
+static const uint64_t *parts; /**< of what persists, in percent: what is planned for, four times */
+
+/** As if it was chance what a plan needs. */
+static bool plan_in_turn(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                         cebus_plan *out)
+{
+    cebus_plan_terms mine = terms_for(PERSISTENT * parts[n_planned < 4 ? n_planned : 3] / 100);
+    planned_for[n_planned++] = terms->budget;
+    return cebus_policy_find("cebus")->plan(iteration, &mine, out);
+}
+
+static uint64_t total_in_turn(uint64_t memory, const uint64_t *order)
+{
+    cebus_policy policy = *cebus_policy_find("cebus");
+    cebus_placement placement;
+    policy.plan = plan_in_turn;
+    cebus_placement_init(&placement, &r.pool);
+    cebus_fit fit = {.policy = &policy,
+                     .iteration = &r.iteration,
+                     .site = {.capacity = memory, .alignment = 1, .rounds = 20},
+                     .terms = terms_for(memory),
+                     .plan = &r.plan,
+                     .placement = &placement};
+    cebus_plan_clear(&r.plan);
+    parts = order;
+    n_planned = 0;
+    cr_assert(cebus_fit_make(&fit));
+    cebus_placement_clear(&placement);
+    return timeline_in(memory).total_ns;
+}
+
+/** Of a plan for a part of what persists alone. */
+static uint64_t total_for(uint64_t memory, uint64_t part)
+{
+    cr_assert(plan_for(PERSISTENT * part / 100));
+    return timeline_in(memory).total_ns;
+}
+
+/** What has places first, of plans for less, need not be the best. */
+Test(shuttle, of_plans_for_less_the_best_is_taken)
+{
+    static const uint64_t order[] = {90, 33, 60, 60};
+    const uint64_t memory = PERSISTENT * 2 / 3, found = total_in_turn(memory, order);
+    cr_expect_eq(n_planned, 4);
+    cr_expect_gt(planned_for[2], planned_for[1], "there was room for more");
+    cr_expect_eq(found, total_for(memory, 60));
+    cr_expect_lt(found, total_for(memory, 33));
+}
+
+Test(shuttle, beside_a_dear_plan_one_for_less_is_made)
+{
+    static const uint64_t better[] = {33, 60, 0, 0}, worse[] = {60, 33, 0, 0};
+    const uint64_t memory = PERSISTENT * 2 / 3, found = total_in_turn(memory, better);
+    cr_expect_eq(n_planned, 2);
+    cr_expect_lt(planned_for[1], planned_for[0]);
+    cr_expect_eq(found, total_in_turn(memory, worse), "which one comes first makes no difference");
+    cr_expect_lt(found, total_for(memory, 33));
+}
+
 Test(shuttle, values_that_shuttle_are_placed)
 {
     cebus_placement placement;

@@ -2,6 +2,8 @@
  * and one ns more for rounding. */
 #include <criterion/criterion.h>
 
+#include "evict/places/placement.h"
+#include "evict/timeline/ground.h"
 #include "evict/timeline/timeline.h"
 #include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
@@ -103,6 +105,78 @@ Test(timeline, what_need_not_leave_stays)
     cebus_timeline t = run(301, true, true);
     cr_expect_eq(t.stall_ns, 0);
     cr_expect_eq(t.in_bytes, 0);
+}
+
+/** What run() says where the first b is made at an offset, and a lies at 0 and comes back to
+ * `back`.
+ */
+static cebus_timeline run_placed(size_t a, uint64_t b_at, uint64_t back)
+{
+    uint64_t values[64], workspaces[64], actions[2] = {CEBUS_ANYWHERE, back};
+    cebus_placement placement = {.values = values,
+                                 .actions = actions,
+                                 .scratch = actions,
+                                 .workspaces = workspaces,
+                                 .n_values = r.iteration.n_values,
+                                 .n_actions = r.plan.count,
+                                 .n_calls = r.iteration.n_calls,
+                                 .height = 1000};
+    cebus_timeline out;
+    cebus_timeline_terms terms = {.budget = 1000,
+                                  .out_rate = 1000000000,
+                                  .in_rate = 1000000000,
+                                  .placement = &placement,
+                                  .ahead = true};
+    memset(values, 0xff, sizeof values);
+    memset(workspaces, 0xff, sizeof workspaces);
+    values[r.values[a].ordinal] = 0;
+    values[1] = b_at;
+    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &out));
+    return out;
+}
+
+/** However much is free elsewhere: a copy out takes 101 ns. */
+Test(timeline, who_has_a_place_waits_until_it_is_free)
+{
+    size_t a = make_idle(30);
+    add(CEBUS_ACTION_SWAP_OUT, 1, a);
+    add(CEBUS_ACTION_SWAP_IN, 28, a);
+    cr_expect_eq(run(1000, false, true).stall_ns, 0);
+    cr_expect_eq(run_placed(a, 500, 0).stall_ns, 0);
+    cr_expect_eq(run_placed(a, 0, 0).stall_ns, 101);
+    cr_expect_eq(run_placed(a, 50, 0).stall_ns, 101, "a part of it");
+    cr_expect_eq(run_placed(a, 100, 0).stall_ns, 0);
+}
+
+Test(timeline, what_never_left_goes_on_to_its_next_place)
+{
+    size_t a = make_idle(30);
+    add(CEBUS_ACTION_SWAP_OUT, 1, a);
+    add(CEBUS_ACTION_SWAP_IN, 28, a);
+    cr_expect_eq(run_placed(a, 500, 0).in_bytes, 0, "it is there");
+    cebus_timeline t = run_placed(a, 500, 700);
+    cr_expect_eq(t.in_bytes, 100);
+    cr_expect_eq(t.stall_ns, 0, "it has left for long");
+}
+
+Test(timeline, ground_is_free_where_it_was_left)
+{
+    cebus_ground ground;
+    uint64_t since[64] = {0}, random = 1;
+    cr_assert(cebus_ground_init(&ground, &r.pool));
+    for (uint64_t n = 1; n < 2000; n++) {
+        uint64_t latest = 0;
+        random = random * UINT64_C(6364136223846793005) + 1;
+        const uint64_t from = (random >> 33) % 60, bytes = 1 + (random >> 43) % (64 - from);
+        for (uint64_t i = from; i < from + bytes; i++)
+            latest = since[i] > latest ? since[i] : latest;
+        cr_assert_eq(cebus_ground_since(&ground, from, bytes), latest);
+        for (uint64_t i = from; i < from + bytes; i++)
+            since[i] = n;
+        cr_assert(cebus_ground_set(&ground, from, bytes, n));
+        cr_assert_leq(ground.count, 66);
+    }
+    cebus_ground_deinit(&ground);
 }
 
 /** Both may leave; a has not when it is due back, and is read at the end: the room for d is b's. */
