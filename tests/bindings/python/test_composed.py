@@ -28,6 +28,25 @@ def test_common_divisors_and_multiples():
         cebus.gcd(cebus.ones(2), cebus.ones(2))
 
 
+# --- optimizers -------------------------------------------------------------------------------
+
+def test_nadam_is_dozats():
+    """Of one number whose gradient is itself: the algorithm as it is published, with the schedule
+    of momenta that Keras and PyTorch 2 have."""
+    x, m, v, product = 1.5, 0.0, 0.0, 1.0
+    p = cebus.nn.Parameter(cebus.tensor([x], dtype=cebus.float64))
+    optimizer = cebus.optim.NAdam([p], lr=0.1, betas=(0.9, 0.99), momentum_decay=0.04)
+    for t in range(1, 12):
+        now, later = (0.9 * (1 - 0.5 * 0.96 ** (k * 0.04)) for k in (t, t + 1))
+        m, v = 0.9 * m + 0.1 * x, 0.99 * v + 0.01 * x * x
+        product *= now
+        mean = later * m / (1 - product * later) + (1 - now) * x / (1 - product)
+        p.grad = p.detach().clone()
+        x -= 0.1 * mean / (math.sqrt(v / (1 - 0.99 ** t)) + 1e-8)
+        optimizer.step()
+        assert p.item() == pytest.approx(x, rel=1e-12)
+
+
 # --- neighbours -------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])

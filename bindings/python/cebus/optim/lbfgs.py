@@ -77,8 +77,11 @@ class LBFGS(Optimizer):
     # --- step -------------------------------------------------------------------------------------
 
     def step(self, closure):
-        """Up to max_iter moves; answers the loss before the first."""
+        """Up to max_iter moves; answers the loss before the first. One that fails, in the function
+        say, leaves parameters and state as they were; where there is no room for that, the next
+        call begins with it."""
         group = self.param_groups[0]
+        self._finish()
 
         def graded():
             with enable_grad():
@@ -88,10 +91,21 @@ class LBFGS(Optimizer):
             state = self.state[self._params[0]]
             if not state:
                 state.update(func_evals=0, n_iter=0, old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
-            state["func_evals"] += 1
-            gradient = self._gradient()
-            if float(gradient.abs().max()) > group["tolerance_grad"]:
-                self._iterate(graded, state, group, float(first), gradient)
+            before = {name: list(each) if isinstance(each, list) else each
+                      for name, each in state.items()}
+            places = [p.clone() for p in self._params]
+            try:
+                state["func_evals"] += 1
+                gradient = self._gradient()
+                if float(gradient.abs().max()) > group["tolerance_grad"]:
+                    self._iterate(graded, state, group, float(first), gradient)
+            except BaseException:
+                state.clear()
+                state.update(before)
+                self._left = {p: ([(p, place)], {}, None)
+                              for p, place in zip(self._params, places)}
+                self._finish()
+                raise
         return first
 
     def _iterate(self, closure, state, group, loss, gradient):
