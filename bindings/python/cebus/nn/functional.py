@@ -382,19 +382,26 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Normalizes each sample over the last dimensions."""
+def _normalized(input, normalized_shape):
+    """How many dimensions are normalized over: those of `normalized_shape`, the last."""
     shape = tuple(normalized_shape)
-    if tuple(input.shape[input.ndim - len(shape):]) != shape:
+    if not shape or tuple(input.shape[-len(shape):]) != shape:
         raise _core.ShapeError(f"Given normalized_shape={list(shape)}, expected input with shape "
                                f"[*, {', '.join(map(str, shape))}], but got input of size "
                                f"{list(input.shape)}")
-    return _layer_norm(input, len(shape), weight, bias, eps)
+    return len(shape)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Normalizes each sample over the last dimensions."""
+    return _layer_norm(input, _normalized(input, normalized_shape), weight, bias, eps)
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    return _rms_norm(input, len(tuple(normalized_shape)), weight,
-                     1.1920928955078125e-07 if eps is None else eps)
+    """As layer_norm, without taking the mean away; `eps` is by default that of the type."""
+    if eps is None:
+        eps = 2.0 ** (-52 if input.dtype is _core.float64 else -23)
+    return _rms_norm(input, _normalized(input, normalized_shape), weight, eps)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
