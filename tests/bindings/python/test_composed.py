@@ -71,6 +71,43 @@ def test_neighbours(kind):
         cebus.nextafter(cebus.ones(2, dtype=cebus.float16), cebus.ones(2, dtype=cebus.float16))
 
 
+# --- corners ----------------------------------------------------------------------------------
+
+def test_infinities_stay_where_they_are():
+    x = cebus.tensor([1.0, math.inf, math.nan], requires_grad=True)
+    assert x.diag()[0].tolist() == [1, 0, 0] and x.diag_embed(1)[1, 2].item() == math.inf
+    x.diag()[0].sum().backward()
+    assert x.grad.tolist() == [1, 0, 0]
+    assert cebus.tensor([True, False]).diag().dtype is cebus.bool
+    assert not cebus.tensor([1.0]).isclose(cebus.tensor([-math.inf])).any()
+    assert cebus.tensor([math.inf]).allclose(cebus.tensor([math.inf]))
+    assert cebus.digamma(cebus.tensor([math.inf])).tolist() == [math.inf]
+
+
+def test_modes_of_what_is_no_number():
+    values, indices = cebus.tensor([[math.nan], [2.0]]).mode()
+    assert math.isnan(values[0]) and indices.tolist() == [0, 0]
+    assert cebus.tensor([math.nan, 3.0, math.nan, 3.0]).mode()[0].item() == 3
+
+
+def test_logarithms_of_sums_are_of_the_type_of_both():
+    a, b = cebus.tensor([3], dtype=cebus.uint8), cebus.tensor([1.74], dtype=cebus.float64)
+    assert a.logaddexp2(b).item() == pytest.approx(math.log2(8 + 2 ** 1.74), rel=1e-14)
+    assert cebus.ones(1).half().logaddexp2(a.int()).dtype is cebus.float16
+    assert cebus.tensor([[1, 2]]).logsumexp(1).item() == pytest.approx(math.log(math.e + math.e ** 2))
+
+
+def test_numbers_alone_are_indexed_by_slices():
+    x, at = cebus.tensor(2.0), cebus.tensor([0])
+    assert x.index_copy(0, at, cebus.tensor(5.0)).item() == 5
+    assert x.index_fill(-1, at, 3).item() == 3 and x.index_fill(0, at, 3).shape == ()
+
+
+def test_pieces_may_overlap():
+    pieces = cebus.arange(3).tensor_split([3, 0, 1])
+    assert [each.tolist() for each in pieces] == [[0, 1, 2], [], [0], [1, 2]]
+
+
 # --- logarithms -------------------------------------------------------------------------------
 
 def test_entropy():
