@@ -268,6 +268,8 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
         return avg_pool2d(input.unsqueeze(0), kernel_size, stride, padding, ceil_mode,
                           count_include_pad, divisor_override).squeeze(0)
     if divisor_override is not None:
+        if divisor_override == 0:
+            raise _core.InvalidArgumentError("avg_pool2d: divisor must be not zero")
         return _summed(input, kernel_size, stride, padding, ceil_mode) / divisor_override
     return _core.pool2d(input, "avg", kernel_size, stride, padding, 1, ceil_mode,
                         count_include_pad)
@@ -366,6 +368,9 @@ def pixel_shuffle(input, upscale_factor):
     """Channels as the pixels of larger images (Shi et al. 2016)."""
     *lead, c, h, w = input.shape
     r = upscale_factor
+    if r <= 0:
+        raise _core.InvalidArgumentError(f"pixel_shuffle expects a positive upscale_factor, but got "
+                                         f"{r}")
     if c % (r * r):
         raise _core.ShapeError(f"pixel_shuffle expects its input's 'channel' dimension to be "
                                f"divisible by the square of upscale_factor, but {c} is not "
@@ -423,6 +428,8 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Divides by a power of the squares of neighbouring channels (Krizhevsky et al. 2012)."""
+    if size <= 0:
+        raise _core.InvalidArgumentError(f"local_response_norm: size is {size}: it must be positive")
     around = (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2)
     squares = _core.pad_constant(input * input, around, 0.0)
     total = squares.narrow(1, 0, input.size(1))
@@ -506,7 +513,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
                                  is_causal=False, scale=None):
     """softmax(scale q k^T + mask) v, without the scores ever being stored whole."""
     return _core.attention(query, key, value, attn_mask, dropout_p, is_causal,
-                           0.0 if scale is None else scale)
+                           scale)
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
