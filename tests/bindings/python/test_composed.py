@@ -47,6 +47,39 @@ def test_nadam_is_dozats():
         assert p.item() == pytest.approx(x, rel=1e-12)
 
 
+def test_searches_of_lbfgs_end_with_their_evaluations():
+    p = cebus.nn.Parameter(cebus.tensor([-0.3, 0.5, 1.2], dtype=cebus.float64))
+    optimizer = cebus.optim.LBFGS([p], lr=1e-3, max_iter=6, max_eval=3,
+                                  line_search_fn="strong_wolfe")
+    calls = []
+
+    def closure():
+        calls.append(1)
+        optimizer.zero_grad()
+        loss = (p * p).sum() + (p.sin() * 2).sum()
+        loss.backward()
+        return loss
+    optimizer.step(closure)
+    assert len(calls) == 4  # PyTorch 1.13 went on as long as the search wanted
+
+
+@pytest.mark.parametrize("mode,figures,rates", [
+    ("min", [1.0, 0.95, 0.95, 0.5, 0.5, 0.5], [8, 8, 4, 4, 4, 2]),
+    ("min", [-0.5] * 4, [8, 8, 8, 8]), ("max", [-0.5] * 4, [8, 8, 8, 8]),
+    ("min", [math.nan, 2.0, 1.0, 1.0, 1.0], [8, 8, 8, 8, 4])])
+def test_rates_fall_on_a_plateau(mode, figures, rates):
+    optimizer = cebus.optim.SGD([cebus.nn.Parameter(cebus.zeros(1))], lr=8.0)
+    kind = cebus.optim.lr_scheduler.ReduceLROnPlateau
+    schedule, found = kind(optimizer, mode, 0.5, 1, 0.1), []
+    for figure in figures:
+        schedule.step(figure)
+        found.append(optimizer.param_groups[0]["lr"])
+    assert found == rates
+    for options in ({"mode": "most"}, {"threshold_mode": "some"}):
+        with pytest.raises(ValueError, match="unknown"):
+            kind(optimizer, **options)
+
+
 # --- neighbours -------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
