@@ -363,6 +363,12 @@ def test_convolutions_of_no_volumes():
     assert F.conv_transpose3d(x, cebus.ones(2, 3, 2, 2, 2)).shape == (0, 3, 4, 5, 6)
 
 
+def test_the_first_of_equal_elements_has_the_gradient_of_a_window():
+    x = cebus.tensor([[[2.0, 2.0, 1.0, 3.0, 3.0]]], requires_grad=True)
+    F.adaptive_max_pool1d(x, 2).sum().backward()
+    assert x.grad.tolist() == [[[1, 0, 0, 1, 0]]]
+
+
 def test_what_losses_and_slopes_are_at_their_edges():
     x = cebus.tensor([-1.0, 0.0, 2.0], requires_grad=True)
     F.rrelu(x, 0.25, 0.25).sum().backward()

@@ -331,9 +331,10 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     if h % height == 0 and w % width == 0:
         return max_pool2d(input, (h // height, w // width))
     rows = [input[..., i * h // height:-(-(i + 1) * h // height), :] for i in range(height)]
-    return _core.stack([_core.stack(
-        [row[..., j * w // width:-(-(j + 1) * w // width)].amax((-2, -1)) for j in range(width)],
-        -1) for row in rows], -2)
+    parts = [[row[..., j * w // width:-(-(j + 1) * w // width)] for j in range(width)]
+             for row in rows]
+    return _core.stack([_core.stack([each.flatten(-2).max(-1)[0] for each in row], -1)
+                        for row in parts], -2)  # of equal elements the first has the gradient
 
 
 def pad(input, pad, mode="constant", value=0.0):
@@ -369,8 +370,8 @@ def pixel_shuffle(input, upscale_factor):
     *lead, c, h, w = input.shape
     r = upscale_factor
     if r <= 0:
-        raise _core.InvalidArgumentError(f"pixel_shuffle expects a positive upscale_factor, but got "
-                                         f"{r}")
+        raise _core.InvalidArgumentError("pixel_shuffle expects a positive upscale_factor, but "
+                                         f"got {r}")
     if c % (r * r):
         raise _core.ShapeError(f"pixel_shuffle expects its input's 'channel' dimension to be "
                                f"divisible by the square of upscale_factor, but {c} is not "
@@ -429,7 +430,8 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Divides by a power of the squares of neighbouring channels (Krizhevsky et al. 2012)."""
     if size <= 0:
-        raise _core.InvalidArgumentError(f"local_response_norm: size is {size}: it must be positive")
+        raise _core.InvalidArgumentError(f"local_response_norm: size is {size}: it must be "
+                                         "positive")
     around = (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2)
     squares = _core.pad_constant(input * input, around, 0.0)
     total = squares.narrow(1, 0, input.size(1))
