@@ -96,7 +96,7 @@ def flip(x, *order, dims=None):
     dims = [_wrapped(x, dim) for dim in dims]
     if len(set(dims)) < len(dims):
         raise _core.InvalidArgumentError(f"flip: a dimension appears more than once in {dims}")
-    if not dims:
+    if x.ndim == 0 or not dims:
         return x.clone()
     for dim in dims:
         order = _core.arange(x.size(dim) - 1, -1, -1, device=x.device) if x.size(dim) else \

@@ -350,6 +350,7 @@ def test_what_is_turned_or_flipped_is_another_tensor():
     assert x.t() is not x and x.t().unsqueeze_(0).shape == (1, 3) and x.shape == (3,)
     assert x.t().data_ptr() == x.data_ptr()
     x.flip(()).zero_()
+    assert cebus.tensor(2.0).flip(0).item() == 2
     assert x.tolist() == [1, 1, 1]
 
 
@@ -357,5 +358,9 @@ def test_a_leaf_that_leaves_the_graph_keeps_its_gradient():
     x = cebus.ones(2, requires_grad=True)
     (x * 3).sum().backward()
     assert x.detach_() is x and not x.requires_grad and x.grad.tolist() == [3, 3]
+    y = (x.requires_grad_() * 2).sum()
+    x.requires_grad_(False)  # frozen: what comes later is not for it
+    y.backward()
+    assert x.grad.tolist() == [3, 3]
     y = x.requires_grad_() * 2
     assert y.detach_().is_leaf and not y.requires_grad

@@ -66,6 +66,11 @@ class Bilinear(Module):
     def forward(self, x1, x2):
         return F.bilinear(x1, x2, self.weight, self.bias)
 
+    def extra_repr(self):
+        out_features, in1_features, in2_features = self.weight.shape
+        return (f"in1_features={in1_features}, in2_features={in2_features}, "
+                f"out_features={out_features}, bias={self.bias is not None}")
+
 
 class _Conv(Module):
     dims, transposed = 2, False
@@ -358,7 +363,8 @@ class RMSNorm(Module):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self):
-        return f"{self.normalized_shape}, eps={self.eps}"
+        return (f"{self.normalized_shape}, eps={self.eps}, "
+                f"elementwise_affine={self.weight is not None}")
 
 
 class GroupNorm(Module):
@@ -379,7 +385,8 @@ class GroupNorm(Module):
         return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}"
+        return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, "
+                f"affine={self.weight is not None}")
 
 
 class _InstanceNorm(_BatchNorm):
