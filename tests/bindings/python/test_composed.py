@@ -137,6 +137,14 @@ def test_numbers_alone_are_indexed_by_slices():
     assert x.index_fill(-1, at, 3).item() == 3 and x.index_fill(0, at, 3).shape == ()
 
 
+def test_another_shape_has_elements_as_they_lie():
+    x, shape = cebus.arange(6).reshape(2, 3), cebus.zeros(6)
+    assert x.t().clone().resize_as_(shape).tolist() == [0, 1, 2, 3, 4, 5]
+    assert x.clone().resize_as_(shape).tolist() == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(NotImplementedError, match="side by side"):
+        x[:, ::2].resize_as_(cebus.zeros(4))
+
+
 def test_pieces_may_overlap():
     pieces = cebus.arange(3).tensor_split([3, 0, 1])
     assert [each.tolist() for each in pieces] == [[0, 1, 2], [], [0], [1, 2]]
