@@ -30,6 +30,10 @@ static cebus_status arrive(cebus_walk *w, const cebus_graph_edge *edge, cebus_te
     if (edge->node != NULL)
         return cebus_sum_inner(w->rt, &edge->node->grads[edge->output], grad);
     cebus_tensor *leaf = edge->leaf;
+    if (!leaf->requires_grad) { /* any more */
+        cebus_tensor_release(grad);
+        return CEBUS_OK;
+    }
     if (leaf->incoming == NULL) {
         if (w->rt->capture != NULL && !w->keep) {
             cebus_status status = cebus_capture_touch(w->rt, leaf, true);

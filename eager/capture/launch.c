@@ -13,6 +13,7 @@
 #include <cebus/runtime.h>
 
 #include "eager/capture/plan.h"
+#include "eager/guidance/guidance.h"
 #include "eager/ops/fill.h"
 #include "eager/optim/optimizer.h"
 #include "lineage/cost.h"
@@ -356,17 +357,20 @@ static cebus_status launch(cebus_capture *capture)
     const bool watches = rt->watch.on; /* what is captured already needs none */
     rt->watch.on = rt->watch.due = false;
     cebus_capture_abandon(rt);
+    const bool marked = cebus_guidance_launch(rt);
     if (!capture->under_way)
         status = start(capture);
     if (status == CEBUS_OK)
         status = run_steps(capture);
     rt->watch.on = watches;
     cebus_capture_resume(rt);
-    if (status != CEBUS_OK)
-        return status;
-    capture->under_way = false;
-    capture->launches++;
-    return cebus_iteration_mark(rt);
+    if (status == CEBUS_OK) {
+        capture->under_way = false;
+        capture->launches++;
+        status = cebus_iteration_mark(rt);
+    }
+    cebus_guidance_launched(rt, marked);
+    return status;
 }
 
 cebus_status cebus_capture_count_on(cebus_capture *capture, uint64_t iterations)

@@ -54,6 +54,11 @@
     CEBUS_INLINE T cebus_pow_exponent_slope_##S(T x, T e)                                          \
     {                                                                                              \
         return x == (T)0 && e >= (T)0 ? (T)0 : cebus_pow_##S(x, e) * cebus_log_##S(x);             \
+    }                                                                                              \
+    CEBUS_INLINE T cebus_remainder_##S(T x, T y)                                                   \
+    {                                                                                              \
+        T rest = cebus_fmod_##S(x, y);                                                             \
+        return rest != (T)0 && (rest < (T)0) != (y < (T)0) ? rest + y : rest;                      \
     }
 
 CEBUS_DEFINE_FORMULAS(float, f32)
@@ -166,6 +171,11 @@ CEBUS_INLINE int64_t cebus_sign_i64(int64_t x)
     X(int64_t, i64, pow, cebus_pow_i64(x, y))                                                      \
     X(int64_t, i64, maximum, x > y ? x : y)                                                        \
     X(int64_t, i64, minimum, x < y ? x : y)
+
+/** What divisions leave, exactly, without gradients: X(T, S, name, formula). */
+#define CEBUS_REST_LIST(X, T, S)                                                                   \
+    X(T, S, fmod, cebus_fmod_##S(x, y))                                                            \
+    X(T, S, remainder, cebus_remainder_##S(x, y))
 
 /** Functions of two integers, without gradients: X(T, S, name, formula). */
 #define CEBUS_INTEGER_LIST(X)                                                                      \

@@ -210,6 +210,14 @@ CEBUS_INLINE float cebus_pow_f32(float x, float y)
 {
     return powf(x, y);
 }
+CEBUS_INLINE float cebus_fmod_f32(float x, float y)
+{
+    return fmodf(x, y);
+}
+CEBUS_INLINE double cebus_fmod_f64(double x, double y)
+{
+    return fmod(x, y);
+}
 CEBUS_INLINE double cebus_abs_f64(double x)
 {
     return fabs(x);

@@ -6,7 +6,7 @@ void cebus_detector_init(cebus_detector *detector, cebus_pool *pool)
 {
     cebus_segmenter_init(&detector->segmenter, pool);
     detector->scene = (cebus_segment_scene){0};
-    detector->marked = false;
+    detector->marked = detector->launched = false;
     detector->named = 0;
 }
 
@@ -99,6 +99,18 @@ void cebus_detector_look(cebus_detector *detector, const cebus_runtime *rt,
         look_for_id(detector, log);
 }
 
+void cebus_detector_launch(cebus_detector *detector)
+{
+    detector->marked = true;
+    detector->launched = false;
+}
+
+void cebus_detector_launched(cebus_detector *detector, bool marked)
+{
+    detector->marked = true;
+    detector->launched = !marked;
+}
+
 bool cebus_detector_finds(cebus_detector *detector, cebus_access_log *log, cebus_ending *out_ending)
 {
     const cebus_segmenter *segmenter = &detector->segmenter;
@@ -152,6 +164,8 @@ void cebus_detector_take(cebus_detector *detector, const cebus_access_log *log,
     detector->access.kept = kept_outputs(call, in, out);
     for (uint32_t j = 0; j < call->n_out; j++)
         detector->out[j] = &out[j]->value;
+    if (detector->launched && detector->call.writes_parameter && !detector->call.in_graph)
+        detector->marked = detector->launched = false;
     if (detector->marked)
         return;
     cebus_segmenter_add(&detector->segmenter, &detector->call, &detector->scene);

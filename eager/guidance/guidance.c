@@ -10,7 +10,7 @@
 
 void cebus_guidance_start(cebus_runtime *rt)
 {
-    const bool marked = rt->guidance != NULL && rt->guidance->detector.marked;
+    const bool marked = rt->guidance != NULL && cebus_detector_is_marked(&rt->guidance->detector);
     cebus_guidance_stop(rt);
     if (!cebus_guidance_learns(rt) && !rt->watch.on)
         return;
@@ -129,7 +129,23 @@ static void end_iteration(cebus_runtime *rt, cebus_ending ending)
 void cebus_guidance_mark(cebus_runtime *rt)
 {
     rt->guidance->detector.marked = true;
+    rt->guidance->detector.launched = false;
     end_iteration(rt, CEBUS_ENDING_WRITES);
+}
+
+bool cebus_guidance_launch(cebus_runtime *rt)
+{
+    if (rt->guidance == NULL)
+        return false;
+    const bool marked = cebus_detector_is_marked(&rt->guidance->detector);
+    cebus_detector_launch(&rt->guidance->detector);
+    return marked;
+}
+
+void cebus_guidance_launched(cebus_runtime *rt, bool marked)
+{
+    if (rt->guidance != NULL)
+        cebus_detector_launched(&rt->guidance->detector, marked);
 }
 
 void cebus_guidance_rebudget(cebus_runtime *rt, bool moved)

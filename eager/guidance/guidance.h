@@ -88,6 +88,10 @@ void cebus_guidance_persist(cebus_runtime *rt, const cebus_candidate *candidate)
 void cebus_guidance_forget(cebus_runtime *rt, const cebus_candidate *candidate);
 /** The program says that an iteration ended. */
 void cebus_guidance_mark(cebus_runtime *rt);
+/** The calls that come are those of a launch; also where rt->guidance is NULL. Answers what
+ * cebus_guidance_launched() wants to know once it ended or failed. */
+bool cebus_guidance_launch(cebus_runtime *rt);
+void cebus_guidance_launched(cebus_runtime *rt, bool marked);
 /** The budget is another one. Between iterations the next one is planned for it at once, also where
  * rt->guidance is NULL; within one the plan goes on, and what does not fit is left out. `moved`:
  * what stays may lie elsewhere now, so places are chosen an iteration later. */

@@ -214,20 +214,22 @@ DEFINE_PAIR(pow, infer_number, cebus_both_saves)
 DEFINE_PAIR(maximum, infer_any, cebus_both_saves)
 DEFINE_PAIR(minimum, infer_any, cebus_both_saves)
 
-#define DEFINE_INTEGER(name_, infer_)                                                              \
+#define DEFINE_FLAT(name_, infer_)                                                                 \
     static const cebus_op op_##name_ = {.name = #name_, .infer = infer_};                          \
     cebus_status cebus_##name_(cebus_runtime *rt, cebus_tensor *a, cebus_tensor *b,                \
                                cebus_tensor **out)                                                 \
     {                                                                                              \
         return cebus_entry_binary(rt, &op_##name_, a, b, out);                                     \
     }
-DEFINE_INTEGER(bitwise_and, infer_bits)
-DEFINE_INTEGER(bitwise_or, infer_bits)
-DEFINE_INTEGER(bitwise_xor, infer_bits)
-DEFINE_INTEGER(shift_left, infer_integer)
-DEFINE_INTEGER(shift_right, infer_integer)
-DEFINE_INTEGER(div_floor, infer_integer)
-DEFINE_INTEGER(div_trunc, infer_integer)
+DEFINE_FLAT(fmod, infer_float)
+DEFINE_FLAT(remainder, infer_float)
+DEFINE_FLAT(bitwise_and, infer_bits)
+DEFINE_FLAT(bitwise_or, infer_bits)
+DEFINE_FLAT(bitwise_xor, infer_bits)
+DEFINE_FLAT(shift_left, infer_integer)
+DEFINE_FLAT(shift_right, infer_integer)
+DEFINE_FLAT(div_floor, infer_integer)
+DEFINE_FLAT(div_trunc, infer_integer)
 
 #define DEFINE_SCALAR(name_, infer_)                                                               \
     static const cebus_op op_##name_ = {.name = #name_,                                            \

@@ -33,6 +33,15 @@ static double ref_pow(double a, double b)
 {
     return pow(a, b);
 }
+static double ref_fmod(double a, double b)
+{
+    return fmod(a, b);
+}
+static double ref_remainder(double a, double b)
+{
+    double rest = fmod(a, b);
+    return rest != 0 && signbit(rest) != signbit(b) ? rest + b : rest;
+}
 static double ref_maximum(double a, double b)
 {
     return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
@@ -82,6 +91,8 @@ static const function functions[] = {
     {"pow", cebus_pow, ref_pow, "f", false},
     {"maximum", cebus_maximum, ref_maximum, "fib", false},
     {"minimum", cebus_minimum, ref_minimum, "fib", false},
+    {"fmod", cebus_fmod, ref_fmod, "f", false},
+    {"remainder", cebus_remainder, ref_remainder, "f", false},
     {"eq", cebus_eq, ref_eq, "fib", true},
     {"ne", cebus_ne, ref_ne, "fib", true},
     {"lt", cebus_lt, ref_lt, "fib", true},
@@ -255,6 +266,12 @@ static void special_values(cebus_test *t)
               (const double[]){255, 5});
     check_row(t, cebus_add, CEBUS_BOOL, 4, (const double[]){0, 0, 1, 1},
               (const double[]){0, 1, 0, 1}, (const double[]){0, 1, 1, 1});
+    const double high[] = {1e300, -1e300, -5.5, 3, -3, 1e308},
+                 low[] = {7, 7, 2, INFINITY, INFINITY, 0};
+    check_row(t, cebus_fmod, CEBUS_F64, 6, high, low,
+              (const double[]){fmod(1e300, 7), -fmod(1e300, 7), -1.5, 3, -3, NAN});
+    check_row(t, cebus_remainder, CEBUS_F64, 6, high, low,
+              (const double[]){fmod(1e300, 7), 7 - fmod(1e300, 7), 0.5, 3, INFINITY, NAN});
     check_row(t, cebus_pow, CEBUS_I64, 6, (const double[]){3, 2, -1, 1, -1, 0},
               (const double[]){4, -1, -3, -5, -2, 0}, (const double[]){81, 0, -1, 1, 1, 1});
     check_row(t, cebus_add, CEBUS_I32, 1, (const double[]){INT32_MAX}, (const double[]){1},

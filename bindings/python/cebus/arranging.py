@@ -125,11 +125,16 @@ swapdims_ = swapaxes_
 
 
 def resize_as_(x, other):
-    """x in another shape of as many elements."""
+    """x in another shape of as many elements, in the order in which they lie in memory."""
     if x.numel() != other.numel():
         raise _core.UnsupportedError("resize_as_: cebus does not change how many elements a tensor "
                                      "has; make another")
-    return _core._adopt(x, x.reshape(other.shape))
+    order = sorted(range(x.ndim), key=lambda dim: -x.stride(dim))
+    turned = x.permute(order)
+    if not turned.is_contiguous():
+        raise _core.UnsupportedError("resize_as_: the elements do not lie side by side in memory: "
+                                     ".contiguous() it first")
+    return _core._adopt(x, turned.reshape(other.shape))
 
 
 # --- written into copies ----------------------------------------------------------------------

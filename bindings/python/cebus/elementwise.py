@@ -168,10 +168,7 @@ def fmod(x, other):
     """What is left of a division rounded towards zero: of the sign of x."""
     if not _core.result_type(x, other).is_floating_point:
         return x - x.div(other, rounding_mode="trunc") * other
-    high, low, kind = _core._in_double(x, other)
-    turned = high < 0
-    rest = _core._parted(where(turned, -high, high), where(low < 0, -low, low))[1]
-    return where(turned, -rest, rest).to(kind)
+    return _core._rest(x, other, False)
 
 
 def floor_divide(x, other):

@@ -230,6 +230,8 @@ def index_add(x, dim, index, source, *, alpha=1):
 def index_copy(x, dim, index, source):
     """A copy with slices of `source` at `index` along `dim`."""
     _check_slices("index_copy", x, dim, index, source)
+    if x.ndim == 0:
+        return index_copy(x.reshape(1), 0, index, source.reshape(1)).reshape(())
     return scatter(x, dim, _spread(x, dim, index).contiguous(), source)
 
 
@@ -241,6 +243,9 @@ def index_fill(x, dim, index, value):
     value = value.item() if hasattr(value, "item") else value
     if not x.is_floating_point():
         value = bool(value) if x.dtype is _core.bool_ else int(value)
+    if x.ndim == 0:
+        _core._wrapped(x, dim)
+        return index_fill(x.reshape(1), 0, index, value).reshape(())
     index = where(index < 0, index + x.size(dim), index)
     return where(_hits(x, dim, _spread(x, dim, index).contiguous()) != 0,
                  value, x)

@@ -189,7 +189,8 @@ def isclose(x, other, rtol=1e-5, atol=1e-8, equal_nan=False):
     if not x.is_floating_point():
         return x == other if rtol == 0 and atol == 0 else isclose(x.double(), other.double(),
                                                                  rtol, atol)
-    close = ((x - other).abs() <= atol + rtol * other.abs()) | (x == other)
+    apart = (x - other).abs()
+    close = ((apart <= atol + rtol * other.abs()) & (apart < math.inf)) | (x == other)
     if equal_nan:
         close = close | ((x != x) & (other != other))
     return close

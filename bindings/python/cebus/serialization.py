@@ -64,7 +64,13 @@ def load(f, map_location=None, weights_only=True):
     if not hasattr(f, "read"):
         with open(f, "rb") as file:
             f = io.BytesIO(file.read())
-    obj = Restricted(f).load() if weights_only else pickle.load(f)
+    try:
+        obj = Restricted(f).load() if weights_only else pickle.load(f)
+    except pickle.UnpicklingError as error:
+        if "persistent" not in str(error):
+            raise
+        raise pickle.UnpicklingError("not a file of cebus.save, but one of PyTorch, say: have it "
+                                     "written as safetensors (cebus.safetensors)") from error
     return _moved(obj, map_location) if map_location is not None else obj
 
 

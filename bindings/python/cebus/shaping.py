@@ -37,7 +37,7 @@ def tensor_split(x, sections, dim=0):
         small, more = divmod(length, sections)
         return x.split([small + (i < more) for i in range(sections)], dim)
     cuts = [0] + [min(max(at if at >= 0 else at + length, 0), length) for at in sections] + [length]
-    return x.split([max(b - a, 0) for a, b in zip(cuts, cuts[1:])], dim)
+    return tuple(x.narrow(dim, a, max(b - a, 0)) for a, b in zip(cuts, cuts[1:]))
 
 
 def split(x, split_size_or_sections, dim=0):
@@ -96,7 +96,7 @@ def flip(x, *order, dims=None):
     dims = [_wrapped(x, dim) for dim in dims]
     if len(set(dims)) < len(dims):
         raise _core.InvalidArgumentError(f"flip: a dimension appears more than once in {dims}")
-    if x.ndim == 0:
+    if x.ndim == 0 or not dims:
         return x.clone()
     for dim in dims:
         order = _core.arange(x.size(dim) - 1, -1, -1, device=x.device) if x.size(dim) else \
@@ -189,7 +189,7 @@ def triu(x, diagonal=0):
 def diag_embed(x, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension on a diagonal of the dimensions dim1 and dim2."""
     n, wide = x.size(-1), abs(offset)
-    out = x.unsqueeze(-1) * eye_like(x)
+    out = _core.where(eye_like(x) != 0, x.unsqueeze(-1), x.new_zeros(()))
     if offset > 0:
         out = _core.pad_constant(out, (wide, 0, 0, wide), 0.0)
     elif offset < 0:

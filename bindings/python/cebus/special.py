@@ -256,6 +256,7 @@ def _digamma(x):
     found = _digamma_above(where(below, 1 - x, x))
     part = where(below, x - x.round(), 0.25) * math.pi
     found = where(below, found - math.pi * part.cos() / part.sin(), found)
+    found = where(x == math.inf, math.inf, found)
     return where(x == 0, -math.inf / x, where((x < 0) & (x == x.round()), math.nan, found))
 
 
@@ -341,6 +342,9 @@ def logaddexp(x, other):
 
 def logaddexp2(x, other):
     """log2(2^x + 2^other)"""
+    kind = _core.result_type(x, other)
+    kind = kind if kind.is_floating_point else _core.get_default_dtype()
+    x, other = x.to(kind), other.to(kind)
     return logaddexp(x * math.log(2), other * math.log(2)) * (1 / math.log(2))
 
 

@@ -67,6 +67,7 @@ def mode(x, dim=-1, keepdim=False):
     ordered, order = x.sort(dim, stable=True)
     other = ordered.detach()
     same = (other.unsqueeze(dim) == other.unsqueeze(dim + 1)).sum(dim)
+    same = same.clamp(min=1)  # NaN differs from itself
     place = same.argmax(dim, keepdim=True)
     place = place + same.gather(dim, place) - 1
     index = order.gather(dim, place)

@@ -51,6 +51,8 @@ cdef extern from "<cebus/ops.h>" nogil:
     cebus_status cebus_mul(cebus_runtime *, cebus_tensor *, cebus_tensor *, cebus_tensor **)
     cebus_status cebus_div(cebus_runtime *, cebus_tensor *, cebus_tensor *, cebus_tensor **)
     cebus_status cebus_pow(cebus_runtime *, cebus_tensor *, cebus_tensor *, cebus_tensor **)
+    cebus_status cebus_fmod(cebus_runtime *, cebus_tensor *, cebus_tensor *, cebus_tensor **)
+    cebus_status cebus_remainder(cebus_runtime *, cebus_tensor *, cebus_tensor *, cebus_tensor **)
     cebus_status cebus_bitwise_and(cebus_runtime *, cebus_tensor *, cebus_tensor *, cebus_tensor **)
     cebus_status cebus_bitwise_or(cebus_runtime *, cebus_tensor *, cebus_tensor *, cebus_tensor **)
     cebus_status cebus_bitwise_xor(cebus_runtime *, cebus_tensor *, cebus_tensor *, cebus_tensor **)

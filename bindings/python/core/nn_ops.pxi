@@ -1,6 +1,12 @@
 # Operations of networks, with all their options; cebus/nn/functional.py gives them PyTorch's
 # signatures.
 
+cdef double meant(double number) noexcept:
+    """An option of which the library takes zero for its default: zero is said by the smallest
+    number, which no result can tell from it."""
+    return number if number != 0 else 5e-324
+
+
 def relu(Tensor x):
     return unary(x, cebus_relu)
 
@@ -135,6 +141,10 @@ def pool2d(Tensor x, str kind, kernel, stride, padding, dilation=1, bint ceil_mo
     pair_into(padding, options.padding, "padding")
     if kind == "max":
         pair_into(dilation, options.dilation, "dilation")
+    if 0 in (options.stride[0], options.stride[1]):
+        raise InvalidArgumentError(f"{kind}_pool2d: stride should not be zero")
+    if kind == "max" and 0 in (options.dilation[0], options.dilation[1]):
+        raise InvalidArgumentError("max_pool2d: dilation should be greater than zero")
     options.ceil_mode = ceil_mode
     options.exclude_padding = not count_include_pad
     with nogil:
@@ -190,7 +200,8 @@ def batch_norm(Tensor x, Tensor running_mean, Tensor running_var, Tensor weight,
         return cast(batch_norm(cast(x, weight.code()), running_mean, running_var, weight, bias,
                                training, momentum, eps), code)
     options.running_mean, options.running_var = handle_of(running_mean), handle_of(running_var)
-    options.training, options.momentum, options.eps = training, momentum, eps
+    options.training = training
+    options.momentum, options.eps = meant(momentum), meant(eps)
     with nogil:
         status = cebus_batch_norm(x.rt, x.handle, w, b, &options, &out)
     if status:
@@ -206,7 +217,7 @@ def layer_norm(Tensor x, int n_dims, Tensor weight, Tensor bias, double eps):
     cdef cebus_status status
     x, weight, bias = raised(x), raised(weight), raised(bias)
     w, b = handle_of(weight), handle_of(bias)
-    options.n_dims, options.eps = n_dims, eps
+    options.n_dims, options.eps = n_dims, meant(eps)
     with nogil:
         status = cebus_layer_norm(x.rt, x.handle, w, b, &options, &out)
     if status:
@@ -221,7 +232,7 @@ def rms_norm(Tensor x, int n_dims, Tensor weight, double eps):
     cdef cebus_status status
     x, weight = raised(x), raised(weight)
     w = handle_of(weight)
-    options.n_dims, options.eps = n_dims, eps
+    options.n_dims, options.eps = n_dims, meant(eps)
     with nogil:
         status = cebus_rms_norm(x.rt, x.handle, w, &options, &out)
     if status:
@@ -237,7 +248,7 @@ def group_norm(Tensor x, int64_t groups, Tensor weight, Tensor bias, double eps)
     cdef cebus_status status
     x, weight, bias = raised(x), raised(weight), raised(bias)
     w, b = handle_of(weight), handle_of(bias)
-    options.groups, options.eps = groups, eps
+    options.groups, options.eps = groups, meant(eps)
     with nogil:
         status = cebus_group_norm(x.rt, x.handle, w, b, &options, &out)
     if status:
@@ -326,14 +337,15 @@ cdef Tensor attention_mask(Tensor mask, Tensor q):
 
 
 def attention(Tensor q, Tensor k not None, Tensor v not None, Tensor mask, double dropout_p,
-              bint is_causal, double scale):
+              bint is_causal, scale):
     cdef cebus_attention_options options
     cdef cebus_tensor *out = NULL
     cdef cebus_status status
     if autocast_blocks:
         q, k, v, mask = lowered(q), lowered(k), lowered(v), attention_mask(mask, lowered(q))
     options.mask = handle_of(mask)
-    options.dropout_p, options.is_causal, options.scale = dropout_p, is_causal, scale
+    options.dropout_p, options.is_causal = dropout_p, is_causal
+    options.scale = 0 if scale is None else meant(scale)
     with nogil:
         status = cebus_scaled_dot_product_attention(q.rt, q.handle, k.handle, v.handle, &options,
                                                     &out)

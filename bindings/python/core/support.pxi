@@ -127,33 +127,6 @@ def _in_double(a, b):
     return pair[0], pair[1], dtypes[code]
 
 
-cdef Tensor product_error(Tensor a, Tensor b, Tensor product):
-    """What a b has beyond the product that f64 holds (Dekker 1971)."""
-    high_a, high_b = [each * 134217729.0 - (each * 134217729.0 - each) for each in (a, b)]
-    low_a, low_b = a - high_a, b - high_b
-    return high_a * high_b - product + high_a * low_b + low_a * high_b + low_a * low_b
-
-
-def _parted(Tensor high, Tensor low):
-    """(floor(high / low), what is left) of two tensors in f64, exact where the quotient is below
-    2^53. The quotient in f64 may be 1 too large, never too small."""
-    a, b = high.detach(), low.detach()
-    whole = floor(a / b)
-    size, one = a.abs(), ones((), dtype=float64, device=a.device)
-    times = where(size > 2.0 ** 900, 2.0 ** -200, where(size < 2.0 ** -700, 2.0 ** 200, one))
-    product = whole * (b * times)
-    rest = (a * times - product - product_error(whole, b * times, product)) / times
-    rest = where(_endless(a, b) | (whole == 0), a, rest)
-    beyond = (rest != 0) & ((rest < 0) != (b < 0))
-    whole = where(beyond, whole - 1.0, whole)
-    rest = where(beyond, rest + b, rest)
-    if (high.requires_grad or low.requires_grad) and cebus_grad_is_enabled():
-        slope = where(_endless(a, b), high, high - whole * low)
-        rest = rest + (slope - slope.detach())
-        whole = without_slope(whole, high / low)
-    return whole, rest
-
-
 cdef object floor_divide(object a, object b):
     a, b = operands(a, b)
     return NotImplemented if a is None else divide(a, b, "floor")
@@ -180,10 +153,15 @@ cdef object divide(object a, object b, object rounding):
     if rounding == "trunc":
         return trunc(a / b)
     high, low, kind = _in_double(a, b)
-    whole = _parted(high, low)[0]
-    below = where((high != 0) & ((high < 0) != (low < 0)), -1.0, 0.0)
-    whole = where(_endless(high, low), cast(below, CEBUS_F64), whole)
-    whole = where((high.abs() == float("inf")) & (low != 0), cast(below, CEBUS_F64) * NAN, whole)
+    x, y = high.detach(), low.detach()
+    rest = binary(x, y, cebus_fmod, False)
+    near = (x - rest) / y  # a whole number but for a rounding
+    whole = floor(near)
+    whole = where(near - whole > 0.5, whole + 1.0, whole)
+    whole = where((rest != 0) & ((rest < 0) != (y < 0)), whole - 1.0, whole)
+    whole = where(y == 0, x / y, whole)
+    if (high.requires_grad or low.requires_grad) and cebus_grad_is_enabled():
+        whole = without_slope(whole, high / low)
     return cast(whole, code_of(kind))
 
 
@@ -208,8 +186,24 @@ cdef object remainder(object a, object b):
         return NotImplemented
     if category(code_of(result_type(a, b))) < 2:
         return a - divide(a, b, "floor") * b
-    high, low, kind = _in_double(a, b)
-    return cast(_parted(high, low)[1], code_of(kind))
+    return _rest(a, b, True)
+
+
+def _rest(a, b, bint down):
+    """What is left of a / b rounded down, or towards zero; at least one is a tensor of floats."""
+    cdef int code = code_of(result_type(a, b))
+    beside = a if isinstance(a, Tensor) else b
+    high, low = [cast(each, code) if isinstance(each, Tensor)
+                 else number_tensor(each, cast(beside, code)) for each in (a, b)]
+    x, y = high.detach(), low.detach()
+    rest = binary(x, y, cebus_remainder if down else cebus_fmod, False)
+    if not cebus_grad_is_enabled():
+        return rest
+    if low.requires_grad:  # by minus the quotient
+        whole = (x - rest) / y
+        flat = _endless(x, y) | (whole.abs() == float("inf"))
+        rest = rest - where(flat, 0.0, where(flat, 0.0, whole) * (low - y))
+    return rest + (high - x) if high.requires_grad else rest
 
 
 def where(condition, a=None, b=None):

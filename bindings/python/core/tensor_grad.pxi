@@ -132,7 +132,9 @@
         return unary(self, cebus_detach)
 
     def detach_(self):
-        """Leaves the graph."""
+        """Leaves the graph. A leaf keeps the gradient that it has."""
+        if self.is_leaf:
+            return self.requires_grad_(False)
         adopt(self, unary(self, cebus_detach))
         return self
 

@@ -111,7 +111,8 @@
 
     def logsumexp(self, dim, keepdim=False):
         """log(sum(exp(x))) over `dim`."""
-        return reduced(self, dim, keepdim, cebus_logsumexp)
+        x = self if self.is_floating_point() else self.to(get_default_dtype())
+        return reduced(x, dim, keepdim, cebus_logsumexp)
 
     def max(self, dim=None, keepdim=False, *, axis=None, keepdims=None):
         """The largest element; with `dim` a pair (values, indices); with a tensor, pairwise."""

@@ -52,7 +52,8 @@
         """The transpose of a matrix; a vector or a number as it is."""
         if cebus_tensor_ndim(self.handle) > 2:
             raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-        return self if cebus_tensor_ndim(self.handle) < 2 else self.transpose(0, 1)
+        return self.reshape(self.shape) if cebus_tensor_ndim(self.handle) < 2 \
+            else self.transpose(0, 1)
 
     @property
     def T(self):

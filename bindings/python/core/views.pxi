@@ -330,6 +330,9 @@ cdef int put(Tensor view, list advanced, object value) except -1:
     positions = take(arange(count, device=view.device).reshape(view.shape), advanced)
     values = value if isinstance(value, Tensor) else \
         tensor(value, dtype=float64 if isinstance(value, float) else None, device=view.device)
+    if values.ndim > positions.ndim:  # lengths of 1 in front, as PyTorch has them
+        values = values.reshape([n for d, n in enumerate(values.shape)
+                                 if n != 1 or d >= values.ndim - positions.ndim])
     if values.numel() == 1 and not values.requires_grad:
         new = where(times_written(flat, 0, positions.reshape(-1)) != 0,
                     cast(values.reshape(()), view.code()), flat)

@@ -37,6 +37,8 @@
 CEBUS_BINARY_LIST(PAIR_LOOP, float, f32)
 CEBUS_BINARY_LIST(PAIR_LOOP, double, f64)
 CEBUS_BINARY_I64_LIST(PAIR_LOOP)
+CEBUS_REST_LIST(PAIR_LOOP, float, f32)
+CEBUS_REST_LIST(PAIR_LOOP, double, f64)
 CEBUS_INTEGER_LIST(PAIR_LOOP)
 
 /** Where a loop leaves word that it met a divisor of 0; other threads may be at other elements. */
@@ -139,6 +141,9 @@ RUN(static, run_pow_exponent_backward, FLOATS(pow_exponent_backward))
 RUN(static, run_larger_share, FLOATS(larger_share))
 RUN(static, run_pow_scalar_backward, FLOATS(pow_scalar_backward))
 
+#define REST_RUNS(T, S, name, formula) RUN(static, run_##name, FLOATS(name))
+CEBUS_REST_LIST(REST_RUNS, , )
+
 #define INTEGER_RUNS(T, S, name, formula) RUN(static, run_##name, .fn[CEBUS_LANE_I64] = name##_##S)
 CEBUS_INTEGER_LIST(INTEGER_RUNS)
 
@@ -171,7 +176,7 @@ CEBUS_DIVISION_LIST(DIVISION_RUNS)
     RUN(static, run_##name##_scalar, NUMBERS(name##_scalar), .out_lane = CEBUS_LANE_U8)
 CEBUS_COMPARISON_LIST(COMPARISON_RUNS)
 
-#define INTEGER_ENTRIES(T, S, name, formula) {.op = #name, .run = run_##name},
+#define ENTRIES(T, S, name, formula) {.op = #name, .run = run_##name},
 #define COMPARISON_ENTRIES(name, operator)                                                         \
     {.op = #name, .run = run_##name}, {.op = #name "_scalar", .run = run_##name##_scalar},
 const cebus_kernel cebus_cpu_binary[] = {
@@ -193,7 +198,8 @@ const cebus_kernel cebus_cpu_binary[] = {
     {.op = "pow_exponent_backward", .run = run_pow_exponent_backward},
     {.op = "larger_share", .run = run_larger_share},
     {.op = "pow_scalar_backward", .run = run_pow_scalar_backward},
-    CEBUS_INTEGER_LIST(INTEGER_ENTRIES) CEBUS_DIVISION_LIST(INTEGER_ENTRIES) /* */
-    CEBUS_COMPARISON_LIST(COMPARISON_ENTRIES)                                /* */
+    CEBUS_REST_LIST(ENTRIES, , )                             /* */
+    CEBUS_INTEGER_LIST(ENTRIES) CEBUS_DIVISION_LIST(ENTRIES) /* */
+    CEBUS_COMPARISON_LIST(COMPARISON_ENTRIES)                /* */
     {0},
 };

@@ -20,6 +20,8 @@ CEBUS_END_DECLS
 CEBUS_BINARY_LIST(PAIR_FORMULA, float, f32)
 CEBUS_BINARY_LIST(PAIR_FORMULA, double, f64)
 CEBUS_BINARY_I64_LIST(PAIR_FORMULA)
+CEBUS_REST_LIST(PAIR_FORMULA, float, f32)
+CEBUS_REST_LIST(PAIR_FORMULA, double, f64)
 CEBUS_INTEGER_LIST(PAIR_FORMULA)
 CEBUS_DIVISION_LIST(PAIR_FORMULA)
 
@@ -107,6 +109,8 @@ RUN(sub, NOTHING, 0, NUMBERS(sub))
 RUN(mul, NOTHING, 0, NUMBERS(mul))
 RUN(div, NOTHING, 0, FLOATS_ONLY(div))
 RUN(pow, NOTHING, 0, NUMBERS(pow))
+RUN(fmod, NOTHING, 0, FLOATS_ONLY(fmod))
+RUN(remainder, NOTHING, 0, FLOATS_ONLY(remainder))
 RUN(maximum, NOTHING, 0, NUMBERS(maximum))
 RUN(minimum, NOTHING, 0, NUMBERS(minimum))
 RUN(add_scalar, NAMED, 0, NUMBERS(add_scalar))
@@ -144,6 +148,8 @@ const cebus_kernel cebus_cuda_binary_kernels[] = {
     ENTRY(mul),
     ENTRY(div),
     ENTRY(pow),
+    ENTRY(fmod),
+    ENTRY(remainder),
     ENTRY(maximum),
     ENTRY(minimum),
     ENTRY(add_scalar),

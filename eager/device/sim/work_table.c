@@ -63,6 +63,7 @@ const cebus_work_entry cebus_work_table[] = {
     ELEMENTWISE("pow_base_backward") ELEMENTWISE("pow_exponent_backward")
     ELEMENTWISE("larger_share") ELEMENTWISE("pow_scalar_backward")
     CEBUS_COMPARISON_LIST(COMPARISON)
+    ELEMENTWISE("fmod") ELEMENTWISE("remainder")
     CEBUS_INTEGER_LIST(INTEGER) CEBUS_DIVISION_LIST(INTEGER)
     ELEMENTWISE("add_") ELEMENTWISE("mul_") ELEMENTWISE("div_") ELEMENTWISE("lerp_")
     ELEMENTWISE("add_scalar_") ELEMENTWISE("mul_scalar_")

@@ -113,7 +113,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_capture_input(cebus_capture *captu
                                                             cebus_tensor **out);
 
 /**
- * Runs the iteration again, and marks it (cebus_iteration_mark()). A failure, for want of memory
+ * Runs the iteration again, and marks it (cebus_iteration_mark()); iterations that the program runs
+ * itself and does not mark are found all the same. A failure, for want of memory
  * say, leaves the launch where it stands; what had been made is kept. The next launch goes on from
  * there, and ends in the same bits: do not write to tensors of the capture meanwhile. Outputs that
  * the launch has not made yet are zeros then. CEBUS_CAPTURE_ERROR, and nothing has changed: calls

@@ -481,6 +481,11 @@ add("F.pad", block(2, 3, 5, 6),
                   f(x, (-1, 1))], kinds="f", scale=4)
 add("layer_norm", matrices((2, 3, 4), (3, 4), (3, 4)),
     lambda f, x, w, b: [f(x, (3, 4), w, b), f(x, (4,))], kinds="f", scale=16)
+add("rms_norm", matrices((2, 3, 4), (3, 4)),
+    lambda f, x, w: [f(x, (3, 4), w), f(x, (4,)), f(x * 1e-6, (4,), eps=1e-3)], kinds="f", scale=16)
+add("scaled_dot_product_attention", matrices((2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 5)),
+    lambda f, q, k, v: [f(q, k, v), f(q, k, v, is_causal=True), f(q, k, v, scale=0.3),
+                        f(q, k, v, q[0, 0, :, :1] > 0.1)], kinds="f", scale=16)
 add("group_norm", matrices((2, 4, 3, 3), (4,), (4,)), lambda f, x, w, b: f(x, 2, w, b), kinds="f",
     scale=16)
 add("instance_norm", matrices((2, 4, 3, 3)), kinds="f", scale=16)

@@ -28,6 +28,58 @@ def test_common_divisors_and_multiples():
         cebus.gcd(cebus.ones(2), cebus.ones(2))
 
 
+# --- optimizers -------------------------------------------------------------------------------
+
+def test_nadam_is_dozats():
+    """Of one number whose gradient is itself: the algorithm as it is published, with the schedule
+    of momenta that Keras and PyTorch 2 have."""
+    x, m, v, product = 1.5, 0.0, 0.0, 1.0
+    p = cebus.nn.Parameter(cebus.tensor([x], dtype=cebus.float64))
+    optimizer = cebus.optim.NAdam([p], lr=0.1, betas=(0.9, 0.99), momentum_decay=0.04)
+    for t in range(1, 12):
+        now, later = (0.9 * (1 - 0.5 * 0.96 ** (k * 0.04)) for k in (t, t + 1))
+        m, v = 0.9 * m + 0.1 * x, 0.99 * v + 0.01 * x * x
+        product *= now
+        mean = later * m / (1 - product * later) + (1 - now) * x / (1 - product)
+        p.grad = p.detach().clone()
+        x -= 0.1 * mean / (math.sqrt(v / (1 - 0.99 ** t)) + 1e-8)
+        optimizer.step()
+        assert p.item() == pytest.approx(x, rel=1e-12)
+
+
+def test_searches_of_lbfgs_end_with_their_evaluations():
+    p = cebus.nn.Parameter(cebus.tensor([-0.3, 0.5, 1.2], dtype=cebus.float64))
+    optimizer = cebus.optim.LBFGS([p], lr=1e-3, max_iter=6, max_eval=3,
+                                  line_search_fn="strong_wolfe")
+    calls = []
+
+    def closure():
+        calls.append(1)
+        optimizer.zero_grad()
+        loss = (p * p).sum() + (p.sin() * 2).sum()
+        loss.backward()
+        return loss
+    optimizer.step(closure)
+    assert len(calls) == 4  # PyTorch 1.13 went on as long as the search wanted
+
+
+@pytest.mark.parametrize("mode,figures,rates", [
+    ("min", [1.0, 0.95, 0.95, 0.5, 0.5, 0.5], [8, 8, 4, 4, 4, 2]),
+    ("min", [-0.5] * 4, [8, 8, 8, 8]), ("max", [-0.5] * 4, [8, 8, 8, 8]),
+    ("min", [math.nan, 2.0, 1.0, 1.0, 1.0], [8, 8, 8, 8, 4])])
+def test_rates_fall_on_a_plateau(mode, figures, rates):
+    optimizer = cebus.optim.SGD([cebus.nn.Parameter(cebus.zeros(1))], lr=8.0)
+    kind = cebus.optim.lr_scheduler.ReduceLROnPlateau
+    schedule, found = kind(optimizer, mode, 0.5, 1, 0.1), []
+    for figure in figures:
+        schedule.step(figure)
+        found.append(optimizer.param_groups[0]["lr"])
+    assert found == rates
+    for options in ({"mode": "most"}, {"threshold_mode": "some"}):
+        with pytest.raises(ValueError, match="unknown"):
+            kind(optimizer, **options)
+
+
 # --- neighbours -------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])
@@ -50,6 +102,52 @@ def test_neighbours(kind):
             assert numpy.array_equal(got.numpy(), want, equal_nan=True), to
     with pytest.raises(TypeError, match="float32 or float64"):
         cebus.nextafter(cebus.ones(2, dtype=cebus.float16), cebus.ones(2, dtype=cebus.float16))
+
+
+# --- corners ----------------------------------------------------------------------------------
+
+def test_infinities_stay_where_they_are():
+    x = cebus.tensor([1.0, math.inf, math.nan], requires_grad=True)
+    assert x.diag()[0].tolist() == [1, 0, 0] and x.diag_embed(1)[1, 2].item() == math.inf
+    x.diag()[0].sum().backward()
+    assert x.grad.tolist() == [1, 0, 0]
+    assert cebus.tensor([True, False]).diag().dtype is cebus.bool
+    assert not cebus.tensor([1.0]).isclose(cebus.tensor([-math.inf])).any()
+    assert cebus.tensor([math.inf]).allclose(cebus.tensor([math.inf]))
+    assert cebus.digamma(cebus.tensor([math.inf])).tolist() == [math.inf]
+
+
+def test_modes_of_what_is_no_number():
+    values, indices = cebus.tensor([[math.nan], [2.0]]).mode()
+    assert math.isnan(values[0]) and indices.tolist() == [0, 0]
+    assert cebus.tensor([math.nan, 3.0, math.nan, 3.0]).mode()[0].item() == 3
+
+
+def test_logarithms_of_sums_are_of_the_type_of_both():
+    a, b = cebus.tensor([3], dtype=cebus.uint8), cebus.tensor([1.74], dtype=cebus.float64)
+    assert a.logaddexp2(b).item() == pytest.approx(math.log2(8 + 2 ** 1.74), rel=1e-14)
+    assert cebus.ones(1).half().logaddexp2(a.int()).dtype is cebus.float16
+    whole = cebus.tensor([[1, 2]]).logsumexp(1)
+    assert whole.item() == pytest.approx(math.log(math.e + math.e ** 2))
+
+
+def test_numbers_alone_are_indexed_by_slices():
+    x, at = cebus.tensor(2.0), cebus.tensor([0])
+    assert x.index_copy(0, at, cebus.tensor(5.0)).item() == 5
+    assert x.index_fill(-1, at, 3).item() == 3 and x.index_fill(0, at, 3).shape == ()
+
+
+def test_another_shape_has_elements_as_they_lie():
+    x, shape = cebus.arange(6).reshape(2, 3), cebus.zeros(6)
+    assert x.t().clone().resize_as_(shape).tolist() == [0, 1, 2, 3, 4, 5]
+    assert x.clone().resize_as_(shape).tolist() == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(NotImplementedError, match="side by side"):
+        x[:, ::2].resize_as_(cebus.zeros(4))
+
+
+def test_pieces_may_overlap():
+    pieces = cebus.arange(3).tensor_split([3, 0, 1])
+    assert [each.tolist() for each in pieces] == [[0, 1, 2], [], [0], [1, 2]]
 
 
 # --- logarithms -------------------------------------------------------------------------------

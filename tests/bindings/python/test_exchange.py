@@ -1,6 +1,7 @@
 """Bytes that leave and enter: DLPack, buffers, safetensors, good and bad."""
 import gc
 import json
+import pickle
 import random
 import struct
 
@@ -217,3 +218,14 @@ def test_dlpack_under_its_older_names():
     from cebus.utils import dlpack
     x = cebus.arange(3.0)
     assert dlpack.from_dlpack(dlpack.to_dlpack(x)).tolist() == [0, 1, 2]
+
+
+def test_files_of_others_are_told_from_ones_own(tmp_path):
+    class Of(pickle.Pickler):
+        def persistent_id(self, obj):
+            return "storage" if isinstance(obj, bytes) else None
+
+    with open(tmp_path / "other.pt", "wb") as file:
+        Of(file).dump({"weight": b"bytes"})
+    with pytest.raises(pickle.UnpicklingError, match="safetensors"):
+        cebus.load(tmp_path / "other.pt")

@@ -332,3 +332,35 @@ def test_view_of_a_dimension_of_length_1_with_a_stride_of_its_own():
     for piece in (x[:, :1], x.expand(1, 7, 4)[:, ::2, :], x[::2].unsqueeze(1)):
         y = piece.view(piece.squeeze().shape)
         assert numpy.array_equal(y.numpy(), piece.numpy().squeeze())
+
+
+def test_values_may_have_lengths_of_one_in_front():
+    x = cebus.zeros(2, 3)
+    x[cebus.tensor([1])] = cebus.ones(1, 1, 3)
+    x[cebus.tensor([0, 1]), 0] = cebus.tensor([[5.0, 6.0]])
+    assert x.tolist() == [[5, 0, 0], [6, 1, 1]]
+    x[x == 1] = cebus.tensor([[[7.0, 8.0]]])
+    assert x.tolist() == [[5, 0, 0], [6, 7, 8]]
+    with pytest.raises(RuntimeError):
+        x[cebus.tensor([0, 1]), 0] = cebus.ones(2, 2)
+
+
+def test_what_is_turned_or_flipped_is_another_tensor():
+    x = cebus.ones(3)
+    assert x.t() is not x and x.t().unsqueeze_(0).shape == (1, 3) and x.shape == (3,)
+    assert x.t().data_ptr() == x.data_ptr()
+    x.flip(()).zero_()
+    assert cebus.tensor(2.0).flip(0).item() == 2
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_a_leaf_that_leaves_the_graph_keeps_its_gradient():
+    x = cebus.ones(2, requires_grad=True)
+    (x * 3).sum().backward()
+    assert x.detach_() is x and not x.requires_grad and x.grad.tolist() == [3, 3]
+    y = (x.requires_grad_() * 2).sum()
+    x.requires_grad_(False)  # frozen: what comes later is not for it
+    y.backward()
+    assert x.grad.tolist() == [3, 3]
+    y = x.requires_grad_() * 2
+    assert y.detach_().is_leaf and not y.requires_grad

@@ -2,6 +2,7 @@
 import math
 import random
 
+import numpy
 import pytest
 
 import cebus
@@ -25,6 +26,7 @@ def test_remainders_of_float64_are_exact_as_pythons():
     rng = random.Random(0)
     pairs = [(1.0, 0.1), (-1.0, 0.1), (1.0, -0.1), (7.0, 0.7), (1e-310, 3e-312), (1e300, 1e290),
              (1e308, 7e300), (-1e-20, 1.0), (9e15, 1.1), (0.0, 3.0)]
+    huge = [(1e300, 3.0), (-1e300, 7e-300), (1.7e308, 5e-324), (-2.0 ** 80, 3.3), (1e22, -0.7)]
     for _ in range(2000):
         low = rng.choice((-1, 1)) * rng.uniform(1, 2) * 2.0 ** rng.randint(-900, 900)
         some = low * rng.choice((rng.randint(0, 1 << 30), rng.uniform(-9, 9), 0.1))
@@ -34,6 +36,10 @@ def test_remainders_of_float64_are_exact_as_pythons():
     assert (a // b).tolist() == [x // y for x, y in pairs]
     assert a.fmod(b).tolist() == [math.fmod(x, y) for x, y in pairs]
     assert (a % 0.1)[0] == 1.0 % 0.1 and (3.0 // b)[0] == 3.0 // 0.1
+    x, y = (cebus.tensor(list(each), dtype=cebus.float64) for each in zip(*huge))
+    assert (x % y).tolist() == [high % low for high, low in huge]
+    assert x.fmod(y).tolist() == [math.fmod(high, low) for high, low in huge]
+    assert cebus.tensor(1e30).fmod(7.0).item() == math.fmod(float(numpy.float32(1e30)), 7.0)
     a, b = a[:4].requires_grad_(), b[:4].requires_grad_()
     (a % b).sum().backward()
     assert a.grad.tolist() == [1] * 4 and b.grad.tolist() == [-9, 10, 10, -10]
@@ -43,6 +49,9 @@ def test_remainders_by_infinity_have_gradients():
     x = cebus.tensor([-5.0, 7.0], requires_grad=True)
     (x % INF).nan_to_num(posinf=0.0).sum().backward()
     assert x.grad[1].item() == 1
+    low = cebus.tensor([INF, 2.0, 1e-30], requires_grad=True)
+    cebus.tensor([7.0, 7.0, 1e30]).fmod(low).sum().backward()
+    assert low.grad[:2].tolist() == [0, -3] and not low.grad.isnan().any()
 
 
 def test_numbers_are_written_with_all_their_digits():

@@ -1,5 +1,6 @@
 """Modules, training, saving and loading, batches; without PyTorch."""
 import copy
+import math
 import pickle
 
 import numpy
@@ -7,6 +8,7 @@ import pytest
 
 import cebus
 from cebus import nn
+from cebus.nn import functional as F
 from cebus.utils.data import DataLoader, Dataset, TensorDataset, random_split
 
 
@@ -317,3 +319,58 @@ def test_lists_of_parameters_as_text_and_states_of_a_wrong_kind():
     assert repr(cebus.nn.ParameterDict()) == "ParameterDict()"
     with pytest.raises(TypeError, match="dict-like"):
         cebus.nn.Linear(1, 1).load_state_dict([1])
+
+
+def test_options_of_zero_are_meant():
+    """The library takes zero for the default of some options."""
+    x = cebus.tensor([[0.0, 1e-3]])
+    assert F.layer_norm(x, (2,), eps=0.0)[0].tolist() == pytest.approx([-1, 1], abs=1e-4)
+    assert F.group_norm(x, 1, eps=0.0)[0].tolist() == pytest.approx([-1, 1], abs=1e-4)
+    assert F.rms_norm(x, (2,), eps=0.0)[0, 1].item() == pytest.approx(math.sqrt(2), abs=1e-4)
+    values = cebus.arange(4.0).reshape(1, 2, 2)
+    assert F.scaled_dot_product_attention(values, values, values, scale=0.0).tolist() \
+        == [[[1, 2], [1, 2]]]
+    norm = nn.BatchNorm1d(2, momentum=0.0)
+    norm(cebus.tensor([[1.0, 2.0], [3.0, 7.0]]))
+    assert norm.running_mean.tolist() == [0, 0] and norm.running_var.tolist() == [1, 1]
+    nn.InstanceNorm1d(2, momentum=None, track_running_stats=True).eval()(cebus.ones(1, 2, 3))
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: F.max_pool2d(x, 2, stride=0), lambda x: F.max_pool2d(x, 2, dilation=0),
+    lambda x: F.avg_pool2d(x, 2, stride=0), lambda x: F.avg_pool2d(x, 2, divisor_override=0),
+    lambda x: F.max_pool1d(x[0], 2, stride=0), lambda x: F.max_pool3d(x[None], 2, stride=0),
+    lambda x: F.avg_pool3d(x[None], 2, divisor_override=0), lambda x: F.lp_pool2d(x, 2, 2, 0),
+    lambda x: F.conv3d(x[None], cebus.ones(1, 1, 1, 2, 2), stride=0),
+    lambda x: F.conv_transpose3d(x[None], cebus.ones(1, 1, 1, 2, 2), stride=0),
+    lambda x: F.conv_transpose3d(x[None], cebus.ones(1, 1, 1, 2, 2), output_padding=1),
+    lambda x: F.conv_transpose3d(x[None], cebus.ones(1, 1, 1, 2, 2), padding=(1, 0, 0)),
+    lambda x: F.fold(cebus.ones(1, 4, 9), (4, 4), 2, stride=0), lambda x: F.pixel_shuffle(x, 0),
+    lambda x: F.local_response_norm(x, 0), lambda x: nn.Conv2d(1, 1, 2, groups=0),
+    lambda x: nn.Conv2d(1, 1, 2, 2, padding="same", padding_mode="reflect"),
+    lambda x: F.interpolate(x, 2, mode="nearest", align_corners=True),
+    lambda x: F.interpolate(x, 2, mode="bilinear", recompute_scale_factor=True),
+    lambda x: F.cross_entropy(x[0, 0], cebus.tensor([0] * 4), cebus.ones(4), label_smoothing=-1),
+])
+def test_options_that_make_no_sense_are_refused(call):
+    with pytest.raises(ValueError):
+        call(cebus.ones(1, 1, 4, 4))
+
+
+def test_convolutions_of_no_volumes():
+    x = cebus.ones(0, 2, 3, 4, 5)
+    assert F.conv3d(x, cebus.ones(3, 2, 2, 2, 2)).shape == (0, 3, 2, 3, 4)
+    assert F.conv_transpose3d(x, cebus.ones(2, 3, 2, 2, 2)).shape == (0, 3, 4, 5, 6)
+
+
+def test_the_first_of_equal_elements_has_the_gradient_of_a_window():
+    x = cebus.tensor([[[2.0, 2.0, 1.0, 3.0, 3.0]]], requires_grad=True)
+    F.adaptive_max_pool1d(x, 2).sum().backward()
+    assert x.grad.tolist() == [[[1, 0, 0, 1, 0]]]
+
+
+def test_what_losses_and_slopes_are_at_their_edges():
+    x = cebus.tensor([-1.0, 0.0, 2.0], requires_grad=True)
+    F.rrelu(x, 0.25, 0.25).sum().backward()
+    assert x.grad.tolist() == [0.25, 0.25, 1]
+    assert F.kl_div(cebus.tensor(0.5), cebus.tensor(1.0), reduction="batchmean").item() == -0.5

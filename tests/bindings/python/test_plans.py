@@ -166,4 +166,4 @@ def test_plans_of_a_policy_are_kept_for_another_process(tmp_path):
         with pytest.raises(ValueError, match=bad.name):
             cebus.load_plans(bad, device)
     with pytest.raises(ValueError):
-        cebus.save_plans(tmp_path / "nothing.plan")
+        cebus.save_plans(tmp_path / "nothing.plan", "sim:a100-80g")

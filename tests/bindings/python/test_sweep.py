@@ -60,11 +60,11 @@ def test_every_function_has_a_case():
 
 
 def test_every_case_has_a_function():
-    known = {each for where, name in shared() for each in (name, f"{where}.{name}")}
-    unused = [name for name in CASES if name not in known]
-    assert not unused, "neither library's, or not both libraries': " + ", ".join(unused)
-    known = {name for _, name in shared()}
-    assert not [name for name in EXEMPT if name not in known]
+    """PyTorch gains and loses some from version to version."""
+    known = {each for where in modules(cebus) for name in functions(cebus, where)
+             for each in (name, f"{where}.{name}")}
+    unused = [name for name in [*CASES, *EXEMPT] if name not in known]
+    assert not unused, "cebus has none of that name: " + ", ".join(unused)
 
 
 def caller(where, name, case, writes):
@@ -80,6 +80,10 @@ def caller(where, name, case, writes):
     return call
 
 
+def was_removed(call, operands):
+    return "is now removed" in str(sweep.refused(torch, call, operands, None, False))
+
+
 def operands_of(case, draw, number):
     if case.large and number % 4 == 3:
         return [draw((3, 30011), *case.large)]
@@ -92,7 +96,7 @@ def test_function(where, name):
     if writes and not case.in_place:
         pytest.skip("its call makes several results, so that there is nothing to write into")
     call = caller(where, name, case, writes)
-    compared = 0
+    compared, gone = 0, False
     for letter in case.kinds:
         kinds = KINDS[letter]
         count = ROUNDS if letter in "fs" else max(ROUNDS // 2, 1)
@@ -104,7 +108,8 @@ def test_function(where, name):
             grads = case.grads and not writes and kind in sweep.FLOATS
             wrong = sweep.check(torch, call, operands, kind, grads, case.scale)
             compared += wrong != "refused"
+            gone = gone or (wrong == "refused" and was_removed(call, operands))
             shapes = [(each.array.shape, each.kind, each.layout) for each in operands]
             if wrong not in (None, "refused"):
                 pytest.fail(f"{where}.{name} of {shapes}, number {number}: {wrong}", pytrace=False)
-    assert compared > 0 or writes, "PyTorch refused every draw"
+    assert compared > 0 or writes or gone, "PyTorch refused every draw"

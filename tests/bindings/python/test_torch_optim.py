@@ -46,6 +46,8 @@ def near(a, b, tolerance=1e-5):
 
 @pytest.mark.parametrize("name,options", CASES, ids=str)
 def test_each_step_is_pytorchs(name, options):
+    if name == "NAdam" and torch.__version__.startswith("1."):
+        pytest.skip("PyTorch 1 takes the momentum of the step at hand twice")
     start = numpy.random.RandomState(0).standard_normal((4, 3)).astype("float32")
     both = []
     for lib in (cebus, torch):

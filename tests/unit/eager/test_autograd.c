@@ -208,6 +208,20 @@ Test(autograd, what_makes_an_input_that_was_asked_for_stays)
     cebus_tensor_release(x);
 }
 
+Test(autograd, a_leaf_that_collects_no_more_gets_nothing)
+{
+    cebus_tensor *x = variable(rt, 4, 3), *w = variable(rt, 4, 2), *y, *grad;
+    OK(cebus_mul(rt, x, w, &y));
+    OK(cebus_tensor_set_requires_grad(x, false));
+    backward_of_sum(rt, y);
+    OK(cebus_tensor_grad(x, &grad));
+    cr_expect_null(grad);
+    cr_expect_eq(grad_at(w, 0), 3);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+    cebus_tensor_release(w);
+}
+
 Test(autograd, a_leaf_with_other_data_is_the_same_leaf)
 {
     cebus_tensor *x = variable(rt, 4, 3), *other = leaf(rt, 4, 7), *shorter = leaf(rt, 3, 1);

@@ -315,6 +315,30 @@ Test(capture_watch, captures_and_launches_of_the_programs_own_go_first)
     cebus_tensor_release(x);
 }
 
+Test(capture_watch, launches_do_not_keep_iterations_from_being_found)
+{
+    const habits how = {"coop", false, false, false, false, 0};
+    cebus_capture *own, *found;
+    cebus_tensor *x = leaf(rt, N, 2), *y;
+    OK(cebus_capture_begin(rt));
+    OK(cebus_add(rt, x, x, &y));
+    OK(cebus_capture_end(rt, &own));
+    OK(cebus_capture_watch(rt, true));
+    for (int round = 0; round < 2; round++) {
+        OK(cebus_capture_launch(own));
+        learner l = create(rt, &how);
+        for (int i = 0; i < 4; i++)
+            step(&l, i);
+        OK(cebus_capture_last(rt, &found));
+        OK(cebus_capture_launch(found));
+        cebus_capture_destroy(found);
+        destroy(&l);
+    }
+    cebus_capture_destroy(own);
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+}
+
 Test(capture_watch, a_backward_from_before_and_one_to_come_are_refused)
 {
     const habits how = {"coop", true, false, false, false, 0};

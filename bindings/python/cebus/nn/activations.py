@@ -44,7 +44,7 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """x, or a random share of it where x < 0; in evaluation the mean share."""
     share = _core.uniform(input.shape, lower, upper, dtype=input.dtype, device=input.device) \
         if training else (lower + upper) / 2
-    return _into(input, where(input >= 0, input, input * share), inplace)
+    return _into(input, where(input > 0, input, input * share), inplace)
 
 
 # --- dropout ----------------------------------------------------------------------------------

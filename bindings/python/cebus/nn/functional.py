@@ -268,6 +268,8 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
         return avg_pool2d(input.unsqueeze(0), kernel_size, stride, padding, ceil_mode,
                           count_include_pad, divisor_override).squeeze(0)
     if divisor_override is not None:
+        if divisor_override == 0:
+            raise _core.InvalidArgumentError("avg_pool2d: divisor must be not zero")
         return _summed(input, kernel_size, stride, padding, ceil_mode) / divisor_override
     return _core.pool2d(input, "avg", kernel_size, stride, padding, 1, ceil_mode,
                         count_include_pad)
@@ -329,9 +331,10 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     if h % height == 0 and w % width == 0:
         return max_pool2d(input, (h // height, w // width))
     rows = [input[..., i * h // height:-(-(i + 1) * h // height), :] for i in range(height)]
-    return _core.stack([_core.stack(
-        [row[..., j * w // width:-(-(j + 1) * w // width)].amax((-2, -1)) for j in range(width)],
-        -1) for row in rows], -2)
+    parts = [[row[..., j * w // width:-(-(j + 1) * w // width)] for j in range(width)]
+             for row in rows]
+    return _core.stack([_core.stack([each.flatten(-2).max(-1)[0] for each in row], -1)
+                        for row in parts], -2)  # of equal elements the first has the gradient
 
 
 def pad(input, pad, mode="constant", value=0.0):
@@ -366,6 +369,9 @@ def pixel_shuffle(input, upscale_factor):
     """Channels as the pixels of larger images (Shi et al. 2016)."""
     *lead, c, h, w = input.shape
     r = upscale_factor
+    if r <= 0:
+        raise _core.InvalidArgumentError("pixel_shuffle expects a positive upscale_factor, but "
+                                         f"got {r}")
     if c % (r * r):
         raise _core.ShapeError(f"pixel_shuffle expects its input's 'channel' dimension to be "
                                f"divisible by the square of upscale_factor, but {c} is not "
@@ -382,19 +388,26 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Normalizes each sample over the last dimensions."""
+def _normalized(input, normalized_shape):
+    """How many dimensions are normalized over: those of `normalized_shape`, the last."""
     shape = tuple(normalized_shape)
-    if tuple(input.shape[input.ndim - len(shape):]) != shape:
+    if not shape or tuple(input.shape[-len(shape):]) != shape:
         raise _core.ShapeError(f"Given normalized_shape={list(shape)}, expected input with shape "
                                f"[*, {', '.join(map(str, shape))}], but got input of size "
                                f"{list(input.shape)}")
-    return _layer_norm(input, len(shape), weight, bias, eps)
+    return len(shape)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Normalizes each sample over the last dimensions."""
+    return _layer_norm(input, _normalized(input, normalized_shape), weight, bias, eps)
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    return _rms_norm(input, len(tuple(normalized_shape)), weight,
-                     1.1920928955078125e-07 if eps is None else eps)
+    """As layer_norm, without taking the mean away; `eps` is by default that of the type."""
+    if eps is None:
+        eps = 2.0 ** (-52 if input.dtype is _core.float64 else -23)
+    return _rms_norm(input, _normalized(input, normalized_shape), weight, eps)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
@@ -416,6 +429,9 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """Divides by a power of the squares of neighbouring channels (Krizhevsky et al. 2012)."""
+    if size <= 0:
+        raise _core.InvalidArgumentError(f"local_response_norm: size is {size}: it must be "
+                                         "positive")
     around = (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2)
     squares = _core.pad_constant(input * input, around, 0.0)
     total = squares.narrow(1, 0, input.size(1))
@@ -499,7 +515,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
                                  is_causal=False, scale=None):
     """softmax(scale q k^T + mask) v, without the scores ever being stored whole."""
     return _core.attention(query, key, value, attn_mask, dropout_p, is_causal,
-                           0.0 if scale is None else scale)
+                           scale)
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):

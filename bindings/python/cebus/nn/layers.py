@@ -66,6 +66,11 @@ class Bilinear(Module):
     def forward(self, x1, x2):
         return F.bilinear(x1, x2, self.weight, self.bias)
 
+    def extra_repr(self):
+        out_features, in1_features, in2_features = self.weight.shape
+        return (f"in1_features={in1_features}, in2_features={in2_features}, "
+                f"out_features={out_features}, bias={self.bias is not None}")
+
 
 class _Conv(Module):
     dims, transposed = 2, False
@@ -73,6 +78,8 @@ class _Conv(Module):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1,
                  groups=1, bias=True, padding_mode="zeros", device=None, dtype=None):
         super().__init__()
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
         if in_channels % groups or out_channels % groups:
             raise ValueError("in_channels and out_channels must be divisible by groups")
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
@@ -82,6 +89,8 @@ class _Conv(Module):
         self.kernel_size, self.stride = self._tuple(kernel_size), self._tuple(stride)
         self.padding = padding if isinstance(padding, str) else self._tuple(padding)
         self.dilation, self.padding_mode = self._tuple(dilation), padding_mode
+        if padding == "same" and any(each != 1 for each in self.stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
         first, second = (in_channels, out_channels) if self.transposed \
             else (out_channels, in_channels)
         self.weight = _new(first, second // groups, *self.kernel_size, dtype=dtype, device=device)
@@ -282,14 +291,13 @@ class _BatchNorm(Module):
         if x.ndim not in self.ndims:
             raise _core.ShapeError(f"expected {' or '.join(f'{n}D' for n in self.ndims)} input "
                                    f"(got {x.ndim}D input)")
-        momentum = self.momentum
+        momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
-            if momentum is None:
+            if self.momentum is None:
                 momentum = 1.0 / int(self.num_batches_tracked)
         return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias,
-                            self.training or not self.track_running_stats, momentum or 0.1,
-                            self.eps)
+                            self.training or not self.track_running_stats, momentum, self.eps)
 
     def extra_repr(self):
         return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
@@ -335,7 +343,7 @@ class LayerNorm(Module):
 
     def extra_repr(self):
         return (f"{self.normalized_shape}, eps={self.eps}, "
-                f"elementwise_affine={self.elementwise_affine}")
+                f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}")
 
 
 class RMSNorm(Module):
@@ -355,7 +363,8 @@ class RMSNorm(Module):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self):
-        return f"{self.normalized_shape}, eps={self.eps}"
+        return (f"{self.normalized_shape}, eps={self.eps}, "
+                f"elementwise_affine={self.weight is not None}")
 
 
 class GroupNorm(Module):
@@ -376,7 +385,8 @@ class GroupNorm(Module):
         return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}"
+        return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, "
+                f"affine={self.weight is not None}")
 
 
 class _InstanceNorm(_BatchNorm):
@@ -393,8 +403,8 @@ class _InstanceNorm(_BatchNorm):
         alone = x.ndim == self.ndims[0]
         out = F.instance_norm(x.unsqueeze(0) if alone else x, self.running_mean, self.running_var,
                               self.weight, self.bias,
-                              self.training or not self.track_running_stats, self.momentum,
-                              self.eps)
+                              self.training or not self.track_running_stats,
+                              0.0 if self.momentum is None else self.momentum, self.eps)
         return out.squeeze(0) if alone else out
 
 

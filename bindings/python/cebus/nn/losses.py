@@ -39,6 +39,9 @@ def _reduce(loss, reduction):
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None,
                   reduction="mean", label_smoothing=0.0):
     """-log softmax(logits)[target]: [N, C, ...] with classes [N, ...] or probabilities."""
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise _core.InvalidArgumentError(f"cross_entropy: label_smoothing is {label_smoothing}: it "
+                                         "must lie in [0, 1]")
     if target.is_floating_point():
         if ignore_index >= 0:
             raise _core.InvalidArgumentError("cross_entropy: ignore_index is not supported for "
@@ -177,7 +180,9 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
         loss = target.exp() * (target - input)
     else:
         loss = where(target > 0, target * (where(target > 0, target, 1.0).log() - input), 0.0)
-    return loss.sum() / input.size(0) if reduction == "batchmean" else _reduce(loss, reduction)
+    if reduction == "batchmean":
+        return loss.sum() / (input.size(0) if input.ndim else 1)
+    return _reduce(loss, reduction)
 
 
 @legacy

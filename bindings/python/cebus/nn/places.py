@@ -113,6 +113,9 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
                     stride).squeeze(0)
     size, kernel, dilation = _pair(output_size), _pair(kernel_size), _pair(dilation)
     padding, stride = _pair(padding), _pair(stride)
+    if min(stride) <= 0 or min(dilation) <= 0:
+        raise _core.InvalidArgumentError("fold: stride and dilation should be greater than zero, "
+                                         f"but got {list(stride)} and {list(dilation)}")
     count = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, d, k, s in
              zip(size, padding, dilation, kernel, stride)]
     area = kernel[0] * kernel[1]

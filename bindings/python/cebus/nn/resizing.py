@@ -65,6 +65,11 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     if mode in LINEAR and LINEAR[mode] != input.ndim or mode == "bicubic" and input.ndim != 4:
         raise NotImplementedError(f"interpolate: mode {mode!r} of a tensor of {input.ndim} "
                                   "dimensions")
+    if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
+        raise ValueError("align_corners option can only be set with the interpolating modes: "
+                         "linear | bilinear | bicubic | trilinear")
+    if recompute_scale_factor and size is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     wanted, factors = _sizes(input, size, scale_factor)
     if recompute_scale_factor:
         factors = [None] * len(wanted)

@@ -176,6 +176,9 @@ class PReLU(Module):
     def forward(self, x):
         return F.prelu(x, self.weight)
 
+    def extra_repr(self):
+        return f"num_parameters={self.num_parameters}"
+
 
 class Flatten(Module):
     """Dimensions start_dim to end_dim as one."""

@@ -16,10 +16,9 @@ def _planes(x):
     return x.permute(0, 2, 1, 3, 4).reshape(n * d, c, h, w)
 
 
-def _volume(images, n):
+def _volume(images, n, depth):
     """Images [N D, C, H, W] as [N, C, D, H, W]."""
-    nd, c, h, w = images.shape
-    return images.reshape(n, nd // n, c, h, w).permute(0, 2, 1, 3, 4)
+    return images.reshape(n, depth, *images.shape[1:]).permute(0, 2, 1, 3, 4)
 
 
 def _check(name, x, weight=None):
@@ -29,6 +28,13 @@ def _check(name, x, weight=None):
                                + f", got {list(x.shape)}")
 
 
+def _positive(name, **options):
+    for option, values in options.items():
+        if min(values) <= 0:
+            raise _core.InvalidArgumentError(f"{name}: {option} should be greater than zero, but "
+                                             f"got {list(values)}")
+
+
 def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Cross-correlation: [N, C, D, H, W] with [O, C / groups, KD, KH, KW]."""
     _check("conv3d", input, weight)
@@ -36,6 +42,7 @@ def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         return conv3d(input.unsqueeze(0), weight, bias, stride, padding, dilation,
                       groups).squeeze(0)
     stride, dilation = _triple(stride), _triple(dilation)
+    _positive("conv3d", stride=stride, dilation=dilation)
     more = (0, 0, 0)
     if isinstance(padding, str):
         from .functional import _same_padding
@@ -53,7 +60,7 @@ def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         out = _core.conv2d(_planes(part), weight[:, :, k], bias if k == 0 else None, stride[1:],
                            padding[1:], dilation[1:], groups)
         total = out if total is None else total + out
-    return _volume(total, x.size(0))
+    return _volume(total, x.size(0), depth)
 
 
 def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1,
@@ -65,16 +72,24 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
                                 groups, dilation).squeeze(0)
     stride, padding, dilation = _triple(stride), _triple(padding), _triple(dilation)
     extra, n, depth = _triple(output_padding), input.size(0), input.size(2)
+    _positive("conv_transpose3d", stride=stride, dilation=dilation)
+    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation)):
+        raise _core.InvalidArgumentError("conv_transpose3d: output padding must be smaller than "
+                                         f"either stride or dilation, but got {list(extra)}")
     spread = (depth - 1) * stride[0] + 1
     whole = spread + dilation[0] * (weight.size(2) - 1) + extra[0]
     total = None
     for k in range(weight.size(2)):
         out = _volume(_core.conv_transpose2d(_planes(input), weight[:, :, k], None, stride[1:],
-                                             padding[1:], extra[1:], groups, dilation[1:]), n)
+                                             padding[1:], extra[1:], groups, dilation[1:]), n,
+                      depth)
         first = k * dilation[0]
         out = _core.pad_constant(_apart(out, stride[0]),
                                  (0, 0, 0, 0, first, whole - spread - first), 0.0)
         total = out if total is None else total + out
+    if whole <= 2 * padding[0]:
+        raise _core.ShapeError(f"conv_transpose3d: of {whole} depths the padding takes "
+                               f"{2 * padding[0]}: nothing is left")
     total = total.narrow(2, padding[0], whole - 2 * padding[0])
     return total if bias is None else total + bias.reshape(1, -1, 1, 1, 1)
 
@@ -126,6 +141,8 @@ def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False,
     """The mean of each window."""
     from .functional import avg_pool2d
     _check("avg_pool3d", input)
+    if divisor_override == 0:
+        raise _core.InvalidArgumentError("avg_pool3d: divisor must be not zero")
     kernel, padding = _triple(kernel_size), _triple(padding)
     stride = kernel if stride is None else _triple(stride)
     count = kernel[1] * kernel[2] if divisor_override else None

@@ -23,10 +23,9 @@ class SGD(Optimizer):
     def update(self, p, grad, state, group):
         grad = -grad if group["maximize"] else grad
         step = state.get("step", 0) + 1
-        _core.sgd_step(p, grad, state.get("momentum_buffer"), step, number(group["lr"]),
-                       group["momentum"], group["dampening"], group["weight_decay"],
-                       group["nesterov"])
-        state["step"] = step
+        self.fused(_core.sgd_step, p, grad, state, step, state.get("momentum_buffer"), step,
+                   number(group["lr"]), group["momentum"], group["dampening"],
+                   group["weight_decay"], group["nesterov"])
 
 
 class Adam(Optimizer):
@@ -55,25 +54,25 @@ class Adam(Optimizer):
             return
         step = int(state["step"]) + 1
         beta1, beta2 = group["betas"]
-        _core.adam_step(p, grad, state["exp_avg"], state["exp_avg_sq"], step, number(group["lr"]),
-                        number(beta1), number(beta2), number(group["eps"]), group["weight_decay"],
-                        self.decoupled)
-        state["step"] = step
+        self.fused(_core.adam_step, p, grad, state, step, state["exp_avg"], state["exp_avg_sq"],
+                   step, number(group["lr"]), number(beta1), number(beta2), number(group["eps"]),
+                   group["weight_decay"], self.decoupled)
 
     def update_by_largest(self, p, grad, state, group):
         """AMSGrad: by the largest second moment there was (Reddi et al. 2018)."""
-        state["step"] = step = int(state["step"]) + 1
-        (beta1, beta2), lr = group["betas"], float(group["lr"])
+        step, (beta1, beta2) = int(state["step"]) + 1, group["betas"]
+        lr, start = float(group["lr"]), p
         if self.decoupled:
-            p.mul_(1 - lr * group["weight_decay"])
+            start = p * (1 - lr * group["weight_decay"])
         elif group["weight_decay"]:
             grad = grad + p * group["weight_decay"]
-        state["exp_avg"].mul_(beta1).add_(grad, alpha=1 - beta1)
-        state["exp_avg_sq"].mul_(beta2).add_(grad * grad, alpha=1 - beta2)
-        largest = state["max_exp_avg_sq"].maximum(state["exp_avg_sq"])
-        state["max_exp_avg_sq"].copy_(largest)
+        average = (state["exp_avg"] * beta1).add_(grad, alpha=1 - beta1)
+        square = (state["exp_avg_sq"] * beta2).add_(grad * grad, alpha=1 - beta2)
+        largest = state["max_exp_avg_sq"].maximum(square)
         below = largest.sqrt() * (1 / math.sqrt(1 - beta2 ** step)) + group["eps"]
-        p.sub_(state["exp_avg"] / below, alpha=lr / (1 - beta1 ** step))
+        self.write(p, {state["exp_avg"]: average, state["exp_avg_sq"]: square,
+                       state["max_exp_avg_sq"]: largest,
+                       p: start.sub(average / below, alpha=lr / (1 - beta1 ** step))}, step=step)
 
 
 class AdamW(Adam):
@@ -104,15 +103,19 @@ class RMSprop(Optimizer):
         grad = -grad if group["maximize"] else grad
         if group["weight_decay"]:
             grad = grad + p * group["weight_decay"]
-        average, share = state["square_avg"], group["alpha"]
-        average.mul_(share).add_(grad * grad, alpha=1 - share)
+        share, new = group["alpha"], {}
+        square = average = (state["square_avg"] * share).add_(grad * grad, alpha=1 - share)
+        new[state["square_avg"]] = square
         if group["centered"]:
-            state["grad_avg"].mul_(share).add_(grad, alpha=1 - share)
-            average = average - state["grad_avg"].square()
+            mean = (state["grad_avg"] * share).add_(grad, alpha=1 - share)
+            new[state["grad_avg"]] = mean
+            average = square - mean.square()
         change = grad / (average.sqrt() + group["eps"])
         if group["momentum"]:
-            change = state["momentum_buffer"].mul_(group["momentum"]).add_(change)
-        p.sub_(change, alpha=group["lr"])
+            change = (state["momentum_buffer"] * group["momentum"]).add_(change)
+            new[state["momentum_buffer"]] = change
+        new[p] = p.sub(change, alpha=group["lr"])
+        self.write(p, new)
 
 
 class Adagrad(Optimizer):
@@ -132,10 +135,11 @@ class Adagrad(Optimizer):
             state.update(step=0, sum=self._zeros(p).fill_(group["initial_accumulator_value"]))
 
     def update(self, p, grad, state, group):
-        state["step"] += 1
+        step = int(state["step"]) + 1
         grad = -grad if group["maximize"] else grad
         if group["weight_decay"]:
             grad = grad + p * group["weight_decay"]
-        state["sum"].add_(grad * grad)
-        lr = group["lr"] / (1 + (state["step"] - 1) * group["lr_decay"])
-        p.sub_(grad / (state["sum"].sqrt() + group["eps"]), alpha=lr)
+        total = state["sum"].add(grad * grad)
+        lr = group["lr"] / (1 + (step - 1) * group["lr_decay"])
+        self.write(p, {state["sum"]: total,
+                       p: p.sub(grad / (total.sqrt() + group["eps"]), alpha=lr)}, step=step)

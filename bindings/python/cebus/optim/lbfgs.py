@@ -77,8 +77,11 @@ class LBFGS(Optimizer):
     # --- step -------------------------------------------------------------------------------------
 
     def step(self, closure):
-        """Up to max_iter moves; answers the loss before the first."""
+        """Up to max_iter moves; answers the loss before the first. One that fails, in the function
+        say, leaves parameters and state as they were; where there is no room for that, the next
+        call begins with it."""
         group = self.param_groups[0]
+        self._finish()
 
         def graded():
             with enable_grad():
@@ -88,10 +91,21 @@ class LBFGS(Optimizer):
             state = self.state[self._params[0]]
             if not state:
                 state.update(func_evals=0, n_iter=0, old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
-            state["func_evals"] += 1
-            gradient = self._gradient()
-            if float(gradient.abs().max()) > group["tolerance_grad"]:
-                self._iterate(graded, state, group, float(first), gradient)
+            before = {name: list(each) if isinstance(each, list) else each
+                      for name, each in state.items()}
+            places = [p.clone() for p in self._params]
+            try:
+                state["func_evals"] += 1
+                gradient = self._gradient()
+                if float(gradient.abs().max()) > group["tolerance_grad"]:
+                    self._iterate(graded, state, group, float(first), gradient)
+            except BaseException:
+                state.clear()
+                state.update(before)
+                self._left = {p: ([(p, place)], {}, None)
+                              for p, place in zip(self._params, places)}
+                self._finish()
+                raise
         return first
 
     def _iterate(self, closure, state, group, loss, gradient):
@@ -111,7 +125,7 @@ class LBFGS(Optimizer):
                 state["t"] = length
                 return
             length, loss, gradient, used = self._moved(closure, group, n, direction, length, loss,
-                                                       gradient, slope)
+                                                       gradient, slope, evaluations)
             state["t"] = length
             state["func_evals"] += used
             evaluations += used
@@ -121,7 +135,7 @@ class LBFGS(Optimizer):
                     or abs(loss - before) < group["tolerance_change"]:
                 return
 
-    def _moved(self, closure, group, n, direction, length, loss, gradient, slope):
+    def _moved(self, closure, group, n, direction, length, loss, gradient, slope, before):
         """(length of the step, loss and gradient there, evaluations)"""
         if group["line_search_fn"] is None:
             self._move(direction, length)
@@ -130,7 +144,8 @@ class LBFGS(Optimizer):
             return length, float(closure()), self._gradient(), 1
         places = [p.clone() for p in self._params]
         search = Search(lambda t: self._at(closure, places, direction, t), direction,
-                        loss, gradient, slope, group["tolerance_change"])
+                        loss, gradient, slope, group["tolerance_change"],
+                        group["max_eval"] - before)
         point = search.run(length)
         self._move(direction, point.t)
         return point.t, point.loss, point.gradient, search.evaluations
@@ -161,10 +176,10 @@ def between(a, b, low, high):
 class Search:
     """A step length that meets the strong Wolfe conditions."""
 
-    C1, C2, MOST = 1e-4, 0.9, 25
+    C1, C2 = 1e-4, 0.9
 
-    def __init__(self, evaluate, direction, loss, gradient, slope, tolerance):
-        self.evaluate, self.direction = evaluate, direction
+    def __init__(self, evaluate, direction, loss, gradient, slope, tolerance, most):
+        self.evaluate, self.direction, self.most = evaluate, direction, most
         self.start, self.tolerance = Point(0.0, loss, gradient, slope), tolerance
         self.size, self.evaluations = float(direction.abs().max()), 0
 
@@ -181,7 +196,7 @@ class Search:
 
     def run(self, t):
         before, point, rounds = self.start, self.at(t), 0
-        while rounds < self.MOST:
+        while rounds < self.most:
             if self.too_high(point) or (rounds > 1 and point.loss >= before.loss):
                 return self.zoom(before, point, rounds)
             if self.flat(point):
@@ -196,7 +211,7 @@ class Search:
         """The best point between two that enclose one."""
         low, high = (a, b) if a.loss <= b.loss else (b, a)
         stuck = False
-        while rounds < self.MOST and abs(high.t - low.t) * self.size >= self.tolerance:
+        while rounds < self.most and abs(high.t - low.t) * self.size >= self.tolerance:
             first, last = min(low.t, high.t), max(low.t, high.t)
             t, edge = between(low, high, first, last), 0.1 * (last - first)
             near_edge = min(last - t, t - first) < edge

@@ -400,6 +400,10 @@ class ReduceLROnPlateau:
                  threshold_mode="rel", cooldown=0, min_lr=0.0, eps=1e-8, verbose=False):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.cooldown, self.min_lrs, self.eps = cooldown, _each(min_lr, optimizer), eps
@@ -407,9 +411,11 @@ class ReduceLROnPlateau:
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
 
     def _better(self, figure):
+        """As PyTorch has it: of a negative best a relative threshold is on its other side."""
         sign = 1 if self.mode == "min" else -1
-        slack = abs(self.best) * self.threshold if self.threshold_mode == "rel" else self.threshold
-        return math.isinf(self.best) or sign * figure < sign * self.best - slack
+        bound = self.best * (1 - sign * self.threshold) if self.threshold_mode == "rel" \
+            else self.best - sign * self.threshold
+        return sign * figure < sign * bound
 
     def step(self, metrics, epoch=None):
         figure = float(metrics)

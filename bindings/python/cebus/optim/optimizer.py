@@ -27,7 +27,9 @@ class Optimizer:
     def __init__(self, params, defaults):
         self.defaults, self.param_groups = defaults, []
         self.state = collections.defaultdict(dict)
-        self._applied = {}  # of a step that failed on its way: by parameter, what it has applied
+        # Of a step that failed on its way, by parameter: the gradient that was applied, with its
+        # version; and what is left to write of an update that had begun to.
+        self._applied, self._left, self._now = {}, {}, None
         self._crowded = -1  # the largest budget in which the gradients found no room together
         if isinstance(params, _core.Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of "
@@ -98,12 +100,12 @@ class Optimizer:
         wait elsewhere and gradients do not fit together, one parameter is updated after the other.
 
         A gradient is applied once: after a failure on the way the next call goes on with the
-        parameters that are left, unless gradients have changed meanwhile. An update by SGD, Adam
-        or AdamW happens or does not; of others, made of several operations, the one that failed is
-        half done.
+        parameters that are left, unless gradients have changed meanwhile. The update of a parameter
+        happens or does not; where it failed among its writes, the next call begins with the rest.
         """
         loss = None
         self._refuse_capture()
+        self._finish()
         if closure is not None:
             with enable_grad():
                 loss = closure()
@@ -114,9 +116,10 @@ class Optimizer:
                 self.prepare(p, self.state[p], group)
             self._bring([grad for _, grad, _ in found])
             for p, grad, group in found:
-                version = grad._version
+                self._now = (grad, grad._version)
                 self.update(p, grad, self.state[p], group)
-                self._applied[p] = (grad, version)
+                self._finish()
+                self._applied[p] = self._now
         self._applied.clear()
         if self.stepped is not None:
             self.stepped(self)
@@ -142,6 +145,35 @@ class Optimizer:
                 raise
             self._crowded = where.budget
 
+    def fused(self, call, p, grad, state, step, *arguments):
+        """An update that is one call of the library, with the step's number in the state. It was
+        made if the parameter was written, also when an interrupt comes as the call returns."""
+        version = p._version
+        try:
+            call(p, grad, *arguments)
+        finally:
+            if p._version != version:
+                state["step"] = step
+                self._applied[p] = self._now
+
+    def write(self, p, values, **numbers):
+        """What an update of several operations came to, its last call: new values of the parameter
+        and of tensors of its state, by what they are written to, and numbers of its state. All of
+        it is worked out before the first write, and writes can be made again."""
+        self._left[p] = (list(values.items()), numbers, self._now)
+
+    def _finish(self):
+        """Makes the writes that are left."""
+        with no_grad():
+            for p in list(self._left):
+                values, numbers, applied = self._left[p]
+                while values:
+                    values[0][0].copy_(values[0][1])
+                    del values[0]
+                self.state[p].update(numbers)
+                self._applied[p] = applied
+                del self._left[p]
+
     def prepare(self, p, state, group):
         """Makes the state of a parameter that will be updated, where it has none."""
 
@@ -156,6 +188,7 @@ class Optimizer:
 
     def state_dict(self):
         """State by the parameters' numbers, and the groups' options."""
+        self._finish()
         order = [p for group in self.param_groups for p in group["params"]]
         numbers = {id(p): i for i, p in enumerate(order)}
         groups = [dict(group, params=[numbers[id(p)] for p in group["params"]])
@@ -179,6 +212,7 @@ class Optimizer:
                       for key, value in state_dict["state"][at].items()}
                   for p, at in zip(params, numbers) if at in state_dict["state"]}
         self._applied.clear()
+        self._left.clear()
         self.state.clear()
         self.state.update(loaded)
 

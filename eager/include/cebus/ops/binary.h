@@ -40,6 +40,14 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_maximum(cebus_runtime *rt, cebus_t
 /** The smaller; as maximum. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_minimum(cebus_runtime *rt, cebus_tensor *a,
                                                       cebus_tensor *b, cebus_tensor **out);
+/** What a / b leaves when it is rounded towards zero, of the sign of a: exact, whatever the
+ * quotient. No gradient. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_fmod(cebus_runtime *rt, cebus_tensor *a,
+                                                   cebus_tensor *b, cebus_tensor **out);
+/** What a / b leaves when it is rounded down, of the sign of b: fmod, and b more where their signs
+ * differ. No gradient. */
+CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_remainder(cebus_runtime *rt, cebus_tensor *a,
+                                                        cebus_tensor *b, cebus_tensor **out);
 /** a where `condition` (bool) holds, else b; all three broadcast. Any type. Keeps the condition. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_where(cebus_runtime *rt, cebus_tensor *condition,
                                                     cebus_tensor *a, cebus_tensor *b,
