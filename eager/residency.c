@@ -100,21 +100,24 @@ static bool all_resident(cebus_candidate *const *values, size_t n)
     return true;
 }
 
-/** Better slow than out of memory, which is told when it is true: what stayed until then
- * (foresight.h) goes, too, for a last try from an empty arena. */
+/** Where late values stay (foresight.h), or did so meanwhile, it is tried without them at last:
+ * better slow than out of memory. That is told when it is known which try was the last. */
 static cebus_status pin_at_last(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
                                 const char *op)
 {
-    bool stays = cebus_foresight_stays(rt) > 0, last = rt->trial == 0;
-    rt->retries = stays || last;
+    bool stays = cebus_foresight_stays(rt) > 0;
+    rt->retries = true;
+    rt->shortage.op = NULL;
     cebus_status status = pin_in_turn(rt, values, n, false, op);
     stays |= cebus_foresight_stays(rt) > 0;
     rt->retries = false;
-    if (status == CEBUS_OUT_OF_MEMORY && (stays || last)) {
-        cebus_ladder_evict_all(rt, true);
-        status = pin_in_turn(rt, values, n, false, op);
-    }
-    return status;
+    if (status != CEBUS_OUT_OF_MEMORY)
+        return status;
+    if (!stays)
+        return rt->shortage.op != NULL ? cebus_oom_tell(rt) : status;
+    rt->oom_report[0] = '\0';
+    cebus_ladder_evict_all(rt, true);
+    return pin_in_turn(rt, values, n, false, op);
 }
 
 static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
