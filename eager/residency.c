@@ -348,6 +348,8 @@ cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *le
                                           cebus_pinned *pinned, const char *op)
 {
     size_t count = pinned->count, n_leaves = pinned->n_leaves;
+    if (rt->policy->plan != NULL || cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER)
+        return bring_dependants(rt, leaf, pinned, op);
     rt->trial++;
     cebus_status status = bring_dependants(rt, leaf, pinned, op);
     if (status == CEBUS_OK)
