@@ -348,6 +348,9 @@ cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *le
                                           cebus_pinned *pinned, const char *op)
 {
     size_t count = pinned->count, n_leaves = pinned->n_leaves;
+    /* Plans do not know of copies. And where values go to the host, a step may go in parts, and has
+     * to know before its first write that all of them will find room (optim/step.c): what one can
+     * do with a copy says nothing about the next. */
     if (rt->policy->plan != NULL || cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER)
         return bring_dependants(rt, leaf, pinned, op);
     rt->trial++;
