@@ -49,6 +49,8 @@ void cebus_ladder_evict_all(cebus_runtime *rt, bool late);
 
 /** Writes the out-of-memory report and fails with CEBUS_OUT_OF_MEMORY (oom.c). */
 cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op);
+/** Fails with what was reported last, where that was held back (cebus_runtime.retries). */
+cebus_status cebus_oom_tell(cebus_runtime *rt);
 /** The same for a budget that what has to stay does not fit. */
 cebus_status cebus_oom_budget(cebus_runtime *rt, uint64_t bytes);
 

@@ -92,34 +92,47 @@ static void append_unevictable(cebus_runtime *rt, text *out)
     }
 }
 
-cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
+static void write_report(cebus_runtime *rt, const cebus_shortage *shortage)
 {
-    if (rt->trial > 0 || rt->retries)
-        return CEBUS_OUT_OF_MEMORY;
     text out = {rt->oom_report, sizeof rt->oom_report};
-    uint64_t hole = cebus_arena_largest_hole_for(&rt->arena, bytes);
-    rt->stats.num_ooms++;
     append(&out,
            "out of memory: %s wants %" PRIu64 " bytes\n  budget %" PRIu64 ", used %" PRIu64
            ", free %" PRIu64 ", largest hole %" PRIu64 ", stranded %" PRIu64 "\n",
-           op, bytes, rt->arena.limit, rt->arena.used_bytes, cebus_arena_free_bytes(&rt->arena),
-           hole, cebus_arena_stranded_bytes(&rt->arena, bytes));
+           shortage->op, shortage->bytes, rt->arena.limit, rt->arena.used_bytes,
+           cebus_arena_free_bytes(&rt->arena), shortage->hole,
+           cebus_arena_stranded_bytes(&rt->arena, shortage->bytes));
     append(&out, "  rungs tried: free block, %s\n",
            rt->policy->unit == CEBUS_UNIT_NONE
                ? "none more (policy none)"
                : "evict, cut lineage, evict and compact, leaf gradients");
     append_classes(rt, &out);
     append_unevictable(rt, &out);
+}
+
+cebus_status cebus_oom_tell(cebus_runtime *rt)
+{
+    const cebus_shortage *shortage = &rt->shortage;
+    rt->stats.num_ooms++;
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_OUT_OF_MEMORY,
                                        .rung = CEBUS_RUNG_FAILED,
-                                       .op = op,
-                                       .bytes = bytes});
-    (void)cebus_fail(CEBUS_OUT_OF_MEMORY, op,
+                                       .op = shortage->op,
+                                       .bytes = shortage->bytes});
+    (void)cebus_fail(CEBUS_OUT_OF_MEMORY, shortage->op,
                      "needs %" PRIu64 " bytes; budget %" PRIu64 ", largest hole %" PRIu64
                      ", and nothing more can be given up. Raise the budget or release tensors; "
                      "cebus_runtime_oom_report() has the details",
-                     bytes, rt->arena.limit, hole);
-    return cebus_fail_bytes(bytes);
+                     shortage->bytes, rt->arena.limit, shortage->hole);
+    return cebus_fail_bytes(shortage->bytes);
+}
+
+cebus_status cebus_oom_fail(cebus_runtime *rt, uint64_t bytes, const char *op)
+{
+    if (rt->trial > 0)
+        return CEBUS_OUT_OF_MEMORY;
+    rt->shortage = (cebus_shortage){
+        .op = op, .bytes = bytes, .hole = cebus_arena_largest_hole_for(&rt->arena, bytes)};
+    write_report(rt, &rt->shortage);
+    return rt->retries ? CEBUS_OUT_OF_MEMORY : cebus_oom_tell(rt);
 }
 
 cebus_status cebus_oom_budget(cebus_runtime *rt, uint64_t bytes)

@@ -1,6 +1,7 @@
 #include "eager/residency.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "eager/ladder.h"
 #include "eager/rebuild/foresight.h"
@@ -99,20 +100,24 @@ static bool all_resident(cebus_candidate *const *values, size_t n)
     return true;
 }
 
-/** Where late values stay (foresight.h), it is tried without them at last: better slow than out of
- * memory. */
+/** Where late values stay (foresight.h), or did so meanwhile, it is tried without them at last:
+ * better slow than out of memory. That is told when it is known which try was the last. */
 static cebus_status pin_at_last(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
                                 const char *op)
 {
-    rt->retries = cebus_foresight_stays(rt) > 0;
+    bool stays = cebus_foresight_stays(rt) > 0;
+    rt->retries = true;
+    rt->shortage.op = NULL;
     cebus_status status = pin_in_turn(rt, values, n, false, op);
-    bool again = rt->retries || cebus_foresight_stays(rt) > 0;
+    stays |= cebus_foresight_stays(rt) > 0;
     rt->retries = false;
-    if (status == CEBUS_OUT_OF_MEMORY && again) {
-        cebus_ladder_evict_all(rt, true);
-        status = pin_in_turn(rt, values, n, false, op);
-    }
-    return status;
+    if (status != CEBUS_OUT_OF_MEMORY)
+        return status;
+    if (!stays)
+        return rt->shortage.op != NULL ? cebus_oom_tell(rt) : status;
+    rt->oom_report[0] = '\0';
+    cebus_ladder_evict_all(rt, true);
+    return pin_in_turn(rt, values, n, false, op);
 }
 
 static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
@@ -205,8 +210,9 @@ static bool pin_survivors(cebus_runtime *rt, cebus_candidate *leaf, cebus_pinned
     return push(rt, &pinned->leaves, &pinned->room, &pinned->n_leaves, leaf);
 }
 
-cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *leaf,
-                                          cebus_pinned *pinned, const char *op)
+/** Makes what a cut would forget, and pins that and all else that was made of the leaf. */
+static cebus_status bring_dependants(cebus_runtime *rt, cebus_candidate *leaf, cebus_pinned *pinned,
+                                     const char *op)
 {
     for (;;) {
         cebus_value *held;
@@ -228,6 +234,138 @@ cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *le
     }
 }
 
+/** Whether it is only there for something absent that is made of it, and may go. */
+static bool is_passing(cebus_runtime *rt, cebus_value *value)
+{
+    return value->holders == 0 && value->parked == 0 && value->producer != NULL &&
+           cebus_version_is_missed(&rt->lineage, value);
+}
+
+/** Lists those of [from, count); answers how many, and their bytes. */
+static size_t list_passing(cebus_runtime *rt, const cebus_pinned *pinned, size_t from,
+                           cebus_value **out, uint64_t *bytes)
+{
+    size_t n = 0;
+    *bytes = 0;
+    for (size_t i = from; i < pinned->count; i++) {
+        if (!is_passing(rt, &pinned->items[i]->value))
+            continue;
+        *bytes += pinned->items[i]->value.bytes;
+        out[n++] = &pinned->items[i]->value;
+    }
+    return n;
+}
+
+/** The last that the program made first: what it takes to make that makes most of the others, too.
+ */
+static int by_age(const void *left, const void *right)
+{
+    const cebus_candidate *a = *(cebus_candidate *const *)left,
+                          *b = *(cebus_candidate *const *)right;
+    return a->serial > b->serial ? -1 : a->serial < b->serial;
+}
+
+/** Makes and pins them all. */
+static cebus_status bring_heirs(cebus_runtime *rt, const cebus_heirs *heirs, cebus_pinned *pinned,
+                                const char *op)
+{
+    size_t n = heirs->count, bytes = n * sizeof(cebus_candidate *);
+    cebus_candidate **list = cebus_pool_alloc(&rt->pool, bytes);
+    if (list == NULL)
+        return CEBUS_OUT_OF_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        list[i] = cebus_candidate_of(heirs->values[i]);
+    qsort(list, n, sizeof *list, by_age);
+    cebus_status status = cebus_residency_begin(rt, list, n, op);
+    size_t i = 0;
+    while (status == CEBUS_OK && i < n && push_pinned(rt, pinned, list[i]))
+        i++;
+    if (status == CEBUS_OK && i < n) {
+        cebus_residency_end(rt, list + i, n - i);
+        status = CEBUS_OUT_OF_MEMORY;
+    }
+    cebus_pool_free_object(&rt->pool, list, bytes);
+    return status;
+}
+
+/**
+ * What is there in passing could go no more after a cut, as long as something that is made of it is
+ * absent: a whole map for the gradient of a bias. Where that is less, it is made now.
+ * CEBUS_OUT_OF_MEMORY: it does not fit.
+ */
+static cebus_status free_survivors(cebus_runtime *rt, cebus_pinned *pinned, size_t from,
+                                   const char *op)
+{
+    cebus_heirs heirs = {0};
+    uint64_t stranded;
+    size_t bytes = (pinned->count - from) * sizeof(cebus_value *);
+    if (pinned->count == from || cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER)
+        return CEBUS_OK;
+    cebus_value **passing = cebus_pool_alloc(&rt->pool, bytes);
+    if (passing == NULL)
+        return CEBUS_OUT_OF_MEMORY;
+    size_t n = list_passing(rt, pinned, from, passing, &stranded);
+    cebus_status status =
+        n > 0 ? cebus_version_heirs_of(&rt->lineage, passing, n, stranded, &heirs) : CEBUS_OK;
+    if (status == CEBUS_OK && heirs.bytes < stranded)
+        status = bring_heirs(rt, &heirs, pinned, op);
+    cebus_pool_free_object(&rt->pool, passing, bytes);
+    return status == CEBUS_OUT_OF_HOST_MEMORY ? CEBUS_OUT_OF_MEMORY : status;
+}
+
+/** Records read a copy of the leaf from now on. */
+static cebus_status hand_over(cebus_runtime *rt, cebus_candidate *leaf, const char *op)
+{
+    cebus_candidate *copy = cebus_candidate_create(rt, leaf->value.bytes);
+    if (copy == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to keep the old contents");
+    cebus_status status = cebus_candidate_place(rt, copy, CEBUS_ZONE_CHEAP, CEBUS_ANYWHERE, op);
+    if (status == CEBUS_OK && copy->block != NULL) {
+        cebus_swap_settle(rt, leaf);
+        status = rt->device_ops->copy(rt->device, cebus_candidate_address(rt, copy),
+                                      cebus_candidate_address(rt, leaf), leaf->value.bytes,
+                                      CEBUS_COPY_ON_DEVICE);
+        cebus_candidate_used(rt, leaf);
+        cebus_candidate_used(rt, copy);
+    }
+    if (status == CEBUS_OK)
+        cebus_version_hand_over(&leaf->value, &copy->value);
+    cebus_candidate_unhold(rt, copy);
+    return status;
+}
+
+static void unpin_from(cebus_runtime *rt, cebus_pinned *pinned, size_t from)
+{
+    for (size_t i = from; i < pinned->count; i++) {
+        pinned->items[i]->value.pins--;
+        if (pinned->items[i]->value.parked > 0) /* others are held, or missed */
+            cebus_candidate_settle(rt, pinned->items[i]);
+    }
+    pinned->count = from;
+}
+
+cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *leaf,
+                                          cebus_pinned *pinned, const char *op)
+{
+    size_t count = pinned->count, n_leaves = pinned->n_leaves;
+    /* Plans do not know of copies. And where values go to the host, a step may go in parts, and has
+     * to know before its first write that all of them will find room (optim/step.c): what one can
+     * do with a copy says nothing about the next. */
+    if (rt->policy->plan != NULL || cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER)
+        return bring_dependants(rt, leaf, pinned, op);
+    rt->trial++;
+    cebus_status status = bring_dependants(rt, leaf, pinned, op);
+    if (status == CEBUS_OK)
+        status = free_survivors(rt, pinned, count, op);
+    if (status == CEBUS_OUT_OF_MEMORY) {
+        unpin_from(rt, pinned, count);
+        pinned->n_leaves = n_leaves;
+        status = hand_over(rt, leaf, op);
+    }
+    rt->trial--;
+    return status == CEBUS_OUT_OF_MEMORY ? bring_dependants(rt, leaf, pinned, op) : status;
+}
+
 void cebus_residency_cut(cebus_runtime *rt, const cebus_pinned *pinned)
 {
     for (size_t i = 0; i < pinned->n_leaves; i++) {
@@ -240,11 +378,7 @@ void cebus_residency_cut(cebus_runtime *rt, const cebus_pinned *pinned)
 
 void cebus_residency_unpin(cebus_runtime *rt, cebus_pinned *pinned)
 {
-    for (size_t i = 0; i < pinned->count; i++) {
-        pinned->items[i]->value.pins--;
-        if (pinned->items[i]->value.parked > 0) /* others are held, or missed */
-            cebus_candidate_settle(rt, pinned->items[i]);
-    }
+    unpin_from(rt, pinned, 0);
     cebus_pool_free_object(&rt->pool, pinned->items, pinned->capacity * sizeof *pinned->items);
     cebus_pool_free_object(&rt->pool, pinned->leaves, pinned->room * sizeof *pinned->leaves);
     *pinned = (cebus_pinned){0};

@@ -28,7 +28,9 @@ typedef struct cebus_pinned {
 /**
  * Before a leaf is overwritten in place: rebuilds every absent version somebody holds whose replay
  * needs the old contents, and pins these and all else that was made of them: what another request
- * of the same call gave up could not come back. For the caller to cut and to unpin.
+ * of the same call gave up could not come back. For the caller to cut and to unpin. Where that does
+ * not fit, or would strand more than it has to, records read a copy of the leaf from then on; not
+ * under policies that plan, nor where values go to the host.
  */
 cebus_status cebus_residency_before_write(cebus_runtime *rt, cebus_candidate *leaf,
                                           cebus_pinned *pinned, const char *op);

@@ -85,6 +85,12 @@ typedef struct cebus_frugality {
     bool kept;      /**< something stayed for that, without which the rebuild might get on */
 } cebus_frugality;
 
+/** A request that found no room. */
+typedef struct cebus_shortage {
+    const char *op;
+    uint64_t bytes, hole; /**< the largest there was */
+} cebus_shortage;
+
 /** A call that waits for its inputs (cebus_edge.pinned: those it has). */
 typedef struct cebus_replay_frame {
     cebus_call *call;
@@ -207,10 +213,11 @@ struct cebus_runtime {
     uint64_t backwards;          /**< backwards that gave leaves their gradients */
     cebus_cost_model cost_model;
     uint32_t debug;
-    uint64_t chaos;  /**< state of the chaos mode's generator */
-    int trial;       /**< > 0: another way will be tried if memory runs out, so no report */
-    bool retries;    /**< the same way will be, in more memory: no report yet, either */
-    cebus_rung rung; /**< highest rung the running request climbed */
+    uint64_t chaos;          /**< state of the chaos mode's generator */
+    int trial;               /**< > 0: another way will be tried if memory runs out, so no report */
+    bool retries;            /**< the same way may be, in more memory: reported, but not told yet */
+    cebus_shortage shortage; /**< reported last (oom.c) */
+    cebus_rung rung;         /**< highest rung the running request climbed */
 
     struct cebus_recorder *recorder; /**< of a trace (trace/record.h); NULL: none is recorded */
     uint64_t trace_ids;              /**< given out so far, to all traces */

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+/** A chain of more calls is not short, see follows(): a block of a network has fewer. */
+#define CHAIN 32
+
 /**
  * A depth-first walk with an explicit stack. A record is pushed when first met and stays on the
  * stack until all its inputs are settled; call->mark tells fresh (< open), open (on the stack)
@@ -98,26 +101,85 @@ static uint64_t max_of(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/** The two inputs that need most decide: the second is made while the first is kept. Leaves are
- * there anyway. */
-static void rank_call(cebus_call *call)
+/** What a run of the call reads and makes; leaves are there anyway. */
+static uint64_t bytes_at_once(const cebus_call *call)
 {
-    uint64_t bytes = 0, first = 0, first_bytes = 0, second = 0;
+    uint64_t bytes = 0;
     for (uint32_t i = 0; i < call->n_in; i++) {
         const cebus_value *input = call->in[i].value;
-        uint64_t need = need_of(input);
         bytes += input != NULL && input->producer != NULL ? input->bytes : 0;
-        if (need > first) {
-            second = first;
-            first = need;
-            first_bytes = input->bytes;
-        } else if (need > second) {
-            second = need;
-        }
     }
     for (uint32_t j = 0; j < call->n_out; j++)
         bytes += call->out[j] != NULL ? call->out[j]->bytes : 0;
-    call->need = max_of(bytes, max_of(first, second > 0 ? second + first_bytes : 0));
+    return bytes;
+}
+
+/** The only missing input of a call, but for `other`; NULL: there is none, or there are more. */
+static const cebus_value *only_missing(const cebus_call *call, const cebus_value *other)
+{
+    const cebus_value *found = NULL;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        const cebus_value *input = call->in[i].value;
+        if (input == NULL || input == other || input == found || cebus_value_is_present(input))
+            continue;
+        if (found != NULL)
+            return NULL;
+        found = input;
+    }
+    return found;
+}
+
+static bool reads(const cebus_call *call, const cebus_value *value)
+{
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value == value)
+            return true;
+    }
+    return false;
+}
+
+/** *out_bytes: that the chain takes at once. */
+static bool follows(const cebus_value *value, const cebus_value *other, uint64_t *out_bytes)
+{
+    *out_bytes = 0;
+    for (size_t n = 0; value != NULL && value->producer != NULL && n < CHAIN; n++) {
+        const cebus_value *missing = only_missing(value->producer, other);
+        *out_bytes = max_of(*out_bytes, bytes_at_once(value->producer));
+        if (missing == NULL)
+            return reads(value->producer, other);
+        value = missing;
+    }
+    return false;
+}
+
+bool cebus_replay_follows(const cebus_value *value, const cebus_value *other)
+{
+    uint64_t bytes;
+    return follows(value, other, &bytes);
+}
+
+/** The two inputs that need most decide: the second is made while the first is kept, or, where the
+ * first follows from it, before it. */
+static void rank_call(cebus_call *call)
+{
+    const cebus_value *first = NULL, *second = NULL;
+    uint64_t bytes;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        const cebus_value *input = call->in[i].value;
+        if (need_of(input) > need_of(first)) {
+            second = first;
+            first = input;
+        } else if (need_of(input) > need_of(second)) {
+            second = input;
+        }
+    }
+    call->need = max_of(bytes_at_once(call), need_of(first));
+    if (second == NULL)
+        return;
+    if (follows(first, second, &bytes))
+        call->need = max_of(call->need, second->bytes + bytes);
+    else
+        call->need = max_of(call->need, need_of(second) + first->bytes);
 }
 
 void cebus_replay_rank(const cebus_replay *replay)

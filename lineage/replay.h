@@ -74,6 +74,10 @@ typedef struct cebus_replay_cursor {
  */
 uint64_t cebus_replay_distance(const cebus_replay_cursor *cursor, const cebus_value *value);
 
+/** Whether a short chain of runs makes an absent value of another, and nothing else is missing for
+ * that: whoever reads both makes the other first, and keeps it. O(inputs of the chain). */
+bool cebus_replay_follows(const cebus_value *value, const cebus_value *other);
+
 /** Numbers the calls of a list, in the order it has now (takes the numbers away). */
 void cebus_replay_number(const cebus_replay *replay);
 void cebus_replay_unnumber(const cebus_replay *replay);
@@ -81,7 +85,7 @@ void cebus_replay_unnumber(const cebus_replay *replay);
 /**
  * Estimates for each call of the list the bytes it takes at once to run it and what it waits for,
  * depth first, the input with the greatest need before the others (Sethi, Ullman, 1970: register
- * allocation for trees): call->need. O(inputs).
+ * allocation for trees), but for what that follows from: call->need. O(inputs).
  */
 void cebus_replay_rank(const cebus_replay *replay);
 

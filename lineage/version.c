@@ -142,16 +142,18 @@ static cebus_status list_heirs(cebus_lineage *lineage, const cebus_call *call, c
     return CEBUS_OK;
 }
 
-cebus_status cebus_version_heirs(cebus_lineage *lineage, cebus_value *value, uint64_t enough,
-                                 cebus_heirs *out)
+cebus_status cebus_version_heirs_of(cebus_lineage *lineage, cebus_value *const *values, size_t n,
+                                    uint64_t enough, cebus_heirs *out)
 {
     struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
     uint64_t epoch = ++lineage->epoch;
     cebus_status status = CEBUS_OK;
     *out = (cebus_heirs){0};
     stack->count = list->count = 0;
-    if (!cebus_scratch_push(lineage, stack, value))
-        return CEBUS_OUT_OF_HOST_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        if (!cebus_scratch_push(lineage, stack, values[i]))
+            return CEBUS_OUT_OF_HOST_MEMORY;
+    }
     while (stack->count > 0 && out->bytes < enough && status == CEBUS_OK) {
         const cebus_value *next = stack->items[--stack->count];
         for (cebus_edge *edge = next->consumers; edge && status == CEBUS_OK; edge = edge->next) {
@@ -163,6 +165,12 @@ cebus_status cebus_version_heirs(cebus_lineage *lineage, cebus_value *value, uin
     out->values = (cebus_value **)list->items;
     out->count = list->count;
     return status;
+}
+
+cebus_status cebus_version_heirs(cebus_lineage *lineage, cebus_value *value, uint64_t enough,
+                                 cebus_heirs *out)
+{
+    return cebus_version_heirs_of(lineage, &value, 1, enough, out);
 }
 
 static bool push_present(cebus_lineage *lineage, const cebus_call *call)
@@ -211,6 +219,17 @@ cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf)
     for (size_t i = 0; i < list->count; i++)
         cebus_call_release(lineage, list->items[i]);
     return CEBUS_OK;
+}
+
+void cebus_version_hand_over(cebus_value *leaf, cebus_value *copy)
+{
+    for (cebus_edge *edge = leaf->consumers; edge != NULL; edge = edge->next) {
+        edge->value = copy;
+        copy->refs++;
+        leaf->refs--;
+    }
+    copy->consumers = leaf->consumers;
+    leaf->consumers = NULL;
 }
 
 bool cebus_version_became_ghost(cebus_value *value, uint32_t most)

@@ -44,6 +44,9 @@ typedef struct cebus_heirs {
  * walk had no room. O(absent region). */
 cebus_status cebus_version_heirs(cebus_lineage *lineage, cebus_value *value, uint64_t enough,
                                  cebus_heirs *out);
+/** The same of several values, each heir once. */
+cebus_status cebus_version_heirs_of(cebus_lineage *lineage, cebus_value *const *values, size_t n,
+                                    uint64_t enough, cebus_heirs *out);
 
 typedef struct cebus_versions {
     cebus_value **values; /**< the lineage's scratch list: valid until the next walk */
@@ -58,6 +61,10 @@ cebus_status cebus_version_survivors(cebus_lineage *lineage, cebus_value *leaf,
 
 /** Cuts everything that reads `leaf`. Only after cebus_version_dependant answered NULL. */
 cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf);
+
+/** What read `leaf` reads `copy` from now on, which has no readers yet and the same contents.
+ * O(readers of the leaf). */
+void cebus_version_hand_over(cebus_value *leaf, cebus_value *copy);
 
 /** Chains of unheld versions longer than this are cut where they end. What is made of the end can
  * go no more then: where memory was short, and under plans, which count on records of whole

@@ -181,6 +181,25 @@ static cebus_edge *neediest(const cebus_call *call)
     return chosen;
 }
 
+/** That, or what it follows from where the call reads that, too, like the input of a residual
+ * block, which its output is added to. Made later, while the other is kept, it would wait for what
+ * came before it in the same way, and so on. Where it is there, it stays. */
+static cebus_edge *first_missing(cebus_call *call)
+{
+    cebus_edge *chosen = neediest(call);
+    for (uint32_t i = 0; i < call->n_in && chosen != NULL; i++) {
+        cebus_edge *edge = &call->in[i];
+        if (edge->value == NULL || edge->pinned || edge->value == chosen->value ||
+            !cebus_replay_follows(chosen->value, edge->value))
+            continue;
+        if (cebus_value_is_present(edge->value))
+            pin_edge(edge);
+        else
+            chosen = edge;
+    }
+    return chosen;
+}
+
 /**
  * Answers the call that makes the next missing input, and pins that input: the pin says that its
  * bytes are wanted, and keeps them once they are there. Inputs that are there already may still be
@@ -190,8 +209,8 @@ static cebus_edge *neediest(const cebus_call *call)
  */
 static cebus_call *pin_next_missing(const cebus_replay_frame *frame)
 {
-    const cebus_call *call = frame->call;
-    cebus_edge *missing = neediest(call);
+    cebus_call *call = frame->call;
+    cebus_edge *missing = first_missing(call);
     if (missing != NULL) {
         if (!missing->pinned)
             pin_edge(missing);

@@ -337,3 +337,67 @@ Test(inplace, a_step_on_a_computed_parameter_leaves_it_free_to_go)
     cebus_tensor_release(w);
     cebus_tensor_release(x);
 }
+
+/** Of a scalar leaf a map was made, of that, by way of another map, a sum that is absent. Nobody
+ * holds the maps, and the first is there for the sum alone. `first`: another map, a leaf. */
+static cebus_runtime *with_a_map_in_passing(cebus_tensor **first, cebus_tensor **scalar,
+                                            cebus_tensor **sum)
+{
+    cebus_tensor *map, *other;
+    cebus_runtime *small = open_runtime(4 * BLOCK, "lru", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    *first = leaf(small, N, 2);
+    *scalar = leaf(small, 1, 3);
+    OK(cebus_mul(small, *first, *scalar, &map));
+    OK(cebus_tanh(small, map, &other));
+    OK(cebus_sum(small, other, 0, NULL, false, sum));
+    cebus_tensor_release(other);
+    other = vector(small, 2 * N, 1);
+    cr_assert_gt(stats_of(small).forced_evictions, 0, "memory was short");
+    cebus_tensor_release(other);
+    OK(cebus_runtime_trim(small));
+    cr_expect_eq(at(map, 0), 6);
+    cebus_tensor_release(map);
+    cr_assert_not(cebus_tensor_is_resident(*sum));
+    return small;
+}
+
+static void end_in_passing(cebus_runtime *small, cebus_tensor *first, cebus_tensor *scalar,
+                           cebus_tensor *sum)
+{
+    OK(cebus_runtime_check(small));
+    cebus_tensor_release(sum);
+    cebus_tensor_release(scalar);
+    cebus_tensor_release(first);
+    cr_expect_eq(cebus_memory_allocated(small), 0);
+    cebus_runtime_destroy(small);
+}
+
+/** The map could go no more after the write, as long as the sum is absent: that is made first. */
+Test(inplace, a_write_strands_no_map_for_a_sum)
+{
+    cebus_tensor *first, *scalar, *sum;
+    cebus_runtime *small = with_a_map_in_passing(&first, &scalar, &sum);
+    OK(cebus_fill_(small, scalar, 100));
+    cr_expect(cebus_tensor_is_resident(sum));
+    cebus_tensor *large = vector(small, 5 * N / 2, 1);
+    cebus_tensor_release(large);
+    cr_expect_float_eq(at(sum, 0), 1023.9874F, 0.01F);
+    cr_expect_eq(at(scalar, 0), 100);
+    end_in_passing(small, first, scalar, sum);
+}
+
+/** Where the sum does not fit, either, a copy of the scalar is kept for it. */
+Test(inplace, a_write_keeps_what_is_less_than_a_map)
+{
+    cebus_tensor *first, *scalar, *sum;
+    cebus_runtime *small = with_a_map_in_passing(&first, &scalar, &sum);
+    OK(cebus_runtime_set_budget(small, 5 * BLOCK / 2)); /* no room for the other map */
+    OK(cebus_fill_(small, scalar, 100));
+    cr_expect_not(cebus_tensor_is_resident(sum));
+    cebus_tensor *large = vector(small, 5 * N / 4, 1); /* beside the first map alone */
+    cebus_tensor_release(large);
+    OK(cebus_runtime_set_budget(small, 4 * BLOCK));
+    cr_expect_float_eq(at(sum, 0), 1023.9874F, 0.01F);
+    cr_expect_eq(at(scalar, 0), 100);
+    end_in_passing(small, first, scalar, sum);
+}

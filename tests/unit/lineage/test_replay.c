@@ -170,3 +170,65 @@ Test(replay, refuses_what_has_neither_bytes_nor_a_record)
     program_release(&p, a);
     program_release(&p, leaf);
 }
+
+/** A block that is added to its input: a chain from there. Not where a run of it waits for
+ * something else, too, nor when it is long. */
+Test(replay, tells_what_follows_by_a_chain)
+{
+    enum {
+        N = 40
+    };
+    cebus_value *leaf = program_leaf(&p, 64), *start = program_call(&p, 1, leaf, NULL),
+                *other = program_call(&p, 1, leaf, NULL), *v[N];
+    for (int i = 0; i < N; i++)
+        v[i] = program_call(&p, 1, i > 0 ? v[i - 1] : start, NULL);
+    cebus_value *both = program_call(&p, 1, start, other), *after = program_call(&p, 1, both, NULL);
+    program_evict(&p, other);
+    program_evict(&p, both);
+    program_evict(&p, after);
+    for (int i = 0; i < N; i++)
+        program_evict(&p, v[i]);
+    for (int there = 1; there >= 0; there--) {
+        cr_expect(cebus_replay_follows(v[3], start));
+        cr_expect(cebus_replay_follows(v[3], v[2]));
+        cr_expect_not(cebus_replay_follows(v[2], v[3]));
+        cr_expect_not(cebus_replay_follows(v[3], other));
+        cr_expect_not(cebus_replay_follows(after, start), "other is missing");
+        cr_expect_not(cebus_replay_follows(v[N - 1], start), "a long way");
+        if (there > 0)
+            program_evict(&p, start);
+    }
+    program_return(&p, other);
+    cr_expect(cebus_replay_follows(after, start));
+    program_release(&p, after);
+    program_release(&p, both);
+    for (int i = N; i-- > 0;)
+        program_release(&p, v[i]);
+    program_release(&p, other);
+    program_release(&p, start);
+    program_release(&p, leaf);
+}
+
+/** Blocks that are added to their inputs take no more room where there are more of them: input,
+ * what the block made of it, and their sum. */
+Test(replay, needs_of_a_chain_do_not_add_up)
+{
+    enum {
+        BLOCKS = 10
+    };
+    cebus_replay list;
+    cebus_value *leaf = program_leaf(&p, 64), *v[2 * BLOCKS + 1];
+    v[0] = program_call(&p, 1, leaf, NULL);
+    for (int i = 0; i < BLOCKS; i++) {
+        v[2 * i + 1] = program_call(&p, 1, v[2 * i], NULL);
+        v[2 * i + 2] = program_call(&p, 1, v[2 * i + 1], v[2 * i]);
+    }
+    for (int i = 0; i <= 2 * BLOCKS; i++)
+        program_evict(&p, v[i]);
+    cr_assert_eq(cebus_replay_build(&p.lineage, v[2 * BLOCKS], &list), CEBUS_OK);
+    cebus_replay_rank(&list);
+    cr_expect_eq(v[2 * BLOCKS]->producer->need, 3 * 64);
+    for (int i = 2 * BLOCKS; i >= 0; i--)
+        program_release(&p, v[i]);
+    program_release(&p, leaf);
+}

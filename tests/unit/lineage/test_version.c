@@ -291,3 +291,42 @@ Test(version, knows_what_is_missed_whatever_happens)
     cr_expect_gt(missed, 10000);
     cr_expect_gt(not_missed, 10000);
 }
+
+Test(version, heirs_of_several_are_listed_once)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *a = program_call(&p, 1, leaf, NULL),
+                *b = program_call(&p, 1, leaf, NULL), *of_both = program_call(&p, 1, a, b),
+                *of_b = program_call(&p, 1, b, NULL);
+    cebus_heirs heirs;
+    program_evict(&p, of_both);
+    program_evict(&p, of_b);
+    cr_assert_eq(cebus_version_heirs_of(&p.lineage, (cebus_value *[]){a, b}, 2, UINT64_MAX, &heirs),
+                 CEBUS_OK);
+    cr_expect_eq(heirs.count, 2);
+    cr_expect_eq(heirs.bytes, 2 * 64);
+    program_release(&p, of_b);
+    program_release(&p, of_both);
+    program_release(&p, b);
+    program_release(&p, a);
+    program_release(&p, leaf);
+}
+
+/** A write to the leaf needs nothing then, and no record is lost. */
+Test(version, a_copy_takes_over_what_reads_a_leaf)
+{
+    cebus_value *leaf = program_leaf(&p, 64), *copy = program_leaf(&p, 64),
+                *out = program_call(&p, 1, leaf, leaf), *other = program_call(&p, 1, leaf, NULL);
+    program_evict(&p, out);
+    cr_expect_eq(dependant(leaf), out);
+    cebus_version_hand_over(leaf, copy);
+    cr_expect_null(dependant(leaf));
+    cr_expect_eq(dependant(copy), out);
+    cr_expect_eq(out->producer->in[0].value, copy);
+    cr_expect_eq(other->producer->in[0].value, copy);
+    program_release(&p, copy);
+    cr_expect_eq(p.live, 4, "records keep it");
+    program_release(&p, other);
+    program_release(&p, out);
+    cr_expect_eq(p.live, 1);
+    program_release(&p, leaf);
+}
