@@ -319,15 +319,8 @@ static cebus_status hand_over(cebus_runtime *rt, cebus_candidate *leaf, const ch
     cebus_candidate *copy = cebus_candidate_create(rt, leaf->value.bytes);
     if (copy == NULL)
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to keep the old contents");
-    cebus_status status = cebus_candidate_place(rt, copy, CEBUS_ZONE_CHEAP, CEBUS_ANYWHERE, op);
-    if (status == CEBUS_OK && copy->block != NULL) {
-        cebus_swap_settle(rt, leaf);
-        status = rt->device_ops->copy(rt->device, cebus_candidate_address(rt, copy),
-                                      cebus_candidate_address(rt, leaf), leaf->value.bytes,
-                                      CEBUS_COPY_ON_DEVICE);
-        cebus_candidate_used(rt, leaf);
-        cebus_candidate_used(rt, copy);
-    }
+    cebus_status status =
+        cebus_candidate_copy(rt, leaf, copy, CEBUS_ZONE_CHEAP, CEBUS_ANYWHERE, op);
     if (status == CEBUS_OK)
         cebus_version_hand_over(&leaf->value, &copy->value);
     cebus_candidate_unhold(rt, copy);

@@ -347,6 +347,23 @@ void cebus_candidate_discard(cebus_runtime *rt, cebus_candidate *candidate)
     candidate->hash = hash;
 }
 
+cebus_status cebus_candidate_copy(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to,
+                                  cebus_zone zone, uint64_t spot, const char *op)
+{
+    cebus_status status = cebus_candidate_place(rt, to, zone, spot, op);
+    if (status != CEBUS_OK || to->block == NULL)
+        return status;
+    cebus_swap_settle(rt, from);
+    status = rt->device_ops->copy(rt->device, cebus_candidate_address(rt, to),
+                                  cebus_candidate_address(rt, from), from->value.bytes,
+                                  CEBUS_COPY_ON_DEVICE);
+    cebus_candidate_used(rt, from);
+    cebus_candidate_used(rt, to);
+    if (status != CEBUS_OK)
+        cebus_candidate_discard(rt, to);
+    return status;
+}
+
 void cebus_candidate_touch(cebus_runtime *rt, cebus_candidate *candidate)
 {
     if (candidate->block == NULL)

@@ -39,6 +39,9 @@ void cebus_storage_reap(cebus_runtime *rt);
  * that is free (CEBUS_ANYWHERE: no such wish), climbing the ladder. */
 cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate, cebus_zone zone,
                                    uint64_t spot, const char *op);
+/** The same, with the contents of another version of that size, which is pinned. */
+cebus_status cebus_candidate_copy(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to,
+                                  cebus_zone zone, uint64_t spot, const char *op);
 /** Moves the bytes of one version to another of the same size (the first becomes absent). Who
  * checks hashes has taken that of the first by then: others may have been written since. */
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to);

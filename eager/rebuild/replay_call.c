@@ -38,19 +38,7 @@ static cebus_status start_from_old(cebus_runtime *rt, cebus_candidate *old, cebu
         cebus_candidate_move(rt, old, fresh);
         return CEBUS_OK;
     }
-    cebus_status status =
-        cebus_candidate_place(rt, fresh, old->zone, cebus_guidance_spot(rt, fresh), op);
-    if (status != CEBUS_OK || fresh->block == NULL)
-        return status;
-    cebus_swap_settle(rt, old);
-    status = rt->device_ops->copy(rt->device, cebus_candidate_address(rt, fresh),
-                                  cebus_candidate_address(rt, old), old->value.bytes,
-                                  CEBUS_COPY_ON_DEVICE);
-    cebus_candidate_used(rt, old);
-    cebus_candidate_used(rt, fresh);
-    if (status != CEBUS_OK)
-        cebus_candidate_discard(rt, fresh);
-    return status;
+    return cebus_candidate_copy(rt, old, fresh, old->zone, cebus_guidance_spot(rt, fresh), op);
 }
 
 static uint32_t mutated_input(const cebus_op *op, uint32_t output)

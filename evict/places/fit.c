@@ -139,7 +139,10 @@ static bool make(cebus_fit *fit, int tries)
     uint64_t first = 0, missing = 0;
     for (int i = 0; i < tries && is_wanted(fit) && attempt(fit, &missing); i++) {
         if (is_placed(fit)) {
-            i > 0 ? find_rivals(fit, first) : look_below(fit);
+            if (i > 0)
+                find_rivals(fit, first);
+            else
+                look_below(fit);
             return true;
         }
         first = i == 0 ? missing : first;
