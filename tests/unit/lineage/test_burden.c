@@ -148,7 +148,7 @@ Test(burden, answers_by_what_it_met_without_host_memory)
         N = 5000
     };
     program_deinit(&p);
-    cebus_test_host host;
+    static cebus_test_host host; /* until the program is gone, after this function */
     cebus_test_host_init(&host);
     cebus_pool_init(&p.pool, &host.allocator);
     p.pool.direct = true;

@@ -177,7 +177,7 @@ Test(cost_price, follows_records_linked_in_any_order)
 Test(cost_price, counts_values_that_found_no_memory_for_a_class)
 {
     program_deinit(&p);
-    cebus_test_host host;
+    static cebus_test_host host; /* until the program is gone, after this function */
     cebus_test_host_init(&host);
     cebus_pool_init(&p.pool, &host.allocator);
     p.pool.direct = true;
