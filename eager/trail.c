@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "eager/runtime.h"
+#include "layout/spans.h"
 
 /** Above so many neighbours become one, which is waited for as a whole. */
 #define MOST_STRETCHES 4096
-/** More than one block that is let go adds. */
-#define SPARE 2
 
 static void grow_older(uint64_t *fence, const uint64_t *other)
 {
@@ -45,14 +44,14 @@ static bool make_room(cebus_runtime *rt)
 {
     cebus_trail *trail = &rt->trail;
     void *items = trail->items;
-    if (trail->count + SPARE <= trail->capacity)
+    if (trail->count + CEBUS_SPANS_ADDED <= trail->capacity)
         return true;
     for (size_t i = 0; i < trail->count; i++)
         forget_reached(rt, &trail->items[i]);
     join(trail, false);
     if (trail->count > MOST_STRETCHES)
         join(trail, true);
-    if (trail->count + SPARE <= trail->capacity / 2)
+    if (trail->count + CEBUS_SPANS_ADDED <= trail->capacity / 2)
         return true;
     if (!cebus_pool_grow(&rt->pool, &items, &trail->capacity, trail->capacity,
                          sizeof *trail->items)) {
@@ -81,43 +80,14 @@ void cebus_trail_free(cebus_runtime *rt)
     *trail = (cebus_trail){0};
 }
 
-/** The stretch that an offset lies in. */
-static size_t find(const cebus_trail *trail, uint64_t offset)
-{
-    size_t low = 0, high = trail->count;
-    while (high - low > 1) {
-        const size_t middle = (low + high) / 2;
-        if (trail->items[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/** The stretch that begins there: where there is none one is cut in two. */
-static size_t cut(cebus_trail *trail, uint64_t offset)
-{
-    size_t at = find(trail, offset);
-    if (trail->items[at].offset == offset)
-        return at;
-    at++;
-    memmove(&trail->items[at + 1], &trail->items[at], (trail->count - at) * sizeof *trail->items);
-    trail->items[at] = trail->items[at - 1];
-    trail->items[at].offset = offset;
-    trail->count++;
-    return at;
-}
-
 void cebus_trail_add(cebus_runtime *rt, const cebus_block *block, uint64_t offset)
 {
     cebus_trail *trail = &rt->trail;
     if (trail->count == 0 || !make_room(rt))
         return;
-    const size_t from = cut(trail, offset), to = cut(trail, offset + block->bytes);
-    memcpy(trail->items[from].fence, block->fence, sizeof block->fence);
-    memmove(&trail->items[from + 1], &trail->items[to], (trail->count - to) * sizeof *trail->items);
-    trail->count -= to - from - 1;
+    size_t at =
+        cebus_spans_cover(trail->items, &trail->count, sizeof *trail->items, offset, block->bytes);
+    memcpy(trail->items[at].fence, block->fence, sizeof block->fence);
 }
 
 bool cebus_trail_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stream)
@@ -126,8 +96,8 @@ bool cebus_trail_claim(cebus_runtime *rt, cebus_block *block, cebus_stream strea
     uint64_t fence[CEBUS_FENCES] = {0};
     if (trail->count == 0)
         return false;
-    for (size_t i = find(trail, block->offset);
-         i < trail->count && trail->items[i].offset < block->offset + block->bytes; i++)
+    size_t i = cebus_spans_find(trail->items, trail->count, sizeof *trail->items, block->offset);
+    for (; i < trail->count && trail->items[i].offset < block->offset + block->bytes; i++)
         grow_older(fence, trail->items[i].fence);
     for (cebus_stream on = CEBUS_STREAM_COMPUTE; on < CEBUS_STREAM_COUNT; on++) {
         if (on != stream && fence[on] > 0)

@@ -19,8 +19,10 @@ typedef struct cebus_fit {
         terms; /**< go_on ends packing, too. budget: what there is, then what it was planned for */
     cebus_plan *plan;           /**< empty; then the plan, to be followed as it is */
     cebus_placement *placement; /**< empty; then the places */
-    cebus_placement found;      /**< those found last; no one else's business, nor is */
-    uint64_t memory;            /**< the budget that there is */
+    /* No one else's business. */
+    cebus_placement found; /**< those found last */
+    uint64_t memory;       /**< the budget that there is */
+    /* Answers. */
     bool none_fits; /**< false; then whether no plan was found that fits by its bytes alone */
 } cebus_fit;
 
