@@ -41,21 +41,34 @@ static inline cebus_cells cebus_cells_of(const cebus_array *array)
     return (cebus_cells){(char *)array->data, array->view->dtype};
 }
 
-template <size_t bytes> struct alignas(bytes < 16 ? bytes : 16) cebus_words {
-    unsigned char byte[bytes];
+/** What moves at a time; where it is a byte array the compiler takes it apart byte by byte. */
+struct alignas(16) cebus_word {
+    uint32_t part[4];
+};
+struct alignas(8) cebus_half_word {
+    uint32_t part[2];
+};
+template <size_t bytes> struct cebus_words {
+    cebus_word word[bytes / sizeof(cebus_word)];
+};
+template <> struct cebus_words<8> {
+    cebus_half_word word[1];
 };
 
 /** Elements [at, at + CEBUS_PACK) as they lie in memory. */
 template <class S> CEBUS_DEVICE void cebus_pack_read(S *to, const char *data, int64_t at)
 {
     typedef cebus_words<sizeof(S) * CEBUS_PACK> words;
-    *(words *)to = *(const words *)((const S *)data + at);
+    const words found = *(const words *)(data + at * (int64_t)sizeof(S));
+    memcpy(to, &found, sizeof found);
 }
 
 template <class S> CEBUS_DEVICE void cebus_pack_write(const S *from, char *data, int64_t at)
 {
     typedef cebus_words<sizeof(S) * CEBUS_PACK> words;
-    *(words *)((S *)data + at) = *(const words *)from;
+    words made;
+    memcpy(&made, from, sizeof made);
+    *(words *)(data + at * (int64_t)sizeof(S)) = made;
 }
 
 template <class S> CEBUS_DEVICE bool cebus_pack_fits(const char *data, int64_t at)
@@ -85,7 +98,7 @@ template <class T> struct cebus_lane;
 #define CEBUS_LANE_LOAD(type, S, loaded, stored)                                                   \
     case type: {                                                                                   \
         if (step == 1 && n == CEBUS_PACK && cebus_pack_fits<S>(c.data, at)) {                      \
-            alignas(16) S raw[CEBUS_PACK];                                                         \
+            S raw[CEBUS_PACK];                                                                     \
             cebus_pack_read(raw, c.data, at);                                                      \
             for (int i = 0; i < CEBUS_PACK; i++) {                                                 \
                 S v = raw[i];                                                                      \
@@ -104,7 +117,7 @@ template <class T> struct cebus_lane;
 #define CEBUS_LANE_STORE(type, S, loaded, stored)                                                  \
     case type: {                                                                                   \
         if (step == 1 && n == CEBUS_PACK && cebus_pack_fits<S>(c.data, at)) {                      \
-            alignas(16) S raw[CEBUS_PACK];                                                         \
+            S raw[CEBUS_PACK];                                                                     \
             for (int i = 0; i < CEBUS_PACK; i++) {                                                 \
                 auto v = from[i];                                                                  \
                 raw[i] = stored;                                                                   \
