@@ -18,7 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 }
 rm -rf "$out" "$out.tar.gz"
 mkdir -p "$out/bin" "$out/lib"
-cp "$here/run.sh" "$out/"
+cp "$here/run.sh" "$here/torch_step.py" "$out/"
 cp "$build/libcebus_cuda.so" "$out/lib/"
 
 # needed FILE...: absolute names of what they load.
@@ -56,6 +56,7 @@ program() {
 program tests/conformance_main_test conformance
 program tests/property_replay_equal_test replay_equal
 program tests/gpu/gpu_step gpu_step
+program tests/gpu/gpu_link gpu_link
 program bindings/cli/cebus cebus
 for file in $(needed "$build/libcebus_cuda.so"); do
     keep "$file"

@@ -2,8 +2,9 @@
  * gpu_step: what one training step of a published network takes on a device, without a limit and
  * under shares of its peak. One JSON object a line.
  *
- * usage: gpu_step DEVICE PRESET [PERCENT...]
+ * usage: gpu_step [--trace FILE] DEVICE PRESET [PERCENT...]
  *
+ * --trace: two more steps without a limit are recorded, with the costs that were measured.
  * ms_per_step is wall time, the median of STEPS after WARM; host_us_per_op the host's part of it:
  * from the start of a step to its last call's return, over the kernels run, so it counts what the
  * host is held up by a full queue, too. outside_bytes is all that the driver counts beside the
@@ -20,14 +21,29 @@
 #include "tests/support/models.h"
 
 enum {
-    WARM = 2,
-    STEPS = 5
+    WARM = 8, /**< until policy cebus has measured an iteration, and follows a plan */
+    STEPS = 7,
+    RECORDED = 2
+};
+
+/** What each budget is run under. */
+static const struct setting {
+    const char *policy;
+    cebus_swap swap;
+} settings[] = {
+    {"coop", CEBUS_SWAP_OFF},
+    {"coop", CEBUS_SWAP_ON},
+    {"cebus", CEBUS_SWAP_OFF},
+    {"cebus", CEBUS_SWAP_ON},
+};
+enum {
+    SETTINGS = sizeof settings / sizeof *settings
 };
 
 typedef struct figures {
     double wall_ms, host_us;
-    cebus_memory_stats stats; /**< at the end */
-    uint64_t recomputes, swapped;
+    cebus_memory_stats stats;               /**< at the end */
+    uint64_t recomputes, swapped, stall_ns; /**< a step */
 } figures;
 
 static double now_ms(void)
@@ -73,7 +89,20 @@ static cebus_status step(cebus_runtime *rt, cebus_model *model, double *out_wall
     return CEBUS_OK;
 }
 
-static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, figures *out)
+static cebus_status record(cebus_runtime *rt, cebus_model *model, const char *trace)
+{
+    double ignored;
+    cebus_status status = cebus_trace_start(rt, trace), ended;
+    if (status != CEBUS_OK)
+        return status;
+    for (int i = 0; i < RECORDED && status == CEBUS_OK; i++)
+        status = step(rt, model, &ignored, &ignored);
+    ended = cebus_trace_stop(rt);
+    return status != CEBUS_OK ? status : ended;
+}
+
+static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, const char *trace,
+                          figures *out)
 {
     double wall[STEPS], host[STEPS], ignored;
     cebus_memory_stats warm;
@@ -87,6 +116,8 @@ static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, f
         status = step(rt, model, &wall[i], &host[i]);
     if (status == CEBUS_OK)
         status = stats_of(rt, &out->stats);
+    if (status == CEBUS_OK && trace != NULL)
+        status = record(rt, model, trace);
     cebus_model_destroy(model);
     if (status != CEBUS_OK)
         return status;
@@ -98,35 +129,43 @@ static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, f
     out->swapped = (out->stats.swapped_out_bytes + out->stats.swapped_in_bytes -
                     warm.swapped_out_bytes - warm.swapped_in_bytes) /
                    STEPS;
+    out->stall_ns = (out->stats.stall_ns - warm.stall_ns) / STEPS;
     return CEBUS_OK;
 }
 
+static void print(const figures *f)
+{
+    printf(", \"status\": \"ok\", \"ms_per_step\": %.3f, \"host_us_per_op\": %.3f, "
+           "\"peak_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
+           ", \"recomputes_per_step\": %" PRIu64 ", \"copied_bytes_per_step\": %" PRIu64
+           ", \"stall_ms_per_step\": %.3f, \"guided_iterations\": %" PRIu64 "}\n",
+           f->wall_ms, f->host_us, f->stats.allocated_bytes_peak, f->stats.outside_bytes,
+           f->recomputes, f->swapped, (double)f->stall_ns * 1e-6, f->stats.guided_iterations);
+}
+
 /** Opens, trains, prints. The peak in *peak, 0 when it did not fit. */
-static int measure(const char *device, const cebus_model_preset *preset, const char *policy,
-                   cebus_swap swap, uint64_t budget, uint64_t *peak)
+static int measure(const char *device, const cebus_model_preset *preset, struct setting setting,
+                   const char *trace, uint64_t budget, uint64_t *peak)
 {
     figures f;
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     options.device = device;
-    options.policy = policy;
-    options.swap = swap;
+    options.policy = setting.policy;
+    options.swap = setting.swap;
     options.memory_budget = budget;
     cebus_status status = cebus_runtime_create(&options, &rt);
     if (status == CEBUS_OK) {
-        status = train(rt, preset, &f);
+        status = train(rt, preset, trace, &f);
         cebus_runtime_destroy(rt);
     }
     *peak = status == CEBUS_OK ? f.stats.allocated_bytes_peak : 0;
     printf("{\"model\": \"%s\", \"policy\": \"%s\", \"swap\": %s, \"budget_bytes\": %" PRIu64,
-           preset->name, policy, swap == CEBUS_SWAP_ON ? "true" : "false", budget);
+           preset->name, setting.policy, setting.swap == CEBUS_SWAP_ON ? "true" : "false", budget);
     if (status != CEBUS_OK)
         printf(", \"status\": \"%s\"}\n", cebus_status_name(status));
     else
-        printf(", \"status\": \"ok\", \"ms_per_step\": %.3f, \"host_us_per_op\": %.3f, "
-               "\"peak_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
-               ", \"recomputes_per_step\": %" PRIu64 ", \"copied_bytes_per_step\": %" PRIu64 "}\n",
-               f.wall_ms, f.host_us, *peak, f.stats.outside_bytes, f.recomputes, f.swapped);
+        print(&f);
     fflush(stdout);
     if (status != CEBUS_OK)
         fprintf(stderr, "%s: %s\n", cebus_last_error()->op, cebus_last_error()->message);
@@ -135,15 +174,18 @@ static int measure(const char *device, const cebus_model_preset *preset, const c
 
 int main(int argc, char **argv)
 {
-    const cebus_model_preset *preset = argc > 2 ? cebus_model_preset_find(argv[2]) : NULL;
+    const char *trace = argc > 2 && strcmp(argv[1], "--trace") == 0 ? argv[2] : NULL;
+    int at = trace != NULL ? 3 : 1;
+    const cebus_model_preset *preset = argc > at + 1 ? cebus_model_preset_find(argv[at + 1]) : NULL;
     if (preset == NULL)
-        return fprintf(stderr, "usage: gpu_step DEVICE PRESET [PERCENT...]\n"), 2;
+        return fprintf(stderr, "usage: gpu_step [--trace FILE] DEVICE PRESET [PERCENT...]\n"), 2;
     uint64_t peak, ignored;
-    int failed = measure(argv[1], preset, "none", CEBUS_SWAP_OFF, 0, &peak);
-    for (int i = 3; i < argc && peak > 0; i++) {
+    const struct setting unlimited = {"none", CEBUS_SWAP_OFF};
+    int failed = measure(argv[at], preset, unlimited, trace, 0, &peak);
+    for (int i = at + 2; i < argc && peak > 0; i++) {
         uint64_t budget = peak / 100 * strtoull(argv[i], NULL, 10);
-        failed |= measure(argv[1], preset, "coop", CEBUS_SWAP_OFF, budget, &ignored);
-        failed |= measure(argv[1], preset, "coop", CEBUS_SWAP_ON, budget, &ignored);
+        for (int j = 0; j < SETTINGS; j++)
+            failed |= measure(argv[at], preset, settings[j], NULL, budget, &ignored);
     }
     return failed;
 }

@@ -4,8 +4,8 @@
 # usage: ./run.sh [DEVICE] [RESULT.json]        DEVICE: cuda:0
 #
 # Lies in a bundle that ./dev gpu made: bin/ and lib/ beside it. Needs an NVIDIA driver, and where
-# the bundle is a light one cuBLASLt and cuDNN; uses compute-sanitizer of a CUDA toolkit where there
-# is one. Nothing is installed. What the time does not suffice for is listed as skipped.
+# the bundle is a light one cuBLASLt and cuDNN; uses compute-sanitizer of a CUDA toolkit and PyTorch
+# where they are. Nothing is installed. What the time does not suffice for is listed as skipped.
 set -u
 cd "$(dirname "$0")" || exit 1
 device=${1-cuda:0}
@@ -115,7 +115,7 @@ conformance=$(tap)
 # Each model: its peak, then 8 budgets or more down to what is too little, bit for bit.
 property=
 for model in mlp cnn gpt lstm; do
-    for policy in coop coop+swap; do
+    for policy in coop coop+swap cebus cebus+swap; do
         say "replays of $model under $policy"
         within 60 bin/replay_equal --device "$device" --model "$model" --policy "$policy"
         run="{\"model\": \"$model\", \"policy\": \"$policy\", \"run\": $(tap)}"
@@ -132,14 +132,32 @@ for tool in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
     break
 done
 
+# lines WHAT: the objects that a program printed, and how it ended, as JSON.
+lines() {
+    found=$(grep '^{.*}$' out.tmp | tr '\n' ',' | sed 's/,$//')
+    printf '%s%s{"of": "%s", "exit": %s}' "$found" "${found:+, }" "$1" "$status"
+}
+
+has_torch=no
+if python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    has_torch=yes
+fi
 bench=
-for preset in coop-resnet50 capuchin-bert-base gpt2-small; do
+for preset in speed-resnet50 speed-bert-base gpt2-small; do
     say "steps of $preset"
-    within 60 bin/gpu_step "$device" "$preset" 70 50 30
-    lines=$(grep '^{.*}$' out.tmp | tr '\n' ',' | sed 's/,$//')
-    lines="$lines${lines:+, }{\"model\": \"$preset\", \"exit\": $status}"
-    bench="$bench${bench:+, }$lines"
+    within 90 bin/gpu_step "$device" "$preset" 70 50 30
+    bench="$bench${bench:+, }$(lines "$preset")"
+    [ "$has_torch" = yes ] || continue
+    within 60 python3 torch_step.py "$preset"
+    bench="$bench, $(lines "$preset in PyTorch")"
 done
+say 'copies'
+within 30 bin/gpu_link "$device"
+bench="$bench, $(lines link)"
+if [ "$has_torch" = yes ]; then
+    within 30 python3 torch_step.py link
+    bench="$bench, $(lines 'link in PyTorch')"
+fi
 
 {
     printf '{"date": %s,\n' "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")"

@@ -53,10 +53,14 @@ program tools/compute-sanitizer 'shift 4; exec "$@"'
 program bin/conformance 'echo "ok 1 - a"; echo "ok 2 - b # SKIP"
 printf "not ok 3 - \"\\033[1m\\\\\n"; exit 1'
 program bin/replay_equal 'echo "ok 1 - a"'
+program bin/gpu_link 'echo "{\"link\": 1}"'
+program tools/python3 '[ "$1" = -c ] || echo "{\"torch\": \"$2\"}"'
 program bin/gpu_step 'echo "{\"model\": \"$2\"}"; printf "{\"cut"; kill -SEGV $$'
 run 1
 holds '"conformance": {"passed": 1, "failed": 1, "skipped": 1'
-holds '{"model": "gpt2-small"}, {"model": "gpt2-small", "exit": 139}'
+holds '{"model": "gpt2-small"}, {"of": "gpt2-small", "exit": 139}'
+holds '{"torch": "gpt2-small"}, {"of": "gpt2-small in PyTorch", "exit": 0}'
+holds '{"link": 1}, {"of": "link", "exit": 0}, {"torch": "link"}'
 holds '"failed": 5,'
 holds '"left_out": 0,'
 
@@ -65,4 +69,4 @@ program bin/gpu_step 'exit 0'
 run 1 2
 holds '"exit": 124'
 holds '"policy": "coop", "run": {"skipped": "no time left"}'
-holds '"left_out": 12,'
+holds '"left_out": 25,'

@@ -17,6 +17,7 @@
  *             that memory and ops come close to the table (tests/bench/plans.md)
  *   nasnet    Zoph et al., CVPR 2018, table 2, the largest; the batch is ours
  *   gpt2      Radford et al. 2019, table 2, the smallest
+ *   speed     what is measured against other programs on a GPU (tests/gpu)
  */
 enum {
     ALL = 1000 /* as many blocks as published */
@@ -113,6 +114,17 @@ static const cebus_model_preset presets[] = {
      "nasnet",
      "NASNet-A (6 @ 4032), batch 16",
      {.length = 331, .batch = 16, .width = 168, .depth = 6, .classes = 1000}},
+    {"speed-resnet50", "resnet50", "ResNet-50, batch 128", {IMAGES(224, 128, 64)}},
+    {"speed-bert-base",
+     "bert",
+     "BERT-base, batch 32, length 512",
+     {.batch = 32,
+      .width = 768,
+      .depth = 12,
+      .heads = 12,
+      .length = 512,
+      .positions = 512,
+      .classes = 30522}},
     {"gpt2-small",
      "gpt",
      "GPT-2 small, batch 4, length 1024",
