@@ -327,8 +327,8 @@ static void channel_counts(cebus_test *t)
             }
 }
 
-/* Depthwise, one pixel, a kernel as large as the image, many weights and few pixels, and more
- * pixels than are multiplied at a time. */
+/* Depthwise, one pixel, a kernel as large as the image, many weights and few pixels, more pixels
+ * than are multiplied at a time, and windows of one pixel, so many that a weight's sum is cut. */
 static void special_shapes(cebus_test *t)
 {
     static const geometry list[] = {
@@ -341,6 +341,8 @@ static void special_shapes(cebus_test *t)
         {2, 3, 32, {16, 16}, {8, 8}, {7, 7}, {{2, 2}, {3, 3}, {1, 1}, 1, {0, 0}}},
         {1, 512, 2, {17, 17}, {17, 17}, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, 1, {0, 0}}},
         {2, 32, 48, {12, 12}, {12, 12}, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1, {0, 0}}},
+        {8, 5, 9, {23, 20}, {23, 20}, {1, 1}, {{1, 1}, {0, 0}, {1, 1}, 1, {0, 0}}},
+        {3, 16, 24, {33, 30}, {17, 10}, {1, 1}, {{2, 3}, {0, 0}, {1, 1}, 1, {0, 0}}},
     };
     for (size_t i = 0; i < LENGTH(list); i++)
         for (cebus_test_order order = 0; order < CEBUS_TEST_ORDERS; order++) {

@@ -53,6 +53,7 @@ static cebus_status count_up(cebus_runtime *rt, int64_t n, cebus_tensor **out)
 
 static const int last[] = {-1};
 static const cebus_conv_options conv_options = {.stride = {2, 1}, .padding = {1, 1}, .groups = 2};
+static const cebus_conv_options point_options = {.stride = {1, 2}};
 static const cebus_pool_options pool_options = {.kernel = {2, 3}, .padding = {1, 1}};
 static const cebus_interpolate_options twice = {.scale = {2, 2}, .mode = 1};
 static const cebus_class_loss_options smooth = {.label_smoothing = 0.1};
@@ -65,6 +66,7 @@ static const cebus_var_options rows = {.dims = last, .n_dims = 1, .correction = 
 PLAIN(matmul, cebus_matmul(rt, in[0], in[1], out))
 PLAIN(linear, cebus_linear(rt, in[0], in[1], in[2], out))
 PLAIN(conv, cebus_conv2d(rt, in[0], in[1], in[2], &conv_options, out))
+PLAIN(point, cebus_conv2d(rt, in[0], in[1], in[2], &point_options, out))
 PLAIN(conv_transpose, cebus_conv_transpose2d(rt, in[0], in[1], in[2], &conv_options, out))
 PLAIN(max_pool, cebus_max_pool2d(rt, in[0], &pool_options, out))
 PLAIN(avg_pool, cebus_avg_pool2d(rt, in[0], &pool_options, out))
@@ -141,6 +143,7 @@ static const operation operations[] = {
     {"matmul of vectors", matmul, {{1, {300}}, {1, {300}}}},
     {"linear", linear, {{3, {4, 6, 33}}, {2, {17, 33}}, {1, {17}}}},
     {"conv2d", conv, {{4, {2, 4, 9, 8}}, {4, {6, 2, 3, 3}}, {1, {6}}}},
+    {"conv2d of single pixels", point, {{4, {5, 6, 9, 8}}, {4, {7, 6, 1, 1}}, {1, {7}}}},
     {"conv_transpose2d", conv_transpose, {{4, {2, 6, 5, 4}}, {4, {6, 2, 3, 3}}, {1, {4}}}},
     {"max_pool2d", max_pool, {{4, {2, 3, 8, 9}}}},
     {"avg_pool2d", avg_pool, {{4, {2, 3, 8, 9}}}},

@@ -1,10 +1,12 @@
 /*
- * conv.c: convolutions by cuDNN. Images and outputs are channels-last as everywhere between
+ * conv.c: convolutions by cuDNN, or where windows are single pixels by cuBLASLt (conv_point.h).
+ * Images and outputs are channels-last as everywhere between
  * convolutions; inputs that lie otherwise, or not aligned to what cuDNN's fast engines load at
  * once, are copied into the workspace first. Element types: f32, f64, f16, bf16.
  */
 #include "eager/device/cuda/conv.h"
 #include "eager/device/cuda/bias.h"
+#include "eager/device/cuda/conv_point.h"
 #include "eager/device/cuda/copy.h"
 #include "eager/device/cuda/families.h"
 #include "eager/device/cuda/product.h"
@@ -16,7 +18,9 @@ typedef struct job {
     cebus_array in[2]; /* as cuDNN gets them */
     bool copied[2];
     const cebus_array *bias; /* NULL: none */
-    void *workspace;         /* of the engine */
+    bool is_point;
+    cebus_cuda_conv_point point; /* where it is */
+    void *workspace;             /* of the engine, where not */
 } job;
 
 static const char *const names[] = {"conv2d", "conv_transpose2d", "conv2d_weight"};
@@ -37,6 +41,7 @@ static job job_of(const cebus_launch *launch, cebus_cuda_conv_way way)
     j.key.way = way;
     j.key.dtype = launch->out[0].view->dtype;
     j.key.tf32 = j.key.dtype == CEBUS_F32 && cebus_cuda_of(launch)->tf32;
+    j.is_point = cebus_cuda_conv_is_point(&j.key);
     if (launch->n_in > 2 && launch->in[2].view->ndim == 1) /* an absent one has no dimensions */
         j.bias = &launch->in[2];
     return j;
@@ -91,6 +96,8 @@ static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 {
     uint64_t bytes = 0;
     plan_inputs(j, scratch);
+    if (j->is_point)
+        return cebus_cuda_conv_point_plan(j->launch, j->op, &j->key, scratch, &j->point);
     cebus_status status = cebus_cuda_conv_query(cebus_cuda_of(j->launch), j->op, &j->key, &bytes);
     j->workspace = cebus_cuda_scratch_take(scratch, bytes);
     return status;
@@ -142,6 +149,8 @@ static cebus_status convolve(const job *j)
         data.weight = out;
     }
     cebus_status status = copy_inputs(j);
+    if (status == CEBUS_OK && j->is_point)
+        return cebus_cuda_conv_point_run(j->launch, j->op, &j->key, &j->point, &data);
     if (status == CEBUS_OK && j->key.way == CEBUS_CUDA_CONV_IMAGE && !is_whole(j))
         status = clear_result(j);
     if (status != CEBUS_OK)
