@@ -8,7 +8,7 @@
  * ms_per_step is wall time, the median of STEPS after WARM; host_us_per_op the host's part of it:
  * from the start of a step to its last call's return, over the kernels run, so it counts what the
  * host is held up by a full queue, too. outside_bytes is all that the driver counts beside the
- * budget.
+ * budget. Under a plan predicted_ms and measured_ms are the last guided step's, on the device.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,8 +42,8 @@ enum {
 
 typedef struct figures {
     double wall_ms, host_us;
-    cebus_memory_stats stats;               /**< at the end */
-    uint64_t recomputes, swapped, stall_ns; /**< a step */
+    cebus_memory_stats stats;     /**< at the end */
+    uint64_t recomputes, swapped; /**< a step */
 } figures;
 
 static double now_ms(void)
@@ -129,18 +129,28 @@ static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, c
     out->swapped = (out->stats.swapped_out_bytes + out->stats.swapped_in_bytes -
                     warm.swapped_out_bytes - warm.swapped_in_bytes) /
                    STEPS;
-    out->stall_ns = (out->stats.stall_ns - warm.stall_ns) / STEPS;
     return CEBUS_OK;
+}
+
+static double ms_of(uint64_t ns)
+{
+    return (double)ns * 1e-6;
 }
 
 static void print(const figures *f)
 {
+    const cebus_memory_stats *s = &f->stats;
     printf(", \"status\": \"ok\", \"ms_per_step\": %.3f, \"host_us_per_op\": %.3f, "
            "\"peak_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
-           ", \"recomputes_per_step\": %" PRIu64 ", \"copied_bytes_per_step\": %" PRIu64
-           ", \"stall_ms_per_step\": %.3f, \"guided_iterations\": %" PRIu64 "}\n",
-           f->wall_ms, f->host_us, f->stats.allocated_bytes_peak, f->stats.outside_bytes,
-           f->recomputes, f->swapped, (double)f->stall_ns * 1e-6, f->stats.guided_iterations);
+           ", \"recomputes_per_step\": %" PRIu64 ", \"copied_bytes_per_step\": %" PRIu64,
+           f->wall_ms, f->host_us, s->allocated_bytes_peak, s->outside_bytes, f->recomputes,
+           f->swapped);
+    if (s->guided_iterations > 0)
+        printf(", \"guided_iterations\": %" PRIu64
+               ", \"predicted_ms\": %.3f, \"measured_ms\": %.3f, \"unforeseen\": %" PRIu64,
+               s->guided_iterations, ms_of(s->guided_predicted_ns), ms_of(s->guided_measured_ns),
+               s->guided_unforeseen);
+    printf("}\n");
 }
 
 /** Opens, trains, prints. The peak in *peak, 0 when it did not fit. */

@@ -151,6 +151,13 @@ for preset in speed-resnet50 speed-bert-base gpt2-small; do
     within 60 python3 torch_step.py "$preset"
     bench="$bench, $(lines "$preset in PyTorch")"
 done
+say 'the host'
+within 30 bin/gpu_step "$device" speed-host
+bench="$bench, $(lines speed-host)"
+if [ "$has_torch" = yes ]; then
+    within 30 python3 torch_step.py speed-host none
+    bench="$bench, $(lines 'speed-host in PyTorch')"
+fi
 say 'copies'
 within 30 bin/gpu_link "$device"
 bench="$bench, $(lines link)"

@@ -121,16 +121,16 @@ class PostNorm(PreNorm):
 
 
 class GPT2(nn.Module):
-    def __init__(self, batch, length):
+    def __init__(self, batch, length, width=768, heads=12, symbols=50257):
         super().__init__()
-        self.shape = (batch, length)
-        self.table, self.places = nn.Embedding(50257, 768), nn.Embedding(length, 768)
-        self.blocks = nn.ModuleList(PreNorm(768, 12) for _ in range(12))
-        self.norm = nn.LayerNorm(768)
+        self.shape, self.symbols = (batch, length), symbols
+        self.table, self.places = nn.Embedding(symbols, width), nn.Embedding(length, width)
+        self.blocks = nn.ModuleList(PreNorm(width, heads) for _ in range(12))
+        self.norm = nn.LayerNorm(width)
 
     def draw(self):
-        tokens = torch.randint(50257, self.shape, device="cuda")
-        return tokens, torch.randint(50257, (tokens.numel(),), device="cuda")
+        tokens = torch.randint(self.symbols, self.shape, device="cuda")
+        return tokens, torch.randint(self.symbols, (tokens.numel(),), device="cuda")
 
     def loss(self, batch, run):
         tokens, target = batch
@@ -187,6 +187,7 @@ PRESETS = {
     "speed-resnet50": lambda: ResNet50(128),
     "speed-bert-base": lambda: Bert(32, 512),
     "gpt2-small": lambda: GPT2(4, 1024),
+    "speed-host": lambda: GPT2(1, 32, 64, 2, 512),
 }
 
 
