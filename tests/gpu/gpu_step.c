@@ -170,8 +170,10 @@ static int measure(const char *device, const cebus_model_preset *preset, struct 
         cebus_runtime_destroy(rt);
     }
     *peak = status == CEBUS_OK ? f.stats.allocated_bytes_peak : 0;
-    printf("{\"model\": \"%s\", \"policy\": \"%s\", \"swap\": %s, \"budget_bytes\": %" PRIu64,
-           preset->name, setting.policy, setting.swap == CEBUS_SWAP_ON ? "true" : "false", budget);
+    printf("{\"model\": \"%s\", \"device\": \"%s\", \"policy\": \"%s\", \"swap\": %s, "
+           "\"budget_bytes\": %" PRIu64,
+           preset->name, device, setting.policy, setting.swap == CEBUS_SWAP_ON ? "true" : "false",
+           budget);
     if (status != CEBUS_OK)
         printf(", \"status\": \"%s\"}\n", cebus_status_name(status));
     else

@@ -151,6 +151,14 @@ for preset in speed-resnet50 speed-bert-base gpt2-small; do
     within 60 python3 torch_step.py "$preset"
     bench="$bench, $(lines "$preset in PyTorch")"
 done
+for preset in speed-resnet50 speed-bert-base gpt2-small; do
+    say "steps of $preset in tf32"
+    within 30 bin/gpu_step "$device,tf32=on" "$preset"
+    bench="$bench, $(lines "$preset in tf32")"
+    [ "$has_torch" = yes ] || continue
+    within 30 python3 torch_step.py --tf32 "$preset" none
+    bench="$bench, $(lines "$preset in tf32 in PyTorch")"
+done
 say 'the host'
 within 30 bin/gpu_step "$device" speed-host
 bench="$bench, $(lines speed-host)"

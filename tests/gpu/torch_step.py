@@ -1,11 +1,11 @@
 """torch_step: what one training step of a published network takes in PyTorch's eager mode, with
 all activations, with checkpoints (torch.utils.checkpoint, one a block) and with activations in
 page-locked host memory (save_on_cpu). The networks, batches and optimizers are those of gpu_step's
-presets; f32 is f32 on both sides, as gpu_step's device is opened without tf32. One JSON object a
-line.
+presets; f32 is f32, as on gpu_step's device, unless --tf32 is given, as cuda:0,tf32=on is there.
+One JSON object a line.
 
-usage: torch_step.py PRESET [MODE...]        MODE: none, checkpoint, save_on_cpu
-       torch_step.py link                    what copies to page-locked memory and back reach
+usage: torch_step.py [--tf32] PRESET [MODE...]   MODE: none, checkpoint, save_on_cpu
+       torch_step.py link                        what copies to page-locked memory and back reach
 
 ms_per_step is wall time, the median of STEPS after WARM, the device idle at both ends.
 """
@@ -263,20 +263,23 @@ def link():
 
 
 def main(arguments):
+    tf32 = arguments[:1] == ["--tf32"]
+    arguments = arguments[tf32:]
     if not arguments or arguments[0] not in [*PRESETS, "link"]:
-        sys.exit(f"usage: torch_step.py PRESET [MODE...]; PRESET: {', '.join(PRESETS)}, link")
+        sys.exit(f"usage: torch_step.py [--tf32] PRESET [MODE...]; PRESET: {', '.join(PRESETS)}, link")
     if not torch.cuda.is_available():
         sys.exit("torch_step.py: this PyTorch sees no GPU")
     if arguments[0] == "link":
         print(json.dumps(link()))
         return
-    torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = tf32
+    torch.backends.cuda.matmul.allow_tf32 = tf32
     for mode in arguments[1:] or ("none", "checkpoint", "save_on_cpu"):
         try:
             result = measure(arguments[0], mode)
         except torch.cuda.OutOfMemoryError:
             result = {"model": arguments[0], "mode": mode, "status": "out of memory"}
+        result["tf32"] = tf32
         print(json.dumps(result), flush=True)
         torch.cuda.empty_cache()
 
