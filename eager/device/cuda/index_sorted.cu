@@ -126,10 +126,14 @@ CEBUS_DEVICE void add_words(const sorted_job *p, slots range, int64_t at, T *sum
     };
     for (int64_t i = range.begin; i < range.end; i += ahead) {
         T row[ahead][CEBUS_PACK];
+        uint32_t place[ahead];
+        CEBUS_UNROLL
+        for (int r = 0; r < ahead; r++)
+            place[r] = p->places[i + r < range.end ? i + r : i];
         CEBUS_UNROLL
         for (int r = 0; r < ahead; r++) {
-            int64_t from[1], slot = i + r < range.end ? i + r : i;
-            cebus_walk_locate<1>(&p->job.depth, p->places[slot], from);
+            int64_t from[1];
+            cebus_walk_locate<1>(&p->job.depth, place[r], from);
             CEBUS_UNROLL
             for (int k = 0; k < CEBUS_PACK; k += length)
                 cebus_vector<D>::read(row[r] + k, p->job.rows.data, from[0] + at + k);
