@@ -158,9 +158,10 @@ static void check_evaluation(cebus_test *t, cebus_dtype dtype, cebus_test_order 
 }
 
 static const shape shapes[] = {
-    {2, {7, 5}},        {2, {200, 130}},      {3, {3, 4, 9}},       {4, {2, 3, 5, 7}},
-    {4, {2, 1, 3, 3}},  {4, {1, 17, 1, 2}},   {4, {3, 33, 6, 5}},   {4, {4, 70, 17, 19}},
-    {4, {2, 16, 1, 1}}, {5, {2, 3, 2, 3, 4}}, {4, {1, 2, 90, 100}}, {4, {8, 64, 40, 40}},
+    {2, {7, 5}},         {2, {200, 130}},      {3, {3, 4, 9}},       {4, {2, 3, 5, 7}},
+    {4, {2, 1, 3, 3}},   {4, {1, 17, 1, 2}},   {4, {3, 33, 6, 5}},   {4, {4, 70, 17, 19}},
+    {4, {2, 16, 1, 1}},  {5, {2, 3, 2, 3, 4}}, {4, {1, 2, 90, 100}}, {4, {8, 64, 40, 40}},
+    {4, {6, 2, 57, 64}}, {4, {9, 2, 53, 55}},
 };
 
 static void training(cebus_test *t)
@@ -197,6 +198,32 @@ static void offset(cebus_test *t)
     free(want);
     cebus_tensor_release(x);
     cebus_tensor_release(out);
+}
+
+/* The same over many values, of which the first lies far from all others. */
+static void outlier(cebus_test *t)
+{
+    static const shape list[] = {{4, {5, 2, 64, 80}}, {4, {5, 2, 67, 79}}};
+    const cebus_batch_norm_options o = {.training = true, .eps = 1e-12};
+    for (size_t i = 0; i < LENGTH(list); i++) {
+        const shape *s = &list[i];
+        cebus_tensor *x = NULL, *out = NULL;
+        float *values = calloc((size_t)count(s), sizeof *values);
+        for (int64_t k = 0; values && k < count(s); k++)
+            values[k] = 1000 + (float)(k * 7919 % 1009) / 1009;
+        for (int64_t c = 0; values && c < s->size[1]; c++)
+            values[c * s->size[2] * s->size[3]] = 3;
+        OK(t, cebus_tensor_from_host(t->rt, values, CEBUS_F32, s->ndim, s->size, &x));
+        double *want = cebus_test_doubles(t, x), mean[2], var[2];
+        OK(t, cebus_batch_norm(t->rt, x, NULL, NULL, &o, &out));
+        statistics(s, want, mean, var);
+        normalize(s, want, mean, var, 1e-12, NULL, NULL);
+        cebus_test_expect(t, "result", out, s->ndim, s->size, want, 2e-5);
+        free(values);
+        free(want);
+        cebus_tensor_release(x);
+        cebus_tensor_release(out);
+    }
 }
 
 /* Inputs: x, weight, bias; context: the options. */
@@ -242,16 +269,17 @@ static void gradients(cebus_test *t)
     parameters_drop(&p);
 }
 
-/* Gradients of x, weight and bias as doubles, in one type and order; the caller frees. */
-static bool gradients_of(cebus_test *t, cebus_dtype dtype, cebus_test_order order, const shape *s,
-                         double **out)
+/* Gradients of x, weight and bias as doubles, in one type and the orders of x and of the result's
+ * gradient; the caller frees. */
+static bool gradients_of(cebus_test *t, cebus_dtype dtype, const cebus_test_order order[2],
+                         const shape *s, double **out)
 {
     int64_t channels = s->size[1];
     const cebus_batch_norm_options o = {.training = true};
-    cebus_tensor *in[] = {make_input(t, CEBUS_TEST_CHANNELS_LAST, dtype, s),
+    cebus_tensor *in[] = {make_input(t, order[0], dtype, s),
                           cebus_test_tensor(t, dtype, 21, 1, 2, 1, &channels),
                           cebus_test_tensor(t, dtype, 22, 1, 0, 1, &channels)};
-    cebus_tensor *y = NULL, *grad = cebus_test_image(t, order, dtype, 9, s->size);
+    cebus_tensor *y = NULL, *grad = cebus_test_image(t, order[1], dtype, 9, s->size);
     bool ok = true;
     for (int i = 0; i < 3; i++)
         ok = ok && cebus_tensor_set_requires_grad(in[i], true) == CEBUS_OK;
@@ -270,21 +298,31 @@ static bool gradients_of(cebus_test *t, cebus_dtype dtype, cebus_test_order orde
     return ok;
 }
 
+static void check_single_gradients(cebus_test *t, const cebus_test_order order[2], const shape *s)
+{
+    const int64_t sizes[] = {count(s), s->size[1], s->size[1]};
+    double *single[3], *wide[3];
+    bool ok = gradients_of(t, CEBUS_F32, order, s, single);
+    ok = gradients_of(t, CEBUS_F64, order, s, wide) && ok;
+    for (int i = 0; i < 3; i++) {
+        if (ok)
+            cebus_test_near(t, "f32 gradient", single[i], wide[i], sizes[i], 1e-4, 1e-4);
+        free(single[i]);
+        free(wide[i]);
+    }
+}
+
 static void single_gradients(cebus_test *t)
 {
-    static const shape s = {4, {4, 72, 13, 11}};
-    static const int64_t sizes[] = {4 * 72 * 13 * 11, 72, 72};
-    for (cebus_test_order order = 0; order < CEBUS_TEST_ORDERS; order++) {
-        double *single[3], *wide[3];
-        bool ok = gradients_of(t, CEBUS_F32, order, &s, single);
-        ok = gradients_of(t, CEBUS_F64, order, &s, wide) && ok;
-        for (int i = 0; i < 3; i++) {
-            if (ok)
-                cebus_test_near(t, "f32 gradient", single[i], wide[i], sizes[i], 1e-4, 1e-4);
-            free(single[i]);
-            free(wide[i]);
-        }
-    }
+    static const shape list[] = {
+        {4, {4, 72, 13, 11}}, {4, {6, 2, 57, 64}}, {4, {9, 2, 53, 55}}, {4, {3, 9, 1, 3}}};
+    for (size_t i = 0; i < LENGTH(list); i++)
+        for (cebus_test_order order = 0; order < CEBUS_TEST_ORDERS; order++)
+            for (int last = 0; last < 2; last++)
+                check_single_gradients(
+                    t,
+                    (cebus_test_order[]){last ? CEBUS_TEST_CHANNELS_LAST : CEBUS_TEST_ROWS, order},
+                    &list[i]);
 }
 
 /* Parameters that are rows of a larger tensor's columns. */
@@ -305,10 +343,37 @@ static void strided_parameters(cebus_test *t)
         cebus_tensor_release(tensors[i]);
 }
 
+/* Images that begin anywhere in memory: the same bits, forward and backward. */
+static void addresses(cebus_test *t)
+{
+    const int64_t size[] = {3, 5, 8, 8}, numel = 3 * 5 * 8 * 8, longer = numel + 3;
+    const cebus_batch_norm_options o = {.training = true};
+    for (size_t i = 0; i < 2; i++) {
+        cebus_dtype dtype = i ? CEBUS_BF16 : CEBUS_F32;
+        cebus_tensor *flat = cebus_test_tensor(t, dtype, 5, 1, 0, 1, &longer), *piece = NULL;
+        cebus_tensor *x[2] = {NULL}, *out[2] = {NULL}, *grad[2] = {NULL};
+        OK(t, cebus_slice(t->rt, flat, 0, 3, longer, 1, &piece));
+        OK(t, cebus_reshape(t->rt, piece, 4, size, &x[0]));
+        OK(t, cebus_clone(t->rt, x[0], &x[1]));
+        for (int k = 0; k < 2; k++) {
+            OK(t, cebus_tensor_set_requires_grad(x[k], true));
+            OK(t, cebus_batch_norm(t->rt, x[k], NULL, NULL, &o, &out[k]));
+            OK(t, cebus_backward(t->rt, out[k], x[1 - k], false));
+            OK(t, cebus_tensor_grad(x[k], &grad[k]));
+        }
+        cebus_test_expect_same(t, "result", out[0], out[1]);
+        cebus_test_expect_same(t, "gradient", grad[0], grad[1]);
+        cebus_tensor *const tensors[] = {flat, piece, x[0], x[1], out[0], out[1], grad[0], grad[1]};
+        for (size_t k = 0; k < LENGTH(tensors); k++)
+            cebus_tensor_release(tensors[k]);
+    }
+}
+
 static void determinism(cebus_test *t)
 {
     static const shape s = {4, {4, 64, 32, 32}};
-    for (cebus_test_order order = 0; order < CEBUS_TEST_ORDERS; order++) {
+    for (cebus_test_order last = 0; last < CEBUS_TEST_ORDERS; last++) {
+        const cebus_test_order order[] = {CEBUS_TEST_CHANNELS_LAST, last};
         double *first[3], *second[3];
         bool ok = gradients_of(t, CEBUS_F32, order, &s, first);
         ok = gradients_of(t, CEBUS_F32, order, &s, second) && ok;
@@ -377,9 +442,11 @@ const cebus_case cebus_cases_batch_norm[] = {
     {"batch_norm: training", training},
     {"batch_norm: evaluation", evaluation},
     {"batch_norm: large mean", offset},
+    {"batch_norm: a value far off", outlier},
     {"batch_norm: gradients", gradients},
     {"batch_norm: f32 gradients", single_gradients},
     {"batch_norm: strided parameters", strided_parameters},
+    {"batch_norm: addresses", addresses},
     {"batch_norm: determinism", determinism},
     {"batch_norm: errors", errors},
     {NULL, NULL},

@@ -1,8 +1,8 @@
-/* Batch normalization: the statistics of each channel by a fold (fold.h), then one pass. Any
- * strides are read as they are. */
+/* Batch normalization: the statistics of each channel by a fold (fold.h; plane.h where channels are
+ * planes), then one pass. Any strides are read as they are. */
 #include "eager/device/cuda/channel.h"
 #include "eager/device/cuda/families.h"
-#include "eager/device/cuda/fold.h"
+#include "eager/device/cuda/plane.h"
 
 CEBUS_BEGIN_DECLS
 #include "eager/ops/batch_norm.h"
@@ -57,17 +57,23 @@ template <class T> struct graded {
 };
 
 /** Statistics rounded as whoever reads them will see them. */
+template <class T>
+CEBUS_DEVICE void forward_channel(const coefficient_job *p, int64_t c, double mean, double var)
+{
+    mean = (double)(T)mean;
+    var = (double)(T)var;
+    value_set<T>(p->out[0], c, mean);
+    value_set<T>(p->out[1], c, var);
+    ((cebus_coefficients<T> *)p->coefficients)[c] = {
+        (T)mean, (T)(value_at<T>(p->weight, c, 1) / sqrt(var + p->eps)),
+        (T)value_at<T>(p->bias, c, 0), 0};
+}
+
 template <class T> CEBUS_KERNEL forward_kernel(const coefficient_job p)
 {
-    for (int64_t c = cebus_grid_first(); c < p.channels; c += cebus_grid_step()) {
-        double mean = p.sums[0] != NULL ? (double)(T)p.sums[0][c] : value_at<T>(p.mean, c, 0);
-        double var = p.sums[1] != NULL ? (double)(T)p.sums[1][c] : value_at<T>(p.var, c, 1);
-        value_set<T>(p.out[0], c, mean);
-        value_set<T>(p.out[1], c, var);
-        ((cebus_coefficients<T> *)p.coefficients)[c] = {
-            (T)mean, (T)(value_at<T>(p.weight, c, 1) / sqrt(var + p.eps)),
-            (T)value_at<T>(p.bias, c, 0), 0};
-    }
+    for (int64_t c = cebus_grid_first(); c < p.channels; c += cebus_grid_step())
+        forward_channel<T>(&p, c, p.sums[0] != NULL ? p.sums[0][c] : value_at<T>(p.mean, c, 0),
+                           p.sums[1] != NULL ? p.sums[1][c] : value_at<T>(p.var, c, 1));
 }
 
 /*
@@ -75,16 +81,46 @@ template <class T> CEBUS_KERNEL forward_kernel(const coefficient_job p)
  * d_bias = G, d_weight = s P, and d_x = weight s (grad - G / n - d s^2 P / n) when mean and var
  * come from x, weight s grad when they do not.
  */
+template <class T>
+CEBUS_DEVICE void backward_channel(const coefficient_job *p, int64_t c, double sum, double product)
+{
+    double s = 1 / sqrt(value_at<T>(p->var, c, 1) + p->eps);
+    value_set<T>(p->out[0], c, s * product);
+    value_set<T>(p->out[1], c, sum);
+    ((cebus_coefficients<T> *)p->coefficients)[c] = {
+        (T)value_at<T>(p->mean, c, 0), (T)(value_at<T>(p->weight, c, 1) * s), (T)(sum * p->share),
+        (T)(s * s * product * p->share)};
+}
+
 template <class T> CEBUS_KERNEL backward_kernel(const coefficient_job p)
 {
-    for (int64_t c = cebus_grid_first(); c < p.channels; c += cebus_grid_step()) {
-        double s = 1 / sqrt(value_at<T>(p.var, c, 1) + p.eps);
-        double sum = p.sums[0][c], product = p.sums[1][c];
-        value_set<T>(p.out[0], c, s * product);
-        value_set<T>(p.out[1], c, sum);
-        ((cebus_coefficients<T> *)p.coefficients)[c] = {
-            (T)value_at<T>(p.mean, c, 0), (T)(value_at<T>(p.weight, c, 1) * s), (T)(sum * p.share),
-            (T)(s * s * product * p.share)};
+    for (int64_t c = cebus_grid_first(); c < p.channels; c += cebus_grid_step())
+        backward_channel<T>(&p, c, p.sums[0][c], p.sums[1][c]);
+}
+
+/** Planes: a block for each channel merges its slices first. */
+typedef struct plane_job {
+    cebus_plane_job planes;
+    coefficient_job coefficients;
+} plane_job;
+
+CEBUS_KERNEL plane_forward_kernel(const plane_job p)
+{
+    for (int64_t c = cebus_block(); c < p.planes.channels; c += cebus_blocks()) {
+        cebus_fold_sums sums = cebus_plane_sums(&p.planes, c);
+        if (cebus_thread() != 0)
+            continue;
+        cebus_fold_sums found = cebus_plane_statistics(&p.planes, c, sums);
+        forward_channel<float>(&p.coefficients, c, found.a, found.b);
+    }
+}
+
+CEBUS_KERNEL plane_backward_kernel(const plane_job p)
+{
+    for (int64_t c = cebus_block(); c < p.planes.channels; c += cebus_blocks()) {
+        cebus_fold_sums sums = cebus_plane_sums(&p.planes, c);
+        if (cebus_thread() == 0)
+            backward_channel<float>(&p.coefficients, c, sums.a, sums.b);
     }
 }
 
@@ -131,6 +167,40 @@ static cebus_fold_job plan(const cebus_launch *launch, const cebus_array *x,
     return job;
 }
 
+/** Sums planes if the images are of those, and makes the coefficients; `grad` and `mean` NULL:
+ * moments. */
+static bool run_planes(const cebus_launch *launch, const cebus_array *x, const cebus_array *grad,
+                       const cebus_array *mean, const coefficient_job *coefficients)
+{
+    plane_job p = {{}, *coefficients};
+    if (!cebus_plane_plan(x, grad, &p.planes))
+        return false;
+    p.planes.parts =
+        (cebus_fold_sums *)(void *)((char *)launch->workspace + places_of(x->view).slices);
+    int64_t blocks = cebus_grid_teams(p.planes.channels);
+    if (grad == NULL) {
+        cebus_plane_run<cebus_plane_moments>(launch, &p.planes);
+        cebus_grid_run(launch, plane_forward_kernel, blocks, CEBUS_WARP, p);
+        return true;
+    }
+    p.planes.center = cebus_cells_of(mean);
+    p.planes.channel[2] = values_of(mean).step;
+    cebus_plane_run<cebus_plane_products>(launch, &p.planes);
+    cebus_grid_run(launch, plane_backward_kernel, blocks, CEBUS_WARP, p);
+    return true;
+}
+
+/** Bytes of workspace for slices, whichever way they are summed. */
+static uint64_t slices_bytes(const cebus_launch *launch, const cebus_array *x,
+                             const cebus_array *grad, const cebus_array *mean)
+{
+    cebus_plane_job planes;
+    if (cebus_plane_plan(x, grad, &planes))
+        return cebus_plane_workspace(&planes);
+    cebus_fold_job job = plan(launch, x, grad, mean);
+    return cebus_fold_workspace(&job);
+}
+
 static coefficient_job coefficients_of(const cebus_launch *launch, const cebus_view *x)
 {
     places at = places_of(x);
@@ -153,20 +223,27 @@ static void map(const cebus_launch *launch, const cebus_array *x, const cebus_ar
 
 /* --- entries ------------------------------------------------------------------------------- */
 
-template <class T> static cebus_status train(const cebus_launch *launch)
+/** The same by folds of any images. */
+template <class T> static void train_fold(const cebus_launch *launch, coefficient_job p)
 {
-    const cebus_array *x = &launch->in[0];
-    cebus_fold_job job = plan(launch, x, NULL, NULL);
-    coefficient_job p = coefficients_of(launch, x->view);
+    cebus_fold_job job = plan(launch, &launch->in[0], NULL, NULL);
     job.divisor = (double)job.count;
     cebus_fold_run<cebus_fold_moments<T>>(launch, &job);
     p.sums[0] = (const double *)job.out.data;
     p.sums[1] = (const double *)job.second.data;
+    cebus_grid_run(launch, forward_kernel<T>, cebus_grid_blocks(p.channels), CEBUS_GRID_THREADS, p);
+}
+
+template <class T> static cebus_status train(const cebus_launch *launch)
+{
+    const cebus_array *x = &launch->in[0];
+    coefficient_job p = coefficients_of(launch, x->view);
     p.weight = values_of(&launch->in[1]);
     p.bias = values_of(&launch->in[2]);
     p.out[0] = values_of(&launch->out[1]);
     p.out[1] = values_of(&launch->out[2]);
-    cebus_grid_run(launch, forward_kernel<T>, cebus_grid_blocks(p.channels), CEBUS_GRID_THREADS, p);
+    if (!run_planes(launch, x, NULL, NULL, &p))
+        train_fold<T>(launch, p);
     map<applied<T>, T>(launch, x, NULL, &p);
     return cebus_cuda_launched("batch_norm");
 }
@@ -184,23 +261,30 @@ template <class T> static cebus_status eval(const cebus_launch *launch)
     return cebus_cuda_launched("batch_norm_eval");
 }
 
+template <class T> static void backward_fold(const cebus_launch *launch, coefficient_job p)
+{
+    cebus_fold_job job = plan(launch, &launch->in[1], &launch->in[0], &launch->in[2]);
+    cebus_fold_run<cebus_fold_products<T>>(launch, &job);
+    p.sums[0] = (const double *)job.out.data;
+    p.sums[1] = (const double *)job.second.data;
+    cebus_grid_run(launch, backward_kernel<T>, cebus_grid_blocks(p.channels), CEBUS_GRID_THREADS,
+                   p);
+}
+
 template <class T> static cebus_status backward(const cebus_launch *launch)
 {
     const cebus_batch_norm_attrs *attrs = (const cebus_batch_norm_attrs *)launch->attrs;
     const cebus_array *grad = &launch->in[0], *x = &launch->in[1];
-    cebus_fold_job job = plan(launch, x, grad, &launch->in[2]);
     coefficient_job p = coefficients_of(launch, x->view);
-    cebus_fold_run<cebus_fold_products<T>>(launch, &job);
-    p.sums[0] = (const double *)job.out.data;
-    p.sums[1] = (const double *)job.second.data;
+    double count = (double)(cebus_view_numel(x->view) / (p.channels > 0 ? p.channels : 1));
     p.mean = values_of(&launch->in[2]);
     p.var = values_of(&launch->in[3]);
     p.weight = values_of(&launch->in[4]);
-    p.share = attrs->training ? 1 / (double)job.count : 0;
+    p.share = attrs->training ? 1 / count : 0;
     p.out[0] = values_of(&launch->out[1]);
     p.out[1] = values_of(&launch->out[2]);
-    cebus_grid_run(launch, backward_kernel<T>, cebus_grid_blocks(p.channels), CEBUS_GRID_THREADS,
-                   p);
+    if (!run_planes(launch, x, grad, &launch->in[2], &p))
+        backward_fold<T>(launch, p);
     map<graded<T>, T>(launch, x, grad, &p);
     return cebus_cuda_launched("batch_norm_backward");
 }
@@ -246,8 +330,8 @@ RUN(running)
 
 static uint64_t train_workspace(const cebus_launch *launch)
 {
-    cebus_fold_job job = plan(launch, &launch->in[0], NULL, NULL);
-    return places_of(launch->in[0].view).slices + cebus_fold_workspace(&job);
+    const cebus_array *x = &launch->in[0];
+    return places_of(x->view).slices + slices_bytes(launch, x, NULL, NULL);
 }
 
 static uint64_t eval_workspace(const cebus_launch *launch)
@@ -257,8 +341,8 @@ static uint64_t eval_workspace(const cebus_launch *launch)
 
 static uint64_t backward_workspace(const cebus_launch *launch)
 {
-    cebus_fold_job job = plan(launch, &launch->in[1], &launch->in[0], &launch->in[2]);
-    return places_of(launch->in[1].view).slices + cebus_fold_workspace(&job);
+    const cebus_array *x = &launch->in[1];
+    return places_of(x->view).slices + slices_bytes(launch, x, &launch->in[0], &launch->in[2]);
 }
 
 const cebus_kernel cebus_cuda_batch_norm_kernels[] = {

@@ -5,10 +5,11 @@
 #ifndef CEBUS_EAGER_DEVICE_CUDA_CHANNEL_H
 #define CEBUS_EAGER_DEVICE_CUDA_CHANNEL_H
 
+#include "eager/device/cuda/vector.h"
 #include "eager/device/cuda/walk.h"
 
-/** What each formula makes of them is its own business. */
-template <class T> struct cebus_coefficients {
+/** What each formula makes of them is its own business. They are read together. */
+template <class T> struct alignas(4 * sizeof(T)) cebus_coefficients {
     T a, b, c, d;
 };
 
@@ -57,6 +58,131 @@ template <class F, class T, bool grads> CEBUS_KERNEL cebus_channel_kernel(const 
     }
 }
 
+/* --- images without gaps ------------------------------------------------------------------- */
+
+/** Coefficients of the plane that element `i` is in; *left: elements of it from there on. */
+template <class T>
+CEBUS_DEVICE const cebus_coefficients<T> *cebus_channel_plane(const cebus_channel_job *p,
+                                                              uint32_t i, uint32_t *left)
+{
+    uint32_t plane = cebus_divide(i, p->walk.run_divisor), c = plane;
+    *left = p->walk.run_divisor.value - (i - plane * p->walk.run_divisor.value);
+    if (p->walk.ndim > 1)
+        c -= cebus_divide(c, p->walk.divisor[1]) * p->walk.divisor[1].value;
+    return (const cebus_coefficients<T> *)p->coefficients + c;
+}
+
+/** Coefficients of the plane behind it; `i`: where that begins. */
+template <class T>
+CEBUS_DEVICE const cebus_coefficients<T> *cebus_channel_behind(const cebus_channel_job *p,
+                                                               uint32_t i)
+{
+    uint32_t left;
+    return cebus_channel_plane<T>(p, i < p->walk.numel ? i : 0, &left);
+}
+
+/** The element `at` alone. */
+template <class F, cebus_dtype D, bool grads, bool inner>
+CEBUS_DEVICE void cebus_channel_one(const cebus_channel_job *p, uint32_t at)
+{
+    typedef typename cebus_vector<D>::lane T;
+    T x = cebus_vector<D>::get(p->x.data, at);
+    T g = grads ? cebus_vector<D>::get(p->g.data, at) : (T)0;
+    uint32_t left;
+    const cebus_coefficients<T> *k = cebus_channel_plane<T>(p, at, &left);
+    if (inner)
+        k = (const cebus_coefficients<T> *)p->coefficients + (p->walk.run_divisor.value - left);
+    cebus_vector<D>::set(p->out.data, at, F::of(x, g, *k));
+}
+
+/** `inner`: channels lie side by side, else planes do, of which no vector has parts of three. */
+template <class F, cebus_dtype D, bool grads, bool inner>
+CEBUS_KERNEL cebus_channel_dense(const cebus_channel_job p)
+{
+    typedef typename cebus_vector<D>::lane T;
+    enum {
+        length = cebus_vector<D>::length
+    };
+    const uint32_t numel = (uint32_t)p.walk.numel, vectors = numel / length;
+    for (int64_t q = cebus_grid_first(); q < vectors; q += cebus_grid_step()) {
+        uint32_t at = (uint32_t)q * length, left;
+        T x[length], g[length] = {};
+        cebus_vector<D>::read(x, p.x.data, at);
+        if (grads)
+            cebus_vector<D>::read(g, p.g.data, at);
+        const cebus_coefficients<T> *k = cebus_channel_plane<T>(&p, at, &left);
+        if (inner) {
+            k = (const cebus_coefficients<T> *)p.coefficients + (p.walk.run_divisor.value - left);
+            CEBUS_UNROLL
+            for (int j = 0; j < length; j++)
+                x[j] = F::of(x[j], g[j], k[j]);
+        } else {
+            cebus_coefficients<T> here = *k, next = here;
+            if (left < length)
+                next = *cebus_channel_behind<T>(&p, at + left);
+            CEBUS_UNROLL
+            for (int j = 0; j < length; j++)
+                x[j] = F::of(x[j], g[j], (uint32_t)j < left ? here : next);
+        }
+        cebus_vector<D>::write(x, p.out.data, at);
+    }
+    for (int64_t i = (int64_t)vectors * length + cebus_grid_first(); i < numel;
+         i += cebus_grid_step())
+        cebus_channel_one<F, D, grads, inner>(&p, (uint32_t)i);
+}
+
+/** Whether out, x and g lie in one order without gaps, in one type, from a multiple of 16 bytes on,
+ * and the coefficients follow the planes or the channels in it. */
+static inline bool cebus_channel_is_dense(const cebus_channel_job *p, int length)
+{
+    const cebus_walk *w = &p->walk;
+    const cebus_cells all[] = {p->out, p->x, p->g};
+    if (w->wide || w->ndim > 2 || w->run < length)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        int64_t inside = w->run;
+        if (w->step[i] != 1 || all[i].dtype != p->out.dtype || !cebus_vector_fits(all[i]))
+            return false;
+        for (int d = w->ndim - 1; d >= 0; inside *= w->shape[d--])
+            if (w->strides[i][d] != inside)
+                return false;
+    }
+    const int64_t *of = w->strides[3];
+    if (w->step[3] == 1)
+        return w->run % length == 0 && (w->ndim == 0 || (w->ndim == 1 && of[0] == 0));
+    return w->step[3] == 0 && (w->ndim == 0 || of[w->ndim - 1] == 1) && (w->ndim < 2 || of[0] == 0);
+}
+
+template <class F, cebus_dtype D>
+static void cebus_channel_launch(const cebus_launch *launch, const cebus_channel_job *p, bool grads)
+{
+    int64_t blocks = cebus_grid_blocks(p->walk.numel / cebus_vector<D>::length + 1);
+    bool inner = p->walk.step[3] != 0;
+    cebus_grid_run(launch,
+                   grads   ? inner ? cebus_channel_dense<F, D, true, true>
+                                   : cebus_channel_dense<F, D, true, false>
+                     : inner ? cebus_channel_dense<F, D, false, true>
+                           : cebus_channel_dense<F, D, false, false>,
+                   blocks, CEBUS_GRID_THREADS, *p);
+}
+
+/** Runs the job if it is of such images; their elements have the same bits either way. */
+template <class F>
+static bool cebus_channel_run_dense(const cebus_launch *launch, const cebus_channel_job *p,
+                                    bool grads)
+{
+    static void (*const runs[])(const cebus_launch *, const cebus_channel_job *, bool) = {
+        cebus_channel_launch<F, CEBUS_F32>, cebus_channel_launch<F, CEBUS_F16>,
+        cebus_channel_launch<F, CEBUS_BF16>};
+    int number = cebus_vector_number(p->out.dtype);
+    if (number < 0 || !cebus_channel_is_dense(p, number == 0 ? 4 : 8))
+        return false;
+    runs[number](launch, p, grads);
+    return true;
+}
+
+/* --- any images ---------------------------------------------------------------------------- */
+
 /** out := F(x, g, coefficients); `g` NULL: not read. `channels` is the view of the coefficients, in
  * records of T, read in the shape of x. */
 template <class F, class T>
@@ -73,6 +199,10 @@ static void cebus_channel_run(const cebus_launch *launch, const cebus_array *out
     p.coefficients = channels->data;
     p.pack = cebus_walk_pack(p.walk.numel);
     int64_t blocks = cebus_grid_blocks((p.walk.numel + p.pack - 1) / p.pack);
+    if constexpr (sizeof(T) == sizeof(float)) {
+        if (cebus_channel_run_dense<F>(launch, &p, g != NULL))
+            return;
+    }
     if (g != NULL)
         cebus_grid_run(launch, cebus_channel_kernel<F, T, true>, blocks, CEBUS_GRID_THREADS, p);
     else
