@@ -344,28 +344,36 @@ static void strided_parameters(cebus_test *t)
 }
 
 /* Images that begin anywhere in memory: the same bits, forward and backward. */
+static void check_addresses(cebus_test *t, cebus_dtype dtype, const int dims[4])
+{
+    const int64_t size[] = {3, 8, 8, 8}, numel = 3 * 8 * 8 * 8, longer = numel + 3;
+    const cebus_batch_norm_options o = {.training = true};
+    cebus_tensor *flat = cebus_test_tensor(t, dtype, 5, 1, 0, 1, &longer), *piece = NULL;
+    cebus_tensor *rows = NULL, *copy = NULL, *x[2] = {NULL}, *out[2] = {NULL}, *grad[2] = {NULL};
+    OK(t, cebus_slice(t->rt, flat, 0, 3, longer, 1, &piece));
+    OK(t, cebus_reshape(t->rt, piece, 4, size, &rows));
+    OK(t, cebus_clone(t->rt, rows, &copy));
+    OK(t, cebus_permute(t->rt, rows, dims, &x[0]));
+    OK(t, cebus_permute(t->rt, copy, dims, &x[1]));
+    for (int k = 0; k < 2; k++) {
+        OK(t, cebus_tensor_set_requires_grad(x[k], true));
+        OK(t, cebus_batch_norm(t->rt, x[k], NULL, NULL, &o, &out[k]));
+        OK(t, cebus_backward(t->rt, out[k], x[1 - k], false));
+        OK(t, cebus_tensor_grad(x[k], &grad[k]));
+    }
+    cebus_test_expect_same(t, "result", out[0], out[1]);
+    cebus_test_expect_same(t, "gradient", grad[0], grad[1]);
+    cebus_tensor *const tensors[] = {flat, piece,  rows,   copy,    x[0],
+                                     x[1], out[0], out[1], grad[0], grad[1]};
+    for (size_t k = 0; k < LENGTH(tensors); k++)
+        cebus_tensor_release(tensors[k]);
+}
+
 static void addresses(cebus_test *t)
 {
-    const int64_t size[] = {3, 5, 8, 8}, numel = 3 * 5 * 8 * 8, longer = numel + 3;
-    const cebus_batch_norm_options o = {.training = true};
-    for (size_t i = 0; i < 2; i++) {
-        cebus_dtype dtype = i ? CEBUS_BF16 : CEBUS_F32;
-        cebus_tensor *flat = cebus_test_tensor(t, dtype, 5, 1, 0, 1, &longer), *piece = NULL;
-        cebus_tensor *x[2] = {NULL}, *out[2] = {NULL}, *grad[2] = {NULL};
-        OK(t, cebus_slice(t->rt, flat, 0, 3, longer, 1, &piece));
-        OK(t, cebus_reshape(t->rt, piece, 4, size, &x[0]));
-        OK(t, cebus_clone(t->rt, x[0], &x[1]));
-        for (int k = 0; k < 2; k++) {
-            OK(t, cebus_tensor_set_requires_grad(x[k], true));
-            OK(t, cebus_batch_norm(t->rt, x[k], NULL, NULL, &o, &out[k]));
-            OK(t, cebus_backward(t->rt, out[k], x[1 - k], false));
-            OK(t, cebus_tensor_grad(x[k], &grad[k]));
-        }
-        cebus_test_expect_same(t, "result", out[0], out[1]);
-        cebus_test_expect_same(t, "gradient", grad[0], grad[1]);
-        cebus_tensor *const tensors[] = {flat, piece, x[0], x[1], out[0], out[1], grad[0], grad[1]};
-        for (size_t k = 0; k < LENGTH(tensors); k++)
-            cebus_tensor_release(tensors[k]);
+    for (cebus_dtype dtype = CEBUS_F32; dtype <= CEBUS_BF16; dtype++) {
+        check_addresses(t, dtype, (const int[]){0, 1, 2, 3});
+        check_addresses(t, dtype, (const int[]){0, 3, 1, 2});
     }
 }
 

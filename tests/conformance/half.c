@@ -161,6 +161,7 @@ static const operation operations[] = {
     {"group_norm", group_norm, {{4, {3, 6, 5, 4}}, {1, {6}}, {1, {6}}}},
     {"group_norm, wide weights", group_norm, {{4, {3, 6, 5, 4}}, {1, {6}, true}, {1, {6}, true}}},
     {"batch_norm", batch_norm, {{4, {4, 6, 5, 4}}, {1, {6}}, {1, {6}}}},
+    {"batch_norm of columns", batch_norm, {{2, {300, 16}}, {1, {16}}, {1, {16}}}},
     {"batch_norm of planes", batch_norm, {{4, {3, 2, 6, 8}}, {1, {2}}, {1, {2}}}},
     {"batch_norm, wide weights", batch_norm, {{4, {4, 6, 5, 4}}, {1, {6}, true}, {1, {6}, true}}},
     {"batch_norm without weights", bare_batch_norm, {{2, {30, 7}}}},

@@ -1,5 +1,5 @@
 /* Batch normalization: the statistics of each channel by a fold (fold.h; plane.h where channels are
- * planes), then one pass. Any strides are read as they are. */
+ * planes or lie side by side), then one pass. Any strides are read as they are. */
 #include "eager/device/cuda/channel.h"
 #include "eager/device/cuda/families.h"
 #include "eager/device/cuda/plane.h"
@@ -98,7 +98,7 @@ template <class T> CEBUS_KERNEL backward_kernel(const coefficient_job p)
         backward_channel<T>(&p, c, p.sums[0][c], p.sums[1][c]);
 }
 
-/** Planes: a block for each channel merges its slices first. */
+/** A block for each channel merges its slices first. */
 typedef struct plane_job {
     cebus_plane_job planes;
     coefficient_job coefficients;
@@ -178,15 +178,16 @@ static bool run_planes(const cebus_launch *launch, const cebus_array *x, const c
     p.planes.parts =
         (cebus_fold_sums *)(void *)((char *)launch->workspace + places_of(x->view).slices);
     int64_t blocks = cebus_grid_teams(p.planes.channels);
+    int threads = cebus_plane_merging(&p.planes);
     if (grad == NULL) {
         cebus_plane_run<cebus_plane_moments>(launch, &p.planes);
-        cebus_grid_run(launch, plane_forward_kernel, blocks, CEBUS_WARP, p);
+        cebus_grid_run(launch, plane_forward_kernel, blocks, threads, p);
         return true;
     }
     p.planes.center = cebus_cells_of(mean);
     p.planes.channel[2] = values_of(mean).step;
     cebus_plane_run<cebus_plane_products>(launch, &p.planes);
-    cebus_grid_run(launch, plane_backward_kernel, blocks, CEBUS_WARP, p);
+    cebus_grid_run(launch, plane_backward_kernel, blocks, threads, p);
     return true;
 }
 

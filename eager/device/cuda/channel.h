@@ -82,7 +82,7 @@ CEBUS_DEVICE const cebus_coefficients<T> *cebus_channel_behind(const cebus_chann
 }
 
 /** The element `at` alone. */
-template <class F, cebus_dtype D, bool grads, bool inner>
+template <class F, cebus_dtype D, bool grads>
 CEBUS_DEVICE void cebus_channel_one(const cebus_channel_job *p, uint32_t at)
 {
     typedef typename cebus_vector<D>::lane T;
@@ -90,14 +90,12 @@ CEBUS_DEVICE void cebus_channel_one(const cebus_channel_job *p, uint32_t at)
     T g = grads ? cebus_vector<D>::get(p->g.data, at) : (T)0;
     uint32_t left;
     const cebus_coefficients<T> *k = cebus_channel_plane<T>(p, at, &left);
-    if (inner)
-        k = (const cebus_coefficients<T> *)p->coefficients + (p->walk.run_divisor.value - left);
     cebus_vector<D>::set(p->out.data, at, F::of(x, g, *k));
 }
 
-/** `inner`: channels lie side by side, else planes do, of which no vector has parts of three. */
-template <class F, cebus_dtype D, bool grads, bool inner>
-CEBUS_KERNEL cebus_channel_dense(const cebus_channel_job p)
+/** Images whose planes lie one after another, of which no vector has parts of three. */
+template <class F, cebus_dtype D, bool grads>
+CEBUS_KERNEL cebus_channel_planes(const cebus_channel_job p)
 {
     typedef typename cebus_vector<D>::lane T;
     enum {
@@ -110,25 +108,64 @@ CEBUS_KERNEL cebus_channel_dense(const cebus_channel_job p)
         cebus_vector<D>::read(x, p.x.data, at);
         if (grads)
             cebus_vector<D>::read(g, p.g.data, at);
-        const cebus_coefficients<T> *k = cebus_channel_plane<T>(&p, at, &left);
-        if (inner) {
-            k = (const cebus_coefficients<T> *)p.coefficients + (p.walk.run_divisor.value - left);
-            CEBUS_UNROLL
-            for (int j = 0; j < length; j++)
-                x[j] = F::of(x[j], g[j], k[j]);
-        } else {
-            cebus_coefficients<T> here = *k, next = here;
-            if (left < length)
-                next = *cebus_channel_behind<T>(&p, at + left);
-            CEBUS_UNROLL
-            for (int j = 0; j < length; j++)
-                x[j] = F::of(x[j], g[j], (uint32_t)j < left ? here : next);
-        }
+        cebus_coefficients<T> here = *cebus_channel_plane<T>(&p, at, &left), next = here;
+        if (left < length)
+            next = *cebus_channel_behind<T>(&p, at + left);
+        CEBUS_UNROLL
+        for (int j = 0; j < length; j++)
+            x[j] = F::of(x[j], g[j], (uint32_t)j < left ? here : next);
         cebus_vector<D>::write(x, p.out.data, at);
     }
     for (int64_t i = (int64_t)vectors * length + cebus_grid_first(); i < numel;
          i += cebus_grid_step())
-        cebus_channel_one<F, D, grads, inner>(&p, (uint32_t)i);
+        cebus_channel_one<F, D, grads>(&p, (uint32_t)i);
+}
+
+/** The coefficients of `n` channels from c on. */
+template <class T>
+CEBUS_DEVICE void cebus_channel_get(const cebus_channel_job *p, int64_t c, int n,
+                                    cebus_coefficients<T> *to)
+{
+    const cebus_coefficients<T> *from = (const cebus_coefficients<T> *)p->coefficients + c;
+    CEBUS_UNROLL
+    for (int j = 0; j < n; j++)
+        to[j] = from[j];
+}
+
+/** Images whose channels lie side by side, in whole vectors. The step of the grid is a multiple of
+ * a pixel, so that a thread's channels stay. */
+template <class F, cebus_dtype D, bool grads>
+CEBUS_KERNEL cebus_channel_pixels(const cebus_channel_job p)
+{
+    typedef typename cebus_vector<D>::lane T;
+    enum {
+        length = cebus_vector<D>::length
+    };
+    const int64_t vectors = p.walk.numel / length, pixel = p.walk.run / length;
+    const int64_t step = cebus_grid_step();
+    const bool stays = step % pixel == 0;
+    cebus_coefficients<T> k[length];
+    for (int64_t q = cebus_grid_first(), first = q; q < vectors; q += 2 * step) {
+        T x[2][length], g[2][length] = {};
+        CEBUS_UNROLL
+        for (int i = 0; i < 2; i++) { /* both are on their way */
+            int64_t at = (q + i * step < vectors ? q + i * step : q) * length;
+            cebus_vector<D>::read(x[i], p.x.data, at);
+            if (grads)
+                cebus_vector<D>::read(g[i], p.g.data, at);
+        }
+        CEBUS_UNROLL
+        for (int i = 0; i < 2; i++) {
+            int64_t vector = q + i * step;
+            if (vector == first || !stays)
+                cebus_channel_get(&p, vector % pixel * length, length, k);
+            CEBUS_UNROLL
+            for (int j = 0; j < length; j++)
+                x[i][j] = F::of(x[i][j], g[i][j], k[j]);
+            if (vector < vectors)
+                cebus_vector<D>::write(x[i], p.out.data, vector * length);
+        }
+    }
 }
 
 /** Whether out, x and g lie in one order without gaps, in one type, from a multiple of 16 bytes on,
@@ -156,13 +193,20 @@ static inline bool cebus_channel_is_dense(const cebus_channel_job *p, int length
 template <class F, cebus_dtype D>
 static void cebus_channel_launch(const cebus_launch *launch, const cebus_channel_job *p, bool grads)
 {
-    int64_t blocks = cebus_grid_blocks(p->walk.numel / cebus_vector<D>::length + 1);
-    bool inner = p->walk.step[3] != 0;
+    int64_t length = cebus_vector<D>::length, pixel = p->walk.run / length;
+    int64_t blocks = cebus_grid_blocks(p->walk.numel / length + 1);
+    if (p->walk.step[3] == 0) {
+        cebus_grid_run(launch,
+                       grads ? cebus_channel_planes<F, D, true> : cebus_channel_planes<F, D, false>,
+                       blocks, CEBUS_GRID_THREADS, *p);
+        return;
+    }
+    int64_t whole = 1; /* blocks whose threads are a multiple of a pixel */
+    while (whole < blocks && whole * CEBUS_GRID_THREADS % pixel != 0)
+        whole++;
+    blocks = (blocks + whole - 1) / whole * whole;
     cebus_grid_run(launch,
-                   grads   ? inner ? cebus_channel_dense<F, D, true, true>
-                                   : cebus_channel_dense<F, D, true, false>
-                     : inner ? cebus_channel_dense<F, D, false, true>
-                           : cebus_channel_dense<F, D, false, false>,
+                   grads ? cebus_channel_pixels<F, D, true> : cebus_channel_pixels<F, D, false>,
                    blocks, CEBUS_GRID_THREADS, *p);
 }
 
