@@ -24,9 +24,6 @@
 #else
 #define BUFFER_SCORES (INT64_C(16) << 20)
 #endif
-/* Rows of scores begin at multiples of this, so that products load them at once. */
-#define ROW_ELEMENTS 8
-
 /* Inputs that products read; the others only have strides. */
 static const int factors[] = {CEBUS_ATTENTION_Q, CEBUS_ATTENTION_K, CEBUS_ATTENTION_V,
                               CEBUS_ATTENTION_GRAD};
@@ -44,6 +41,7 @@ typedef struct job {
     int64_t shape[CEBUS_MAX_DIMS], count, ld;
     cebus_cuda_operand in[CEBUS_ATTENTION_INPUTS];
     cebus_cuda_operand out[CEBUS_ATTENTION_MASK + 1];
+    cebus_cuda_operand lse; /* matrices of one column */
     cebus_cuda_cut cut;
     char *weights, *grads;           /* scores */
     char *soft_weights, *soft_grads; /* what products read of them: the same where types are */
@@ -80,7 +78,8 @@ static void plan_sizes(job *j)
     j->columns = k->shape[k->ndim - 2];
     j->features = k->shape[k->ndim - 1];
     j->values = v->shape[v->ndim - 1];
-    j->ld = (j->columns + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
+    j->ld = (j->columns + CEBUS_CUDA_SCORES_PACK - 1) / CEBUS_CUDA_SCORES_PACK *
+            CEBUS_CUDA_SCORES_PACK; /* products, too, load rows that begin so at once */
 }
 
 /* A mask as it is read for the scores: repeated where it has one row, column or matrix. */
@@ -107,6 +106,17 @@ static void settle_alignment(const job *j, cebus_cuda_operand *o)
     }
 }
 
+static cebus_cuda_operand describe_lse(const job *j)
+{
+    const cebus_launch *launch = j->launch;
+    const cebus_array *lse = j->is_backward ? &launch->in[CEBUS_ATTENTION_LSE] : &launch->out[1];
+    cebus_view view = *lse->view;
+    view.shape[view.ndim] = 1;
+    view.strides[view.ndim++] = 1;
+    const cebus_array column = {.data = lse->data, .view = &view};
+    return cebus_cuda_operand_describe(&column, j->ndim);
+}
+
 static void plan_operands(job *j, cebus_cuda_scratch *scratch)
 {
     const cebus_launch *launch = j->launch;
@@ -123,6 +133,7 @@ static void plan_operands(job *j, cebus_cuda_scratch *scratch)
     if (j->is_backward)
         j->in[CEBUS_ATTENTION_OUT] =
             cebus_cuda_operand_describe(&launch->in[CEBUS_ATTENTION_OUT], j->ndim);
+    j->lse = describe_lse(j);
     for (uint32_t i = 0; i < (j->is_backward ? launch->n_out : 1); i++) {
         j->out[i] = cebus_cuda_operand_describe(&launch->out[i], j->ndim);
         settle_alignment(j, &j->out[i]);
@@ -157,13 +168,9 @@ static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-static char *moved(const job *j, char *data, int64_t elements)
-{
-    return data ? data + elements * j->size : NULL; /* there are no addresses while planning */
-}
-
-/* The chunk's matrices of an operand, from `row` on. */
-static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand, int64_t row)
+/* The chunk's matrices of an operand with elements of `size` bytes, from `row` on. */
+static cebus_cuda_operand part_of(const block *b, const cebus_cuda_operand *operand, int64_t row,
+                                  int64_t size)
 {
     const job *j = b->j;
     cebus_cuda_operand o = *operand;
@@ -172,10 +179,16 @@ static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand
         offset += index % j->shape[i] * operand->batch_stride[i];
         index /= j->shape[i];
     }
-    o.data = moved(j, o.data, offset);
+    if (o.data) /* there are no addresses while planning */
+        o.data += offset * size;
     for (int i = 0; i < b->chunk.ndim; i++)
         o.batch_stride[i] = operand->batch_stride[b->chunk.from + i];
     return o;
+}
+
+static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand, int64_t row)
+{
+    return part_of(b, operand, row, b->j->size);
 }
 
 /* Its rows of those that go along with the scores' rows. */
@@ -275,24 +288,29 @@ static cebus_status multiply(const block *b, cebus_cuda_operand left, cebus_cuda
 
 /* ---- rows of scores ---------------------------------------------------------------------- */
 
-static cebus_cuda_matrices matrices_of(const cebus_cuda_operand *o)
+/* The block's rows of an operand; nothing of one that is absent. */
+static cebus_cuda_matrices matrices_of(const block *b, const cebus_cuda_operand *operand,
+                                       cebus_dtype dtype)
 {
-    cebus_cuda_matrices m = {.data = o->data, .row = o->row_stride, .col = o->col_stride};
-    memcpy(m.batch, o->batch_stride, sizeof m.batch);
+    const cebus_cuda_operand o = part_of(b, operand, b->first, (int64_t)cebus_dtype_size(dtype));
+    cebus_cuda_matrices m = {.data = o.data, .row = o.row_stride, .col = o.col_stride};
+    memcpy(m.batch, o.batch_stride, sizeof m.batch);
     return m;
+}
+
+static cebus_cuda_matrices mask_of(const block *b, int which)
+{
+    return matrices_of(b, &b->j->in[which], b->j->launch->in[which].view->dtype);
 }
 
 static cebus_cuda_scores scores_of(const block *b)
 {
     const job *j = b->j;
-    const cebus_launch *launch = j->launch;
-    cebus_cuda_scores s = {.dtype = j->wide, .other = j->dtype, .ndim = j->ndim};
-    memcpy(s.shape, j->shape, sizeof s.shape);
-    s.first_matrix = b->chunk.first;
+    cebus_cuda_scores s = {.dtype = j->wide, .other = j->dtype, .ndim = b->chunk.ndim};
+    memcpy(s.shape, b->chunk.shape, sizeof s.shape);
     s.matrices = b->chunk.matrices;
     s.first_row = b->first;
     s.rows = b->rows;
-    s.length = j->length;
     s.columns = j->columns;
     s.values = j->values;
     s.weights = j->weights;
@@ -302,12 +320,13 @@ static cebus_cuda_scores scores_of(const block *b)
     s.ld = j->ld;
     s.is_causal = j->attrs->is_causal;
     s.keep_scale = j->attrs->keep_scale;
+    s.lse = matrices_of(b, &j->lse, j->wide);
     if (j->attrs->has_mask) {
-        s.mask = matrices_of(&j->in[CEBUS_ATTENTION_MASK]);
-        s.mask_is_bool = launch->in[CEBUS_ATTENTION_MASK].view->dtype == CEBUS_BOOL;
+        s.mask = mask_of(b, CEBUS_ATTENTION_MASK);
+        s.mask_is_bool = j->launch->in[CEBUS_ATTENTION_MASK].view->dtype == CEBUS_BOOL;
     }
     if (j->attrs->has_keep)
-        s.keep = matrices_of(&j->in[CEBUS_ATTENTION_KEEP]);
+        s.keep = mask_of(b, CEBUS_ATTENTION_KEEP);
     return s;
 }
 
@@ -328,8 +347,7 @@ static cebus_status soften(const block *b)
 {
     if (b->j->plans)
         return CEBUS_OK;
-    cebus_cuda_scores s = scores_of(b);
-    s.lse = b->j->launch->out[1].data;
+    const cebus_cuda_scores s = scores_of(b);
     return cebus_cuda_scores_soften(b->j->launch, b->j->op, &s);
 }
 
@@ -352,11 +370,10 @@ static cebus_status differentiate(const block *b)
     if (j->plans)
         return CEBUS_OK;
     cebus_cuda_scores s = scores_of(b);
-    s.lse = j->launch->in[CEBUS_ATTENTION_LSE].data;
-    s.out = matrices_of(&j->in[CEBUS_ATTENTION_OUT]);
-    s.grad = matrices_of(&j->in[CEBUS_ATTENTION_GRAD]);
+    s.out = matrices_of(b, &j->in[CEBUS_ATTENTION_OUT], j->dtype);
+    s.grad = matrices_of(b, &j->in[CEBUS_ATTENTION_GRAD], j->dtype);
     if (wanted(j, CEBUS_ATTENTION_MASK))
-        s.mask_grad = j->launch->out[CEBUS_ATTENTION_MASK].data;
+        s.mask_grad = matrices_of(b, &j->out[CEBUS_ATTENTION_MASK], j->dtype);
     return cebus_cuda_scores_backward(j->launch, j->op, &s);
 }
 
