@@ -95,17 +95,6 @@ static cebus_cuda_operand over_scores(const job *j, const cebus_array *mask)
     return cebus_cuda_operand_describe(&expanded, j->ndim);
 }
 
-/* Chunks and blocks begin anywhere in the batch: what all of them are aligned to. */
-static void settle_alignment(const job *j, cebus_cuda_operand *o)
-{
-    for (int i = 0; i <= j->ndim; i++) {
-        const int64_t stride = i < j->ndim ? o->batch_stride[i]
-                                           : (j->cut.blocks > 1 ? j->cut.rows * o->row_stride : 0);
-        const int64_t align = cebus_cuda_alignment(stride, j->size);
-        o->align = align < o->align ? align : o->align;
-    }
-}
-
 static cebus_cuda_operand describe_lse(const job *j)
 {
     const cebus_launch *launch = j->launch;
@@ -117,14 +106,23 @@ static cebus_cuda_operand describe_lse(const job *j)
     return cebus_cuda_operand_describe(&column, j->ndim);
 }
 
+static int factors_of(const job *j)
+{
+    return j->is_backward ? 4 : 3;
+}
+
+static uint32_t outputs_of(const job *j)
+{
+    return j->is_backward ? j->launch->n_out : 1;
+}
+
 static void plan_operands(job *j, cebus_cuda_scratch *scratch)
 {
     const cebus_launch *launch = j->launch;
-    for (int i = 0; i < (j->is_backward ? 4 : 3); i++) {
+    for (int i = 0; i < factors_of(j); i++) {
         cebus_cuda_operand *o = &j->in[factors[i]];
         *o = cebus_cuda_operand_describe(&launch->in[factors[i]], j->ndim);
         cebus_cuda_operand_settle(o, &launch->in[factors[i]], j->ndim, scratch);
-        settle_alignment(j, o);
     }
     if (j->attrs->has_mask)
         j->in[CEBUS_ATTENTION_MASK] = over_scores(j, &launch->in[CEBUS_ATTENTION_MASK]);
@@ -134,9 +132,55 @@ static void plan_operands(job *j, cebus_cuda_scratch *scratch)
         j->in[CEBUS_ATTENTION_OUT] =
             cebus_cuda_operand_describe(&launch->in[CEBUS_ATTENTION_OUT], j->ndim);
     j->lse = describe_lse(j);
-    for (uint32_t i = 0; i < (j->is_backward ? launch->n_out : 1); i++) {
+    for (uint32_t i = 0; i < outputs_of(j); i++)
         j->out[i] = cebus_cuda_operand_describe(&launch->out[i], j->ndim);
-        settle_alignment(j, &j->out[i]);
+}
+
+/* What products read and write, in turn. */
+static cebus_cuda_operand *multiplied(job *j, int index)
+{
+    const int inputs = factors_of(j);
+    return index < inputs ? &j->in[factors[index]] : &j->out[index - inputs];
+}
+
+static int multiplied_count(const job *j)
+{
+    const int results = j->is_backward ? 3 : 1;
+    return factors_of(j) + results;
+}
+
+static void reorder(int64_t *of, int ndim, const int *order)
+{
+    int64_t was[CEBUS_MAX_DIMS];
+    memcpy(was, of, sizeof was);
+    for (int i = 0; i < ndim; i++)
+        of[i] = was[order[i]];
+}
+
+/* The batch in the order that makes the largest products, from here on. */
+static void order_batch(job *j)
+{
+    const int64_t *strides[CEBUS_ATTENTION_INPUTS + CEBUS_ATTENTION_MASK];
+    int order[CEBUS_MAX_DIMS];
+    for (int i = 0; i < multiplied_count(j); i++)
+        strides[i] = multiplied(j, i)->batch_stride;
+    j->ndim = cebus_cuda_cut_order(j->ndim, j->shape, multiplied_count(j), strides, order);
+    reorder(j->shape, j->ndim, order);
+    reorder(j->lse.batch_stride, j->ndim, order);
+    for (int i = 0; i < CEBUS_ATTENTION_INPUTS; i++)
+        reorder(j->in[i].batch_stride, j->ndim, order);
+    for (int i = 0; i <= CEBUS_ATTENTION_MASK; i++)
+        reorder(j->out[i].batch_stride, j->ndim, order);
+}
+
+/* Chunks and blocks begin anywhere in the batch: what all of them are aligned to. */
+static void settle_alignment(const job *j, cebus_cuda_operand *o)
+{
+    for (int i = 0; i <= j->ndim; i++) {
+        const int64_t stride = i < j->ndim ? o->batch_stride[i]
+                                           : (j->cut.blocks > 1 ? j->cut.rows * o->row_stride : 0);
+        const int64_t align = cebus_cuda_alignment(stride, j->size);
+        o->align = align < o->align ? align : o->align;
     }
 }
 
@@ -154,8 +198,11 @@ static void take_scores(const job *j, cebus_cuda_scratch *scratch, char **out, c
 /* Every product runs, but for its launch, to learn how much workspace it takes. */
 static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 {
-    j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, j->ld, BUFFER_SCORES);
     plan_operands(j, scratch);
+    order_batch(j);
+    j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, j->ld, BUFFER_SCORES);
+    for (int i = 0; i < multiplied_count(j); i++)
+        settle_alignment(j, multiplied(j, i));
     take_scores(j, scratch, &j->weights, &j->soft_weights);
     if (j->is_backward)
         take_scores(j, scratch, &j->grads, &j->soft_grads);
@@ -469,7 +516,7 @@ static cebus_status run_empty(const job *j)
 
 static void copy_inputs(const job *j)
 {
-    for (int i = 0; i < (j->is_backward ? 4 : 3); i++) {
+    for (int i = 0; i < factors_of(j); i++) {
         const cebus_array *from = &j->launch->in[factors[i]];
         cebus_view dense;
         if (!j->in[factors[i]].copied)
