@@ -26,6 +26,7 @@
     X(loss)                                                                                        \
     X(matmul)                                                                                      \
     X(attention)                                                                                   \
+    X(attention_rows)                                                                              \
     X(recurrent)                                                                                   \
     X(conv)                                                                                        \
     X(pool)                                                                                        \

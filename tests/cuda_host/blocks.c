@@ -46,18 +46,34 @@ void cebus_host_sync(void)
         _longjmp(running->scheduler, 1);
 }
 
-void cebus_host_shuffle(const void *mine, void *other, size_t bytes, int delta)
+/* Every thread of the block gives its own and takes that of the thread `from`. */
+static void pass(const void *mine, void *other, size_t bytes, int from)
 {
-    int me = cebus_host_at.thread, from = me + delta;
-    int end = (me / WARP + 1) * WARP;
     if (bytes > SLOT_BYTES || cebus_host_at.threads == 1) {
         fputs("cuda-host: a shuffle of too much, or in a block of one thread\n", stderr);
         abort();
     }
-    memcpy(running->slots[me], mine, bytes);
+    memcpy(running->slots[cebus_host_at.thread], mine, bytes);
     cebus_host_sync();
-    memcpy(other, running->slots[from < end && from < cebus_host_at.threads ? from : me], bytes);
+    memcpy(other, running->slots[from], bytes);
     cebus_host_sync();
+}
+
+void cebus_host_shuffle(const void *mine, void *other, size_t bytes, int delta)
+{
+    int me = cebus_host_at.thread, from = me + delta;
+    int end = (me / WARP + 1) * WARP;
+    pass(mine, other, bytes, from < end && from < cebus_host_at.threads ? from : me);
+}
+
+void cebus_host_exchange(const void *mine, void *other, size_t bytes, int mask)
+{
+    int from = cebus_host_at.thread ^ mask;
+    if (mask >= WARP || from >= cebus_host_at.threads) {
+        fputs("cuda-host: a shuffle with a thread that is not there\n", stderr);
+        abort();
+    }
+    pass(mine, other, bytes, from);
 }
 
 static void thread_main(void)

@@ -24,9 +24,6 @@
 #else
 #define BUFFER_SCORES (INT64_C(16) << 20)
 #endif
-/* Rows of scores begin at multiples of this, so that products load them at once. */
-#define ROW_ELEMENTS 8
-
 /* Inputs that products read; the others only have strides. */
 static const int factors[] = {CEBUS_ATTENTION_Q, CEBUS_ATTENTION_K, CEBUS_ATTENTION_V,
                               CEBUS_ATTENTION_GRAD};
@@ -44,6 +41,7 @@ typedef struct job {
     int64_t shape[CEBUS_MAX_DIMS], count, ld;
     cebus_cuda_operand in[CEBUS_ATTENTION_INPUTS];
     cebus_cuda_operand out[CEBUS_ATTENTION_MASK + 1];
+    cebus_cuda_operand lse; /* matrices of one column */
     cebus_cuda_cut cut;
     char *weights, *grads;           /* scores */
     char *soft_weights, *soft_grads; /* what products read of them: the same where types are */
@@ -80,7 +78,8 @@ static void plan_sizes(job *j)
     j->columns = k->shape[k->ndim - 2];
     j->features = k->shape[k->ndim - 1];
     j->values = v->shape[v->ndim - 1];
-    j->ld = (j->columns + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
+    j->ld = (j->columns + CEBUS_CUDA_SCORES_PACK - 1) / CEBUS_CUDA_SCORES_PACK *
+            CEBUS_CUDA_SCORES_PACK; /* products, too, load rows that begin so at once */
 }
 
 /* A mask as it is read for the scores: repeated where it has one row, column or matrix. */
@@ -96,25 +95,34 @@ static cebus_cuda_operand over_scores(const job *j, const cebus_array *mask)
     return cebus_cuda_operand_describe(&expanded, j->ndim);
 }
 
-/* Chunks and blocks begin anywhere in the batch: what all of them are aligned to. */
-static void settle_alignment(const job *j, cebus_cuda_operand *o)
+static cebus_cuda_operand describe_lse(const job *j)
 {
-    for (int i = 0; i <= j->ndim; i++) {
-        const int64_t stride = i < j->ndim ? o->batch_stride[i]
-                                           : (j->cut.blocks > 1 ? j->cut.rows * o->row_stride : 0);
-        const int64_t align = cebus_cuda_alignment(stride, j->size);
-        o->align = align < o->align ? align : o->align;
-    }
+    const cebus_launch *launch = j->launch;
+    const cebus_array *lse = j->is_backward ? &launch->in[CEBUS_ATTENTION_LSE] : &launch->out[1];
+    cebus_view view = *lse->view;
+    view.shape[view.ndim] = 1;
+    view.strides[view.ndim++] = 1;
+    const cebus_array column = {.data = lse->data, .view = &view};
+    return cebus_cuda_operand_describe(&column, j->ndim);
+}
+
+static int factors_of(const job *j)
+{
+    return j->is_backward ? 4 : 3;
+}
+
+static uint32_t outputs_of(const job *j)
+{
+    return j->is_backward ? j->launch->n_out : 1;
 }
 
 static void plan_operands(job *j, cebus_cuda_scratch *scratch)
 {
     const cebus_launch *launch = j->launch;
-    for (int i = 0; i < (j->is_backward ? 4 : 3); i++) {
+    for (int i = 0; i < factors_of(j); i++) {
         cebus_cuda_operand *o = &j->in[factors[i]];
         *o = cebus_cuda_operand_describe(&launch->in[factors[i]], j->ndim);
         cebus_cuda_operand_settle(o, &launch->in[factors[i]], j->ndim, scratch);
-        settle_alignment(j, o);
     }
     if (j->attrs->has_mask)
         j->in[CEBUS_ATTENTION_MASK] = over_scores(j, &launch->in[CEBUS_ATTENTION_MASK]);
@@ -123,9 +131,56 @@ static void plan_operands(job *j, cebus_cuda_scratch *scratch)
     if (j->is_backward)
         j->in[CEBUS_ATTENTION_OUT] =
             cebus_cuda_operand_describe(&launch->in[CEBUS_ATTENTION_OUT], j->ndim);
-    for (uint32_t i = 0; i < (j->is_backward ? launch->n_out : 1); i++) {
+    j->lse = describe_lse(j);
+    for (uint32_t i = 0; i < outputs_of(j); i++)
         j->out[i] = cebus_cuda_operand_describe(&launch->out[i], j->ndim);
-        settle_alignment(j, &j->out[i]);
+}
+
+/* What products read and write, in turn. */
+static cebus_cuda_operand *multiplied(job *j, int index)
+{
+    const int inputs = factors_of(j);
+    return index < inputs ? &j->in[factors[index]] : &j->out[index - inputs];
+}
+
+static int multiplied_count(const job *j)
+{
+    const int results = j->is_backward ? 3 : 1;
+    return factors_of(j) + results;
+}
+
+static void reorder(int64_t *of, int ndim, const int *order)
+{
+    int64_t was[CEBUS_MAX_DIMS];
+    memcpy(was, of, sizeof was);
+    for (int i = 0; i < ndim; i++)
+        of[i] = was[order[i]];
+}
+
+/* The batch in the order that makes the largest products, from here on. */
+static void order_batch(job *j)
+{
+    const int64_t *strides[CEBUS_ATTENTION_INPUTS + CEBUS_ATTENTION_MASK];
+    int order[CEBUS_MAX_DIMS];
+    for (int i = 0; i < multiplied_count(j); i++)
+        strides[i] = multiplied(j, i)->batch_stride;
+    j->ndim = cebus_cuda_cut_order(j->ndim, j->shape, multiplied_count(j), strides, order);
+    reorder(j->shape, j->ndim, order);
+    reorder(j->lse.batch_stride, j->ndim, order);
+    for (int i = 0; i < CEBUS_ATTENTION_INPUTS; i++)
+        reorder(j->in[i].batch_stride, j->ndim, order);
+    for (int i = 0; i <= CEBUS_ATTENTION_MASK; i++)
+        reorder(j->out[i].batch_stride, j->ndim, order);
+}
+
+/* Chunks and blocks begin anywhere in the batch: what all of them are aligned to. */
+static void settle_alignment(const job *j, cebus_cuda_operand *o)
+{
+    for (int i = 0; i <= j->ndim; i++) {
+        const int64_t stride = i < j->ndim ? o->batch_stride[i]
+                                           : (j->cut.blocks > 1 ? j->cut.rows * o->row_stride : 0);
+        const int64_t align = cebus_cuda_alignment(stride, j->size);
+        o->align = align < o->align ? align : o->align;
     }
 }
 
@@ -143,8 +198,11 @@ static void take_scores(const job *j, cebus_cuda_scratch *scratch, char **out, c
 /* Every product runs, but for its launch, to learn how much workspace it takes. */
 static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 {
-    j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, j->ld, BUFFER_SCORES);
     plan_operands(j, scratch);
+    order_batch(j);
+    j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, j->ld, BUFFER_SCORES);
+    for (int i = 0; i < multiplied_count(j); i++)
+        settle_alignment(j, multiplied(j, i));
     take_scores(j, scratch, &j->weights, &j->soft_weights);
     if (j->is_backward)
         take_scores(j, scratch, &j->grads, &j->soft_grads);
@@ -157,13 +215,9 @@ static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-static char *moved(const job *j, char *data, int64_t elements)
-{
-    return data ? data + elements * j->size : NULL; /* there are no addresses while planning */
-}
-
-/* The chunk's matrices of an operand, from `row` on. */
-static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand, int64_t row)
+/* The chunk's matrices of an operand with elements of `size` bytes, from `row` on. */
+static cebus_cuda_operand part_of(const block *b, const cebus_cuda_operand *operand, int64_t row,
+                                  int64_t size)
 {
     const job *j = b->j;
     cebus_cuda_operand o = *operand;
@@ -172,10 +226,16 @@ static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand
         offset += index % j->shape[i] * operand->batch_stride[i];
         index /= j->shape[i];
     }
-    o.data = moved(j, o.data, offset);
+    if (o.data) /* there are no addresses while planning */
+        o.data += offset * size;
     for (int i = 0; i < b->chunk.ndim; i++)
         o.batch_stride[i] = operand->batch_stride[b->chunk.from + i];
     return o;
+}
+
+static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand, int64_t row)
+{
+    return part_of(b, operand, row, b->j->size);
 }
 
 /* Its rows of those that go along with the scores' rows. */
@@ -275,24 +335,29 @@ static cebus_status multiply(const block *b, cebus_cuda_operand left, cebus_cuda
 
 /* ---- rows of scores ---------------------------------------------------------------------- */
 
-static cebus_cuda_matrices matrices_of(const cebus_cuda_operand *o)
+/* The block's rows of an operand; nothing of one that is absent. */
+static cebus_cuda_matrices matrices_of(const block *b, const cebus_cuda_operand *operand,
+                                       cebus_dtype dtype)
 {
-    cebus_cuda_matrices m = {.data = o->data, .row = o->row_stride, .col = o->col_stride};
-    memcpy(m.batch, o->batch_stride, sizeof m.batch);
+    const cebus_cuda_operand o = part_of(b, operand, b->first, (int64_t)cebus_dtype_size(dtype));
+    cebus_cuda_matrices m = {.data = o.data, .row = o.row_stride, .col = o.col_stride};
+    memcpy(m.batch, o.batch_stride, sizeof m.batch);
     return m;
+}
+
+static cebus_cuda_matrices mask_of(const block *b, int which)
+{
+    return matrices_of(b, &b->j->in[which], b->j->launch->in[which].view->dtype);
 }
 
 static cebus_cuda_scores scores_of(const block *b)
 {
     const job *j = b->j;
-    const cebus_launch *launch = j->launch;
-    cebus_cuda_scores s = {.dtype = j->wide, .other = j->dtype, .ndim = j->ndim};
-    memcpy(s.shape, j->shape, sizeof s.shape);
-    s.first_matrix = b->chunk.first;
+    cebus_cuda_scores s = {.dtype = j->wide, .other = j->dtype, .ndim = b->chunk.ndim};
+    memcpy(s.shape, b->chunk.shape, sizeof s.shape);
     s.matrices = b->chunk.matrices;
     s.first_row = b->first;
     s.rows = b->rows;
-    s.length = j->length;
     s.columns = j->columns;
     s.values = j->values;
     s.weights = j->weights;
@@ -302,12 +367,13 @@ static cebus_cuda_scores scores_of(const block *b)
     s.ld = j->ld;
     s.is_causal = j->attrs->is_causal;
     s.keep_scale = j->attrs->keep_scale;
+    s.lse = matrices_of(b, &j->lse, j->wide);
     if (j->attrs->has_mask) {
-        s.mask = matrices_of(&j->in[CEBUS_ATTENTION_MASK]);
-        s.mask_is_bool = launch->in[CEBUS_ATTENTION_MASK].view->dtype == CEBUS_BOOL;
+        s.mask = mask_of(b, CEBUS_ATTENTION_MASK);
+        s.mask_is_bool = j->launch->in[CEBUS_ATTENTION_MASK].view->dtype == CEBUS_BOOL;
     }
     if (j->attrs->has_keep)
-        s.keep = matrices_of(&j->in[CEBUS_ATTENTION_KEEP]);
+        s.keep = mask_of(b, CEBUS_ATTENTION_KEEP);
     return s;
 }
 
@@ -328,8 +394,7 @@ static cebus_status soften(const block *b)
 {
     if (b->j->plans)
         return CEBUS_OK;
-    cebus_cuda_scores s = scores_of(b);
-    s.lse = b->j->launch->out[1].data;
+    const cebus_cuda_scores s = scores_of(b);
     return cebus_cuda_scores_soften(b->j->launch, b->j->op, &s);
 }
 
@@ -352,11 +417,10 @@ static cebus_status differentiate(const block *b)
     if (j->plans)
         return CEBUS_OK;
     cebus_cuda_scores s = scores_of(b);
-    s.lse = j->launch->in[CEBUS_ATTENTION_LSE].data;
-    s.out = matrices_of(&j->in[CEBUS_ATTENTION_OUT]);
-    s.grad = matrices_of(&j->in[CEBUS_ATTENTION_GRAD]);
+    s.out = matrices_of(b, &j->in[CEBUS_ATTENTION_OUT], j->dtype);
+    s.grad = matrices_of(b, &j->in[CEBUS_ATTENTION_GRAD], j->dtype);
     if (wanted(j, CEBUS_ATTENTION_MASK))
-        s.mask_grad = j->launch->out[CEBUS_ATTENTION_MASK].data;
+        s.mask_grad = matrices_of(b, &j->out[CEBUS_ATTENTION_MASK], j->dtype);
     return cebus_cuda_scores_backward(j->launch, j->op, &s);
 }
 
@@ -452,7 +516,7 @@ static cebus_status run_empty(const job *j)
 
 static void copy_inputs(const job *j)
 {
-    for (int i = 0; i < (j->is_backward ? 4 : 3); i++) {
+    for (int i = 0; i < factors_of(j); i++) {
         const cebus_array *from = &j->launch->in[factors[i]];
         cebus_view dense;
         if (!j->in[factors[i]].copied)

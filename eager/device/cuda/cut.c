@@ -21,6 +21,55 @@ static int64_t even(int64_t length, int64_t part)
     return parts(length, parts(length, part));
 }
 
+/* ---- order ------------------------------------------------------------------------------- */
+
+/* Dimensions in their order, those of length 1 left out. */
+static int longer_than_one(int ndim, const int64_t *shape, int *out)
+{
+    int n = 0;
+    for (int i = 0; i < ndim; i++)
+        if (shape[i] != 1)
+            out[n++] = i;
+    return n;
+}
+
+static bool lie_as_one(const int64_t *shape, int n, const int64_t *const *strides, int outer,
+                       int inner)
+{
+    for (int k = 0; k < n; k++)
+        if (strides[k][outer] != shape[inner] * strides[k][inner])
+            return false;
+    return true;
+}
+
+int cebus_cuda_cut_order(int ndim, const int64_t *shape, int n, const int64_t *const *strides,
+                         int *order)
+{
+    int dims[CEBUS_MAX_DIMS], best = 0, best_end = 0;
+    int64_t most = 0;
+    const int count = longer_than_one(ndim, shape, dims);
+    for (int begin = 0, end = 0; begin < count; begin = end) {
+        int64_t matrices = shape[dims[begin]];
+        for (end = begin + 1;
+             end < count && lie_as_one(shape, n, strides, dims[end - 1], dims[end]); end++)
+            matrices *= shape[dims[end]];
+        if (matrices < most)
+            continue;
+        most = matrices;
+        best = begin;
+        best_end = end;
+    }
+    int at = 0;
+    for (int i = 0; i < count; i++)
+        if (i < best || i >= best_end)
+            order[at++] = dims[i];
+    for (int i = best; i < best_end; i++)
+        order[at++] = dims[i];
+    return count;
+}
+
+/* ---- chunks ------------------------------------------------------------------------------ */
+
 cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length, int64_t row,
                                  int64_t bound)
 {

@@ -20,6 +20,13 @@ typedef struct cebus_cuda_cut {
     int64_t blocks; /**< of a matrix */
 } cebus_cuda_cut;
 
+/** The order of a batch's dimensions in which its chunks make the largest products. Those of length
+ * 1 are left out; of runs of neighbours that lie as one in all of `n` arrays (strides[k][i] of
+ * dimension i), the one of most matrices, the innermost of several, comes last. Answers how many
+ * dimensions there are. */
+int cebus_cuda_cut_order(int ndim, const int64_t *shape, int n, const int64_t *const *strides,
+                         int *order);
+
 /** For matrices of `length` rows of `row` elements, and a buffer of `bound` elements. Nothing may
  * be empty. A chunk holds one row of one matrix at least, even where that is beyond the bound. */
 cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length, int64_t row,

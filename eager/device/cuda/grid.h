@@ -8,7 +8,7 @@
  *  - A kernel takes one struct by value, and is right for any number of blocks and of threads in a
  *    block, a power of two below a warp or a multiple of one. Loops stride by the grid or the
  * block.
- *  - Threads of a block meet in cebus_sync() and cebus_block_fold() alone, all of them together.
+ *  - Threads of a block meet in cebus_sync() and the folds below alone, all of them together.
  *  - How many blocks, threads and slices there are follows from shapes and types, never from the
  *    processor or from time, wherever it decides the order of additions.
  */
@@ -55,6 +55,14 @@ template <class T> CEBUS_DEVICE T cebus_shuffle_down(T value, int delta)
 {
     T other;
     cebus_host_shuffle(&value, &other, sizeof value, delta);
+    return other;
+}
+
+/** The value of the thread whose place in this warp differs in the bits of `mask`. */
+template <class T> CEBUS_DEVICE T cebus_shuffle_across(T value, int mask)
+{
+    T other;
+    cebus_host_exchange(&value, &other, sizeof value, mask);
     return other;
 }
 
@@ -120,6 +128,19 @@ template <class T> CEBUS_DEVICE T cebus_shuffle_down(T value, int delta)
     CEBUS_UNROLL
     for (size_t i = 0; i < sizeof(T) / 4; i++)
         u.word[i] = __shfl_down_sync(0xFFFFFFFF, u.word[i], (unsigned)delta);
+    return u.all;
+}
+
+template <class T> CEBUS_DEVICE T cebus_shuffle_across(T value, int mask)
+{
+    union {
+        T all;
+        uint32_t word[sizeof(T) / 4];
+    } u;
+    u.all = value;
+    CEBUS_UNROLL
+    for (size_t i = 0; i < sizeof(T) / 4; i++)
+        u.word[i] = __shfl_xor_sync(0xFFFFFFFF, u.word[i], mask);
     return u.all;
 }
 
@@ -195,6 +216,18 @@ template <class F, class A> CEBUS_DEVICE A cebus_block_fold(A mine)
         F::merge(&all, parts[i]);
     cebus_sync();
     return all;
+}
+
+/**
+ * Folds what the threads of each team hold, `lanes` of a warp side by side, a power of two, and
+ * answers it to all of the team: for F::merge that gives the same bits either way around. All
+ * threads of the block come here together.
+ */
+template <class F, class A> CEBUS_DEVICE A cebus_team_fold(A mine, int lanes)
+{
+    for (int mask = lanes / 2; mask > 0; mask /= 2)
+        F::merge(&mine, cebus_shuffle_across(mine, mask));
+    return mine;
 }
 
 /** A sum. */

@@ -30,6 +30,8 @@ extern __thread cebus_host_place cebus_host_at;
 void cebus_host_sync(void);
 /** Hands out the `bytes` of the thread `delta` behind in the warp, one's own at its end. */
 void cebus_host_shuffle(const void *mine, void *other, size_t bytes, int delta);
+/** Hands out the `bytes` of the thread whose place in the warp differs in the bits of `mask`. */
+void cebus_host_exchange(const void *mine, void *other, size_t bytes, int mask);
 /** Calls `call(what)` for every thread of every block. */
 void cebus_host_run(void (*call)(const void *what), const void *what, int64_t blocks, int threads);
 

@@ -15,15 +15,23 @@ CEBUS_DEVICE double exp_of(double x)
     return cebus_exp_f64(x);
 }
 
-/* The largest score so far and the sum of e^(score - largest): in one reading of the row. */
-template <class T> struct normalizer {
-    T largest, sum;
-};
-
 template <class T> CEBUS_DEVICE T shift_of(T largest)
 {
     return largest > (T)-INFINITY ? largest : (T)0;
 }
+
+/* A NaN is not the largest: it shows in the sum. */
+struct takes_larger {
+    template <class T> CEBUS_DEVICE void merge(T *into, T later)
+    {
+        *into = later > *into ? later : *into;
+    }
+};
+
+/* The largest score so far and the sum of e^(score - largest): in one reading of the row. */
+template <class T> struct normalizer {
+    T largest, sum;
+};
 
 template <class T> CEBUS_DEVICE void take(normalizer<T> *into, T score)
 {
@@ -52,201 +60,468 @@ struct normalizes {
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Columns of rows that a block shares; of shorter ones each thread takes its own. */
-#define SHARED_COLUMNS 32
+/* Packs of a row that a thread holds at most; of longer rows a block of threads takes each. */
+#define PACKS_HELD 8
+#define COLUMNS_HELD (PACKS_HELD * CEBUS_WARP * CEBUS_PACK)
+/* Threads of a block of several teams. */
+#define TEAM_THREADS 128
 
-template <bool shared> CEBUS_DEVICE int64_t first_column(void)
+/* Room for the packs of a thread: on the host a team may be of fewer threads than was asked. */
+#ifdef CEBUS_CUDA_HOST
+#define HELD(packs) ((packs)*CEBUS_WARP)
+#else
+#define HELD(packs) (packs)
+#endif
+
+static_assert(CEBUS_PACK == CEBUS_CUDA_SCORES_PACK, "packs of scores are aligned");
+
+/* A kernel's argument. */
+typedef struct score_job {
+    cebus_cuda_scores s;
+    cebus_divisor rows, shape[CEBUS_MAX_DIMS];
+    int64_t numbers; /* rows of all matrices */
+    int lanes;       /* threads of a team */
+} score_job;
+
+/* The threads that share a row: this one's place among them; their place in the block. */
+typedef struct team {
+    int lane, lanes;
+    int index, count;
+} team;
+
+CEBUS_DEVICE team team_of(const score_job *p)
 {
-    return shared ? cebus_thread() : 0;
+    const int threads = cebus_threads(), lanes = p->lanes < threads ? p->lanes : threads;
+    return {cebus_thread() % lanes, lanes, cebus_thread() / lanes, threads / lanes};
 }
 
-template <bool shared> CEBUS_DEVICE int64_t next_column(void)
-{
-    return shared ? cebus_threads() : 1;
-}
-
-template <bool shared, class F, class T> CEBUS_DEVICE T fold_of(T mine)
-{
-    return shared ? cebus_block_fold<F, T>(mine) : mine;
-}
-
-template <bool shared> CEBUS_DEVICE int64_t first_row(void)
-{
-    return shared ? cebus_block() : cebus_grid_first();
-}
-
-template <bool shared> CEBUS_DEVICE int64_t next_row(void)
-{
-    return shared ? cebus_blocks() : cebus_grid_step();
-}
-
-/* A row of the block, and where it is in the whole. */
+/* Where a row is: its first element in each array, and what it sees. */
 typedef struct score_row {
-    int64_t matrix, row; /* of the batch; of the matrix */
-    int64_t at;          /* of its scores */
-    int64_t visible;     /* columns it sees */
-    int64_t mask, keep;  /* its first element there */
+    bool is_real; /* teams of the last block may have none: they take part in folds alone */
+    int64_t at;   /* of scores */
+    int64_t columns, visible;
+    int64_t mask, keep, lse, out, grad, mask_grad;
 } score_row;
 
-CEBUS_DEVICE int64_t row_of(const cebus_cuda_scores *p, const cebus_cuda_matrices *m,
-                            int64_t matrix, int64_t row)
+template <bool backward> CEBUS_DEVICE score_row row_find(const score_job *p, int64_t number)
 {
-    int64_t offset = row * m->row;
-    for (int i = p->ndim - 1; i >= 0; i--) {
-        offset += matrix % p->shape[i] * m->batch[i];
-        matrix /= p->shape[i];
-    }
-    return offset;
-}
-
-CEBUS_DEVICE score_row row_find(const cebus_cuda_scores *p, int64_t number)
-{
+    const cebus_cuda_scores *s = &p->s;
     score_row r = {};
-    r.matrix = p->first_matrix + number / p->rows;
-    r.row = p->first_row + number % p->rows;
-    r.at = number * p->ld;
-    r.visible = p->columns;
-    if (p->is_causal && r.row + 1 < p->columns)
-        r.visible = r.row + 1;
-    if (p->mask.data)
-        r.mask = row_of(p, &p->mask, r.matrix, r.row);
-    if (p->keep.data)
-        r.keep = row_of(p, &p->keep, r.matrix, r.row);
+    if (number >= p->numbers)
+        return r;
+    uint32_t matrix = cebus_divide((uint32_t)number, p->rows);
+    const int64_t row = (uint32_t)number - matrix * p->rows.value;
+    r.is_real = true;
+    r.at = number * s->ld;
+    r.columns = r.visible = s->columns;
+    if (s->is_causal && s->first_row + row + 1 < s->columns)
+        r.visible = s->first_row + row + 1;
+    r.mask = row * s->mask.row;
+    r.keep = row * s->keep.row;
+    r.lse = row * s->lse.row;
+    if (backward) {
+        r.out = row * s->out.row;
+        r.grad = row * s->grad.row;
+        r.mask_grad = row * s->mask_grad.row;
+    }
+    for (int i = s->ndim - 1; i >= 0; i--) {
+        const uint32_t outer = cebus_divide(matrix, p->shape[i]);
+        const int64_t at = matrix - outer * p->shape[i].value;
+        matrix = outer;
+        r.mask += at * s->mask.batch[i];
+        r.keep += at * s->keep.batch[i];
+        r.lse += at * s->lse.batch[i];
+        if (backward) {
+            r.out += at * s->out.batch[i];
+            r.grad += at * s->grad.batch[i];
+            r.mask_grad += at * s->mask_grad.batch[i];
+        }
+    }
     return r;
 }
 
-/* What is of the type of q. */
-CEBUS_DEVICE cebus_cells cells(const cebus_cuda_scores *p, void *data)
+/* What is of the type of q. Where that is the scores', the compiler knows it. */
+template <class T, bool same> CEBUS_DEVICE cebus_cells cells(const score_job *p, void *data)
 {
-    return {(char *)data, p->other};
+    return {(char *)data, same ? (sizeof(T) == 8 ? CEBUS_F64 : CEBUS_F32) : p->s.other};
 }
 
-/* A visible score under the mask. */
-template <class T>
-CEBUS_DEVICE T score_of(const cebus_cuda_scores *p, const score_row *r, const T *row, int64_t j)
+/* ---- packs ------------------------------------------------------------------------------- */
+
+CEBUS_DEVICE int pack_of(int64_t end, int64_t j)
 {
-    if (!p->mask.data)
-        return row[j];
-    const int64_t at = r->mask + j * p->mask.col;
-    if (!p->mask_is_bool)
-        return row[j] + cebus_lane<T>::get(cells(p, p->mask.data), at);
-    return ((const uint8_t *)p->mask.data)[at] ? row[j] : (T)-INFINITY;
+    return end - j < CEBUS_PACK ? (int)(end - j) : CEBUS_PACK;
 }
 
-CEBUS_DEVICE bool is_kept(const cebus_cuda_scores *p, const score_row *r, int64_t j)
+/* Elements [at, at + n) of a mask of bytes, one in each byte of a word. */
+CEBUS_DEVICE uint64_t bytes_of(const cebus_cuda_matrices *m, int64_t at, int n)
 {
-    return !p->keep.data || ((const uint8_t *)p->keep.data)[r->keep + j * p->keep.col];
+    const uint8_t *data = (const uint8_t *)m->data + at;
+    if (m->col == 1 && n == CEBUS_PACK && (uintptr_t)data % sizeof(uint64_t) == 0)
+        return *(const uint64_t *)data;
+    uint64_t word = 0;
+    CEBUS_UNROLL
+    for (int k = 0; k < CEBUS_PACK; k++)
+        if (k < n)
+            word |= (uint64_t)data[k * m->col] << (8 * k);
+    return word;
+}
+
+CEBUS_DEVICE bool byte_is_set(uint64_t word, int k)
+{
+    return (word & (UINT64_C(0xFF) << (8 * k))) != 0;
+}
+
+CEBUS_DEVICE uint64_t kept_of(const score_job *p, const score_row *r, int64_t j, int n)
+{
+    const cebus_cuda_matrices *keep = &p->s.keep;
+    return keep->data ? bytes_of(keep, r->keep + j * keep->col, n) : ~UINT64_C(0);
+}
+
+/* The scores [j, j + n) under the mask; minus infinity beyond them. */
+template <class T, bool same>
+CEBUS_DEVICE void mask_pack(const score_job *p, const score_row *r, int64_t j, int n, T *x)
+{
+    const cebus_cuda_matrices *mask = &p->s.mask;
+    const int64_t at = r->mask + j * mask->col;
+    if (mask->data && p->s.mask_is_bool) {
+        const uint64_t seen = bytes_of(mask, at, n);
+        CEBUS_UNROLL
+        for (int k = 0; k < CEBUS_PACK; k++)
+            x[k] = byte_is_set(seen, k) ? x[k] : (T)-INFINITY;
+    } else if (mask->data) {
+        T added[CEBUS_PACK] = {};
+        cebus_lane<T>::load(added, cells<T, same>(p, mask->data), at, mask->col, n);
+        CEBUS_UNROLL
+        for (int k = 0; k < CEBUS_PACK; k++)
+            x[k] += added[k];
+    }
+    if (n < CEBUS_PACK) {
+        CEBUS_UNROLL
+        for (int k = 0; k < CEBUS_PACK; k++)
+            x[k] = k < n ? x[k] : (T)-INFINITY;
+    }
+}
+
+template <class T> CEBUS_DEVICE void read_pack(T *to, const void *scores, int64_t at)
+{
+    cebus_pack_read(to, (const char *)scores, at);
+}
+
+/* A pack of what is made of scores; what is beyond the row's columns is its own to write. */
+template <class T, bool same>
+CEBUS_DEVICE void write_pack(const score_job *p, const T *from, void *soft, int64_t at)
+{
+    if (same)
+        cebus_pack_write(from, (char *)soft, at);
+    else
+        cebus_lane<T>::store(from, cells<T, same>(p, soft), at, 1, CEBUS_PACK);
 }
 
 /* ---- forward ----------------------------------------------------------------------------- */
 
-template <class T, bool shared>
-CEBUS_DEVICE void soften_row(const cebus_cuda_scores *p, int64_t number)
+template <class T>
+CEBUS_DEVICE void write_lse(const score_job *p, const score_row *r, T shift, T sum)
 {
-    const score_row r = row_find(p, number);
-    const int64_t first = first_column<shared>(), step = next_column<shared>();
-    const T *row = (const T *)p->weights + r.at;
-    const cebus_cells soft = cells(p, p->soft_weights);
-    normalizer<T> all = {(T)-INFINITY, 0};
-    for (int64_t j = first; j < r.visible; j += step)
-        take(&all, score_of(p, &r, row, j));
-    all = fold_of<shared, normalizes, normalizer<T>>(all);
-    const T shift = shift_of(all.largest);
-    const T factor = all.sum == 0 ? (T)0 : (T)p->keep_scale / all.sum;
-    for (int64_t j = first; j < r.visible; j += step)
-        cebus_lane<T>::set(soft, r.at + j,
-                           is_kept(p, &r, j) ? exp_of(score_of(p, &r, row, j) - shift) * factor
-                                             : (T)0);
-    for (int64_t j = r.visible + first; j < p->columns; j += step)
-        cebus_lane<T>::set(soft, r.at + j, (T)0);
-    if (p->lse && first == 0)
-        ((T *)p->lse)[r.matrix * p->length + r.row] =
-            all.sum == 0 ? (T)INFINITY : (T)((double)shift + log((double)all.sum));
+    if (r->is_real && p->s.lse.data)
+        ((T *)p->s.lse.data)[r->lse] =
+            sum == 0 ? (T)INFINITY : (T)((double)shift + log((double)sum));
 }
 
-template <class T, bool shared> CEBUS_KERNEL soften_kernel(const cebus_cuda_scores p)
+/* The packs of a row that this thread holds: pack number i is the team's i-th round. */
+template <class T, int packs> struct held {
+    T x[HELD(packs)][CEBUS_PACK];
+    uint64_t kept[HELD(packs)];
+};
+
+CEBUS_DEVICE int held_column(const team *t, int i)
 {
-    for (int64_t i = first_row<shared>(); i < p.matrices * p.rows; i += next_row<shared>())
-        soften_row<T, shared>(&p, i);
+    return (i * t->lanes + t->lane) * CEBUS_PACK;
+}
+
+template <class T, int packs>
+CEBUS_DEVICE void hold(const score_job *p, const score_row *r, const team *t, held<T, packs> *row)
+{
+    CEBUS_UNROLL
+    for (int i = 0; i < HELD(packs); i++) {
+        const int j = held_column(t, i);
+        if (j < r->visible) {
+            read_pack(row->x[i], p->s.weights, r->at + j);
+            row->kept[i] = kept_of(p, r, j, pack_of(r->visible, j));
+        }
+    }
+}
+
+template <class T, int packs, bool same>
+CEBUS_DEVICE T largest_held(const score_job *p, const score_row *r, const team *t,
+                            held<T, packs> *row)
+{
+    T largest = (T)-INFINITY;
+    CEBUS_UNROLL
+    for (int i = 0; i < HELD(packs); i++) {
+        const int j = held_column(t, i);
+        if (j < r->visible) {
+            mask_pack<T, same>(p, r, j, pack_of(r->visible, j), row->x[i]);
+            CEBUS_UNROLL
+            for (int k = 0; k < CEBUS_PACK; k++)
+                takes_larger::merge(&largest, row->x[i][k]);
+        }
+    }
+    return largest;
+}
+
+/* Their exponentials, and the sum of these. */
+template <class T, int packs>
+CEBUS_DEVICE T raise_held(const score_row *r, const team *t, T shift, held<T, packs> *row)
+{
+    T sum = 0;
+    CEBUS_UNROLL
+    for (int i = 0; i < HELD(packs); i++) {
+        if (held_column(t, i) < r->visible) {
+            CEBUS_UNROLL
+            for (int k = 0; k < CEBUS_PACK; k++)
+                sum += row->x[i][k] = exp_of(row->x[i][k] - shift);
+        }
+    }
+    return sum;
+}
+
+template <class T, int packs, bool same>
+CEBUS_DEVICE void write_held(const score_job *p, const score_row *r, const team *t, T factor,
+                             const held<T, packs> *row)
+{
+    CEBUS_UNROLL
+    for (int i = 0; i < HELD(packs); i++) {
+        const int j = held_column(t, i);
+        const int n = pack_of(r->visible, j);
+        T soft[CEBUS_PACK];
+        if (j >= r->columns)
+            continue;
+        CEBUS_UNROLL
+        for (int k = 0; k < CEBUS_PACK; k++)
+            soft[k] = k < n && byte_is_set(row->kept[i], k) ? row->x[i][k] * factor : (T)0;
+        write_pack<T, same>(p, soft, p->s.soft_weights, r->at + j);
+    }
+}
+
+/* A team for each row. */
+template <class T, int packs, bool same> CEBUS_KERNEL soften_held(const score_job p)
+{
+    const team t = team_of(&p);
+    for (int64_t first = cebus_block() * t.count; first < p.numbers;
+         first += cebus_blocks() * t.count) {
+        const score_row r = row_find<false>(&p, first + t.index);
+        held<T, packs> row;
+        hold(&p, &r, &t, &row);
+        const T shift = shift_of(
+            cebus_team_fold<takes_larger>(largest_held<T, packs, same>(&p, &r, &t, &row), t.lanes));
+        const T sum = cebus_team_fold<cebus_adds>(raise_held(&r, &t, shift, &row), t.lanes);
+        const T factor = sum == 0 ? (T)0 : (T)p.s.keep_scale / sum;
+        write_held<T, packs, same>(&p, &r, &t, factor, &row);
+        if (t.lane == 0)
+            write_lse(&p, &r, shift, sum);
+    }
+}
+
+/* A visible score under the mask. */
+template <class T>
+CEBUS_DEVICE T score_of(const score_job *p, const score_row *r, const T *row, int64_t j)
+{
+    const cebus_cuda_matrices *mask = &p->s.mask;
+    if (!mask->data)
+        return row[j];
+    const int64_t at = r->mask + j * mask->col;
+    if (!p->s.mask_is_bool)
+        return row[j] + cebus_lane<T>::get(cells<T, false>(p, mask->data), at);
+    return ((const uint8_t *)mask->data)[at] ? row[j] : (T)-INFINITY;
+}
+
+CEBUS_DEVICE bool is_kept(const score_job *p, const score_row *r, int64_t j)
+{
+    const cebus_cuda_matrices *keep = &p->s.keep;
+    return !keep->data || ((const uint8_t *)keep->data)[r->keep + j * keep->col];
+}
+
+template <class T> CEBUS_DEVICE void soften_row(const score_job *p, const score_row *r)
+{
+    const int64_t first = cebus_thread(), step = cebus_threads();
+    const T *row = (const T *)p->s.weights + r->at;
+    const cebus_cells soft = cells<T, false>(p, p->s.soft_weights);
+    normalizer<T> all = {(T)-INFINITY, 0};
+    for (int64_t j = first; j < r->visible; j += step)
+        take(&all, score_of(p, r, row, j));
+    all = cebus_block_fold<normalizes>(all);
+    const T shift = shift_of(all.largest);
+    const T factor = all.sum == 0 ? (T)0 : (T)p->s.keep_scale / all.sum;
+    for (int64_t j = first; j < r->visible; j += step)
+        cebus_lane<T>::set(soft, r->at + j,
+                           is_kept(p, r, j) ? exp_of(score_of(p, r, row, j) - shift) * factor
+                                            : (T)0);
+    for (int64_t j = r->visible + first; j < r->columns; j += step)
+        cebus_lane<T>::set(soft, r->at + j, (T)0);
+    if (first == 0)
+        write_lse(p, r, shift, all.sum);
+}
+
+/* A block for each row. */
+template <class T> CEBUS_KERNEL soften_long(const score_job p)
+{
+    for (int64_t i = cebus_block(); i < p.numbers; i += cebus_blocks()) {
+        const score_row r = row_find<false>(&p, i);
+        soften_row<T>(&p, &r);
+    }
 }
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
-/* The sum of a row's weights times their gradients, which is also that of the result and its
- * gradient (FlashAttention, appendix B.2). */
-template <class T, bool shared>
-CEBUS_DEVICE T delta_of(const cebus_cuda_scores *p, const score_row *r)
+/* This thread's part of the sum of a row's weights times their gradients, which is also that of the
+ * result and its gradient (FlashAttention, appendix B.2). */
+template <class T, bool same>
+CEBUS_DEVICE T delta_part(const score_job *p, const score_row *r, const team *t)
 {
-    const cebus_cells out = cells(p, p->out.data), grad = cells(p, p->grad.data);
-    const int64_t out_at = row_of(p, &p->out, r->matrix, r->row);
-    const int64_t grad_at = row_of(p, &p->grad, r->matrix, r->row);
+    const cebus_cuda_matrices *out = &p->s.out, *grad = &p->s.grad;
     T sum = 0;
-    for (int64_t j = first_column<shared>(); j < p->values; j += next_column<shared>())
-        sum += cebus_lane<T>::get(out, out_at + j * p->out.col) *
-               cebus_lane<T>::get(grad, grad_at + j * p->grad.col);
-    return fold_of<shared, cebus_adds, T>(sum);
+    if (!r->is_real)
+        return sum;
+    for (int64_t j = t->lane; j < p->s.values; j += t->lanes)
+        sum += cebus_lane<T>::get(cells<T, same>(p, out->data), r->out + j * out->col) *
+               cebus_lane<T>::get(cells<T, same>(p, grad->data), r->grad + j * grad->col);
+    return sum;
 }
 
-template <class T, bool shared>
-CEBUS_DEVICE void backward_row(const cebus_cuda_scores *p, int64_t number)
+/* A pack of scores and one of gradients of weights := kept weights, gradients of scores. */
+template <class T, bool same>
+CEBUS_DEVICE void differentiate_pack(const score_job *p, const score_row *r, int64_t j, T lse,
+                                     T delta, T *weights, T *grads)
 {
-    const score_row r = row_find(p, number);
-    const int64_t place = r.matrix * p->length + r.row;
-    const T delta = delta_of<T, shared>(p, &r), lse = ((const T *)p->lse)[place];
-    const T *weights = (const T *)p->weights + r.at, *grads = (const T *)p->grads + r.at;
-    for (int64_t j = first_column<shared>(); j < p->columns; j += next_column<shared>()) {
-        T weight = 0, grad = 0, kept = 0;
-        if (j < r.visible) {
-            weight = exp_of(score_of(p, &r, weights, j) - lse);
-            kept = is_kept(p, &r, j) ? grads[j] : (T)0;
-            grad = weight * ((T)p->keep_scale * kept - delta);
-            weight = is_kept(p, &r, j) ? weight : (T)0;
-        }
-        cebus_lane<T>::set(cells(p, p->soft_weights), r.at + j, weight);
-        cebus_lane<T>::set(cells(p, p->soft_grads), r.at + j, grad);
-        if (p->mask_grad)
-            cebus_lane<T>::set(cells(p, p->mask_grad), place * p->columns + j, grad);
+    const int n = pack_of(r->visible, j);
+    read_pack(weights, p->s.weights, r->at + j);
+    read_pack(grads, p->s.grads, r->at + j);
+    const uint64_t kept = kept_of(p, r, j, n);
+    mask_pack<T, same>(p, r, j, n, weights);
+    CEBUS_UNROLL
+    for (int k = 0; k < CEBUS_PACK; k++) {
+        const bool is_kept = byte_is_set(kept, k), is_visible = k < n;
+        const T weight = exp_of(weights[k] - lse);
+        const T grad = weight * ((T)p->s.keep_scale * (is_kept ? grads[k] : (T)0) - delta);
+        weights[k] = is_visible && is_kept ? weight : (T)0;
+        grads[k] = is_visible ? grad : (T)0;
     }
 }
 
-template <class T, bool shared> CEBUS_KERNEL backward_kernel(const cebus_cuda_scores p)
+template <class T, bool same>
+CEBUS_DEVICE void backward_row(const score_job *p, const score_row *r, const team *t, T delta)
 {
-    for (int64_t i = first_row<shared>(); i < p.matrices * p.rows; i += next_row<shared>())
-        backward_row<T, shared>(&p, i);
+    const T lse = r->is_real ? ((const T *)p->s.lse.data)[r->lse] : (T)0;
+    for (int64_t j = (int64_t)t->lane * CEBUS_PACK; j < r->columns;
+         j += (int64_t)t->lanes * CEBUS_PACK) {
+        T weights[CEBUS_PACK] = {}, grads[CEBUS_PACK] = {};
+        if (j < r->visible)
+            differentiate_pack<T, same>(p, r, j, lse, delta, weights, grads);
+        write_pack<T, same>(p, weights, p->s.soft_weights, r->at + j);
+        write_pack<T, same>(p, grads, p->s.soft_grads, r->at + j);
+        if (p->s.mask_grad.data)
+            cebus_lane<T>::store(grads, cells<T, same>(p, p->s.mask_grad.data),
+                                 r->mask_grad + j * p->s.mask_grad.col, p->s.mask_grad.col,
+                                 pack_of(r->columns, j));
+    }
+}
+
+/* A team for each row, or a block. */
+template <class T, bool same, bool whole> CEBUS_KERNEL backward_kernel(const score_job p)
+{
+    const team t = team_of(&p);
+    for (int64_t first = cebus_block() * t.count; first < p.numbers;
+         first += cebus_blocks() * t.count) {
+        const score_row r = row_find<true>(&p, first + t.index);
+        const T mine = delta_part<T, same>(&p, &r, &t);
+        const T delta =
+            whole ? cebus_block_fold<cebus_adds>(mine) : cebus_team_fold<cebus_adds>(mine, t.lanes);
+        backward_row<T, same>(&p, &r, &t, delta);
+    }
 }
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
-typedef void (*scores_kernel)(cebus_cuda_scores);
+typedef void (*scores_kernel)(score_job);
 
-/* The kernels by element type (f32, f64) and by whether blocks share rows. */
-static cebus_status run(const cebus_launch *launch, const char *op, const cebus_cuda_scores *p,
-                        const scores_kernel (*kernels)[2])
+/* What the scores are, and what is made of them: f32, f64, or f32 and narrower. */
+enum {
+    ALL_F32,
+    ALL_F64,
+    NARROWED,
+    KINDS
+};
+
+static int kind_of(const cebus_cuda_scores *s)
 {
-    const bool shared = p->columns >= SHARED_COLUMNS;
-    const int64_t rows = p->matrices * p->rows;
-    cebus_grid_run(launch, kernels[p->dtype == CEBUS_F64][shared],
-                   shared ? cebus_grid_teams(rows) : cebus_grid_blocks(rows),
-                   shared ? cebus_grid_team(p->columns) : CEBUS_GRID_THREADS, *p);
+    if (s->dtype != s->other)
+        return NARROWED;
+    return s->dtype == CEBUS_F64 ? ALL_F64 : ALL_F32;
+}
+
+static score_job job_of(const cebus_cuda_scores *s)
+{
+    score_job job = {.s = *s, .rows = cebus_divisor_of((uint32_t)s->rows)};
+    for (int i = 0; i < s->ndim; i++)
+        job.shape[i] = cebus_divisor_of((uint32_t)s->shape[i]);
+    job.numbers = s->matrices * s->rows;
+    job.lanes = 1;
+    while (job.lanes < CEBUS_WARP && job.lanes * (int64_t)CEBUS_PACK < s->columns)
+        job.lanes *= 2;
+    return job;
+}
+
+static void run_teams(const cebus_launch *launch, scores_kernel kernel, const score_job *job)
+{
+    const int64_t count = TEAM_THREADS / job->lanes;
+    cebus_grid_run(launch, kernel, cebus_grid_teams((job->numbers + count - 1) / count),
+                   TEAM_THREADS, *job);
+}
+
+static void run_blocks(const cebus_launch *launch, scores_kernel kernel, score_job *job)
+{
+    job->lanes = cebus_grid_team(job->s.columns);
+    cebus_grid_run(launch, kernel, cebus_grid_teams(job->numbers), job->lanes, *job);
+}
+
+#define SOFTEN_HELD(packs)                                                                         \
+    {                                                                                              \
+        soften_held<float, packs, true>, soften_held<double, packs, true>,                         \
+            soften_held<float, packs, false>                                                       \
+    }
+
+cebus_status cebus_cuda_scores_soften(const cebus_launch *launch, const char *op,
+                                      const cebus_cuda_scores *s)
+{
+    static const scores_kernel held[][KINDS] = {SOFTEN_HELD(1), SOFTEN_HELD(2), SOFTEN_HELD(4),
+                                                SOFTEN_HELD(PACKS_HELD)};
+    static const scores_kernel blocks[KINDS] = {soften_long<float>, soften_long<double>,
+                                                soften_long<float>};
+    score_job job = job_of(s);
+    int packs = 0; /* their logarithm */
+    while (((int64_t)job.lanes * CEBUS_PACK << packs) < s->columns)
+        packs++;
+    if (s->columns <= COLUMNS_HELD)
+        run_teams(launch, held[packs][kind_of(s)], &job);
+    else
+        run_blocks(launch, blocks[kind_of(s)], &job);
     return cebus_cuda_launched(op);
 }
 
-cebus_status cebus_cuda_scores_soften(const cebus_launch *launch, const char *op,
-                                      const cebus_cuda_scores *p)
-{
-    static const scores_kernel kernels[2][2] = {
-        {soften_kernel<float, false>, soften_kernel<float, true>},
-        {soften_kernel<double, false>, soften_kernel<double, true>},
-    };
-    return run(launch, op, p, kernels);
-}
-
 cebus_status cebus_cuda_scores_backward(const cebus_launch *launch, const char *op,
-                                        const cebus_cuda_scores *p)
+                                        const cebus_cuda_scores *s)
 {
-    static const scores_kernel kernels[2][2] = {
-        {backward_kernel<float, false>, backward_kernel<float, true>},
-        {backward_kernel<double, false>, backward_kernel<double, true>},
-    };
-    return run(launch, op, p, kernels);
+    static const scores_kernel teams[KINDS] = {backward_kernel<float, true, false>,
+                                               backward_kernel<double, true, false>,
+                                               backward_kernel<float, false, false>};
+    static const scores_kernel blocks[KINDS] = {backward_kernel<float, true, true>,
+                                                backward_kernel<double, true, true>,
+                                                backward_kernel<float, false, true>};
+    score_job job = job_of(s);
+    if (s->columns <= COLUMNS_HELD)
+        run_teams(launch, teams[kind_of(s)], &job);
+    else
+        run_blocks(launch, blocks[kind_of(s)], &job);
+    return cebus_cuda_launched(op);
 }

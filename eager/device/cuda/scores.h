@@ -1,7 +1,7 @@
 /**
  * scores.h: rows of attention scores, the arithmetic between the matrix products: the counterpart
- * of eager/device/cpu/scores.h. A block of threads takes a row, one thread a short one; sums run
- * in an order that the row's length alone sets.
+ * of eager/device/cpu/scores.h. A few threads of a warp take a row and hold it, a block of them a
+ * long one; sums run in an order that the row's length alone sets.
  */
 #ifndef CEBUS_EAGER_DEVICE_CUDA_SCORES_H
 #define CEBUS_EAGER_DEVICE_CUDA_SCORES_H
@@ -10,32 +10,35 @@
 
 CEBUS_BEGIN_DECLS
 
+/** Rows of scores begin at multiples of this. */
+#define CEBUS_CUDA_SCORES_PACK 8
+
 /** Matrices of a batch, elements read or written by strides; `data` NULL: absent. */
 typedef struct cebus_cuda_matrices {
-    void *data;
+    void *data; /**< of the first row that is worked on */
     int64_t batch[CEBUS_MAX_DIMS], row, col;
 } cebus_cuda_matrices;
 
-/** Rows [first_row, first_row + rows) of matrices [first_matrix, first_matrix + matrices). */
+/** Rows [first_row, first_row + rows) of a batch of matrices. */
 typedef struct cebus_cuda_scores {
     cebus_dtype dtype; /**< f32 or f64, of scores and lse */
     cebus_dtype other; /**< of q: of all else but masks of bytes */
     int ndim;          /**< of the batch */
     int64_t shape[CEBUS_MAX_DIMS];
-    int64_t first_matrix, matrices, first_row, rows;
-    int64_t length, columns;         /**< of a whole matrix: L, S */
-    int64_t values;                  /**< columns of out: D */
-    void *weights, *grads;           /**< [matrices, rows, ld], scores */
-    void *soft_weights, *soft_grads; /**< the same of `other`, what is made of them: where that is
-                                          `dtype`, in their place */
-    int64_t ld;
+    int64_t matrices, first_row, rows; /**< matrices * rows < 2^31 */
+    int64_t columns;                   /**< S */
+    int64_t values;                    /**< columns of out: D */
+    void *weights, *grads;             /**< [matrices, rows, ld], scores */
+    void *soft_weights, *soft_grads;   /**< the same of `other`, what is made of them: where that is
+                                            `dtype`, in their place */
+    int64_t ld;                        /**< a multiple of CEBUS_CUDA_SCORES_PACK */
     bool is_causal;
     bool mask_is_bool;              /**< the mask is u8: hidden where 0; else it is added */
     cebus_cuda_matrices mask, keep; /**< keep: u8, the weight stays where it is not 0 */
     cebus_cuda_matrices out, grad;  /**< backward */
     double keep_scale;              /**< what kept weights are multiplied by */
-    void *lse;                      /**< [.., L]; may be NULL forward */
-    void *mask_grad;                /**< [.., L, S], backward; may be NULL */
+    cebus_cuda_matrices lse;        /**< of one column; may be absent forward */
+    cebus_cuda_matrices mask_grad;  /**< backward; may be absent */
 } cebus_cuda_scores;
 
 /** weights: scores -> soft_weights: what v is multiplied by; writes lse, infinity where a row sees

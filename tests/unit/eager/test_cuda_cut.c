@@ -84,3 +84,37 @@ Test(cuda_cut, cuts_matrices_that_do_not_fit)
     const cebus_cuda_cut cut = cut_of(&w);
     cr_assert(cut.chunks == 6 && cut.rows == 4 && cut.blocks == 25);
 }
+
+typedef struct lie {
+    int ndim;
+    int64_t shape[4], strides[2][4]; /* of two arrays */
+} lie;
+
+static void expect_order(const lie *l, int n, const int *want)
+{
+    const int64_t *const strides[] = {l->strides[0], l->strides[1]};
+    int order[CEBUS_MAX_DIMS];
+    cr_assert_eq(cebus_cuda_cut_order(l->ndim, l->shape, 2, strides, order), n);
+    for (int i = 0; i < n; i++)
+        cr_assert_eq(order[i], want[i], "dimension %d is %d", i, order[i]);
+}
+
+Test(cuda_cut, puts_most_matrices_last)
+{
+    /* Heads of [32, length, 12]: neither dimension continues the other. */
+    expect_order(&(lie){2, {32, 12}, {{9600, 64}, {9600, 64}}}, 2, (int[]){1, 0});
+    expect_order(&(lie){2, {12, 32}, {{64, 9600}, {64, 9600}}}, 2, (int[]){0, 1});
+    expect_order(&(lie){2, {8, 8}, {{9600, 64}, {9600, 64}}}, 2, (int[]){0, 1});
+    /* One array alone stands in the way. */
+    expect_order(&(lie){2, {32, 12}, {{768, 64}, {9600, 64}}}, 2, (int[]){1, 0});
+}
+
+Test(cuda_cut, keeps_what_lies_as_one)
+{
+    expect_order(&(lie){2, {32, 12}, {{768, 64}, {0, 0}}}, 2, (int[]){0, 1});
+    expect_order(&(lie){3, {5, 4, 16}, {{20, 5, 100}, {20, 5, 100}}}, 3, (int[]){2, 0, 1});
+    expect_order(&(lie){3, {16, 2, 3}, {{1, 300, 100}, {1, 300, 100}}}, 3, (int[]){1, 2, 0});
+    expect_order(&(lie){4, {1, 6, 1, 2}, {{9, 2, 9, 1}, {9, 2, 9, 1}}}, 2, (int[]){1, 3});
+    expect_order(&(lie){1, {1}, {{7}, {7}}}, 0, NULL);
+    expect_order(&(lie){0}, 0, NULL);
+}
