@@ -196,6 +196,30 @@ static void elementwise(cebus_test *t)
             expect_same(t, "a conversion", make_cast, to);
 }
 
+/* gelu(dropout(a)) + b: so many that devices take them in vectors, and some more. */
+static cebus_tensor *make_many(cebus_test *t, cebus_dtype dtype)
+{
+    static const int64_t many[] = {389, 677};
+    cebus_tensor *a = cebus_test_tensor(t, dtype, 4, 3, 0, 2, many);
+    cebus_tensor *b = cebus_test_tensor(t, dtype, 5, 3, 0.1, 2, many);
+    cebus_tensor *dropped = NULL, *gelu = NULL, *out = NULL;
+    if (cebus_dropout(t->rt, a, 0.3, true, &dropped) == CEBUS_OK &&
+        cebus_gelu(t->rt, dropped, &gelu) == CEBUS_OK)
+        made(t, cebus_add(t->rt, gelu, b, &out), &out);
+    cebus_tensor_release(a);
+    cebus_tensor_release(b);
+    cebus_tensor_release(dropped);
+    cebus_tensor_release(gelu);
+    return out;
+}
+
+static void vectors(cebus_test *t)
+{
+    static const cebus_dtype floats[] = {CEBUS_F32, CEBUS_F64, CEBUS_F16, CEBUS_BF16};
+    for (size_t i = 0; i < LENGTH(floats); i++)
+        expect_same(t, "many elements", make_many, floats[i]);
+}
+
 /* --- optimizer steps ----------------------------------------------------------------------- */
 
 static cebus_tensor *make_adam(cebus_test *t, cebus_dtype dtype)
@@ -226,6 +250,7 @@ const cebus_case cebus_cases_bits[] = {
     {"bits: random numbers", random_numbers, CEBUS_READS_VALUES},
     {"bits: functions", functions, CEBUS_READS_VALUES},
     {"bits: elementwise", elementwise, CEBUS_READS_VALUES},
+    {"bits: vectors", vectors, CEBUS_READS_VALUES},
     {"bits: optimizer steps", steps, CEBUS_READS_VALUES},
     {NULL, NULL},
 };

@@ -289,6 +289,62 @@ static void gradient_orders(cebus_test *t)
     cebus_tensor_release(x);
 }
 
+/* The gradient of max pooling, of x and a gradient as they are or in f64. */
+static void max_gradient(cebus_test *t, const cebus_pool_options *o, cebus_tensor *x,
+                         cebus_tensor *grad, bool wide, double **values)
+{
+    cebus_tensor *cast = NULL, *in = NULL, *given = NULL, *out = NULL, *got = NULL;
+    cebus_dtype dtype = wide ? CEBUS_F64 : cebus_tensor_dtype(x);
+    OK(t, cebus_cast(t->rt, x, dtype, &cast));
+    OK(t, cebus_cast(t->rt, grad, dtype, &given));
+    OK(t, cebus_detach(t->rt, cast, &in));
+    OK(t, cebus_tensor_set_requires_grad(in, true));
+    OK(t, cebus_max_pool2d(t->rt, in, o, &out));
+    OK(t, cebus_backward(t->rt, out, given, false));
+    OK(t, cebus_tensor_grad(in, &got));
+    *values = cebus_test_doubles(t, got);
+    cebus_tensor *const tensors[] = {cast, in, given, out, got};
+    for (size_t i = 0; i < LENGTH(tensors); i++)
+        cebus_tensor_release(tensors[i]);
+}
+
+static void check_max_gradient(cebus_test *t, const cebus_pool_options *o, cebus_dtype dtype,
+                               cebus_test_order order, int64_t channels)
+{
+    const int64_t size[] = {2, channels, 9, 11};
+    const int64_t result[] = {2, channels, windows(o, 9, 0), windows(o, 11, 1)};
+    cebus_tensor *x = cebus_test_image(t, order, dtype, 8, size);
+    cebus_tensor *grad = cebus_test_image(t, order, dtype, 9, result);
+    double *got = NULL, *want = NULL;
+    max_gradient(t, o, x, grad, false, &got);
+    max_gradient(t, o, x, grad, true, &want);
+    double tolerance = dtype == CEBUS_F32 ? 1e-6 : dtype == CEBUS_F16 ? 1e-3 : 1e-2;
+    if (got && want)
+        cebus_test_near(t, "gradient", got, want, cebus_tensor_numel(x), tolerance, tolerance);
+    free(got);
+    free(want);
+    cebus_tensor_release(x);
+    cebus_tensor_release(grad);
+}
+
+/* Windows of several sizes over channels that are whole vectors, and that are not. */
+static void max_gradients(cebus_test *t)
+{
+    static const cebus_dtype floats[] = {CEBUS_F32, CEBUS_F16, CEBUS_BF16};
+    static const cebus_pool_options list[] = {
+        {.kernel = {2, 2}},
+        {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+        {.kernel = {3, 2}, .stride = {3, 1}, .padding = {1, 1}, .ceil_mode = true},
+        {.kernel = {3, 3}, .stride = {1, 1}},
+        {.kernel = {2, 2}, .stride = {3, 4}},
+    };
+    for (size_t i = 0; i < LENGTH(list); i++)
+        for (size_t d = 0; d < LENGTH(floats); d++)
+            for (cebus_test_order order = 0; order < CEBUS_TEST_ORDERS; order++)
+                for (int64_t channels = 20; channels < 25; channels++)
+                    check_max_gradient(t, &list[i], floats[d], order, channels);
+}
+
 static void determinism(cebus_test *t)
 {
     cebus_pool_options o = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
@@ -351,6 +407,7 @@ const cebus_case cebus_cases_pool[] = {
     {"adaptive_avg_pool2d: values", adaptive_values},
     {"pool: gradients", gradients},
     {"max_pool2d: gradient in all memory orders", gradient_orders},
+    {"max_pool2d: gradients of vectors", max_gradients},
     {"avg_pool2d: determinism", determinism},
     {"pool: errors", errors},
     {NULL, NULL},

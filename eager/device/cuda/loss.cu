@@ -4,6 +4,7 @@
 #include "eager/device/cuda/fold.h"
 #include "eager/device/cuda/line.h"
 #include "eager/device/cuda/sweep.h"
+#include "eager/device/cuda/vector.h"
 
 CEBUS_BEGIN_DECLS
 #include "eager/ops/loss.h"
@@ -284,7 +285,60 @@ template <class T, bool softmax, bool shared> CEBUS_KERNEL class_grad_kernel(con
     }
 }
 
+/** Elements of a line on their way to a thread. */
+#define AHEAD 4
+
+/** The same of cross entropy where lines lie together, in one type: neighbouring threads take
+ * neighbouring elements, since lines of any length begin anywhere. */
+template <cebus_dtype D> CEBUS_KERNEL class_grad_together_kernel(const class_grad_job p)
+{
+    const cebus_line_job *job = &p.loss.line;
+    const int n = (int)job->n, threads = cebus_threads();
+    int64_t at[3], from[3];
+    double divisor = p.loss.count != NULL ? *p.loss.count : p.loss.divisor;
+    float even = (float)(p.loss.smoothing / (double)job->n), whole = (float)(1 - p.loss.smoothing);
+    for (int64_t l = cebus_block(); l < job->lines.numel; l += cebus_blocks()) {
+        cebus_walk_locate<3>(&job->lines, l, at);
+        cebus_walk_locate<3>(&p.image_lines, l, from);
+        int64_t t = cebus_index_get(p.loss.targets, p.loss.narrow, at[1]);
+        float weight = (float)((double)cebus_lane<float>::get(job->cells[2], at[2]) / divisor);
+        float saved = cebus_lane<float>::get(p.saved, from[2]);
+        weight = t == p.loss.ignore ? 0.0F : weight;
+        for (int k = cebus_thread(); k < n; k += AHEAD * threads) {
+            float x[AHEAD];
+            CEBUS_UNROLL
+            for (int j = 0; j < AHEAD; j++)
+                x[j] = cebus_vector<D>::get(p.x.data,
+                                            from[1] + (k + j * threads < n ? k + j * threads : k));
+            CEBUS_UNROLL
+            for (int j = 0; j < AHEAD; j++) {
+                int i = k + j * threads;
+                float grad = weight * (cebus_line_exp(x[j] - saved) - even);
+                grad = i == t ? grad - weight * whole : grad;
+                if (i < n)
+                    cebus_vector<D>::set(job->cells[0].data, at[0] + i, grad);
+            }
+        }
+    }
+}
+
 typedef void (*class_grad_fn)(class_grad_job);
+
+/** Runs that kernel if the job is one for it; the bits are the same. */
+static bool run_together(const cebus_launch *launch, const class_grad_job *p)
+{
+    static const class_grad_fn kernels[] = {class_grad_together_kernel<CEBUS_F32>,
+                                            class_grad_together_kernel<CEBUS_F16>,
+                                            class_grad_together_kernel<CEBUS_BF16>};
+    const cebus_line_job *job = &p->loss.line;
+    int number = cebus_vector_number(p->x.dtype);
+    if (number < 0 || !job->shared || job->step[0] != 1 || p->x_step != 1 || job->n > 1 << 28 ||
+        job->cells[0].dtype != p->x.dtype)
+        return false;
+    cebus_grid_run(launch, kernels[number], cebus_grid_teams(job->lines.numel),
+                   cebus_grid_team(job->n), *p);
+    return true;
+}
 
 /** `target` is the input of that number, `x` that of the image; -1: not read. */
 static cebus_status run_class_backward(const cebus_launch *launch, const class_grad_fn *kernels,
@@ -307,7 +361,8 @@ static cebus_status run_class_backward(const cebus_launch *launch, const class_g
         p.x_step = p.loss.line.n > 1 ? launch->in[x].view->strides[dim] : 1;
     }
     bool wide = launch->out[0].view->dtype == CEBUS_F64;
-    cebus_line_run(launch, kernels + (wide ? 2 : 0), &p.loss.line, p);
+    if (x < 0 || !run_together(launch, &p))
+        cebus_line_run(launch, kernels + (wide ? 2 : 0), &p.loss.line, p);
     return cebus_cuda_launched(op);
 }
 
@@ -344,8 +399,7 @@ CEBUS_FOLD_SUM_OF(squared_error, 2, 0, (x[i] - y[i]) * (x[i] - y[i]))
 
 #define MSE(S, T)                                                                                  \
     CEBUS_SWEEP_FORMULA(mse_##S, T, T, 2, 0, T error = v[0] - v[1], error * error)                 \
-    CEBUS_SWEEP_FORMULA(mse_backward_##S, T, T, 3, 0, (void)0,                                     \
-                        (T)numbers.a * v[0] * (v[1] - v[2]))
+    CEBUS_SWEEP_FORMULA(mse_backward_##S, T, T, 3, 0, (void)0, (T)numbers.a *v[0] * (v[1] - v[2]))
 MSE(f32, float)
 MSE(f64, double)
 

@@ -271,6 +271,52 @@ template <cebus_dtype D, int R> CEBUS_KERNEL max_near_backward_kernel(const pool
     }
 }
 
+/** The same for vectors of channels that lie side by side: a pixel of `by_channels` vectors. */
+template <cebus_dtype D, int R> CEBUS_KERNEL max_pixels_backward_kernel(const pool_job p)
+{
+    enum {
+        length = cebus_vector<D>::length
+    };
+    struct alignas(length) taps {
+        uint8_t of[length];
+    };
+    const int height = (int)p.from[0], width = (int)p.from[1], across = (int)p.how.kernel[1];
+    const int stride[] = {(int)p.how.stride[0], (int)p.how.stride[1]};
+    const int padding[] = {(int)p.how.padding[0], (int)p.how.padding[1]};
+    for (int64_t i = cebus_grid_first(); i < p.numel / length; i += cebus_grid_step()) {
+        near_pixel at = near_pixel_in(&p, (uint32_t)i);
+        int h = first_over(&p, 0, at.h), w = first_over(&p, 1, at.w), c = at.c * length;
+        int down = at.h + padding[0] - h * stride[0], right = at.w + padding[1] - w * stride[1];
+        int32_t grads = near_offset(p.near[0], {at.n, c, h, w});
+        int32_t places = near_offset(p.near[2], {at.n, c, h, w});
+        float g[R * R][length], sum[length] = {};
+        taps place[R * R];
+        bool over[R * R];
+        CEBUS_UNROLL
+        for (int k = 0; k < R * R; k++) {
+            const int r = k / R, s = k % R;
+            over[k] = (down >= r * stride[0]) & (right >= s * stride[1]) & (h + r < height) &
+                      (w + s < width);
+            place[k] = {};
+            if (over[k]) {
+                cebus_vector<D>::read(g[k], p.x.cells.data,
+                                      grads + r * p.near[0][2] + s * p.near[0][3]);
+                place[k] = *(const taps *)(const void *)(p.place.cells.data + places +
+                                                         r * p.near[2][2] + s * p.near[2][3]);
+            }
+        }
+        CEBUS_UNROLL
+        for (int k = 0; k < R * R; k++) {
+            int tap = (down - k / R * stride[0]) * across + right - k % R * stride[1];
+            CEBUS_UNROLL
+            for (int j = 0; j < length; j++)
+                sum[j] = over[k] && place[k].of[j] == tap ? sum[j] + g[k][j] : sum[j];
+        }
+        cebus_vector<D>::write(sum, p.out.cells.data,
+                               near_offset(p.near[1], {at.n, c, at.h, at.w}));
+    }
+}
+
 /* --- entries ------------------------------------------------------------------------------- */
 
 typedef void (*pool_kernel)(pool_job);
@@ -340,6 +386,23 @@ static bool is_near(const cebus_launch *launch, pool_job *p, const cebus_view *p
            near_strides(&p->place, place, p->near[2]);
 }
 
+/** Whether a near job's pixels are whole vectors of `length` channels, in memory too; then it is
+ * made one of vectors. */
+static bool takes_vectors(pool_job *p, int length)
+{
+    int32_t odd = (int32_t)p->channels;
+    for (int i = 0; i < 3; i++) {
+        odd |= p->near[i][0] | p->near[i][2] | p->near[i][3];
+        if (p->near[i][1] != 1)
+            return false;
+    }
+    if (p->planes || (odd & (length - 1)) != 0 || !cebus_vector_fits(p->x.cells) ||
+        !cebus_vector_fits(p->out.cells) || !cebus_vector_fits(p->place.cells))
+        return false;
+    p->by_channels = cebus_divisor_of((uint32_t)(p->channels / length));
+    return true;
+}
+
 /** Of kernels for f32, f16, bf16 and f64. */
 static int number_of(cebus_dtype dtype)
 {
@@ -373,13 +436,17 @@ static cebus_status run_max_backward(const cebus_launch *launch)
     static const pool_kernel near[3][4] = {NEAR(max_near_backward_kernel, 1),
                                            NEAR(max_near_backward_kernel, 2),
                                            NEAR(max_near_backward_kernel, 3)};
+    static const pool_kernel vectors[] = {max_pixels_backward_kernel<CEBUS_F32, 2>,
+                                          max_pixels_backward_kernel<CEBUS_F16, 2>,
+                                          max_pixels_backward_kernel<CEBUS_BF16, 2>};
     pool_job p = job_of(launch, &launch->in[1]);
     cebus_dtype dtype = p.x.cells.dtype;
-    int r;
-    return run(launch, &p,
-               is_near(launch, &p, launch->in[1].view, &r) && r <= 3 ? near[r - 1][number_of(dtype)]
-                                                                     : kernels[dtype == CEBUS_F64],
-               "max_pool2d_backward");
+    int r, number = cebus_vector_number(dtype);
+    if (!is_near(launch, &p, launch->in[1].view, &r) || r > 3)
+        return run(launch, &p, kernels[dtype == CEBUS_F64], "max_pool2d_backward");
+    if (number >= 0 && r <= 2 && takes_vectors(&p, number == 0 ? 4 : 8))
+        return run(launch, &p, vectors[number], "max_pool2d_backward");
+    return run(launch, &p, near[r - 1][number_of(dtype)], "max_pool2d_backward");
 }
 
 static cebus_status run_avg(const cebus_launch *launch)

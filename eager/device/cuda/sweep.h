@@ -17,6 +17,7 @@
 #ifndef CEBUS_EAGER_DEVICE_CUDA_SWEEP_H
 #define CEBUS_EAGER_DEVICE_CUDA_SWEEP_H
 
+#include "eager/device/cuda/vector.h"
 #include "eager/device/cuda/walk.h"
 
 #define CEBUS_SWEEP_INPUTS 3
@@ -49,6 +50,8 @@ typedef struct cebus_sweep {
     cebus_cells out, in[CEBUS_SWEEP_INPUTS];
     cebus_sweep_numbers numbers;
     int pack;
+    bool dense; /**< floats of one type, and masks, in one order without gaps, all in whole vectors
+                 */
 } cebus_sweep;
 
 typedef void (*cebus_sweep_kernel)(cebus_sweep);
@@ -83,10 +86,113 @@ CEBUS_DEVICE void cebus_sweep_some(const cebus_sweep *p, const int64_t *at, int 
     cebus_lane<typename F::result>::store(out, p->out, at[0], p->walk.step[0], n);
 }
 
+/* --- arrays without gaps ------------------------------------------------------------------- */
+
+template <cebus_dtype D>
+CEBUS_DEVICE void cebus_sweep_read_of(float *to, const char *data, int64_t at)
+{
+    CEBUS_UNROLL
+    for (int k = 0; k < CEBUS_PACK; k += cebus_vector<D>::length)
+        cebus_vector<D>::read(to + k, data, at + k);
+}
+
+template <cebus_dtype D>
+CEBUS_DEVICE void cebus_sweep_write_of(const float *from, char *data, int64_t at)
+{
+    CEBUS_UNROLL
+    for (int k = 0; k < CEBUS_PACK; k += cebus_vector<D>::length)
+        cebus_vector<D>::write(from + k, data, at + k);
+}
+
+/** CEBUS_PACK elements of the dense array. */
+CEBUS_DEVICE void cebus_sweep_read(float *to, cebus_cells from, int64_t at)
+{
+    if (from.dtype == CEBUS_F32)
+        cebus_sweep_read_of<CEBUS_F32>(to, from.data, at);
+    else if (from.dtype == CEBUS_F16)
+        cebus_sweep_read_of<CEBUS_F16>(to, from.data, at);
+    else
+        cebus_sweep_read_of<CEBUS_BF16>(to, from.data, at);
+}
+
+CEBUS_DEVICE void cebus_sweep_write(const float *from, cebus_cells to, int64_t at)
+{
+    if (to.dtype == CEBUS_F32)
+        cebus_sweep_write_of<CEBUS_F32>(from, to.data, at);
+    else if (to.dtype == CEBUS_F16)
+        cebus_sweep_write_of<CEBUS_F16>(from, to.data, at);
+    else
+        cebus_sweep_write_of<CEBUS_BF16>(from, to.data, at);
+}
+
+CEBUS_DEVICE void cebus_sweep_read_mask(float *to, cebus_cells from, int64_t at)
+{
+    uint8_t mask[CEBUS_PACK];
+    cebus_pack_read(mask, from.data, at);
+    CEBUS_UNROLL
+    for (int k = 0; k < CEBUS_PACK; k++)
+        to[k] = mask[k] != 0 ? 1.0F : 0.0F;
+}
+
+template <class F> CEBUS_DEVICE void cebus_sweep_whole(const cebus_sweep *p, int64_t at)
+{
+    float in[F::inputs][CEBUS_PACK], out[CEBUS_PACK];
+    CEBUS_UNROLL
+    for (int i = 0; i < F::inputs; i++) {
+        if (F::bytes >> i & 1)
+            cebus_sweep_read_mask(in[i], p->in[i], at);
+        else
+            cebus_sweep_read(in[i], p->in[i], at);
+    }
+    CEBUS_UNROLL
+    for (int k = 0; k < CEBUS_PACK; k++) {
+        float v[F::inputs];
+        CEBUS_UNROLL
+        for (int i = 0; i < F::inputs; i++)
+            v[i] = in[i][k];
+        out[k] = F::of(v, p->numbers);
+    }
+    cebus_sweep_write(out, p->out, at);
+}
+
+/** Formulas in f32. */
+template <class A, class B> struct cebus_sweep_in_f32 {
+    enum {
+        value = 0
+    };
+};
+template <> struct cebus_sweep_in_f32<float, float> {
+    enum {
+        value = 1
+    };
+};
+
+/** Whether `p`, of `n` inputs, of which `bytes` are masks, has no gaps; few elements are not worth
+ * it. */
+static inline bool cebus_sweep_is_dense(const cebus_sweep *p, int n, uint32_t bytes)
+{
+    bool dense = p->pack == CEBUS_PACK && p->walk.ndim == 0 && p->walk.step[0] == 1 &&
+                 cebus_vector_number(p->out.dtype) >= 0 && cebus_vector_fits(p->out);
+    for (int i = 0; i < n; i++) {
+        bool mask = bytes >> i & 1;
+        dense = dense && p->walk.step[1 + i] == 1 &&
+                (mask ? cebus_dtype_size(p->in[i].dtype) == 1 : p->in[i].dtype == p->out.dtype) &&
+                cebus_vector_fits(p->in[i]);
+    }
+    return dense;
+}
+
 template <class F> CEBUS_KERNEL cebus_sweep_run(const cebus_sweep p)
 {
-    int64_t at[1 + F::inputs], end = p.walk.numel;
-    for (int64_t i = cebus_grid_first() * p.pack; i < end; i += cebus_grid_step() * p.pack) {
+    int64_t at[1 + F::inputs], end = p.walk.numel, begin = 0;
+    if constexpr (cebus_sweep_in_f32<typename F::lane, typename F::result>::value) {
+        begin = p.dense ? end / CEBUS_PACK * CEBUS_PACK : 0;
+        for (int64_t i = cebus_grid_first() * CEBUS_PACK; i < begin;
+             i += cebus_grid_step() * CEBUS_PACK)
+            cebus_sweep_whole<F>(&p, i);
+    }
+    for (int64_t i = begin + cebus_grid_first() * p.pack; i < end;
+         i += cebus_grid_step() * p.pack) {
         int left = (int)(end - i < p.pack ? end - i : p.pack);
         for (int64_t k = i; left > 0;) {
             int64_t run = cebus_walk_locate<1 + F::inputs>(&p.walk, k, at);
@@ -125,6 +231,7 @@ static inline cebus_status cebus_sweep_launch(const cebus_launch *launch, const 
     p.out = cebus_cells_of(&launch->out[0]);
     p.numbers = numbers;
     p.pack = cebus_walk_pack(p.walk.numel);
+    p.dense = cebus_sweep_is_dense(&p, (int)launch->n_in, kernels->bytes);
     cebus_grid_run(launch, kernels->in[cebus_lane_number(launch->in[first].view->dtype)],
                    cebus_grid_blocks((p.walk.numel + p.pack - 1) / p.pack), CEBUS_GRID_THREADS, p);
     return cebus_cuda_launched(op);
