@@ -16,7 +16,7 @@
 #include "eager/device/cuda/families.h"
 #include "eager/device/cuda/scores.h"
 
-typedef cebus_cuda_attention job;
+typedef cebus_cuda_attention job; /* all of it, or a chunk of its batch */
 
 /* Rows [first, first + rows) of the scores of a chunk. */
 typedef struct block {
@@ -44,33 +44,19 @@ static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-/* The chunk's matrices of an operand with elements of `size` bytes, from `row` on. */
-static cebus_cuda_operand part_of(const block *b, const cebus_cuda_operand *operand, int64_t row,
-                                  int64_t size)
+/* An operand with elements of `size` bytes, so many further on. */
+static cebus_cuda_operand moved(const cebus_cuda_operand *operand, int64_t elements, int64_t size)
 {
-    const job *j = b->j;
     cebus_cuda_operand o = *operand;
-    int64_t offset = row * o.row_stride, index = b->chunk.first;
-    for (int i = j->ndim - 1; i >= 0; i--) {
-        offset += index % j->shape[i] * operand->batch_stride[i];
-        index /= j->shape[i];
-    }
     if (o.data) /* there are no addresses while planning */
-        o.data += offset * size;
-    for (int i = 0; i < b->chunk.ndim; i++)
-        o.batch_stride[i] = operand->batch_stride[b->chunk.from + i];
+        o.data += elements * size;
     return o;
-}
-
-static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand, int64_t row)
-{
-    return part_of(b, operand, row, b->j->size);
 }
 
 /* Its rows of those that go along with the scores' rows. */
 static cebus_cuda_operand rows_of(const block *b, const cebus_cuda_operand *operand)
 {
-    cebus_cuda_operand o = part(b, operand, b->first);
+    cebus_cuda_operand o = moved(operand, b->first * operand->row_stride, b->j->size);
     o.rows = b->rows;
     return o;
 }
@@ -78,7 +64,7 @@ static cebus_cuda_operand rows_of(const block *b, const cebus_cuda_operand *oper
 /* Of those that go along with their columns. */
 static cebus_cuda_operand columns_of(const block *b, const cebus_cuda_operand *operand)
 {
-    cebus_cuda_operand o = part(b, operand, 0);
+    cebus_cuda_operand o = *operand;
     o.rows = b->columns;
     return o;
 }
@@ -176,7 +162,8 @@ static cebus_status multiply(const block *b, cebus_cuda_operand left, cebus_cuda
 static cebus_cuda_matrices matrices_of(const block *b, const cebus_cuda_operand *operand,
                                        cebus_dtype dtype)
 {
-    const cebus_cuda_operand o = part_of(b, operand, b->first, (int64_t)cebus_dtype_size(dtype));
+    const cebus_cuda_operand o =
+        moved(operand, b->first * operand->row_stride, (int64_t)cebus_dtype_size(dtype));
     cebus_cuda_matrices m = {.data = o.data, .row = o.row_stride, .col = o.col_stride};
     memcpy(m.batch, o.batch_stride, sizeof m.batch);
     return m;
@@ -285,11 +272,59 @@ static cebus_status backward_block(const block *b)
     return status;
 }
 
+/* ---- matrices that do not lie as one ------------------------------------------------------ */
+
+/* The first `rows` rows of each matrix. */
+static void copy_rows(const job *j, const cebus_cuda_operand *to, const cebus_cuda_operand *from,
+                      int64_t rows)
+{
+    int64_t shape[CEBUS_MAX_DIMS];
+    memcpy(shape, j->shape, sizeof shape);
+    shape[j->ndim] = rows;
+    shape[j->ndim + 1] = to->cols;
+    cebus_view views[2];
+    const cebus_cuda_operand *const operands[] = {to, from};
+    for (int i = 0; i < 2; i++) {
+        cebus_view_contiguous(&views[i], j->dtype, j->ndim + 2, shape);
+        memcpy(views[i].strides, operands[i]->batch_stride, (size_t)j->ndim * sizeof *shape);
+        views[i].strides[j->ndim] = operands[i]->row_stride;
+        views[i].strides[j->ndim + 1] = operands[i]->col_stride;
+    }
+    const cebus_array into = {.data = to->data, .view = &views[0]};
+    const cebus_array out_of = {.data = from->data, .view = &views[1]};
+    cebus_cuda_copy(j->launch, &into, &out_of);
+}
+
+/* Inputs of a chunk, before its products. */
+static cebus_status gather(const job *chunk, job *gathered)
+{
+    for (int i = 0; i < cebus_cuda_attention_factors(chunk); i++) {
+        const cebus_cuda_operand *to = cebus_cuda_attention_multiplied(gathered, i);
+        if (chunk->gathers[i])
+            copy_rows(chunk, to, cebus_cuda_attention_multiplied((job *)chunk, i), to->rows);
+    }
+    return cebus_cuda_launched(chunk->op);
+}
+
+/* Results of it, behind them: of gradients of k and v the rows of columns that were seen. */
+static cebus_status scatter(const job *chunk, job *gathered)
+{
+    const int64_t seen = cebus_cuda_attention_seen(chunk, chunk->cut.blocks - 1);
+    const int inputs = cebus_cuda_attention_factors(chunk);
+    for (int i = inputs; i < cebus_cuda_attention_multiplied_count(chunk); i++) {
+        const cebus_cuda_operand *from = cebus_cuda_attention_multiplied(gathered, i);
+        if (chunk->gathers[i] && wanted(chunk, (uint32_t)(i - inputs)))
+            copy_rows(chunk, cebus_cuda_attention_multiplied((job *)chunk, i), from,
+                      i == inputs ? from->rows : seen);
+    }
+    return cebus_cuda_launched(chunk->op);
+}
+
 /* ---- walk -------------------------------------------------------------------------------- */
 
-static cebus_status visit_block(job *j, int64_t chunk, int64_t index)
+static cebus_status visit_block(job *j, const cebus_cuda_chunk *chunk, int64_t index)
 {
-    block b = {.j = j, .chunk = cebus_cuda_cut_chunk(&j->cut, chunk)};
+    block b = {.j = j, .chunk = *chunk};
     b.first = index * j->cut.rows;
     b.rows = cebus_cuda_cut_rows(&j->cut, index);
     b.columns = cebus_cuda_attention_seen(j, index);
@@ -311,16 +346,38 @@ static bool is_new(const job *j, int64_t index)
 }
 
 /* All blocks, from the last on, which sees most: what it writes the others add to. While planning
- * only those that differ, of the first and of the last chunk. */
+ * only those that differ. */
+static cebus_status visit_blocks(job *j, const cebus_cuda_chunk *chunk)
+{
+    cebus_status status = CEBUS_OK;
+    for (int64_t i = j->cut.blocks - 1; i >= 0 && status == CEBUS_OK; i--)
+        if (!j->plans || is_new(j, i))
+            status = visit_block(j, chunk, i);
+    return status;
+}
+
+static cebus_status visit_chunk(job *j, int64_t index)
+{
+    const cebus_cuda_chunk cut = cebus_cuda_cut_chunk(&j->cut, index);
+    const job chunk = cebus_cuda_attention_chunk(j, &cut);
+    job gathered = cebus_cuda_attention_gathered(&chunk);
+    cebus_status status = j->plans ? CEBUS_OK : gather(&chunk, &gathered);
+    if (status == CEBUS_OK)
+        status = visit_blocks(&gathered, &cut);
+    if (status == CEBUS_OK && !j->plans)
+        status = scatter(&chunk, &gathered);
+    j->product_bytes = gathered.product_bytes;
+    return status;
+}
+
+/* All chunks; while planning the first and the last. */
 static cebus_status visit(job *j)
 {
     cebus_status status = CEBUS_OK;
-    for (int64_t chunk = 0; chunk < j->cut.chunks; chunk++) {
-        if (j->plans && chunk > 0 && chunk + 1 < j->cut.chunks)
-            chunk = j->cut.chunks - 1;
-        for (int64_t i = j->cut.blocks - 1; i >= 0 && status == CEBUS_OK; i--)
-            if (!j->plans || is_new(j, i))
-                status = visit_block(j, chunk, i);
+    for (int64_t i = 0; i < j->cut.chunks && status == CEBUS_OK; i++) {
+        if (j->plans && i > 0)
+            i = j->cut.chunks - 1;
+        status = visit_chunk(j, i);
     }
     return status;
 }

@@ -7,18 +7,24 @@ typedef cebus_cuda_attention job;
 /* Elements of a buffer of scores: 64 MiB of f32, about what the second-level cache and a wave of
  * blocks are worth. Causal matrices are cut into so many blocks of rows, as half of the scores are
  * hidden (1: not at all), where a product still has so many tiles of so many rows: most of a wave
- * of them. */
+ * of them. Matrices of so many rows and more, that products take few of at a time as they do not
+ * lie as one, are gathered where that makes as many tiles; those of shorter ones cost less than
+ * their copies. */
 #ifdef CEBUS_CUDA_HOST /* tests see chunks and blocks of small matrices */
-#define BUFFER_SCORES 100
+#define BUFFER_SCORES 200
 #define CAUSAL_BLOCKS 4
-#define TILE 2
-#define WAVE 1
+#define TILE 1
+#define WAVE 8
+#define GATHERED_LENGTH 3
 #else
 #define BUFFER_SCORES (INT64_C(16) << 20)
 #define CAUSAL_BLOCKS 4
 #define TILE 128
 #define WAVE 96
+#define GATHERED_LENGTH 512
 #endif
+/* Elements of gathered matrices at most. */
+#define BUFFER_GATHERED (2 * BUFFER_SCORES)
 /* Different lengths of what blocks of rows see. */
 #define SEEN_LENGTHS 16
 
@@ -126,14 +132,13 @@ static void plan_operands(job *j, cebus_cuda_scratch *scratch)
         j->out[i] = cebus_cuda_operand_describe(&launch->out[i], j->ndim);
 }
 
-/* What products read and write, in turn. */
-static cebus_cuda_operand *multiplied(job *j, int index)
+cebus_cuda_operand *cebus_cuda_attention_multiplied(cebus_cuda_attention *j, int index)
 {
     const int inputs = cebus_cuda_attention_factors(j);
     return index < inputs ? &j->in[factors[index]] : &j->out[index - inputs];
 }
 
-static int multiplied_count(const job *j)
+int cebus_cuda_attention_multiplied_count(const cebus_cuda_attention *j)
 {
     const int results = j->is_backward ? 3 : 1;
     return cebus_cuda_attention_factors(j) + results;
@@ -152,12 +157,12 @@ static void reorder(int64_t *of, int ndim, const int *order)
 static int64_t order_batch(job *j)
 {
     int64_t together;
-    const int64_t *strides[CEBUS_ATTENTION_INPUTS + CEBUS_ATTENTION_MASK];
+    const int64_t *strides[CEBUS_CUDA_ATTENTION_MULTIPLIED];
     int order[CEBUS_MAX_DIMS];
-    for (int i = 0; i < multiplied_count(j); i++)
-        strides[i] = multiplied(j, i)->batch_stride;
-    j->ndim =
-        cebus_cuda_cut_order(j->ndim, j->shape, multiplied_count(j), strides, order, &together);
+    for (int i = 0; i < cebus_cuda_attention_multiplied_count(j); i++)
+        strides[i] = cebus_cuda_attention_multiplied(j, i)->batch_stride;
+    j->ndim = cebus_cuda_cut_order(j->ndim, j->shape, cebus_cuda_attention_multiplied_count(j),
+                                   strides, order, &together);
     reorder(j->shape, j->ndim, order);
     reorder(j->lse.batch_stride, j->ndim, order);
     for (int i = 0; i < CEBUS_ATTENTION_INPUTS; i++)
@@ -222,14 +227,132 @@ static void take_scores(const job *j, cebus_cuda_scratch *scratch, char **out, c
         j->wide == j->dtype ? *out : cebus_cuda_scratch_take(scratch, numel * (uint64_t)j->size);
 }
 
+static bool lies_as_one(const job *j, const cebus_cuda_operand *o)
+{
+    for (int i = 0; i + 1 < j->ndim; i++)
+        if (o->batch_stride[i] != j->shape[i + 1] * o->batch_stride[i + 1])
+            return false;
+    return true;
+}
+
+/* Whether products shall take the whole batch as one, rather than `together` matrices: they have
+ * too few tiles, or blocks of rows would have. */
+static bool is_worth_gathering(const job *j, int64_t together)
+{
+    if (j->dtype != j->wide || j->length < GATHERED_LENGTH || j->count == together)
+        return false;
+    const int64_t few = tiles(j, together, j->length);
+    return (few < WAVE && few < tiles(j, j->count, j->length)) ||
+           (block_rows(j, together) == j->length && block_rows(j, j->count) < j->length);
+}
+
+static void cut(job *j, int64_t together)
+{
+    const int64_t rows = block_rows(j, together);
+    j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, rows, j->ld, BUFFER_SCORES);
+}
+
+/* Elements that it takes to gather what does not lie as one. */
+static int64_t choose_gathered(job *j)
+{
+    int64_t numel = 0;
+    for (int i = 0; i < cebus_cuda_attention_multiplied_count(j); i++) {
+        const cebus_cuda_operand *o = cebus_cuda_attention_multiplied(j, i);
+        j->gathers[i] = o->rows * o->cols > 0 && !lies_as_one(j, o);
+        if (j->gathers[i])
+            numel += cebus_cuda_cut_matrices(&j->cut) * o->rows * o->cols;
+    }
+    return numel;
+}
+
+static void plan_cut(job *j)
+{
+    const int64_t together = order_batch(j);
+    if (is_worth_gathering(j, together)) {
+        cut(j, j->count);
+        if (choose_gathered(j) <= BUFFER_GATHERED)
+            return;
+        memset(j->gathers, 0, sizeof j->gathers);
+    }
+    cut(j, together);
+}
+
+static void take_gathered(job *j, cebus_cuda_scratch *scratch)
+{
+    for (int i = 0; i < cebus_cuda_attention_multiplied_count(j); i++) {
+        const cebus_cuda_operand *o = cebus_cuda_attention_multiplied(j, i);
+        const int64_t numel = cebus_cuda_cut_matrices(&j->cut) * o->rows * o->cols;
+        if (j->gathers[i])
+            j->dense[i] = cebus_cuda_scratch_take(scratch, (uint64_t)(numel * j->size));
+    }
+}
+
 void cebus_cuda_attention_plan(cebus_cuda_attention *j, cebus_cuda_scratch *scratch)
 {
     plan_operands(j, scratch);
-    const int64_t rows = block_rows(j, order_batch(j));
-    j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, rows, j->ld, BUFFER_SCORES);
-    for (int i = 0; i < multiplied_count(j); i++)
-        settle_alignment(j, multiplied(j, i));
+    plan_cut(j);
+    for (int i = 0; i < cebus_cuda_attention_multiplied_count(j); i++)
+        settle_alignment(j, cebus_cuda_attention_multiplied(j, i));
     take_scores(j, scratch, &j->weights, &j->soft_weights);
     if (j->is_backward)
         take_scores(j, scratch, &j->grads, &j->soft_grads);
+    take_gathered(j, scratch);
+}
+
+/* ---- a chunk of the batch ---------------------------------------------------------------- */
+
+/* Of an element of an input. */
+static int64_t size_of(const job *j, uint32_t input)
+{
+    return (int64_t)cebus_dtype_size(j->launch->in[input].view->dtype);
+}
+
+/* The chunk's matrices of an operand with elements of `size` bytes. */
+static void move_to(const job *j, const cebus_cuda_chunk *chunk, cebus_cuda_operand *o,
+                    int64_t size)
+{
+    int64_t offset = 0, index = chunk->first;
+    for (int i = j->ndim - 1; i >= 0; i--) {
+        offset += index % j->shape[i] * o->batch_stride[i];
+        index /= j->shape[i];
+    }
+    if (o->data) /* there are no addresses while planning */
+        o->data += offset * size;
+    memmove(o->batch_stride, o->batch_stride + chunk->from,
+            (size_t)chunk->ndim * sizeof *o->batch_stride);
+}
+
+cebus_cuda_attention cebus_cuda_attention_chunk(const cebus_cuda_attention *j,
+                                                const cebus_cuda_chunk *chunk)
+{
+    job c = *j;
+    for (uint32_t i = 0; i < j->launch->n_in; i++)
+        move_to(j, chunk, &c.in[i], size_of(j, i));
+    for (int i = 0; i <= CEBUS_ATTENTION_MASK; i++)
+        move_to(j, chunk, &c.out[i], j->size);
+    move_to(j, chunk, &c.lse, (int64_t)cebus_dtype_size(j->wide));
+    c.ndim = chunk->ndim;
+    memcpy(c.shape, chunk->shape, sizeof c.shape);
+    return c;
+}
+
+cebus_cuda_attention cebus_cuda_attention_gathered(const cebus_cuda_attention *chunk)
+{
+    job c = *chunk;
+    for (int i = 0; i < cebus_cuda_attention_multiplied_count(&c); i++) {
+        cebus_cuda_operand *o = cebus_cuda_attention_multiplied(&c, i);
+        if (!c.gathers[i])
+            continue;
+        o->data = c.dense[i];
+        o->align = CEBUS_CUDA_USEFUL_ALIGNMENT;
+        o->row_stride = o->cols;
+        o->col_stride = 1;
+        int64_t stride = o->rows * o->cols;
+        for (int d = c.ndim - 1; d >= 0; d--) {
+            o->batch_stride[d] = stride;
+            stride *= c.shape[d];
+        }
+        settle_alignment(&c, o);
+    }
+    return c;
 }

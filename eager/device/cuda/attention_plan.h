@@ -9,6 +9,9 @@
 #include "eager/device/cuda/product.h"
 #include "eager/ops/attention.h"
 
+/** What products read and write at most: q, k, v, the gradient; gradients of the first three. */
+#define CEBUS_CUDA_ATTENTION_MULTIPLIED 7
+
 typedef struct cebus_cuda_attention {
     const cebus_launch *launch;
     const cebus_attention_attrs *attrs;
@@ -24,6 +27,8 @@ typedef struct cebus_cuda_attention {
     cebus_cuda_operand out[CEBUS_ATTENTION_MASK + 1];
     cebus_cuda_operand lse; /* matrices of one column */
     cebus_cuda_cut cut;
+    bool gathers[CEBUS_CUDA_ATTENTION_MULTIPLIED]; /* of a chunk, into dense matrices */
+    char *dense[CEBUS_CUDA_ATTENTION_MULTIPLIED];
     char *weights, *grads;           /* scores */
     char *soft_weights, *soft_grads; /* what products read of them: the same where types are */
     char *workspace;                 /* of the products */
@@ -39,6 +44,15 @@ void cebus_cuda_attention_plan(cebus_cuda_attention *j, cebus_cuda_scratch *scra
  * others only have strides. */
 int cebus_cuda_attention_factors(const cebus_cuda_attention *j);
 int cebus_cuda_attention_factor(int index);
+/** What products read, and then what they write, in turn. */
+cebus_cuda_operand *cebus_cuda_attention_multiplied(cebus_cuda_attention *j, int index);
+int cebus_cuda_attention_multiplied_count(const cebus_cuda_attention *j);
+
+/** A chunk of the batch as a launch of its own, in the same buffers. */
+cebus_cuda_attention cebus_cuda_attention_chunk(const cebus_cuda_attention *j,
+                                                const cebus_cuda_chunk *chunk);
+/** The same with those operands dense that `gathers` names. */
+cebus_cuda_attention cebus_cuda_attention_gathered(const cebus_cuda_attention *chunk);
 
 /** Rows of scores begin at multiples of 8, so that products, too, load them at once. */
 int64_t cebus_cuda_attention_ld(int64_t columns);
