@@ -291,6 +291,8 @@ static const gradient_case gradient_cases[] = {
     {{4, 4, 4, 3}, {2, 2, 4, 3}, {2, 1, 5, 3}, {1, 2, 5, 2}, {2, 1, 5}, {.dropout_p = 0}},
     {{4, 4, 4, 4}, {3, 2, 4, 3}, {3, 1, 5, 3}, {1, 2, 5, 2}, {3, 1, 4, 5}, {.dropout_p = 0.3}},
     {{4, 3, 4, 3}, {5, 1, 4, 3}, {2, 6, 3}, {5, 1, 6, 2}, {2, 4, 6}, {.is_causal = true}},
+    {{4, 4, 4, 4}, {2, 2, 3, 3}, {2, 1, 5, 3}, {1, 2, 5, 2}, {2, 1, 3, 5}, {.dropout_p = 0.3}},
+    {{4, 4, 4, 0}, {2, 2, 4, 3}, {2, 1, 5, 3}, {1, 2, 5, 2}, {0}, {.is_causal = true}},
     {{2, 3, 3, 1}, {4, 3}, {2, 5, 3}, {2, 5, 2}, {5}, {.dropout_p = 0.4}},
     {{2, 2, 2, 0}, {100, 2}, {100, 2}, {100, 3}, {0}, {.is_causal = true, .dropout_p = 0.2}},
     {{2, 2, 2, 0}, {3, 2}, {4, 2}, {4, 3}, {0}, {.dropout_p = 1}},
@@ -313,6 +315,38 @@ static void gradients(cebus_test *t)
         snprintf(what, sizeof what, "attention %zu", i);
         cebus_test_gradient(t, what, run_attention, &options, in, 4);
         for (int k = 0; k < 4; k++)
+            cebus_tensor_release(in[k]);
+    }
+}
+
+static cebus_status run_heads(cebus_runtime *rt, cebus_tensor *const *in, void *context,
+                              cebus_tensor **out)
+{
+    cebus_tensor *heads[4] = {NULL};
+    cebus_status status = CEBUS_OK;
+    for (int i = 0; i < 3 && status == CEBUS_OK; i++)
+        status = cebus_transpose(rt, in[i], 1, 2, &heads[i]);
+    if (status == CEBUS_OK)
+        status = run_attention(rt, heads, context, out);
+    for (int i = 0; i < 3; i++)
+        cebus_tensor_release(heads[i]);
+    return status;
+}
+
+/* Of few heads of [B, L, H, E]: neither operands nor results lie as one. */
+static void heads_gradient(cebus_test *t)
+{
+    for (int64_t length = 3; length < 9; length++) {
+        cebus_attention_options options = {.is_causal = length % 2 == 0};
+        cebus_tensor *in[3] = {
+            cebus_test_tensor(t, CEBUS_F64, 70, 1, 0, 4, (int64_t[]){2, length, 2, 3}),
+            cebus_test_tensor(t, CEBUS_F64, 71, 1, 0, 4, (int64_t[]){2, 5, 2, 3}),
+            cebus_test_tensor(t, CEBUS_F64, 72, 1, 0, 4, (int64_t[]){2, 5, 2, 2}),
+        };
+        for (int k = 0; k < 3; k++)
+            OK(t, cebus_tensor_set_requires_grad(in[k], true));
+        cebus_test_gradient(t, "heads", run_heads, &options, in, 3);
+        for (int k = 0; k < 3; k++)
             cebus_tensor_release(in[k]);
     }
 }
@@ -499,6 +533,7 @@ const cebus_case cebus_cases_attention[] = {
     {"attention/low_scores", low_scores},
     {"attention/heads", heads},
     {"attention/gradients", gradients},
+    {"attention/heads_gradient", heads_gradient},
     {"attention/bool_mask_gradient", bool_mask_gradient},
     {"attention/dropout", dropout, CEBUS_READS_VALUES},
     {"attention/determinism", determinism},

@@ -1,7 +1,8 @@
 /*
  * attention.c: scaled dot-product attention, forward and backward: products by cuBLASLt, and rows
  * of scores by our own kernels (scores.cu), for as many matrices at a time as a bounded buffer of
- * scores holds (cut.h); of a matrix that is too large, for a block of rows at a time. Blocks follow
+ * scores holds (cut.h); of a matrix that is too large, for a block of rows at a time, and so of
+ * causal ones, where a block needs but the columns that it sees (attention_plan.c). Blocks follow
  * each other on the stream, so that the gradients of k and v are summed in one order.
  *
  * Scores of f16 and bf16 are f32 until they are soft; then they are rounded, so that all products
@@ -9,203 +10,31 @@
  * bits for another size of block.) Where a matrix takes several blocks of rows, the gradients of k
  * and v are rounded after each.
  */
-#include "eager/ops/attention.h"
-
+#include "eager/device/cuda/attention_plan.h"
 #include "eager/device/cuda/blas.h"
 #include "eager/device/cuda/copy.h"
-#include "eager/device/cuda/cut.h"
 #include "eager/device/cuda/families.h"
 #include "eager/device/cuda/scores.h"
 
-/* Elements of a buffer of scores: 64 MiB of f32, about what the second-level cache and a wave of
- * blocks are worth. */
-#ifdef CEBUS_CUDA_HOST /* tests see chunks and blocks of small matrices */
-#define BUFFER_SCORES 100
-#else
-#define BUFFER_SCORES (INT64_C(16) << 20)
-#endif
-/* Inputs that products read; the others only have strides. */
-static const int factors[] = {CEBUS_ATTENTION_Q, CEBUS_ATTENTION_K, CEBUS_ATTENTION_V,
-                              CEBUS_ATTENTION_GRAD};
-
-typedef struct job {
-    const cebus_launch *launch;
-    const cebus_attention_attrs *attrs;
-    const char *op;
-    bool is_backward;
-    bool plans;              /* nothing runs yet: what products will take is found out */
-    cebus_dtype dtype, wide; /* of operands; of scores */
-    int64_t size;            /* of an operand's element */
-    int64_t length, columns, features, values; /* L, S, E, D */
-    int ndim;                                  /* of the batch */
-    int64_t shape[CEBUS_MAX_DIMS], count, ld;
-    cebus_cuda_operand in[CEBUS_ATTENTION_INPUTS];
-    cebus_cuda_operand out[CEBUS_ATTENTION_MASK + 1];
-    cebus_cuda_operand lse; /* matrices of one column */
-    cebus_cuda_cut cut;
-    char *weights, *grads;           /* scores */
-    char *soft_weights, *soft_grads; /* what products read of them: the same where types are */
-    char *workspace;                 /* of the products */
-    uint64_t product_bytes;
-} job;
+typedef cebus_cuda_attention job; /* all of it, or a chunk of its batch */
 
 /* Rows [first, first + rows) of the scores of a chunk. */
 typedef struct block {
     job *j;
     cebus_cuda_chunk chunk;
-    int64_t first, rows;
-    bool is_first; /* of its matrices */
+    int64_t first, rows, columns, ld;
+    bool begins; /* the sums of its matrices */
     cebus_cuda_operand weights, grads, soft_weights, soft_grads;
 } block;
 
 /* ---- plan -------------------------------------------------------------------------------- */
 
-static void plan_sizes(job *j)
-{
-    const cebus_launch *launch = j->launch;
-    const cebus_view *lse =
-        j->is_backward ? launch->in[CEBUS_ATTENTION_LSE].view : launch->out[1].view;
-    const cebus_view *k = launch->in[CEBUS_ATTENTION_K].view;
-    const cebus_view *v = launch->in[CEBUS_ATTENTION_V].view;
-    j->dtype = launch->in[CEBUS_ATTENTION_Q].view->dtype;
-    j->wide = lse->dtype;
-    j->size = (int64_t)cebus_dtype_size(j->dtype);
-    j->ndim = lse->ndim - 1;
-    j->count = 1;
-    for (int i = 0; i < j->ndim; i++)
-        j->count *= j->shape[i] = lse->shape[i];
-    j->length = lse->shape[j->ndim];
-    j->columns = k->shape[k->ndim - 2];
-    j->features = k->shape[k->ndim - 1];
-    j->values = v->shape[v->ndim - 1];
-    j->ld = (j->columns + CEBUS_CUDA_SCORES_PACK - 1) / CEBUS_CUDA_SCORES_PACK *
-            CEBUS_CUDA_SCORES_PACK; /* products, too, load rows that begin so at once */
-}
-
-/* A mask as it is read for the scores: repeated where it has one row, column or matrix. */
-static cebus_cuda_operand over_scores(const job *j, const cebus_array *mask)
-{
-    int64_t shape[CEBUS_MAX_DIMS];
-    cebus_view view;
-    memcpy(shape, j->shape, sizeof shape);
-    shape[j->ndim] = j->length;
-    shape[j->ndim + 1] = j->columns;
-    cebus_view_expand(mask->view, j->ndim + 2, shape, &view);
-    const cebus_array expanded = {.data = mask->data, .view = &view};
-    return cebus_cuda_operand_describe(&expanded, j->ndim);
-}
-
-static cebus_cuda_operand describe_lse(const job *j)
-{
-    const cebus_launch *launch = j->launch;
-    const cebus_array *lse = j->is_backward ? &launch->in[CEBUS_ATTENTION_LSE] : &launch->out[1];
-    cebus_view view = *lse->view;
-    view.shape[view.ndim] = 1;
-    view.strides[view.ndim++] = 1;
-    const cebus_array column = {.data = lse->data, .view = &view};
-    return cebus_cuda_operand_describe(&column, j->ndim);
-}
-
-static int factors_of(const job *j)
-{
-    return j->is_backward ? 4 : 3;
-}
-
-static uint32_t outputs_of(const job *j)
-{
-    return j->is_backward ? j->launch->n_out : 1;
-}
-
-static void plan_operands(job *j, cebus_cuda_scratch *scratch)
-{
-    const cebus_launch *launch = j->launch;
-    for (int i = 0; i < factors_of(j); i++) {
-        cebus_cuda_operand *o = &j->in[factors[i]];
-        *o = cebus_cuda_operand_describe(&launch->in[factors[i]], j->ndim);
-        cebus_cuda_operand_settle(o, &launch->in[factors[i]], j->ndim, scratch);
-    }
-    if (j->attrs->has_mask)
-        j->in[CEBUS_ATTENTION_MASK] = over_scores(j, &launch->in[CEBUS_ATTENTION_MASK]);
-    if (j->attrs->has_keep)
-        j->in[CEBUS_ATTENTION_KEEP] = over_scores(j, &launch->in[CEBUS_ATTENTION_KEEP]);
-    if (j->is_backward)
-        j->in[CEBUS_ATTENTION_OUT] =
-            cebus_cuda_operand_describe(&launch->in[CEBUS_ATTENTION_OUT], j->ndim);
-    j->lse = describe_lse(j);
-    for (uint32_t i = 0; i < outputs_of(j); i++)
-        j->out[i] = cebus_cuda_operand_describe(&launch->out[i], j->ndim);
-}
-
-/* What products read and write, in turn. */
-static cebus_cuda_operand *multiplied(job *j, int index)
-{
-    const int inputs = factors_of(j);
-    return index < inputs ? &j->in[factors[index]] : &j->out[index - inputs];
-}
-
-static int multiplied_count(const job *j)
-{
-    const int results = j->is_backward ? 3 : 1;
-    return factors_of(j) + results;
-}
-
-static void reorder(int64_t *of, int ndim, const int *order)
-{
-    int64_t was[CEBUS_MAX_DIMS];
-    memcpy(was, of, sizeof was);
-    for (int i = 0; i < ndim; i++)
-        of[i] = was[order[i]];
-}
-
-/* The batch in the order that makes the largest products, from here on. */
-static void order_batch(job *j)
-{
-    const int64_t *strides[CEBUS_ATTENTION_INPUTS + CEBUS_ATTENTION_MASK];
-    int order[CEBUS_MAX_DIMS];
-    for (int i = 0; i < multiplied_count(j); i++)
-        strides[i] = multiplied(j, i)->batch_stride;
-    j->ndim = cebus_cuda_cut_order(j->ndim, j->shape, multiplied_count(j), strides, order);
-    reorder(j->shape, j->ndim, order);
-    reorder(j->lse.batch_stride, j->ndim, order);
-    for (int i = 0; i < CEBUS_ATTENTION_INPUTS; i++)
-        reorder(j->in[i].batch_stride, j->ndim, order);
-    for (int i = 0; i <= CEBUS_ATTENTION_MASK; i++)
-        reorder(j->out[i].batch_stride, j->ndim, order);
-}
-
-/* Chunks and blocks begin anywhere in the batch: what all of them are aligned to. */
-static void settle_alignment(const job *j, cebus_cuda_operand *o)
-{
-    for (int i = 0; i <= j->ndim; i++) {
-        const int64_t stride = i < j->ndim ? o->batch_stride[i]
-                                           : (j->cut.blocks > 1 ? j->cut.rows * o->row_stride : 0);
-        const int64_t align = cebus_cuda_alignment(stride, j->size);
-        o->align = align < o->align ? align : o->align;
-    }
-}
-
 static cebus_status visit(job *j);
-
-/* A buffer of scores, and another of what is made of them where that is of another type. */
-static void take_scores(const job *j, cebus_cuda_scratch *scratch, char **out, char **out_soft)
-{
-    const uint64_t numel = (uint64_t)(cebus_cuda_cut_matrices(&j->cut) * j->cut.rows * j->ld);
-    *out = cebus_cuda_scratch_take(scratch, numel * cebus_dtype_size(j->wide));
-    *out_soft =
-        j->wide == j->dtype ? *out : cebus_cuda_scratch_take(scratch, numel * (uint64_t)j->size);
-}
 
 /* Every product runs, but for its launch, to learn how much workspace it takes. */
 static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 {
-    plan_operands(j, scratch);
-    order_batch(j);
-    j->cut = cebus_cuda_cut_of(j->ndim, j->shape, j->length, j->ld, BUFFER_SCORES);
-    for (int i = 0; i < multiplied_count(j); i++)
-        settle_alignment(j, multiplied(j, i));
-    take_scores(j, scratch, &j->weights, &j->soft_weights);
-    if (j->is_backward)
-        take_scores(j, scratch, &j->grads, &j->soft_grads);
+    cebus_cuda_attention_plan(j, scratch);
     j->plans = true;
     cebus_status status = visit(j);
     j->plans = false;
@@ -215,41 +44,35 @@ static cebus_status plan(job *j, cebus_cuda_scratch *scratch)
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-/* The chunk's matrices of an operand with elements of `size` bytes, from `row` on. */
-static cebus_cuda_operand part_of(const block *b, const cebus_cuda_operand *operand, int64_t row,
-                                  int64_t size)
+/* An operand with elements of `size` bytes, so many further on. */
+static cebus_cuda_operand moved(const cebus_cuda_operand *operand, int64_t elements, int64_t size)
 {
-    const job *j = b->j;
     cebus_cuda_operand o = *operand;
-    int64_t offset = row * o.row_stride, index = b->chunk.first;
-    for (int i = j->ndim - 1; i >= 0; i--) {
-        offset += index % j->shape[i] * operand->batch_stride[i];
-        index /= j->shape[i];
-    }
     if (o.data) /* there are no addresses while planning */
-        o.data += offset * size;
-    for (int i = 0; i < b->chunk.ndim; i++)
-        o.batch_stride[i] = operand->batch_stride[b->chunk.from + i];
+        o.data += elements * size;
     return o;
-}
-
-static cebus_cuda_operand part(const block *b, const cebus_cuda_operand *operand, int64_t row)
-{
-    return part_of(b, operand, row, b->j->size);
 }
 
 /* Its rows of those that go along with the scores' rows. */
 static cebus_cuda_operand rows_of(const block *b, const cebus_cuda_operand *operand)
 {
-    cebus_cuda_operand o = part(b, operand, b->first);
+    cebus_cuda_operand o = moved(operand, b->first * operand->row_stride, b->j->size);
     o.rows = b->rows;
+    return o;
+}
+
+/* Of those that go along with their columns. */
+static cebus_cuda_operand columns_of(const block *b, const cebus_cuda_operand *operand)
+{
+    cebus_cuda_operand o = *operand;
+    o.rows = b->columns;
     return o;
 }
 
 static cebus_cuda_operand input(const block *b, int which)
 {
     const bool along = which == CEBUS_ATTENTION_Q || which == CEBUS_ATTENTION_GRAD;
-    return along ? rows_of(b, &b->j->in[which]) : part(b, &b->j->in[which], 0);
+    return along ? rows_of(b, &b->j->in[which]) : columns_of(b, &b->j->in[which]);
 }
 
 static cebus_cuda_operand turn(cebus_cuda_operand operand)
@@ -261,11 +84,11 @@ static cebus_cuda_operand scores_in(const block *b, char *buffer)
 {
     cebus_cuda_operand o = {.data = buffer,
                             .rows = b->rows,
-                            .cols = b->j->columns,
-                            .row_stride = b->j->ld,
+                            .cols = b->columns,
+                            .row_stride = b->ld,
                             .col_stride = 1,
                             .align = CEBUS_CUDA_USEFUL_ALIGNMENT};
-    int64_t stride = b->rows * b->j->ld;
+    int64_t stride = b->rows * b->ld;
     for (int i = b->chunk.ndim - 1; i >= 0; i--) {
         o.batch_stride[i] = stride;
         stride *= b->chunk.shape[i];
@@ -301,7 +124,7 @@ typedef struct sum {
 static cebus_status clear_scores(const block *b, void *buffer)
 {
     const job *j = b->j;
-    const int64_t numel = b->chunk.matrices * b->rows * j->ld;
+    const int64_t numel = b->chunk.matrices * b->rows * b->ld;
     cebus_view view;
     cebus_view_contiguous(&view, j->wide, 1, &numel);
     const cebus_array all = {.data = buffer, .view = &view};
@@ -339,7 +162,8 @@ static cebus_status multiply(const block *b, cebus_cuda_operand left, cebus_cuda
 static cebus_cuda_matrices matrices_of(const block *b, const cebus_cuda_operand *operand,
                                        cebus_dtype dtype)
 {
-    const cebus_cuda_operand o = part_of(b, operand, b->first, (int64_t)cebus_dtype_size(dtype));
+    const cebus_cuda_operand o =
+        moved(operand, b->first * operand->row_stride, (int64_t)cebus_dtype_size(dtype));
     cebus_cuda_matrices m = {.data = o.data, .row = o.row_stride, .col = o.col_stride};
     memcpy(m.batch, o.batch_stride, sizeof m.batch);
     return m;
@@ -358,13 +182,13 @@ static cebus_cuda_scores scores_of(const block *b)
     s.matrices = b->chunk.matrices;
     s.first_row = b->first;
     s.rows = b->rows;
-    s.columns = j->columns;
+    s.columns = b->columns;
     s.values = j->values;
     s.weights = j->weights;
     s.grads = j->grads;
     s.soft_weights = j->soft_weights;
     s.soft_grads = j->soft_grads;
-    s.ld = j->ld;
+    s.ld = b->ld;
     s.is_causal = j->attrs->is_causal;
     s.keep_scale = j->attrs->keep_scale;
     s.lse = matrices_of(b, &j->lse, j->wide);
@@ -441,21 +265,71 @@ static cebus_status backward_block(const block *b)
     if (status == CEBUS_OK && wanted(j, CEBUS_ATTENTION_K))
         status =
             multiply(b, turn(b->soft_grads), input(b, CEBUS_ATTENTION_Q),
-                     part(b, &j->out[CEBUS_ATTENTION_K], 0), (sum){scale, !b->is_first, false});
+                     columns_of(b, &j->out[CEBUS_ATTENTION_K]), (sum){scale, !b->begins, false});
     if (status == CEBUS_OK && wanted(j, CEBUS_ATTENTION_V))
-        status = multiply(b, turn(b->soft_weights), grad, part(b, &j->out[CEBUS_ATTENTION_V], 0),
-                          (sum){keep, !b->is_first, false});
+        status = multiply(b, turn(b->soft_weights), grad, columns_of(b, &j->out[CEBUS_ATTENTION_V]),
+                          (sum){keep, !b->begins, false});
     return status;
+}
+
+/* ---- matrices that do not lie as one ------------------------------------------------------ */
+
+/* The first `rows` rows of each matrix. */
+static void copy_rows(const job *j, const cebus_cuda_operand *to, const cebus_cuda_operand *from,
+                      int64_t rows)
+{
+    int64_t shape[CEBUS_MAX_DIMS];
+    memcpy(shape, j->shape, sizeof shape);
+    shape[j->ndim] = rows;
+    shape[j->ndim + 1] = to->cols;
+    cebus_view views[2];
+    const cebus_cuda_operand *const operands[] = {to, from};
+    for (int i = 0; i < 2; i++) {
+        cebus_view_contiguous(&views[i], j->dtype, j->ndim + 2, shape);
+        memcpy(views[i].strides, operands[i]->batch_stride, (size_t)j->ndim * sizeof *shape);
+        views[i].strides[j->ndim] = operands[i]->row_stride;
+        views[i].strides[j->ndim + 1] = operands[i]->col_stride;
+    }
+    const cebus_array into = {.data = to->data, .view = &views[0]};
+    const cebus_array out_of = {.data = from->data, .view = &views[1]};
+    cebus_cuda_copy(j->launch, &into, &out_of);
+}
+
+/* Inputs of a chunk, before its products. */
+static cebus_status gather(const job *chunk, job *gathered)
+{
+    for (int i = 0; i < cebus_cuda_attention_factors(chunk); i++) {
+        const cebus_cuda_operand *to = cebus_cuda_attention_multiplied(gathered, i);
+        if (chunk->gathers[i])
+            copy_rows(chunk, to, cebus_cuda_attention_multiplied((job *)chunk, i), to->rows);
+    }
+    return cebus_cuda_launched(chunk->op);
+}
+
+/* Results of it, behind them: of gradients of k and v the rows of columns that were seen. */
+static cebus_status scatter(const job *chunk, job *gathered)
+{
+    const int64_t seen = cebus_cuda_attention_seen(chunk, chunk->cut.blocks - 1);
+    const int inputs = cebus_cuda_attention_factors(chunk);
+    for (int i = inputs; i < cebus_cuda_attention_multiplied_count(chunk); i++) {
+        const cebus_cuda_operand *from = cebus_cuda_attention_multiplied(gathered, i);
+        if (chunk->gathers[i] && wanted(chunk, (uint32_t)(i - inputs)))
+            copy_rows(chunk, cebus_cuda_attention_multiplied((job *)chunk, i), from,
+                      i == inputs ? from->rows : seen);
+    }
+    return cebus_cuda_launched(chunk->op);
 }
 
 /* ---- walk -------------------------------------------------------------------------------- */
 
-static cebus_status visit_block(job *j, int64_t chunk, int64_t index)
+static cebus_status visit_block(job *j, const cebus_cuda_chunk *chunk, int64_t index)
 {
-    block b = {.j = j, .chunk = cebus_cuda_cut_chunk(&j->cut, chunk)};
+    block b = {.j = j, .chunk = *chunk};
     b.first = index * j->cut.rows;
     b.rows = cebus_cuda_cut_rows(&j->cut, index);
-    b.is_first = index == 0;
+    b.columns = cebus_cuda_attention_seen(j, index);
+    b.ld = cebus_cuda_attention_ld(b.columns);
+    b.begins = index + 1 == j->cut.blocks;
     b.weights = scores_in(&b, j->weights);
     b.grads = scores_in(&b, j->grads);
     b.soft_weights = scores_in(&b, j->soft_weights);
@@ -463,33 +337,52 @@ static cebus_status visit_block(job *j, int64_t chunk, int64_t index)
     return j->is_backward ? backward_block(&b) : forward_block(&b);
 }
 
-/* All blocks; while planning only those that differ in size or in what they accumulate: the first
- * two and the last of the first and of the last chunk. */
+/* Whether it differs in size or in what it accumulates from the block before it, which is the one
+ * that follows in the matrix. */
+static bool is_new(const job *j, int64_t index)
+{
+    return index + 2 >= j->cut.blocks ||
+           cebus_cuda_attention_seen(j, index) != cebus_cuda_attention_seen(j, index + 1);
+}
+
+/* All blocks, from the last on, which sees most: what it writes the others add to. While planning
+ * only those that differ. */
+static cebus_status visit_blocks(job *j, const cebus_cuda_chunk *chunk)
+{
+    cebus_status status = CEBUS_OK;
+    for (int64_t i = j->cut.blocks - 1; i >= 0 && status == CEBUS_OK; i--)
+        if (!j->plans || is_new(j, i))
+            status = visit_block(j, chunk, i);
+    return status;
+}
+
+static cebus_status visit_chunk(job *j, int64_t index)
+{
+    const cebus_cuda_chunk cut = cebus_cuda_cut_chunk(&j->cut, index);
+    const job chunk = cebus_cuda_attention_chunk(j, &cut);
+    job gathered = cebus_cuda_attention_gathered(&chunk);
+    cebus_status status = j->plans ? CEBUS_OK : gather(&chunk, &gathered);
+    if (status == CEBUS_OK)
+        status = visit_blocks(&gathered, &cut);
+    if (status == CEBUS_OK && !j->plans)
+        status = scatter(&chunk, &gathered);
+    j->product_bytes = gathered.product_bytes;
+    return status;
+}
+
+/* All chunks; while planning the first and the last. */
 static cebus_status visit(job *j)
 {
     cebus_status status = CEBUS_OK;
-    for (int64_t chunk = 0; chunk < j->cut.chunks; chunk++) {
-        if (j->plans && chunk > 0 && chunk + 1 < j->cut.chunks)
-            chunk = j->cut.chunks - 1;
-        for (int64_t i = 0; i < j->cut.blocks && status == CEBUS_OK; i++) {
-            if (j->plans && i > 1 && i + 1 < j->cut.blocks)
-                i = j->cut.blocks - 1;
-            status = visit_block(j, chunk, i);
-        }
+    for (int64_t i = 0; i < j->cut.chunks && status == CEBUS_OK; i++) {
+        if (j->plans && i > 0)
+            i = j->cut.chunks - 1;
+        status = visit_chunk(j, i);
     }
     return status;
 }
 
 /* ---- kernels ----------------------------------------------------------------------------- */
-
-static void init(job *j, const cebus_launch *launch)
-{
-    *j = (job){.launch = launch, .attrs = launch->attrs};
-    j->is_backward = launch->n_in > CEBUS_ATTENTION_GRAD;
-    j->op =
-        j->is_backward ? "scaled_dot_product_attention_backward" : "scaled_dot_product_attention";
-    plan_sizes(j);
-}
 
 static bool is_empty(const job *j)
 {
@@ -516,22 +409,36 @@ static cebus_status run_empty(const job *j)
 
 static void copy_inputs(const job *j)
 {
-    for (int i = 0; i < factors_of(j); i++) {
-        const cebus_array *from = &j->launch->in[factors[i]];
+    for (int i = 0; i < cebus_cuda_attention_factors(j); i++) {
+        const int which = cebus_cuda_attention_factor(i);
+        const cebus_array *from = &j->launch->in[which];
         cebus_view dense;
-        if (!j->in[factors[i]].copied)
+        if (!j->in[which].copied)
             continue;
         cebus_view_contiguous(&dense, from->view->dtype, from->view->ndim, from->view->shape);
-        const cebus_array to = {.data = j->in[factors[i]].data, .view = &dense};
+        const cebus_array to = {.data = j->in[which].data, .view = &dense};
         cebus_cuda_copy(j->launch, &to, from);
     }
+}
+
+/* The gradients of columns that no row sees, and of scores that no block works on. */
+static void fill_hidden(const job *j)
+{
+    if (!j->is_backward)
+        return;
+    if (cebus_cuda_attention_seen(j, j->cut.blocks - 1) < j->columns) {
+        fill(j, CEBUS_ATTENTION_K, 0);
+        fill(j, CEBUS_ATTENTION_V, 0);
+    }
+    if (cebus_cuda_attention_seen(j, 0) < j->columns)
+        fill(j, CEBUS_ATTENTION_MASK, 0);
 }
 
 static uint64_t workspace(const cebus_launch *launch)
 {
     job j;
     cebus_cuda_scratch scratch = {0};
-    init(&j, launch);
+    cebus_cuda_attention_init(&j, launch);
     if (is_empty(&j) || plan(&j, &scratch) != CEBUS_OK)
         return 0; /* what fails here is reported by the run */
     return scratch.bytes;
@@ -541,7 +448,7 @@ static cebus_status run(const cebus_launch *launch)
 {
     job j;
     cebus_cuda_scratch scratch = {.base = launch->workspace};
-    init(&j, launch);
+    cebus_cuda_attention_init(&j, launch);
     if (is_empty(&j))
         return run_empty(&j);
     cebus_status status = plan(&j, &scratch);
@@ -550,6 +457,7 @@ static cebus_status run(const cebus_launch *launch)
     if (status != CEBUS_OK)
         return status;
     copy_inputs(&j);
+    fill_hidden(&j);
     status = cebus_cuda_launched(j.op);
     return status == CEBUS_OK ? visit(&j) : status;
 }

@@ -43,7 +43,7 @@ static bool lie_as_one(const int64_t *shape, int n, const int64_t *const *stride
 }
 
 int cebus_cuda_cut_order(int ndim, const int64_t *shape, int n, const int64_t *const *strides,
-                         int *order)
+                         int *order, int64_t *out_together)
 {
     int dims[CEBUS_MAX_DIMS], best = 0, best_end = 0;
     int64_t most = 0;
@@ -65,19 +65,20 @@ int cebus_cuda_cut_order(int ndim, const int64_t *shape, int n, const int64_t *c
             order[at++] = dims[i];
     for (int i = best; i < best_end; i++)
         order[at++] = dims[i];
+    *out_together = larger(1, most);
     return count;
 }
 
 /* ---- chunks ------------------------------------------------------------------------------ */
 
-cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length, int64_t row,
-                                 int64_t bound)
+cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length, int64_t rows,
+                                 int64_t row, int64_t bound)
 {
     cebus_cuda_cut cut = {.ndim = ndim, .length = length, .inner = 1, .chunks = 1};
-    const int64_t most = bound / row / length; /* matrices */
+    const int64_t most = bound / row / rows; /* matrices */
     for (int i = 0; i < ndim; i++)
         cut.shape[i] = shape[i];
-    cut.rows = most > 0 ? length : even(length, larger(1, smaller(length, bound / row)));
+    cut.rows = most > 0 ? rows : even(length, larger(1, smaller(length, bound / row)));
     cut.blocks = parts(length, cut.rows);
     cut.dim = ndim - 1;
     while (cut.dim >= 0 && cut.inner * shape[cut.dim] <= most)

@@ -1,7 +1,7 @@
 /**
  * cut.h: a batch of matrices cut into chunks that fit a buffer, in a shape that products take: a
- * chunk is a range of one dimension of the batch, with all dimensions after it. A matrix that does
- * not fit alone is cut into blocks of rows. Needs no CUDA.
+ * chunk is a range of one dimension of the batch, with all dimensions after it. Matrices that do
+ * not fit alone, or shall not, are cut into blocks of rows. Needs no CUDA.
  */
 #ifndef CEBUS_EAGER_DEVICE_CUDA_CUT_H
 #define CEBUS_EAGER_DEVICE_CUDA_CUT_H
@@ -23,14 +23,15 @@ typedef struct cebus_cuda_cut {
 /** The order of a batch's dimensions in which its chunks make the largest products. Those of length
  * 1 are left out; of runs of neighbours that lie as one in all of `n` arrays (strides[k][i] of
  * dimension i), the one of most matrices, the innermost of several, comes last. Answers how many
- * dimensions there are. */
+ * dimensions there are, and of how many matrices that run is. */
 int cebus_cuda_cut_order(int ndim, const int64_t *shape, int n, const int64_t *const *strides,
-                         int *order);
+                         int *order, int64_t *out_together);
 
-/** For matrices of `length` rows of `row` elements, and a buffer of `bound` elements. Nothing may
- * be empty. A chunk holds one row of one matrix at least, even where that is beyond the bound. */
-cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length, int64_t row,
-                                 int64_t bound);
+/** For matrices of `length` rows of `row` elements, in blocks of `rows` at most, and a buffer of
+ * `bound` elements. Nothing may be empty. A chunk holds one row of one matrix at least, even where
+ * that is beyond the bound. */
+cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length, int64_t rows,
+                                 int64_t row, int64_t bound);
 
 /** A chunk: matrices [first, first + matrices), a batch of its own. */
 typedef struct cebus_cuda_chunk {
