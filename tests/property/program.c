@@ -7,7 +7,7 @@
 
 #include "tests/property/program_custom.h"
 
-bool cebus_program_trace;
+bool cebus_program_trace, cebus_program_far;
 
 uint64_t cebus_program_draw(cebus_program *program, uint64_t bound)
 {
@@ -212,6 +212,7 @@ static void *create(cebus_runtime *rt, const char *name, uint64_t seed)
     if (program == NULL)
         return NULL;
     program->rt = rt;
+    program->careful = cebus_program_far;
     program->random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     cebus_manual_seed(rt, seed);
     cebus_program_custom_reset();

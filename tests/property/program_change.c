@@ -330,6 +330,8 @@ static cebus_status run_custom(cebus_program *p)
     uint64_t which =
         cebus_program_draw(p, p->careful ? CEBUS_PROGRAM_CAREFUL_OPS : CEBUS_PROGRAM_CUSTOM_OPS);
     uint64_t dead = cebus_program_draw(p, 3);
+    if (cebus_program_far)
+        return CEBUS_OK;
     cebus_status status =
         cebus_call_custom(p->rt, &cebus_program_custom[which], NULL, 0, &x, 1, out);
     if (status != CEBUS_OK)

@@ -482,6 +482,8 @@ int main(int argc, char **argv)
                                "[--model NAME|program|crowd] [--policy NAME] [--budget BYTES] "
                                "[--variant N] [--steps N] [--device NAME] [--trace]\n"),
                2;
+    cebus_program_far = how.device != NULL &&
+                        (strcmp(how.device, "cuda") == 0 || strncmp(how.device, "cuda:", 5) == 0);
     cebus_test_device_register();
     if (cebus_cuda_host_register)
         cebus_cuda_host_register();

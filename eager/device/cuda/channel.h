@@ -174,7 +174,7 @@ static inline bool cebus_channel_is_dense(const cebus_channel_job *p, int length
 {
     const cebus_walk *w = &p->walk;
     const cebus_cells all[] = {p->out, p->x, p->g};
-    if (w->wide || w->ndim > 2 || w->run < length)
+    if (w->wide || w->run < length)
         return false;
     for (int i = 0; i < 3; i++) {
         int64_t inside = w->run;
@@ -185,9 +185,12 @@ static inline bool cebus_channel_is_dense(const cebus_channel_job *p, int length
                 return false;
     }
     const int64_t *of = w->strides[3];
+    bool repeats = true; /* over all but the last dimension */
+    for (int d = 0; d + 1 < w->ndim; d++)
+        repeats = repeats && of[d] == 0;
     if (w->step[3] == 1)
-        return w->run % length == 0 && (w->ndim == 0 || (w->ndim == 1 && of[0] == 0));
-    return w->step[3] == 0 && (w->ndim == 0 || of[w->ndim - 1] == 1) && (w->ndim < 2 || of[0] == 0);
+        return w->run % length == 0 && repeats && (w->ndim == 0 || of[w->ndim - 1] == 0);
+    return w->step[3] == 0 && w->ndim <= 2 && repeats && (w->ndim == 0 || of[w->ndim - 1] == 1);
 }
 
 template <class F, cebus_dtype D>
