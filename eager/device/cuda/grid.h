@@ -25,6 +25,8 @@
 
 #define CEBUS_DEVICE static inline
 #define CEBUS_UNROLL
+/** A loop of few rounds, of which the compiler would count and divide to unroll it. */
+#define CEBUS_ROLL
 #define CEBUS_KERNEL static void
 /** T name[n], one for the block. */
 #define CEBUS_SHARED(T, name, n) static __thread T name[n]
@@ -93,6 +95,7 @@ CEBUS_DEVICE void cebus_grid_report(cebus_cuda_fault *fault, cebus_cuda_fault fo
 
 #define CEBUS_DEVICE static __device__ inline
 #define CEBUS_UNROLL _Pragma("unroll")
+#define CEBUS_ROLL _Pragma("unroll 1")
 #define CEBUS_KERNEL static __global__ void
 #define CEBUS_SHARED(T, name, n) __shared__ T name[n]
 

@@ -5,9 +5,23 @@
 
 /* ---- arithmetic of the two types --------------------------------------------------------- */
 
+/* cebus_exp_f32() in fused steps, two thirds of them: what rows of scores spend their time on. */
 CEBUS_DEVICE float exp_of(float x)
 {
-    return cebus_exp_f32(x);
+    x = x < -104.0F ? -104.0F : x; /* a NaN passes both tests */
+    x = x > 89.0F ? 89.0F : x;
+    const float shifted = fmaf(x, 1.44269504F, CEBUS_ROUND_F32), n = shifted - CEBUS_ROUND_F32;
+    const float r = fmaf(n, 2.12194440e-4F, fmaf(n, -0.693359375F, x));
+    float p = fmaf(1.3926926614e-3F, r, 8.36377387441e-3F);
+    p = fmaf(p, r, 4.16665501103e-2F);
+    p = fmaf(p, r, 0.166665733819F);
+    p = fmaf(p, r, 0.5F);
+    const float result = fmaf(p, r * r, r) + 1.0F;
+    /* n reaches from -151 to 129: the scale takes two factors, and only the second may round. */
+    const int32_t power = (int32_t)(cebus_f32_bits(shifted) - cebus_f32_bits(CEBUS_ROUND_F32));
+    const int32_t half = power >> 1;
+    const float first = cebus_f32_from_bits((uint32_t)(half + 127) << 23);
+    return result * first * cebus_f32_from_bits((uint32_t)(power - half + 127) << 23);
 }
 
 CEBUS_DEVICE double exp_of(double x)
@@ -80,7 +94,7 @@ typedef struct score_job {
     cebus_cuda_scores s;
     cebus_divisor rows, shape[CEBUS_MAX_DIMS];
     int64_t numbers; /* rows of all matrices */
-    int lanes;       /* threads of a team */
+    int shift;       /* a team is of 1 << shift threads */
 } score_job;
 
 /* The threads that share a row: this one's place among them; their place in the block. */
@@ -89,10 +103,16 @@ typedef struct team {
     int index, count;
 } team;
 
-CEBUS_DEVICE team team_of(const score_job *p)
+template <bool whole> CEBUS_DEVICE team team_of(const score_job *p)
 {
-    const int threads = cebus_threads(), lanes = p->lanes < threads ? p->lanes : threads;
-    return {cebus_thread() % lanes, lanes, cebus_thread() / lanes, threads / lanes};
+    const int threads = cebus_threads();
+    int shift = p->shift;
+    if (whole)
+        return {cebus_thread(), threads, 0, 1};
+    while (1 << shift > threads) /* on the host */
+        shift--;
+    return {cebus_thread() & ((1 << shift) - 1), 1 << shift, cebus_thread() >> shift,
+            threads >> shift};
 }
 
 /* Where a row is: its first element in each array, and what it sees. */
@@ -110,7 +130,7 @@ template <bool backward> CEBUS_DEVICE score_row row_find(const score_job *p, int
     if (number >= p->numbers)
         return r;
     uint32_t matrix = cebus_divide((uint32_t)number, p->rows);
-    const int64_t row = (uint32_t)number - matrix * p->rows.value;
+    const uint32_t row = (uint32_t)number - matrix * p->rows.value;
     r.is_real = true;
     r.at = number * s->ld;
     r.columns = r.visible = s->columns;
@@ -124,9 +144,10 @@ template <bool backward> CEBUS_DEVICE score_row row_find(const score_job *p, int
         r.grad = row * s->grad.row;
         r.mask_grad = row * s->mask_grad.row;
     }
+    CEBUS_ROLL
     for (int i = s->ndim - 1; i >= 0; i--) {
         const uint32_t outer = cebus_divide(matrix, p->shape[i]);
-        const int64_t at = matrix - outer * p->shape[i].value;
+        const uint32_t at = matrix - outer * p->shape[i].value;
         matrix = outer;
         r.mask += at * s->mask.batch[i];
         r.keep += at * s->keep.batch[i];
@@ -307,7 +328,7 @@ CEBUS_DEVICE void write_held(const score_job *p, const score_row *r, const team 
 /* A team for each row. */
 template <class T, int packs, bool same> CEBUS_KERNEL soften_held(const score_job p)
 {
-    const team t = team_of(&p);
+    const team t = team_of<false>(&p);
     for (int64_t first = cebus_block() * t.count; first < p.numbers;
          first += cebus_blocks() * t.count) {
         const score_row r = row_find<false>(&p, first + t.index);
@@ -374,6 +395,9 @@ template <class T> CEBUS_KERNEL soften_long(const score_job p)
 
 /* ---- backward ---------------------------------------------------------------------------- */
 
+/* Elements that a thread reads before it multiplies any. */
+#define ROUNDS 4
+
 /* This thread's part of the sum of a row's weights times their gradients, which is also that of the
  * result and its gradient (FlashAttention, appendix B.2). */
 template <class T, bool same>
@@ -383,9 +407,21 @@ CEBUS_DEVICE T delta_part(const score_job *p, const score_row *r, const team *t)
     T sum = 0;
     if (!r->is_real)
         return sum;
-    for (int64_t j = t->lane; j < p->s.values; j += t->lanes)
-        sum += cebus_lane<T>::get(cells<T, same>(p, out->data), r->out + j * out->col) *
-               cebus_lane<T>::get(cells<T, same>(p, grad->data), r->grad + j * grad->col);
+    CEBUS_ROLL
+    for (int64_t j = t->lane; j < p->s.values; j += (int64_t)t->lanes * ROUNDS) {
+        T x[ROUNDS] = {}, y[ROUNDS] = {};
+        CEBUS_UNROLL
+        for (int k = 0; k < ROUNDS; k++) {
+            const int64_t at = j + (int64_t)k * t->lanes;
+            if (at < p->s.values) {
+                x[k] = cebus_lane<T>::get(cells<T, same>(p, out->data), r->out + at * out->col);
+                y[k] = cebus_lane<T>::get(cells<T, same>(p, grad->data), r->grad + at * grad->col);
+            }
+        }
+        CEBUS_UNROLL
+        for (int k = 0; k < ROUNDS; k++)
+            sum += x[k] * y[k];
+    }
     return sum;
 }
 
@@ -413,6 +449,7 @@ template <class T, bool same>
 CEBUS_DEVICE void backward_row(const score_job *p, const score_row *r, const team *t, T delta)
 {
     const T lse = r->is_real ? ((const T *)p->s.lse.data)[r->lse] : (T)0;
+    CEBUS_ROLL
     for (int64_t j = (int64_t)t->lane * CEBUS_PACK; j < r->columns;
          j += (int64_t)t->lanes * CEBUS_PACK) {
         T weights[CEBUS_PACK] = {}, grads[CEBUS_PACK] = {};
@@ -430,7 +467,7 @@ CEBUS_DEVICE void backward_row(const score_job *p, const score_row *r, const tea
 /* A team for each row, or a block. */
 template <class T, bool same, bool whole> CEBUS_KERNEL backward_kernel(const score_job p)
 {
-    const team t = team_of(&p);
+    const team t = team_of<whole>(&p);
     for (int64_t first = cebus_block() * t.count; first < p.numbers;
          first += cebus_blocks() * t.count) {
         const score_row r = row_find<true>(&p, first + t.index);
@@ -466,23 +503,22 @@ static score_job job_of(const cebus_cuda_scores *s)
     for (int i = 0; i < s->ndim; i++)
         job.shape[i] = cebus_divisor_of((uint32_t)s->shape[i]);
     job.numbers = s->matrices * s->rows;
-    job.lanes = 1;
-    while (job.lanes < CEBUS_WARP && job.lanes * (int64_t)CEBUS_PACK < s->columns)
-        job.lanes *= 2;
+    while (1 << job.shift < CEBUS_WARP && (int64_t)CEBUS_PACK << job.shift < s->columns)
+        job.shift++;
     return job;
 }
 
 static void run_teams(const cebus_launch *launch, scores_kernel kernel, const score_job *job)
 {
-    const int64_t count = TEAM_THREADS / job->lanes;
+    const int64_t count = TEAM_THREADS >> job->shift;
     cebus_grid_run(launch, kernel, cebus_grid_teams((job->numbers + count - 1) / count),
                    TEAM_THREADS, *job);
 }
 
-static void run_blocks(const cebus_launch *launch, scores_kernel kernel, score_job *job)
+static void run_blocks(const cebus_launch *launch, scores_kernel kernel, const score_job *job)
 {
-    job->lanes = cebus_grid_team(job->s.columns);
-    cebus_grid_run(launch, kernel, cebus_grid_teams(job->numbers), job->lanes, *job);
+    cebus_grid_run(launch, kernel, cebus_grid_teams(job->numbers), cebus_grid_team(job->s.columns),
+                   *job);
 }
 
 #define SOFTEN_HELD(packs)                                                                         \
@@ -498,9 +534,9 @@ cebus_status cebus_cuda_scores_soften(const cebus_launch *launch, const char *op
                                                 SOFTEN_HELD(PACKS_HELD)};
     static const scores_kernel blocks[KINDS] = {soften_long<float>, soften_long<double>,
                                                 soften_long<float>};
-    score_job job = job_of(s);
+    const score_job job = job_of(s);
     int packs = 0; /* their logarithm */
-    while (((int64_t)job.lanes * CEBUS_PACK << packs) < s->columns)
+    while ((int64_t)CEBUS_PACK << job.shift << packs < s->columns)
         packs++;
     if (s->columns <= COLUMNS_HELD)
         run_teams(launch, held[packs][kind_of(s)], &job);
@@ -518,7 +554,7 @@ cebus_status cebus_cuda_scores_backward(const cebus_launch *launch, const char *
     static const scores_kernel blocks[KINDS] = {backward_kernel<float, true, true>,
                                                 backward_kernel<double, true, true>,
                                                 backward_kernel<float, false, true>};
-    score_job job = job_of(s);
+    const score_job job = job_of(s);
     if (s->columns <= COLUMNS_HELD)
         run_teams(launch, teams[kind_of(s)], &job);
     else
