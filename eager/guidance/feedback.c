@@ -16,12 +16,19 @@ static cebus_trigger *trigger_of(const cebus_runtime *rt, const cebus_candidate 
     return ordinal < guidance->scheme->n_triggers ? &guidance->scheme->triggers[ordinal] : NULL;
 }
 
+/** Whether it can be seen that a copy comes late: not where the host is far ahead of a real device,
+ * to which every copy is under way when its reader is launched. */
+static bool sees_lateness(const cebus_runtime *rt)
+{
+    return rt->info.simulated || (!rt->info.deferred && rt->cost_model != CEBUS_COST_ESTIMATED);
+}
+
 /** The first one that is started makes the array. */
 static void have_triggers(cebus_runtime *rt, cebus_scheme *scheme)
 {
     size_t n = rt->guidance->log.reference->n_values;
     if (scheme->triggers != NULL || scheme->spots != NULL || scheme->fed > MOST_MOVES ||
-        !rt->policy->feeds_back || (!rt->info.simulated && rt->cost_model == CEBUS_COST_ESTIMATED))
+        !rt->policy->feeds_back || !sees_lateness(rt))
         return;
     scheme->triggers = cebus_pool_alloc(&rt->pool, n * sizeof *scheme->triggers);
     scheme->n_triggers = scheme->triggers != NULL ? n : 0;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "driver/driver.h"
+#include "eager/guidance/state.h"
 #include "eager/runtime.h"
 #include "tests/unit/eager/program.h"
 
@@ -144,10 +145,52 @@ Test(cuda_device, the_host_waits_for_its_own_reads_alone)
     for (int i = 0; i < TENSORS; i++)
         cr_expect_eq(at(y[i], N - 1), (float)(2 * i + (i + 5) % TENSORS));
     cr_expect_gt(info_of(rt).host_waits, waits);
+    cr_expect_gt(info_of(rt).stall_ns, 0, "compute waited for copies");
     for (int i = 0; i < TENSORS; i++) {
         cebus_tensor_release(x[i]);
         cebus_tensor_release(y[i]);
     }
+    cebus_runtime_destroy(rt);
+}
+
+/** Values of a chain, read again from the last to the first. */
+static void there_and_back(cebus_runtime *rt, cebus_tensor *first)
+{
+    enum {
+        LENGTH = 12
+    };
+    cebus_tensor *chain[LENGTH] = {cebus_tensor_retain(first)}, *y, *next;
+    for (int i = 1; i < LENGTH; i++)
+        OK(cebus_tanh(rt, chain[i - 1], &chain[i]));
+    y = cebus_tensor_retain(chain[LENGTH - 1]);
+    for (int i = LENGTH - 1; i >= 0; i--) {
+        OK(cebus_mul(rt, y, chain[i], &next));
+        cebus_tensor_release(y);
+        cebus_tensor_release(chain[i]);
+        y = next;
+    }
+    cebus_tensor_release(y);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** The host is ahead of every copy: that says nothing of when compute needs it. */
+Test(cuda_device, copies_under_way_are_not_late)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "cuda:0";
+    options.memory_budget = 7 * 65536 * sizeof(float);
+    options.policy = "capuchin";
+    options.layout = "zones";
+    options.swap = CEBUS_SWAP_ON;
+    OK(cebus_runtime_create(&options, &rt));
+    cebus_tensor *x = leaf(rt, 65536, 0.5F);
+    for (int i = 0; i < 12; i++)
+        there_and_back(rt, x);
+    cr_expect_gt(stats_of(rt).prefetches, 0);
+    cr_expect_gt(stats_of(rt).guided_iterations, 0);
+    cr_expect_eq(rt->guidance->scheme->n_triggers, 0, "none is watched, so none is moved");
+    cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
 }
 
@@ -167,6 +210,7 @@ Test(cuda_device, what_was_measured_is_known_from_then_on)
     cr_expect_gt(first, 1000, "an estimate from its bytes");
     /* On this driver a piece of work takes 1 us, and there is one between the events. */
     cr_expect_eq(later, 2000);
+    cr_expect_eq(info_of(rt).stall_ns, 0);
     cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
 }

@@ -21,8 +21,8 @@
 #include "tests/support/models.h"
 
 enum {
-    WARM = 8, /**< until policy cebus has measured an iteration, and follows a plan */
-    STEPS = 7,
+    WARM = 6, /**< until policy cebus has measured an iteration, and follows a plan */
+    STEPS = 5,
     RECORDED = 2
 };
 

@@ -112,26 +112,6 @@ say "conformance on $device"
 within 150 bin/conformance --device "$device"
 conformance=$(tap)
 
-# Each model: its peak, then 8 budgets or more down to what is too little, bit for bit.
-property=
-for model in mlp cnn gpt lstm; do
-    for policy in coop coop+swap cebus cebus+swap; do
-        say "replays of $model under $policy"
-        within 60 bin/replay_equal --device "$device" --model "$model" --policy "$policy"
-        run="{\"model\": \"$model\", \"policy\": \"$policy\", \"run\": $(tap)}"
-        property="$property${property:+, }$run"
-    done
-done
-
-sanitizer='{"skipped": "compute-sanitizer is not there"}'
-for tool in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
-    command -v "$tool" >/dev/null || continue
-    say 'compute-sanitizer on a sample'
-    within 60 "$tool" --tool memcheck --error-exitcode 9 bin/conformance --device "$device" unary
-    sanitizer=$(tap)
-    break
-done
-
 # lines WHAT: the objects that a program printed, and how it ended, as JSON.
 lines() {
     found=$(grep '^{.*}$' out.tmp | tr '\n' ',' | sed 's/,$//')
@@ -173,6 +153,26 @@ if [ "$has_torch" = yes ]; then
     within 30 python3 torch_step.py link
     bench="$bench, $(lines 'link in PyTorch')"
 fi
+
+# Each model: its peak, then 8 budgets or more down to what is too little, bit for bit.
+property=
+for policy in cebus+swap coop cebus coop+swap; do
+    for model in gpt cnn lstm mlp; do
+        say "replays of $model under $policy"
+        within 60 bin/replay_equal --device "$device" --model "$model" --policy "$policy"
+        run="{\"model\": \"$model\", \"policy\": \"$policy\", \"run\": $(tap)}"
+        property="$property${property:+, }$run"
+    done
+done
+
+sanitizer='{"skipped": "compute-sanitizer is not there"}'
+for tool in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
+    command -v "$tool" >/dev/null || continue
+    say 'compute-sanitizer on a sample'
+    within 60 "$tool" --tool memcheck --error-exitcode 9 bin/conformance --device "$device" unary
+    sanitizer=$(tap)
+    break
+done
 
 {
     printf '{"date": %s,\n' "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")"

@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-WARM, STEPS = 3, 7
+WARM, STEPS = 3, 5
 
 
 class Bottleneck(nn.Module):

@@ -38,6 +38,8 @@ static cebus_status run_map(cebus_program *p)
 {
     cebus_tensor *x = cebus_program_any(p);
     cebus_program_map *map = &p->maps[cebus_program_draw(p, CEBUS_PROGRAM_MAPS)];
+    if (cebus_program_far)
+        return CEBUS_OK;
     if (map->tensor != NULL) {
         if (cebus_tensor_is_contiguous(map->tensor))
             cebus_record_bytes(p->record, map->bytes,

@@ -23,7 +23,7 @@ CALLS = {
     "cudaFreeHost": ("start.c", "staging.c"),
     "cudaEventSynchronize": ("start.c", "streams.c"),
     "cudaEventCreate": (),
-    "cudaEventCreateWithFlags": ("costs.c", "streams.c"),
+    "cudaEventCreateWithFlags": ("costs.c", "stalls.c", "streams.c"),
     "cudaMemGetInfo": ("device_cuda.c", "start.c"),
     "cudaLaunchHostFunc": ("device_cuda.c",),
 }

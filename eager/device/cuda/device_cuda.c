@@ -80,7 +80,9 @@ static void cuda_query(cebus_device *device, cebus_device_info *out)
         .out_rate = device->out_rate,
         .in_rate = device->in_rate,
         .copy_rate = device->copy_rate,
+        .latency_ns = device->latency_ns,
         .copy_ns = 4000,
+        .stall_ns = cebus_stalls_collect(&device->streams.stalls),
         .host_waits = device->streams.waits,
         .threads = 1,
         .deferred = true,
@@ -283,11 +285,10 @@ static size_t cuda_collect(cebus_device *device, size_t n, cebus_late_cost *out)
     return cebus_costs_collect(&device->costs, n, out);
 }
 
-/** The streams wait for each other on the device: nobody sees how long. */
+/** Known once the device got there, so for the most part in the next iteration. */
 static uint64_t cuda_stalled(cebus_device *device)
 {
-    (void)device;
-    return 0;
+    return cebus_stalls_collect(&device->streams.stalls);
 }
 
 const cebus_device_ops cebus_device_cuda = {

@@ -21,6 +21,7 @@ struct cebus_device {
     uint64_t used_at_start;    /**< bytes in use on the device then, as the context counts */
     uint64_t memory_bytes;
     uint64_t out_rate, in_rate, copy_rate; /**< measured when it was opened */
+    uint64_t latency_ns;                   /**< of a copy to the host, the same */
 };
 
 extern const cebus_device_ops cebus_device_cuda;

@@ -29,11 +29,12 @@ cebus_status cebus_streams_init(cebus_cuda_streams *streams)
         if (error != cudaSuccess)
             return cebus_cuda_check(error, op, "making streams and events");
     }
-    return CEBUS_OK;
+    return cebus_cuda_check(cebus_stalls_init(&streams->stalls), op, "making events");
 }
 
 void cebus_streams_deinit(cebus_cuda_streams *streams)
 {
+    cebus_stalls_deinit(&streams->stalls);
     for (int i = 0; i < CEBUS_STREAM_COUNT; i++) {
         cebus_cuda_stream *s = &streams->of[i];
         for (int k = 0; k < CEBUS_MARK_RING; k++) {
@@ -86,10 +87,15 @@ void cebus_stream_follow(cebus_cuda_streams *streams, cebus_stream stream, cebus
                          uint64_t mark)
 {
     cebus_cuda_stream *s = &streams->of[stream], *other = &streams->of[on];
+    const bool counts = stream == CEBUS_STREAM_COMPUTE;
     if (stream == on || mark <= other->reached || mark <= s->waited[on])
         return;
+    if (counts && cebus_stream_reached(streams, on, mark))
+        return;
     const cebus_cuda_mark *covering = cover(streams, other, mark);
+    const cebus_cuda_stall *stall = counts ? cebus_stalls_begin(&streams->stalls, s->stream) : NULL;
     note(streams, cudaStreamWaitEvent(s->stream, covering->event, 0));
+    cebus_stalls_end(&streams->stalls, s->stream, stall);
     s->waited[on] = covering->mark;
 }
 

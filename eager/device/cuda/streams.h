@@ -13,7 +13,7 @@
 #ifndef CEBUS_EAGER_DEVICE_CUDA_STREAMS_H
 #define CEBUS_EAGER_DEVICE_CUDA_STREAMS_H
 
-#include "eager/device/cuda/cuda.h"
+#include "eager/device/cuda/stalls.h"
 #include "eager/device/device.h"
 
 #define CEBUS_MARK_RING 64
@@ -36,8 +36,9 @@ typedef struct cebus_cuda_stream {
 
 typedef struct cebus_cuda_streams {
     cebus_cuda_stream of[CEBUS_STREAM_COUNT];
-    uint64_t waits;      /**< times the host waited */
-    cudaError_t failure; /**< of a call that had nobody to tell; cudaSuccess: none */
+    cebus_cuda_stalls stalls; /**< of the compute stream */
+    uint64_t waits;           /**< times the host waited */
+    cudaError_t failure;      /**< of a call that had nobody to tell; cudaSuccess: none */
 } cebus_cuda_streams;
 
 /** Streams and events. On failure what was made stays for deinit. */
@@ -46,7 +47,8 @@ void cebus_streams_deinit(cebus_cuda_streams *streams);
 
 /** A piece of work was enqueued. */
 void cebus_stream_gave(cebus_cuda_streams *streams, cebus_stream stream);
-/** Work of `stream` from now on starts after `mark` of stream `on`. */
+/** Work of `stream` from now on starts after `mark` of stream `on`. What compute waits is counted.
+ */
 void cebus_stream_follow(cebus_cuda_streams *streams, cebus_stream stream, cebus_stream on,
                          uint64_t mark);
 /** Asks the device; waits for nothing. */
