@@ -266,7 +266,8 @@ def main(arguments):
     tf32 = arguments[:1] == ["--tf32"]
     arguments = arguments[tf32:]
     if not arguments or arguments[0] not in [*PRESETS, "link"]:
-        sys.exit(f"usage: torch_step.py [--tf32] PRESET [MODE...]; PRESET: {', '.join(PRESETS)}, link")
+        presets = ", ".join([*PRESETS, "link"])
+        sys.exit(f"usage: torch_step.py [--tf32] PRESET [MODE...]; PRESET: {presets}")
     if not torch.cuda.is_available():
         sys.exit("torch_step.py: this PyTorch sees no GPU")
     if arguments[0] == "link":

@@ -57,8 +57,8 @@ typedef struct cebus_program_op {
 /** Prints each step as a TAP comment: to compare two runs. */
 extern bool cebus_program_trace;
 
-/** Kernels run late, in memory that the host does not see: no custom ops, no mappings, and no kernel
- * is made to refuse. Set before programs are made. */
+/** Kernels run late, in memory that the host does not see: no custom ops, no mappings, and none is
+ * made to refuse. Set before programs are made. */
 extern bool cebus_program_far;
 
 /** Tables that end with a NULL name. */
