@@ -257,6 +257,17 @@ bool cebus_guidance_follows(const cebus_runtime *rt)
            rt->guidance->scheme->plan.count > 0;
 }
 
+bool cebus_guidance_goes_on(const cebus_runtime *rt)
+{
+    return cebus_guidance_follows(rt) && cebus_guide_peek(&rt->guidance->guide, UINT32_MAX) != NULL;
+}
+
+void cebus_guidance_prepare(cebus_runtime *rt)
+{
+    if (cebus_guidance_follows(rt))
+        cebus_carry_out_due(rt);
+}
+
 bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candidate)
 {
     const cebus_guidance *guidance = rt->guidance;
