@@ -203,8 +203,8 @@ static bool slow_link(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
     bool helped = scheme->slower == 0 || lost < scheme->best_lost;
     if (!rt->policy->searches || scheme->settled || rt->stats.guided_swap_outs == 0)
         return false;
-    if (scheme->shuttling) /* all that persists would move again, which costs more than it gains */
-        return false;
+    if (scheme->shuttling && scheme->spots != NULL)
+        return false; /* all that persists would move again, which costs more than it gains */
     if (helped) {
         scheme->best_lost = lost;
         scheme->slower++;
@@ -405,6 +405,8 @@ void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
     cebus_swap_terms link = {.out_rate = scheme->terms.out_rate,
                              .in_rate = scheme->terms.in_rate,
                              .latency_ns = scheme->terms.latency_ns};
+    if (rt->info.simulated) /* a slower one is what the plan was made for, not what it finds */
+        link = cebus_swap_terms_now(rt);
     scheme->guided = 0;
     scheme->shuttling = cebus_shuttle_any(iteration, &scheme->plan);
     scheme->reckoned_ns = cebus_iteration_cost(iteration);
