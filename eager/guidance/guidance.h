@@ -13,8 +13,8 @@
  * may leave stay until a request does not fit; then those whose copies started first go first, and
  * only who takes their place waits for the copy. What is read before its room was needed never
  * left. A copy back is started only where its bytes fit without giving up what is not leaving
- * anyway, moved together if that takes no longer than the copy; one that does not fit is tried again
- * before the calls that follow, until its value is needed.
+ * anyway, at most by moving blocks together, if that takes no longer; one that does not fit is
+ * tried again before the calls that follow, until its value is needed.
  *
  * Learning costs some 0.2 us a call. Where nobody asked for a policy it begins with the call after
  * the first request that did not fit: a program that has all the memory it wants pays nothing.
