@@ -276,6 +276,16 @@ static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t 
     return cebus_appraisal_repeats(rt) && lost > with + PARTED(with);
 }
 
+/** Where bytes are found as they are needed it need not wait for places of its own, but for more
+ * than was foretold, and for more than for these. */
+static bool misses_places(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
+{
+    return scheme->aside_lost > 0 && scheme->spots == NULL &&
+           (scheme->guided > MOST_MOVING || cebus_appraisal_repeats(rt)) &&
+           lost > scheme->aside_lost + scheme->iteration_ns / WORTH_PART && tells_time(rt) &&
+           !is_drafted(rt, scheme);
+}
+
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
                            const cebus_tally *took)
 {
@@ -287,6 +297,10 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
             return CEBUS_PLAN_NEEDS_PLACES;
         if (scheme->guided <= MOST_MOVING)
             return CEBUS_PLAN_STANDS;
+    }
+    if (misses_places(rt, scheme, lost)) {
+        scheme->patient = true;
+        return CEBUS_PLAN_NEEDS_PLACES;
     }
     if (has_rival(rt, scheme, lost)) {
         scheme->placed_lost = lost;

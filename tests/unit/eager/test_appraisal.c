@@ -276,6 +276,34 @@ Test(appraisal, a_plan_without_places_that_parts_from_what_it_foretells_is_made_
     cebus_runtime_destroy(rt);
 }
 
+/** An iteration without places, where some were set aside that were to lose 1000 ns. */
+static cebus_verdict end_aside(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    cebus_iteration iteration;
+    cebus_iteration_init(&iteration, &rt->pool);
+    *scheme = (cebus_scheme){.aside_lost = 1000, .guided = 3, .shuttling = true};
+    scheme->plan.count = 1;
+    rt->guidance->scheme = scheme;
+    cebus_appraisal_begin(rt);
+    rt->stats.recompute_ns += lost;
+    cebus_verdict verdict = cebus_appraisal_end(rt, scheme, &iteration, true);
+    rt->guidance->scheme = &rt->guidance->idle;
+    return verdict;
+}
+
+/** That it need not wait for them was a guess. */
+Test(appraisal, places_that_were_set_aside_come_back_where_it_loses_more_without)
+{
+    figures f;
+    cebus_scheme scheme;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    cr_expect_eq(end_aside(rt, &scheme, 1000), CEBUS_PLAN_STANDS);
+    cr_expect_not(scheme.patient);
+    cr_expect_eq(end_aside(rt, &scheme, 1001), CEBUS_PLAN_NEEDS_PLACES);
+    cr_expect(scheme.patient, "it waits from now on");
+    cebus_runtime_destroy(rt);
+}
+
 /** What a simulated machine says of its link is true, however slow plans take it to be. */
 Test(appraisal, a_plan_for_a_slower_link_foretells_what_it_takes_on_this_one)
 {

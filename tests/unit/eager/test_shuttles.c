@@ -1,6 +1,7 @@
 /** Who bears the ordinals of persistent values, and who does no more. */
 #include <criterion/criterion.h>
 
+#include "eager/guidance/planning.h"
 #include "eager/guidance/state.h"
 #include "timed_layer.h"
 
@@ -241,8 +242,9 @@ Test(shuttles, what_lies_elsewhere_moves_to_its_place_on_the_device)
 
 /* --- and while an optimizer updates them ----------------------------------------------------- */
 
-/** Training in so many percent of what weights, gradients and momentum take. */
-static cebus_memory_stats step_in(uint64_t percent)
+/** Training in so many percent of what weights, gradients and momentum take. Where places were set
+ * aside as it would wait for them, it is told to half way, if `patient`; out: whether they were. */
+static cebus_memory_stats step_in(uint64_t percent, bool patient, bool *out_aside)
 {
     cebus_tensor *w[DEEP];
     cebus_runtime *rt = open_for_weights(12, percent, w);
@@ -257,6 +259,12 @@ static cebus_memory_stats step_in(uint64_t percent)
         OK(cebus_optimizer_step(optimizer));
         OK(cebus_optimizer_zero_grad(optimizer));
         OK(cebus_iteration_mark(rt));
+        cebus_scheme *scheme = &rt->guidance->schemes[rt->guidance->log.last];
+        if (i != STEPS)
+            continue;
+        *out_aside = scheme->aside_lost > 0;
+        scheme->patient = patient;
+        cebus_planning_reconsider(rt, rt->guidance->log.last);
     }
     cebus_memory_stats stats = stats_of(rt);
     cebus_optimizer_destroy(optimizer);
@@ -270,11 +278,25 @@ static cebus_memory_stats step_in(uint64_t percent)
 Test(shuttles, an_optimizers_step_goes_in_parts_as_the_plan_has_it)
 {
     for (uint64_t percent = 107; percent <= 113; percent += 3) {
-        cebus_memory_stats stats = step_in(percent);
+        bool aside;
+        cebus_memory_stats stats = step_in(percent, false, &aside);
         cr_expect_gt(stats.guided_swap_outs, 0, "%lu%%", percent);
         cr_expect_eq(stats.guided_missed, 0, "%lu%%: %lu", percent, stats.guided_missed);
         cr_expect_eq(stats.guided_unforeseen, 0, "%lu%%: %lu", percent, stats.guided_unforeseen);
         cr_expect_eq(stats.guided_measured_ns, stats.guided_predicted_ns, "%lu%%: %lu, not %lu",
                      percent, stats.guided_measured_ns, stats.guided_predicted_ns);
     }
+}
+
+Test(shuttles, who_waits_for_places_has_those_that_were_set_aside)
+{
+    bool aside = false;
+    for (uint64_t percent = 80; percent <= 96 && !aside; percent += 4) {
+        bool again;
+        uint64_t without = step_in(percent, false, &aside).planned_placements;
+        if (!aside)
+            continue;
+        cr_expect_gt(step_in(percent, true, &again).planned_placements, without, "%lu%%", percent);
+    }
+    cr_expect(aside);
 }
