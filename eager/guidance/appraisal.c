@@ -203,8 +203,8 @@ static bool slow_link(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
     bool helped = scheme->slower == 0 || lost < scheme->best_lost;
     if (!rt->policy->searches || scheme->settled || rt->stats.guided_swap_outs == 0)
         return false;
-    if (scheme->shuttling) /* all that persists would move again, which costs more than it gains */
-        return false;
+    if (scheme->shuttling && scheme->spots != NULL)
+        return false; /* all that persists would move again, which costs more than it gains */
     if (helped) {
         scheme->best_lost = lost;
         scheme->slower++;
@@ -276,6 +276,16 @@ static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t 
     return cebus_appraisal_repeats(rt) && lost > with + PARTED(with);
 }
 
+/** Where bytes are found as they are needed it need not wait for places of its own, but for more
+ * than was foretold, and for more than for these. */
+static bool misses_places(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
+{
+    return scheme->aside_lost > 0 && scheme->spots == NULL &&
+           (scheme->guided > MOST_MOVING || cebus_appraisal_repeats(rt)) &&
+           lost > scheme->aside_lost + scheme->iteration_ns / WORTH_PART && tells_time(rt) &&
+           !is_drafted(rt, scheme);
+}
+
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
                            const cebus_tally *took)
 {
@@ -287,6 +297,10 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
             return CEBUS_PLAN_NEEDS_PLACES;
         if (scheme->guided <= MOST_MOVING)
             return CEBUS_PLAN_STANDS;
+    }
+    if (misses_places(rt, scheme, lost)) {
+        scheme->patient = true;
+        return CEBUS_PLAN_NEEDS_PLACES;
     }
     if (has_rival(rt, scheme, lost)) {
         scheme->placed_lost = lost;
@@ -405,6 +419,8 @@ void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
     cebus_swap_terms link = {.out_rate = scheme->terms.out_rate,
                              .in_rate = scheme->terms.in_rate,
                              .latency_ns = scheme->terms.latency_ns};
+    if (rt->info.simulated) /* a slower one is what the plan was made for, not what it finds */
+        link = cebus_swap_terms_now(rt);
     scheme->guided = 0;
     scheme->shuttling = cebus_shuttle_any(iteration, &scheme->plan);
     scheme->reckoned_ns = cebus_iteration_cost(iteration);

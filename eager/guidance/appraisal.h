@@ -7,7 +7,8 @@
  *                      again; where costs are as they were, copies are reckoned with as slower
  *     it costs more    than without a plan: the plan is given up
  *     persistent       values shuttle between places of their own, or go wherever there is room:
- *     values           both are tried, and the better one stands
+ *     values           both are tried, and the better one stands; places that would be waited for
+ *                      are set aside until it loses more without
  *
  * Where times are measured one iteration may have been unlucky: only several in a row count, and
  * each new plan must wait for more of them.

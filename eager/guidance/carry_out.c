@@ -63,6 +63,20 @@ static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
     rt->guidance->done += there && !candidate->value.resident;
 }
 
+/** Where what is free lies apart and nothing waits to leave, blocks are moved if that takes no
+ * longer than the copy: all that is to come after it would wait until the program gets to it. */
+static bool make_room(cebus_runtime *rt, uint64_t bytes)
+{
+    while (!cebus_arena_fits(&rt->arena, bytes)) {
+        if (!cebus_guidance_yield(rt))
+            return cebus_compaction_cost(rt, bytes) <=
+                       cebus_plan_in_ns(&rt->guidance->scheme->terms, bytes) &&
+                   cebus_compaction_run(rt, bytes) == CEBUS_OK &&
+                   cebus_arena_fits(&rt->arena, bytes);
+    }
+    return true;
+}
+
 /** True when it need not be tried again. */
 static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate, uint32_t ordinal)
 {
@@ -70,10 +84,8 @@ static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate, uint32_t ordi
         rt->guidance->done += candidate != NULL && candidate->value.resident; /* it never left */
         return true;
     }
-    while (!cebus_arena_fits(&rt->arena, candidate->value.bytes)) {
-        if (!cebus_guidance_yield(rt))
-            return false;
-    }
+    if (!make_room(rt, candidate->value.bytes))
+        return false;
     rt->guidance->comer = candidate;
     rt->guidance->comer_ordinal = ordinal;
     cebus_status status = cebus_swap_in(rt, candidate, "prefetch");
@@ -255,6 +267,17 @@ bool cebus_guidance_follows(const cebus_runtime *rt)
 {
     return rt->guidance != NULL && rt->guidance->log.following &&
            rt->guidance->scheme->plan.count > 0;
+}
+
+bool cebus_guidance_goes_on(const cebus_runtime *rt)
+{
+    return cebus_guidance_follows(rt) && cebus_guide_peek(&rt->guidance->guide, UINT32_MAX) != NULL;
+}
+
+void cebus_guidance_prepare(cebus_runtime *rt)
+{
+    if (cebus_guidance_follows(rt))
+        cebus_carry_out_due(rt);
 }
 
 bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candidate)

@@ -13,8 +13,8 @@
  * may leave stay until a request does not fit; then those whose copies started first go first, and
  * only who takes their place waits for the copy. What is read before its room was needed never
  * left. A copy back is started only where its bytes fit without giving up what is not leaving
- * anyway; one that does not fit is tried again before the calls that follow, until its value is
- * needed.
+ * anyway, at most by moving blocks together, if that takes no longer; one that does not fit is
+ * tried again before the calls that follow, until its value is needed.
  *
  * Learning costs some 0.2 us a call. Where nobody asked for a policy it begins with the call after
  * the first request that did not fit: a program that has all the memory it wants pays nothing.
@@ -73,6 +73,11 @@ void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const ceb
 /** Whether a plan guides the running iteration: one that is known may have none, or one that was
  * given up. Also where rt->guidance is NULL. */
 bool cebus_guidance_follows(const cebus_runtime *rt);
+/** The same, and there is something left to do by it. */
+bool cebus_guidance_goes_on(const cebus_runtime *rt);
+/** What the next call reads is about to be asked for ahead of it: what is due before that call
+ * happens now, where a plan guides. */
+void cebus_guidance_prepare(cebus_runtime *rt);
 /** Whether the plan wants the bytes of a version to stay although nobody holds it; also where
  * rt->guidance is NULL. */
 bool cebus_guidance_keeps(const cebus_runtime *rt, const cebus_candidate *candidate);

@@ -378,8 +378,10 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
 static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
-    return scheme->predicted_wait > scheme->iteration_ns / WAIT_PART &&
-           scheme->predicted_wait > scheme->predicted_anywhere / 2;
+    bool waits = !scheme->patient && scheme->predicted_wait > scheme->iteration_ns / WAIT_PART &&
+                 scheme->predicted_wait > scheme->predicted_anywhere / 2;
+    scheme->aside_lost = waits ? scheme->predicted_lost : 0;
+    return waits;
 }
 
 /** If the search is over what it found is taken over. */
@@ -469,7 +471,7 @@ static void forget_trials(cebus_scheme *scheme)
 {
     scheme->unplanned_ns = scheme->placed_lost = scheme->dear_lost = 0;
     scheme->dear = scheme->unplanned = 0;
-    scheme->placeless = false;
+    scheme->placeless = scheme->patient = false;
 }
 
 /** It was never planned, and is not worth it yet. What was loaded costs nothing. */
@@ -487,6 +489,7 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
 {
     const uint64_t begun = cebus_pace_clock();
     const cebus_plan_terms placed = terms_of(rt, true);
+    scheme->aside_lost = 0;
     if (places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme))
         start_draft(rt, scheme, placed);
     else if (fits_nowhere(scheme, places) || plan(rt, scheme, scheme->terms))

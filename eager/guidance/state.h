@@ -71,6 +71,9 @@ typedef struct cebus_scheme {
     bool missed;    /**< some places were taken the last time */
     bool placeless; /**< without places its plan may cost less, or did */
     uint64_t placed_lost; /**< what replays and waiting took with them; 0: both were not tried */
+    uint64_t aside_lost;  /**< what they were to take with places that were set aside, since it
+                               would wait for them; 0: none were */
+    bool patient;         /**< it waits for places rather than to go without */
     bool waits;           /**< for a better plan: it is not worth one yet, or one is made for
                                another */
     cebus_worth worth;

@@ -1,11 +1,15 @@
 /**
  * step.c: the order in which things happen in an optimizer step. All that it touches is held before
- * the first write, or, where that does not fit, the tensors of one parameter after the other.
+ * the first write, or, where that does not fit, the tensors of one parameter after the other. So do
+ * steps that a plan guides, where values are swapped: it has what a parameter's update reads come
+ * just before that, and what it wrote go after it; held together, none could.
  */
 #include <cebus/autograd.h>
 #include <cebus/ops/fill.h>
 
 #include "eager/capture/capture.h"
+#include "eager/guidance/guidance.h"
+#include "eager/ladder.h"
 #include "eager/optim/optimizer.h"
 #include "eager/optim/slot.h"
 #include "eager/residency.h"
@@ -113,6 +117,21 @@ static uint64_t bytes_of(const cebus_slot *slot)
     return slot->grad ? slot->param->storage->now->value.bytes : 0;
 }
 
+/* Whether they find room, whatever else goes for them. Of a step that a plan guides nothing is
+ * moved to find out: what the plan has come later would come now. */
+static cebus_status rehearse_list(cebus_runtime *rt, cebus_tensor *const *held, size_t n)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += cebus_arena_rounded(&rt->arena, held[i]->storage->now->value.bytes);
+    if (cebus_guidance_goes_on(rt) && cebus_ladder_has_room(rt, bytes))
+        return CEBUS_OK;
+    cebus_status status = cebus_residency_hold(rt, held, n);
+    if (status == CEBUS_OK)
+        cebus_residency_unhold(rt, held, n);
+    return status;
+}
+
 /* Whether the slot that takes most room finds it: then the others will. */
 static cebus_status rehearse(const cebus_optimizer *optimizer)
 {
@@ -128,10 +147,7 @@ static cebus_status rehearse(const cebus_optimizer *optimizer)
     if (!largest->grad)
         return CEBUS_OK;
     size_t n = list_slot(optimizer, largest, held);
-    cebus_status status = cebus_residency_hold(optimizer->rt, held, n);
-    if (status == CEBUS_OK)
-        cebus_residency_unhold(optimizer->rt, held, n);
-    return status;
+    return rehearse_list(optimizer->rt, held, n);
 }
 
 /* One parameter after the other, each with its gradient and state held. */
@@ -144,6 +160,7 @@ static cebus_status step_in_parts(cebus_optimizer *optimizer)
         if (!slot->grad || was_applied(slot))
             continue;
         size_t n = list_slot(optimizer, slot, held);
+        cebus_guidance_prepare(optimizer->rt);
         status = cebus_residency_hold(optimizer->rt, held, n);
         if (status != CEBUS_OK)
             break;
@@ -173,7 +190,7 @@ static cebus_status step(cebus_optimizer *optimizer, size_t held)
     cebus_runtime *rt = optimizer->rt;
     bool may_part = cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
     if (cebus_residency_exceeds(rt, optimizer->held, held) ||
-        (may_part && rt->arena.limit <= optimizer->crowded))
+        (may_part && (rt->arena.limit <= optimizer->crowded || cebus_guidance_goes_on(rt))))
         return step_in_parts(optimizer);
     cebus_status status = step_at_once(optimizer, held, may_part);
     if (status != CEBUS_OUT_OF_MEMORY || !may_part)

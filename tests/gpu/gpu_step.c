@@ -2,13 +2,17 @@
  * gpu_step: what one training step of a published network takes on a device, without a limit and
  * under shares of its peak. One JSON object a line.
  *
- * usage: gpu_step [--trace FILE] DEVICE PRESET [PERCENT...]
+ * usage: gpu_step [--trace FILE] [--warm N] DEVICE PRESET [PERCENT...]
  *
- * --trace: two more steps without a limit are recorded, with the costs that were measured.
- * ms_per_step is wall time, the median of STEPS after WARM; host_us_per_op the host's part of it:
+ * --trace: two more steps without a limit are recorded, with the costs that were measured. --warm:
+ * so many steps come first, 6 by default; plans with swaps may try two ways, and settle by 24.
+ * ms_per_step is wall time, the median of STEPS after these; host_us_per_op the host's part of it:
  * from the start of a step to its last call's return, over the kernels run, so it counts what the
  * host is held up by a full queue, too. outside_bytes is all that the driver counts beside the
  * budget. Under a plan predicted_ms and measured_ms are the last guided step's, on the device.
+ *
+ * Each step ends by waiting for the device, but on a simulated one, which has no wall time to tell:
+ * there copies go on beside the next step, as in a program that trains and waits for nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +24,10 @@
 
 #include "tests/support/models.h"
 
+static int warm = 6; /**< until policy cebus has measured an iteration, and follows a plan */
+static bool waits;
+
 enum {
-    WARM = 6, /**< until policy cebus has measured an iteration, and follows a plan */
     STEPS = 5,
     RECORDED = 2
 };
@@ -77,7 +83,7 @@ static cebus_status step(cebus_runtime *rt, cebus_model *model, double *out_wall
     double asked = now_ms();
     if (status == CEBUS_OK)
         status = cebus_iteration_mark(rt);
-    if (status == CEBUS_OK)
+    if (status == CEBUS_OK && waits)
         status = cebus_runtime_synchronize(rt);
     *out_wall_ms = now_ms() - start;
     if (status == CEBUS_OK)
@@ -105,13 +111,13 @@ static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, c
                           figures *out)
 {
     double wall[STEPS], host[STEPS], ignored;
-    cebus_memory_stats warm;
+    cebus_memory_stats before;
     cebus_model *model = cebus_model_create(rt, preset->model, &preset->config);
     cebus_status status = model != NULL ? CEBUS_OK : cebus_last_error()->status;
-    for (int i = 0; i < WARM && status == CEBUS_OK; i++)
+    for (int i = 0; i < warm && status == CEBUS_OK; i++)
         status = step(rt, model, &ignored, &ignored);
     if (status == CEBUS_OK)
-        status = stats_of(rt, &warm);
+        status = stats_of(rt, &before);
     for (int i = 0; i < STEPS && status == CEBUS_OK; i++)
         status = step(rt, model, &wall[i], &host[i]);
     if (status == CEBUS_OK)
@@ -125,9 +131,9 @@ static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, c
     qsort(host, STEPS, sizeof *host, by_value);
     out->wall_ms = wall[STEPS / 2];
     out->host_us = host[STEPS / 2];
-    out->recomputes = (out->stats.recomputes - warm.recomputes) / STEPS;
+    out->recomputes = (out->stats.recomputes - before.recomputes) / STEPS;
     out->swapped = (out->stats.swapped_out_bytes + out->stats.swapped_in_bytes -
-                    warm.swapped_out_bytes - warm.swapped_in_bytes) /
+                    before.swapped_out_bytes - before.swapped_in_bytes) /
                    STEPS;
     return CEBUS_OK;
 }
@@ -186,13 +192,22 @@ static int measure(const char *device, const cebus_model_preset *preset, struct 
 
 int main(int argc, char **argv)
 {
-    const char *trace = argc > 2 && strcmp(argv[1], "--trace") == 0 ? argv[2] : NULL;
-    int at = trace != NULL ? 3 : 1;
+    const char *trace = NULL;
+    int at = 1;
+    for (; at + 1 < argc && strncmp(argv[at], "--", 2) == 0; at += 2) {
+        if (strcmp(argv[at], "--trace") == 0)
+            trace = argv[at + 1];
+        else if (strcmp(argv[at], "--warm") == 0)
+            warm = atoi(argv[at + 1]);
+    }
     const cebus_model_preset *preset = argc > at + 1 ? cebus_model_preset_find(argv[at + 1]) : NULL;
     if (preset == NULL)
-        return fprintf(stderr, "usage: gpu_step [--trace FILE] DEVICE PRESET [PERCENT...]\n"), 2;
+        return fprintf(stderr, "usage: gpu_step [--trace FILE] [--warm N] DEVICE PRESET "
+                               "[PERCENT...]\n"),
+               2;
     uint64_t peak, ignored;
     const struct setting unlimited = {"none", CEBUS_SWAP_OFF};
+    waits = strncmp(argv[at], "sim:", 4) != 0;
     int failed = measure(argv[at], preset, unlimited, trace, 0, &peak);
     for (int i = at + 2; i < argc && peak > 0; i++) {
         uint64_t budget = peak / 100 * strtoull(argv[i], NULL, 10);

@@ -152,8 +152,8 @@ CEBUS_API size_t cebus_optimizer_count(const cebus_optimizer *optimizer);
  * written is made resident before the first write, so CEBUS_OUT_OF_MEMORY changes nothing.
  *
  * Where values are swapped, and parameters, gradients and state do not fit in the budget together,
- * one parameter is updated after the other, each with its gradient and state held; that the largest
- * of them finds room is made sure before the first write.
+ * or a plan guides the step, one parameter is updated after the other, each with its gradient and
+ * state held; that the largest of them finds room is made sure before the first write.
  *
  * After a failure in the middle (of the device, of the spill file) the step counts say which
  * parameters moved. A gradient is applied once: the next call goes on with those that are left,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "eager/guidance/appraisal.h"
+#include "eager/guidance/planning.h"
 #include "timed_layer.h"
 
 TestSuite(appraisal);
@@ -240,6 +241,84 @@ Test(appraisal, places_are_given_up_on_trial_only_where_they_lose_more_than_fore
         const bool tried = cases[i].little == CEBUS_PLAN_TRY_PLACELESS;
         cr_expect_eq(little.placed_lost, tried ? lost : 0, "what the trial is held against");
     }
+    cebus_runtime_destroy(rt);
+}
+
+/** An iteration by a plan that copies, as foretold but for `lost`. */
+static cebus_verdict end_shuttling(cebus_runtime *rt, uint64_t *spots, uint64_t lost)
+{
+    cebus_iteration iteration;
+    cebus_scheme scheme = {.predicted_ns = 10000, .guided = 3};
+    cebus_iteration_init(&iteration, &rt->pool);
+    scheme.plan.count = 1;
+    scheme.shuttling = true;
+    scheme.spots = spots;
+    rt->guidance->scheme = &scheme;
+    cebus_appraisal_begin(rt);
+    rt->stats.compute_ns += scheme.predicted_ns;
+    rt->stats.recompute_ns += lost;
+    rt->stats.swap_outs++;
+    cebus_verdict verdict = cebus_appraisal_end(rt, &scheme, &iteration, true);
+    cr_expect_eq(scheme.slower, verdict == CEBUS_PLAN_IS_STALE, "the link is taken to be slower");
+    rt->guidance->scheme = &rt->guidance->idle;
+    return verdict;
+}
+
+/** From places of its own all that persists would move; where it has none nothing has to. */
+Test(appraisal, a_plan_without_places_that_parts_from_what_it_foretells_is_made_anew)
+{
+    figures f;
+    uint64_t spot;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    cr_expect_eq(end_shuttling(rt, NULL, 500), CEBUS_PLAN_STANDS);
+    cr_expect_eq(end_shuttling(rt, NULL, 501), CEBUS_PLAN_IS_STALE);
+    cr_expect_eq(end_shuttling(rt, &spot, 501), CEBUS_PLAN_STANDS);
+    cebus_runtime_destroy(rt);
+}
+
+/** An iteration without places, where some were set aside that were to lose 1000 ns. */
+static cebus_verdict end_aside(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    cebus_iteration iteration;
+    cebus_iteration_init(&iteration, &rt->pool);
+    *scheme = (cebus_scheme){.aside_lost = 1000, .guided = 3, .shuttling = true};
+    scheme->plan.count = 1;
+    rt->guidance->scheme = scheme;
+    cebus_appraisal_begin(rt);
+    rt->stats.recompute_ns += lost;
+    cebus_verdict verdict = cebus_appraisal_end(rt, scheme, &iteration, true);
+    rt->guidance->scheme = &rt->guidance->idle;
+    return verdict;
+}
+
+/** That it need not wait for them was a guess. */
+Test(appraisal, places_that_were_set_aside_come_back_where_it_loses_more_without)
+{
+    figures f;
+    cebus_scheme scheme;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    cr_expect_eq(end_aside(rt, &scheme, 1000), CEBUS_PLAN_STANDS);
+    cr_expect_not(scheme.patient);
+    cr_expect_eq(end_aside(rt, &scheme, 1001), CEBUS_PLAN_NEEDS_PLACES);
+    cr_expect(scheme.patient, "it waits from now on");
+    cebus_runtime_destroy(rt);
+}
+
+/** What a simulated machine says of its link is true, however slow plans take it to be. */
+Test(appraisal, a_plan_for_a_slower_link_foretells_what_it_takes_on_this_one)
+{
+    figures f;
+    layer_ns = 100000;
+    cebus_runtime *rt = open_sim("odswap", CEBUS_SWAP_ON, 10, &f);
+    steps(rt, 6, &f);
+    const uint32_t place = rt->guidance->log.last;
+    rt->guidance->schemes[place].slower = 4;
+    cebus_planning_reconsider(rt, place);
+    steps(rt, 6, &f);
+    cr_expect_eq(rt->guidance->schemes[place].slower, 4);
+    cr_expect_gt(f.stats.guided_swap_outs, 0);
+    cr_expect_gt(f.stats.guided_lost_ns, 0);
+    expect_close(&f, "for a slower link");
     cebus_runtime_destroy(rt);
 }
 

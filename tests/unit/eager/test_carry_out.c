@@ -413,6 +413,78 @@ Test(carry_out, drops_what_takes_half_of_memory_to_make_where_the_plan_makes_it_
     cebus_runtime_destroy(rt);
 }
 
+/* ---- without places ------------------------------------------------------------------------ */
+
+enum {
+    SMALL = 8,      /* values that take the room of the large one */
+    PIECE = 1 << 16 /* numbers */
+};
+
+/** The output of exp, which is read at last, leaves for others, and is to come back once half of
+ * these are gone. */
+static bool send_away(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                      cebus_plan *out)
+{
+    bool ok = true;
+    (void)terms;
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (value->born != CEBUS_ITERATION_NONE &&
+            strcmp(iteration->calls[value->born].op, "exp") == 0)
+            ok = cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, value->born + 1, v) &&
+                 cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, (uint32_t)iteration->n_calls - 2, v);
+    }
+    return ok && cebus_plan_sort(out, iteration);
+}
+
+/** When the large one is to come back every other small one is gone: enough room, but apart. */
+static void step_apart(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *y)
+{
+    cebus_tensor *large, *small[SMALL], *sum;
+    OK(cebus_exp(rt, y, &large));
+    for (int i = 0; i < SMALL; i++)
+        OK(cebus_tanh(rt, x, &small[i]));
+    for (int i = 0; i < SMALL; i += 2)
+        cebus_tensor_release(small[i]);
+    OK(cebus_add_scalar_(rt, x, 1));
+    OK(cebus_add_scalar_(rt, x, -1));
+    OK(cebus_sum(rt, large, 0, NULL, false, &sum));
+    cebus_tensor_release(sum);
+    cebus_tensor_release(large);
+    for (int i = 1; i < SMALL; i += 2)
+        cebus_tensor_release(small[i]);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** It would come as it is read, and all behind it no sooner. */
+Test(carry_out, blocks_are_moved_for_what_is_to_come_back)
+{
+    cebus_policy policy = policy_with(send_away);
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:titanv-12g";
+    options.layout = "zones";
+    options.memory_budget = (1 + SMALL / 2 + SMALL) * PIECE * sizeof(float) + (1 << 14);
+    options.swap = CEBUS_SWAP_ON;
+    OK(cebus_runtime_create(&options, &rt));
+    rt->policy = &policy;
+    rt->learning = CEBUS_LEARNS;
+    cebus_guidance_start(rt);
+    cebus_tensor *x = vector(rt, PIECE, 1), *y = vector(rt, PIECE * SMALL / 2, 1);
+    OK(cebus_tensor_set_persistent(x));
+    OK(cebus_tensor_set_persistent(y));
+    for (int i = 0; i < STEPS; i++)
+        step_apart(rt, x, y);
+    cebus_memory_stats stats = stats_of(rt);
+    cr_expect_eq(stats.guided_swap_outs, 1);
+    cr_expect_eq(stats.guided_unforeseen, 0, "%lu", stats.guided_unforeseen);
+    cr_expect_eq(stats.guided_missed, 0, "%lu of %lu", stats.guided_missed, stats.guided_actions);
+    cr_expect_gt(stats.moved_bytes, 0);
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+    cebus_runtime_destroy(rt);
+}
+
 enum {
     CROWD = 12,
     CALLS = 48,

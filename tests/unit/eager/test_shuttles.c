@@ -1,6 +1,7 @@
 /** Who bears the ordinals of persistent values, and who does no more. */
 #include <criterion/criterion.h>
 
+#include "eager/guidance/planning.h"
 #include "eager/guidance/state.h"
 #include "timed_layer.h"
 
@@ -163,10 +164,10 @@ static cebus_tensor *noise(cebus_runtime *rt, int64_t rows)
     return out;
 }
 
-/** A stack of products that trains. */
-static void learn(cebus_runtime *rt, cebus_tensor *const *w)
+/** A stack of products, and its gradients. */
+static void find_gradients(cebus_runtime *rt, cebus_tensor *const *w, int64_t batch)
 {
-    cebus_tensor *h = noise(rt, BATCH), *next;
+    cebus_tensor *h = noise(rt, batch), *next;
     for (int i = 0; i < DEEP; i++) {
         OK(cebus_matmul(rt, h, w[i], &next));
         cebus_tensor_release(h);
@@ -174,6 +175,13 @@ static void learn(cebus_runtime *rt, cebus_tensor *const *w)
     }
     backward_of_sum(rt, h);
     cebus_tensor_release(h);
+}
+
+/** It trains. */
+static void learn(cebus_runtime *rt, cebus_tensor *const *w)
+{
+    cebus_tensor *next;
+    find_gradients(rt, w, BATCH);
     bool recorded = cebus_grad_enable(false);
     for (int i = 0; i < DEEP; i++) {
         OK(cebus_tensor_grad(w[i], &next));
@@ -185,14 +193,13 @@ static void learn(cebus_runtime *rt, cebus_tensor *const *w)
     OK(cebus_iteration_mark(rt));
 }
 
-/** Training in a part of what weights and gradients take: us of each step. */
-static void time_steps(int percent, uint64_t *out, int steps)
+/** In percent of so many bytes for each number in a weight. */
+static cebus_runtime *open_for_weights(uint64_t bytes, uint64_t percent, cebus_tensor **w)
 {
     cebus_runtime *rt;
-    cebus_tensor *w[DEEP];
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     options.device = "sim:titanv-12g";
-    options.memory_budget = UINT64_C(8) * DEEP * SIDE * SIDE / 100 * (uint64_t)percent;
+    options.memory_budget = bytes * DEEP * SIDE * SIDE / 100 * percent;
     options.policy = "cebus";
     options.swap = CEBUS_SWAP_ON;
     OK(cebus_runtime_create(&options, &rt));
@@ -201,6 +208,14 @@ static void time_steps(int percent, uint64_t *out, int steps)
         OK(cebus_tensor_set_persistent(w[i]));
         OK(cebus_tensor_set_requires_grad(w[i], true));
     }
+    return rt;
+}
+
+/** Training in a part of what weights and gradients take: us of each step. */
+static void time_steps(uint64_t percent, uint64_t *out, int steps)
+{
+    cebus_tensor *w[DEEP];
+    cebus_runtime *rt = open_for_weights(8, percent, w);
     for (int i = 0; i < steps; i++) {
         uint64_t before = stats_of(rt).device_ns;
         learn(rt, w);
@@ -216,11 +231,72 @@ static void time_steps(int percent, uint64_t *out, int steps)
  * going on without a plan. */
 Test(shuttles, what_lies_elsewhere_moves_to_its_place_on_the_device)
 {
-    for (int percent = 80; percent <= 100; percent += 10) {
+    for (uint64_t percent = 80; percent <= 100; percent += 10) {
         uint64_t us[4];
         time_steps(percent, us, 4);
-        cr_expect_lt(us[1], us[0], "%d%%: %lu us by the plan, %lu before", percent, us[1], us[0]);
-        cr_expect_lt(us[2], us[1], "%d%%", percent);
-        cr_expect_eq(us[3], us[2], "%d%%: all that shuttles is where it is to be", percent);
+        cr_expect_lt(us[1], us[0], "%lu%%: %lu us by the plan, %lu before", percent, us[1], us[0]);
+        cr_expect_lt(us[2], us[1], "%lu%%", percent);
+        cr_expect_eq(us[3], us[2], "%lu%%: all that shuttles is where it is to be", percent);
     }
+}
+
+/* --- and while an optimizer updates them ----------------------------------------------------- */
+
+/** Training in so many percent of what weights, gradients and momentum take. Where places were set
+ * aside as it would wait for them, it is told to half way, if `patient`; out: whether they were. */
+static cebus_memory_stats step_in(uint64_t percent, bool patient, bool *out_aside)
+{
+    cebus_tensor *w[DEEP];
+    cebus_runtime *rt = open_for_weights(12, percent, w);
+    cebus_optimizer *optimizer;
+    cebus_sgd_options how = CEBUS_SGD_OPTIONS_INIT;
+    how.momentum = 0.9;
+    OK(cebus_optimizer_create_sgd(rt, &how, &optimizer));
+    for (int i = 0; i < DEEP; i++)
+        OK(cebus_optimizer_add(optimizer, w[i]));
+    for (int i = 0; i < 2 * STEPS; i++) {
+        find_gradients(rt, w, 8 * BATCH);
+        OK(cebus_optimizer_step(optimizer));
+        OK(cebus_optimizer_zero_grad(optimizer));
+        OK(cebus_iteration_mark(rt));
+        cebus_scheme *scheme = &rt->guidance->schemes[rt->guidance->log.last];
+        if (i != STEPS)
+            continue;
+        *out_aside = scheme->aside_lost > 0;
+        scheme->patient = patient;
+        cebus_planning_reconsider(rt, rt->guidance->log.last);
+    }
+    cebus_memory_stats stats = stats_of(rt);
+    cebus_optimizer_destroy(optimizer);
+    for (int i = 0; i < DEEP; i++)
+        cebus_tensor_release(w[i]);
+    cebus_runtime_destroy(rt);
+    return stats;
+}
+
+/** All that a step touches would fit, but then none of it could go, nor come in its time. */
+Test(shuttles, an_optimizers_step_goes_in_parts_as_the_plan_has_it)
+{
+    for (uint64_t percent = 107; percent <= 113; percent += 3) {
+        bool aside;
+        cebus_memory_stats stats = step_in(percent, false, &aside);
+        cr_expect_gt(stats.guided_swap_outs, 0, "%lu%%", percent);
+        cr_expect_eq(stats.guided_missed, 0, "%lu%%: %lu", percent, stats.guided_missed);
+        cr_expect_eq(stats.guided_unforeseen, 0, "%lu%%: %lu", percent, stats.guided_unforeseen);
+        cr_expect_eq(stats.guided_measured_ns, stats.guided_predicted_ns, "%lu%%: %lu, not %lu",
+                     percent, stats.guided_measured_ns, stats.guided_predicted_ns);
+    }
+}
+
+Test(shuttles, who_waits_for_places_has_those_that_were_set_aside)
+{
+    bool aside = false;
+    for (uint64_t percent = 80; percent <= 96 && !aside; percent += 4) {
+        bool again;
+        uint64_t without = step_in(percent, false, &aside).planned_placements;
+        if (!aside)
+            continue;
+        cr_expect_gt(step_in(percent, true, &again).planned_placements, without, "%lu%%", percent);
+    }
+    cr_expect(aside);
 }
