@@ -79,8 +79,11 @@ static bool attempt(cebus_fit *fit, uint64_t *out_missing)
 {
     *out_missing = 0;
     cebus_plan_clear(fit->plan);
+    fit->terms.crowded = fit->terms.budget <= fit->crowded;
     if (!fit->policy->plan(fit->iteration, &fit->terms, fit->plan))
         return false;
+    if (fit->terms.budget > fit->crowded && cebus_shuttle_any(fit->iteration, fit->plan))
+        fit->crowded = fit->terms.budget;
     if (is_placed(fit))
         return true;
     return cebus_plan_make_ready(fit->plan, fit->iteration) &&
@@ -162,6 +165,7 @@ bool cebus_fit_make(cebus_fit *fit)
 {
     bool asks = fit->policy->searches && fit->terms.effort > 0;
     fit->memory = fit->terms.budget;
+    fit->crowded = 0;
     fit->terms.grain = fit->site.alignment;
     fit->site.go_on = fit->terms.go_on;
     fit->site.context = fit->terms.context;

@@ -22,6 +22,7 @@ typedef struct cebus_fit {
     /* No one else's business. */
     cebus_placement found; /**< those found last */
     uint64_t memory;       /**< the budget that there is */
+    uint64_t crowded;      /**< what persists had to come and go in so much; 0: nothing did */
     /* Answers. */
     bool none_fits; /**< false; then whether no plan was found that fits by its bytes alone */
 } cebus_fit;

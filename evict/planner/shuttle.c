@@ -501,7 +501,7 @@ bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms
     if (terms->host == 0 || s.persistent == 0)
         return cebus_planner_plan(iteration, terms, out);
     find_least(&s);
-    if (s.persistent + s.least > cebus_plan_target(terms))
+    if (terms->crowded || s.persistent + s.least > cebus_plan_target(terms))
         return search(&s, out, &found) && (found || cebus_planner_plan(iteration, terms, out));
     return cebus_planner_plan(iteration, terms, out) && fits(&s, out, &fit) &&
            (fit || search(&s, out, &found));

@@ -132,6 +132,15 @@ Test(shuttle, where_all_of_them_fit_they_stay)
     cr_expect_eq(r.plan.count, 0);
 }
 
+/** What is known is not looked for again. */
+Test(shuttle, where_there_is_no_room_for_them_they_do_not_stay)
+{
+    cebus_plan_terms terms = terms_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10);
+    terms.crowded = true;
+    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
+    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+}
+
 Test(shuttle, where_nothing_may_leave_they_stay)
 {
     cebus_plan_terms terms = terms_for(PERSISTENT / 2);
@@ -250,6 +259,7 @@ Test(shuttle, of_plans_that_are_placed_that_which_takes_least_is_taken)
 
 static int n_planned;
 static uint64_t planned_for[8];
+static bool was_crowded[8];
 static const uint64_t *parts; /**< of what persists, in percent: what is planned for, four times */
 
 /** As if it was chance what a plan needs. */
@@ -257,6 +267,7 @@ static bool plan_in_turn(const cebus_iteration *iteration, const cebus_plan_term
                          cebus_plan *out)
 {
     cebus_plan_terms mine = terms_for(PERSISTENT * parts[n_planned < 4 ? n_planned : 3] / 100);
+    was_crowded[n_planned] = terms->crowded;
     planned_for[n_planned++] = terms->budget;
     return cebus_policy_find("cebus")->plan(iteration, &mine, out);
 }
@@ -305,6 +316,8 @@ Test(shuttle, beside_a_dear_plan_one_for_less_is_made)
     const uint64_t memory = PERSISTENT * 2 / 3, found = total_in_turn(memory, better);
     cr_expect_eq(n_planned, 2);
     cr_expect_lt(planned_for[1], planned_for[0]);
+    cr_expect(!was_crowded[0] && was_crowded[1],
+              "where they do not stay in more they do not in less");
     cr_expect_eq(found, total_in_turn(memory, worse), "which one comes first makes no difference");
     cr_expect_lt(found, total_for(memory, 33));
 }
