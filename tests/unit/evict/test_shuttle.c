@@ -257,6 +257,42 @@ Test(shuttle, of_plans_that_are_placed_that_which_takes_least_is_taken)
     cr_expect_gt(more.kept, 1, "its places are those that stand");
 }
 
+/** A step takes most of the memory, a call that uses nothing that persists takes more than is left
+ * beside the step, and two maps are read before, between and after. */
+static void record_wide(void)
+{
+    recorded_deinit(&r);
+    recorded_init(&r);
+    size_t x = recorded_leaf(&r, 10, false), p[3];
+    for (size_t i = 0; i < 3; i++)
+        p[i] = recorded_leaf(&r, 25, true);
+    size_t a = recorded_call(&r, "left", 10, x, SIZE_MAX, 20);
+    size_t b = recorded_call(&r, "right", 10, x, SIZE_MAX, 20);
+    size_t gradient = recorded_call(&r, "gradient", 10, x, p[0], 5);
+    update((size_t[]){p[0], p[1], p[2], gradient}, 4, 3);
+    recorded_free(&r, gradient);
+    recorded_free(&r, recorded_call(&r, "join", 10, a, b, 5));
+    recorded_free(&r, recorded_call(&r, "wide", 10, x, SIZE_MAX, 50));
+    recorded_free(&r, recorded_call(&r, "join", 10, a, b, 5));
+    recorded_free(&r, a);
+    recorded_free(&r, b);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+/** No one part of the memory is enough for activations everywhere and leaves enough for the step.
+ */
+Test(shuttle, activations_have_what_parameters_leave_where_they_are_used)
+{
+    cebus_check check;
+    record_wide();
+    cr_assert(plan_for(104));
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_null(check.wrong, "%s at %u", check.wrong, check.at);
+    cr_expect_leq(check.peak, 104);
+    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect_eq(timeline_in(104).unforeseen, 0);
+}
+
 static int n_planned;
 static uint64_t planned_for[8];
 static bool was_crowded[8];
