@@ -11,8 +11,10 @@
 
 /** Values of less than this part of the memory stay. */
 #define SMALLEST_PART 4000
-/** Parts of the effort for each plan of the activations. */
+/** Parts of the effort for each plan of the activations, and times that for all that is tried:
+ * where none fits another part of the memory may do. */
 #define EFFORT_PART 16
+#define MOST_EFFORTS 3
 /** Values used more often than this cost the link alike: it is not known which uses are far apart.
  */
 #define MOST_CLASSES 4
@@ -378,6 +380,7 @@ static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t b
     terms.host = host;
     terms.effort /= EFFORT_PART;
     terms.place = NULL;
+    terms.most = MOST_EFFORTS * cebus_planner_effort(iteration, terms.effort);
     cebus_plan_init(&others, s->pool);
     const bool fits = iteration == s->iteration && bytes >= s->others;
     bool ok = (fits || cebus_planner_plan(iteration, &terms, &others)) &&
