@@ -11,8 +11,8 @@
 
 /** Values of less than this part of the memory stay. */
 #define SMALLEST_PART 4000
-/** Parts of the effort for each plan of the activations, and times that for all that is tried:
- * where none fits another part of the memory may do. */
+/** Parts of the effort for each plan of the activations, and times that for all that is tried
+ * once there is one: where none fits another part of the memory may do. */
 #define EFFORT_PART 16
 #define MOST_EFFORTS 3
 /** Values used more often than this cost the link alike: it is not known which uses are far apart.
@@ -21,7 +21,7 @@
 /** A part of what persists: if no more is used so often they can wait for the next iteration. */
 #define OFTEN_PART 4
 /** Plans for which places are found. */
-#define MOST_FINALISTS 4
+#define MOST_FINALISTS 8
 
 /** A plan that may be the best: where it is placed it may take longer than it seems to. */
 typedef struct finalist {
@@ -380,7 +380,8 @@ static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t b
     terms.host = host;
     terms.effort /= EFFORT_PART;
     terms.place = NULL;
-    terms.most = MOST_EFFORTS * cebus_planner_effort(iteration, terms.effort);
+    if (s->n_best > 0)
+        terms.most = MOST_EFFORTS * cebus_planner_effort(iteration, terms.effort);
     cebus_plan_init(&others, s->pool);
     const bool fits = iteration == s->iteration && bytes >= s->others;
     bool ok = (fits || cebus_planner_plan(iteration, &terms, &others)) &&
@@ -560,7 +561,8 @@ bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms
         return cebus_planner_plan(iteration, terms, out);
     find_least(&s);
     if (terms->crowded || s.persistent + s.least > cebus_plan_target(terms))
-        return search(&s, out, &found) && (found || cebus_planner_plan(iteration, terms, out));
+        return search(&s, out, &found) &&
+               (found || (!terms->crowded && cebus_planner_plan(iteration, terms, out)));
     return cebus_planner_plan(iteration, terms, out) && fits(&s, out, &fit) &&
            (fit || search(&s, out, &found));
 }
