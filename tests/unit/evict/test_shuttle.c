@@ -125,20 +125,16 @@ Test(shuttle, plans_hold_in_less_than_the_parameters_take)
 
 Test(shuttle, where_all_of_them_fit_they_stay)
 {
-    cr_assert(plan_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10));
+    cebus_plan_terms terms = terms_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10);
+    cr_assert(plan_for(terms.budget));
     cr_expect_gt(r.plan.count, 0, "some maps do not");
     cr_expect_not(cebus_shuttle_any(&r.iteration, &r.plan));
+    terms.crowded = true;
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
+    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan), "but where they are said not to");
     cr_assert(plan_for(2 * PERSISTENT));
     cr_expect_eq(r.plan.count, 0);
-}
-
-/** What is known is not looked for again. */
-Test(shuttle, where_there_is_no_room_for_them_they_do_not_stay)
-{
-    cebus_plan_terms terms = terms_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10);
-    terms.crowded = true;
-    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
-    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
 }
 
 Test(shuttle, where_nothing_may_leave_they_stay)
@@ -379,17 +375,10 @@ Test(shuttle, beside_a_dear_plan_one_for_less_is_made)
 Test(shuttle, where_it_is_dear_that_they_stay_they_may_come_and_go)
 {
     const uint64_t memory = PERSISTENT + 4 * MAP;
-    const uint64_t found = total_by(memory, plan_dear_first);
+    (void)total_by(memory, plan_dear_first);
     cr_expect_eq(n_planned, 2);
-    cr_expect_eq(planned_for[1], planned_for[0]);
-    cr_expect(!was_crowded[0] && was_crowded[1]);
+    cr_expect(planned_for[1] == planned_for[0] && !was_crowded[0] && was_crowded[1]);
     cr_expect(cebus_shuttle_any(&r.iteration, &r.plan), "that takes less");
-    cebus_plan_terms terms = terms_for(memory);
-    terms.host = 0;
-    cebus_plan_clear(&r.plan);
-    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan) &&
-              cebus_plan_make_ready(&r.plan, &r.iteration));
-    cr_expect_lt(found, timeline_in(memory).total_ns);
 }
 
 Test(shuttle, values_that_shuttle_are_placed)
