@@ -27,8 +27,9 @@
 #define HELD 32
 /** Measured costs are running means, in which the last time has the weight 1 / MEMORY. */
 #define MEMORY 4
-/** Of the plan's actions: where the timeline has to make up for more by itself it foretells nothing
- * on a real machine, where persistent values come and go, too. */
+/** Of the plan's actions: where the timeline has to make up for more by itself it foretells
+ * nothing, as where no plan was found that fits. Published policies leave much to the moment by
+ * intent, and foretell on simulated machines, where persistent values stay. */
 #define MADE_UP_PART 4
 /** What changed by less than this part is not predicted anew. */
 #define NEWS(ns) ((ns) / 100)
@@ -328,6 +329,13 @@ static uint64_t wait_for_places(const cebus_placement *placement, uint64_t over_
     return cebus_max_u64(placement->wait_ns, earlier) - earlier;
 }
 
+static bool makes_up_much(const cebus_runtime *rt, const cebus_scheme *scheme,
+                          const cebus_timeline *timeline)
+{
+    return (rt->policy->searches || !cebus_appraisal_repeats(rt)) &&
+           timeline->unforeseen > scheme->plan.count / MADE_UP_PART;
+}
+
 static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iteration *iteration,
                     const cebus_swap_terms *link)
 {
@@ -343,7 +351,7 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
     scheme->foretold_ns = cebus_iteration_cost(iteration);
     if (scheme->plan.count == 0 ||
         !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &anywhere) ||
-        (!cebus_appraisal_repeats(rt) && anywhere.unforeseen > scheme->plan.count / MADE_UP_PART))
+        makes_up_much(rt, scheme, &anywhere))
         return;
     placed = anywhere;
     with.placement = &scheme->placement;

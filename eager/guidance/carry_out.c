@@ -5,6 +5,7 @@
 #include "eager/guidance/shuttles.h"
 #include "eager/ladder.h"
 #include "eager/rebuild/replay_call.h"
+#include "eager/swap/away.h"
 #include "eager/swap/swap.h"
 #include "evict/wish.h"
 
@@ -47,19 +48,14 @@ static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate,
            (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
 }
 
-/** What nobody holds is no loss to anybody. What is to be made again next loses its copy on the
- * host as well: with that it would come back by the link, which the plan has other uses for. */
+/** What nobody holds is no loss to anybody. */
 static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
 {
     bool there = candidate->value.resident;
-    if (candidate->value.holders == 0) {
+    if (candidate->value.holders == 0)
         cebus_candidate_settle(rt, candidate);
-    } else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate, then)) {
-        if (then == CEBUS_ACTION_REPLAY && there && !candidate->arriving &&
-            cebus_value_is_replayable(&candidate->value))
-            cebus_swap_forget(rt, candidate);
+    else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate, then))
         give_up(rt, candidate, CEBUS_GO_DROP);
-    }
     rt->guidance->done += there && !candidate->value.resident;
 }
 
@@ -176,6 +172,17 @@ static void relocate(cebus_runtime *rt, size_t action)
     }
 }
 
+/** Whether a replay is to make the value. One that has a copy on the host, of when it left before,
+ * loses that: it would come back by the link, which the plan has other uses for. */
+static bool is_to_be_made(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    const cebus_value *value = &candidate->value;
+    if (value->swapped && value->pins == 0 && value->plan_uses == 0 &&
+        cebus_call_has_inputs(value->producer))
+        cebus_away_lose(rt, candidate);
+    return !cebus_value_is_present(value);
+}
+
 /** This replay, and those after it of outputs of the same call: one run makes all of them. */
 static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const cebus_action *action,
                            cebus_candidate *candidate)
@@ -188,7 +195,7 @@ static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const ce
         guidance->workspace_spot = guidance->scheme->placement.scratch[index_of(guidance, action)];
     do {
         set_spot(guidance, next);
-        if (!cebus_value_is_present(&candidate->value) && count < CEBUS_MAX_OUTPUTS) {
+        if (count < CEBUS_MAX_OUTPUTS && is_to_be_made(rt, candidate)) {
             candidate->value.pins++;
             wanted[count++] = candidate;
         }

@@ -58,6 +58,13 @@ static bool may_go(const cebus_runtime *rt, const cebus_candidate *candidate)
            value->plan_uses == 0 && rt->spots == NULL && !cebus_guidance_keeps(rt, candidate);
 }
 
+void cebus_away_lose(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    cebus_swap_forget(rt, candidate);
+    cebus_cost_leave(&rt->lineage, &candidate->value);
+    cebus_version_left(&rt->lineage, &candidate->value);
+}
+
 bool cebus_away_give_up(cebus_runtime *rt, bool spill)
 {
     cebus_candidate *candidate = rt->swap.away[spill][true].coldest;
@@ -65,9 +72,7 @@ bool cebus_away_give_up(cebus_runtime *rt, bool spill)
         candidate = candidate->warmer;
     if (candidate == NULL)
         return false;
-    cebus_swap_forget(rt, candidate);
-    cebus_cost_leave(&rt->lineage, &candidate->value);
-    cebus_version_left(&rt->lineage, &candidate->value);
+    cebus_away_lose(rt, candidate);
     return true;
 }
 

@@ -26,8 +26,10 @@ void cebus_away_sort(cebus_runtime *rt, cebus_candidate *candidate);
 /** The held one on the host that has been away for longest; NULL: there is none. */
 cebus_candidate *cebus_away_coldest(const cebus_runtime *rt);
 
-/** Gives up an abandoned one: its copy goes once no stream is at it, and it is absent. False: there
- * is none that no running call or plan wants. O(those that are wanted). */
+/** Its copy goes once no stream is at it, and it is absent: a record has to make it again. */
+void cebus_away_lose(cebus_runtime *rt, cebus_candidate *candidate);
+/** Loses an abandoned one. False: there is none that no running call or plan wants. O(those that
+ * are wanted). */
 bool cebus_away_give_up(cebus_runtime *rt, bool spill);
 
 /** Frees leaves that only records keep (cebus_candidate_cut()), the last of what holds room for

@@ -79,8 +79,11 @@ static bool attempt(cebus_fit *fit, uint64_t *out_missing)
 {
     *out_missing = 0;
     cebus_plan_clear(fit->plan);
+    fit->terms.crowded = fit->terms.budget <= fit->crowded;
     if (!fit->policy->plan(fit->iteration, &fit->terms, fit->plan))
         return false;
+    if (fit->terms.budget > fit->crowded && cebus_shuttle_any(fit->iteration, fit->plan))
+        fit->crowded = fit->terms.budget;
     if (is_placed(fit))
         return true;
     return cebus_plan_make_ready(fit->plan, fit->iteration) &&
@@ -126,11 +129,25 @@ static bool is_dear(const cebus_fit *fit)
            (double)timeline.total_ns > DEAR * (double)cebus_iteration_cost(fit->iteration);
 }
 
-/** What a dear plan with swaps takes is chance, too: one for a little less may take less. */
-static void look_below(cebus_fit *fit)
+static bool any_persists(const cebus_iteration *iteration)
 {
-    if (fit->terms.place != NULL && fit->terms.host > 0 && is_wanted(fit) && is_dear(fit))
-        rival(fit, fit->memory - fit->memory / LESS_PART);
+    for (size_t v = 0; v < iteration->n_values; v++) {
+        if (iteration->values[v].persistent && iteration->values[v].bytes > 0)
+            return true;
+    }
+    return false;
+}
+
+/** Beside a dear plan with swaps another is made. What one takes by which parameters shuttle is
+ * chance: one for a little less may take less. Where they stay they may better shuttle, too. */
+static void look_elsewhere(cebus_fit *fit)
+{
+    const bool shuttles = cebus_shuttle_any(fit->iteration, fit->plan);
+    if (fit->terms.place == NULL || fit->terms.host == 0 || !is_wanted(fit) || !is_dear(fit) ||
+        !any_persists(fit->iteration))
+        return;
+    fit->crowded = fit->memory;
+    rival(fit, shuttles ? fit->memory - fit->memory / LESS_PART : fit->memory);
 }
 
 /** The plan and its places; again for less where there are none, each time with half the effort. */
@@ -142,7 +159,7 @@ static bool make(cebus_fit *fit, int tries)
             if (i > 0)
                 find_rivals(fit, first);
             else
-                look_below(fit);
+                look_elsewhere(fit);
             return true;
         }
         first = i == 0 ? missing : first;
@@ -162,6 +179,7 @@ bool cebus_fit_make(cebus_fit *fit)
 {
     bool asks = fit->policy->searches && fit->terms.effort > 0;
     fit->memory = fit->terms.budget;
+    fit->crowded = 0;
     fit->terms.grain = fit->site.alignment;
     fit->site.go_on = fit->terms.go_on;
     fit->site.context = fit->terms.context;

@@ -3,7 +3,7 @@
  * other values may be of no use, although it is enough. So a plan is placed (placement.h) as soon
  * as it is made. Where that fails, a planner that searches leaves bytes free where they were too
  * many and tries again from what it has; the others plan for less.
- * Where the plan swaps and is dear what it takes is chance, and rivals are made.
+ * Where the plan swaps and is dear rivals are made by which parameters shuttle.
  */
 #ifndef CEBUS_EVICT_PLACES_FIT_H
 #define CEBUS_EVICT_PLACES_FIT_H
@@ -22,6 +22,7 @@ typedef struct cebus_fit {
     /* No one else's business. */
     cebus_placement found; /**< those found last */
     uint64_t memory;       /**< the budget that there is */
+    uint64_t crowded;      /**< what persists had to come and go in so much; 0: nothing did */
     /* Answers. */
     bool none_fits; /**< false; then whether no plan was found that fits by its bytes alone */
 } cebus_fit;

@@ -13,6 +13,10 @@
 
 /** Times the effort that plans for less room may take together. */
 #define PLACED_EFFORTS 2
+/** Those that swap, which are all searched on: one for each tenth of its time that the first costs
+ * the program, up to that, and a half at least. The dearer it is the more a search gains. */
+#define LEAST_PLACED_EFFORTS 0.5
+#define PLACED_COST 0.1
 /** Plans of which it is asked whether they can be placed. */
 #define MOST_PLACED 8
 /** The least part of the limit that is left free where a plan cannot be placed. */
@@ -94,6 +98,14 @@ static uint64_t searching(const cebus_search *s, const cebus_plan_terms *terms, 
     const uint64_t spent = s->greedy.closure.spent, left = p->end > spent ? p->end - spent : 0;
     const uint64_t most = terms->effort / (gains(s, terms) ? GAINING_PART : TIGHTEN_PART);
     return most < left / 2 ? most : left / 2;
+}
+
+/** What plans for less room may take. */
+static uint64_t placing(const cebus_search *s, const cebus_plan_terms *terms)
+{
+    const double costs = (double)s->best_ns / s->base_ns / PLACED_COST,
+                 efforts = terms->host > 0 ? fmax(costs, LEAST_PLACED_EFFORTS) : PLACED_EFFORTS;
+    return (uint64_t)(fmin(efforts, PLACED_EFFORTS) * (double)terms->effort);
 }
 
 /** Brings what fitted before down to the limit again, and searches from there. It may be far off
@@ -204,7 +216,7 @@ static bool place_all(cebus_search *s, const cebus_plan_terms *terms, uint64_t *
 /** A plan with places if any was found; else the last one, as it is. */
 static bool place(cebus_search *s, const cebus_plan_terms *terms, uint64_t *crowd, cebus_plan *out)
 {
-    placed p = {.end = s->greedy.closure.spent + PLACED_EFFORTS * terms->effort};
+    placed p = {.end = s->greedy.closure.spent + placing(s, terms)};
     cebus_plan_init(&p.plan, out->pool);
     bool ok = place_all(s, terms, crowd, &p, out);
     if (ok && p.any) {

@@ -408,9 +408,9 @@ bool cebus_search_init(cebus_search *s, const cebus_iteration *iteration,
     if (cebus_greedy_init(&s->greedy, &s->sequence, pool)) {
         s->greedy.terms = terms;
         s->last = UINT64_MAX;
+        const uint64_t most = terms->most > 0 ? terms->most : CEBUS_SEARCH_EFFORTS * terms->effort;
         if (terms->effort > 0)
-            s->greedy.end =
-                CEBUS_SEARCH_EFFORTS * terms->effort + cebus_search_first_visits(iteration);
+            s->greedy.end = most + cebus_search_first_visits(iteration);
         if (terms->effort > 0 && terms->place != NULL)
             s->last = s->greedy.end - terms->effort;
         return true;

@@ -11,15 +11,17 @@
 
 /** Values of less than this part of the memory stay. */
 #define SMALLEST_PART 4000
-/** Parts of the effort for each plan of the activations. */
+/** Parts of the effort for each plan of the activations, and times that for all that is tried
+ * once there is one: where none fits another part of the memory may do. */
 #define EFFORT_PART 16
+#define MOST_EFFORTS 3
 /** Values used more often than this cost the link alike: it is not known which uses are far apart.
  */
 #define MOST_CLASSES 4
 /** A part of what persists: if no more is used so often they can wait for the next iteration. */
 #define OFTEN_PART 4
 /** Plans for which places are found. */
-#define MOST_FINALISTS 4
+#define MOST_FINALISTS 8
 
 /** A plan that may be the best: where it is placed it may take longer than it seems to. */
 typedef struct finalist {
@@ -41,28 +43,37 @@ typedef struct shuttle {
     size_t n_best;
 } shuttle;
 
-/** What each call uses at once, persistent or not. */
+/** What a call uses at once: of what persists, and of others. */
+typedef struct usage {
+    uint64_t persistent, others;
+} usage;
+
+static usage usage_of(const cebus_iteration *iteration, uint32_t k)
+{
+    const cebus_iteration_call *call = &iteration->calls[k];
+    const uint32_t *refs = &iteration->refs[call->refs];
+    usage used = {.others = call->workspace};
+    for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
+        bool named = refs[i] == NONE;
+        for (uint32_t j = 0; j < i && !named; j++)
+            named = refs[j] == refs[i];
+        if (named)
+            continue;
+        const cebus_iteration_value *value = &iteration->values[refs[i]];
+        if (value->persistent)
+            used.persistent += value->bytes;
+        else if (i < call->n_in || value->moved == NONE || value->born != k)
+            used.others += value->bytes;
+    }
+    return used;
+}
+
 static void find_least(shuttle *s)
 {
-    const cebus_iteration *iteration = s->iteration;
-    for (size_t k = 0; k < iteration->n_calls; k++) {
-        const cebus_iteration_call *call = &iteration->calls[k];
-        const uint32_t *refs = &iteration->refs[call->refs];
-        uint64_t persistent = 0, others = call->workspace;
-        for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
-            bool named = refs[i] == NONE;
-            for (uint32_t j = 0; j < i && !named; j++)
-                named = refs[j] == refs[i];
-            if (named)
-                continue;
-            const cebus_iteration_value *value = &iteration->values[refs[i]];
-            if (value->persistent)
-                persistent += value->bytes;
-            else if (i < call->n_in || value->moved == NONE || value->born != k)
-                others += value->bytes;
-        }
-        s->at_once = persistent > s->at_once ? persistent : s->at_once;
-        s->least = others > s->least ? others : s->least;
+    for (uint32_t k = 0; k < s->iteration->n_calls; k++) {
+        const usage used = usage_of(s->iteration, k);
+        s->at_once = used.persistent > s->at_once ? used.persistent : s->at_once;
+        s->least = used.others > s->least ? used.others : s->least;
     }
 }
 
@@ -360,8 +371,8 @@ static bool try_shares(shuttle *s, const cebus_plan *others)
     return ok;
 }
 
-/** Activations in so many bytes. */
-static bool try_part(shuttle *s, uint64_t bytes, uint64_t host)
+/** Activations in so many bytes, of an iteration like ours. */
+static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t bytes, uint64_t host)
 {
     cebus_plan others;
     cebus_plan_terms terms = *s->terms;
@@ -369,10 +380,58 @@ static bool try_part(shuttle *s, uint64_t bytes, uint64_t host)
     terms.host = host;
     terms.effort /= EFFORT_PART;
     terms.place = NULL;
+    if (s->n_best > 0)
+        terms.most = MOST_EFFORTS * cebus_planner_effort(iteration, terms.effort);
     cebus_plan_init(&others, s->pool);
-    bool ok = (bytes >= s->others || cebus_planner_plan(s->iteration, &terms, &others)) &&
+    const bool fits = iteration == s->iteration && bytes >= s->others;
+    bool ok = (fits || cebus_planner_plan(iteration, &terms, &others)) &&
               cebus_plan_make_ready(&others, s->iteration) && try_shares(s, &others);
     cebus_plan_clear(&others);
+    return ok;
+}
+
+static bool try_part(shuttle *s, uint64_t bytes, uint64_t host)
+{
+    return try_part_of(s, s->iteration, bytes, host);
+}
+
+static void add_scratch(cebus_iteration_call *calls, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    for (uint32_t k = from; k < to; k++)
+        calls[k].workspace += bytes;
+}
+
+/** Calls for which what persists is scratch while they use it, and nothing at other times. A
+ * planner has it there from when it is made on, so what is not yet, or not any more, is scratch as
+ * well. */
+static void make_lean(const cebus_iteration *iteration, cebus_iteration_call *calls)
+{
+    const uint32_t n = (uint32_t)iteration->n_calls;
+    for (uint32_t k = 0; k < n; k++)
+        calls[k].workspace += usage_of(iteration, k).persistent;
+    for (uint32_t v = 0; v < iteration->n_values; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (!value->persistent)
+            continue;
+        add_scratch(calls, 0, value->born != NONE ? value->born : 0, value->bytes);
+        add_scratch(calls, value->freed, n, value->bytes);
+    }
+}
+
+/** Activations in all of the memory, but beside what persists where that is used. */
+static bool try_beside(shuttle *s, uint64_t host)
+{
+    cebus_iteration lean = *s->iteration;
+    const size_t bytes = lean.n_calls * sizeof *lean.calls;
+    const uint64_t target = cebus_plan_target(s->terms);
+    lean.calls = cebus_pool_alloc(s->pool, bytes);
+    if (lean.calls == NULL)
+        return false;
+    memcpy(lean.calls, s->iteration->calls, bytes);
+    make_lean(s->iteration, lean.calls);
+    bool ok =
+        try_part_of(s, &lean, target, 0) && (host == 0 || try_part_of(s, &lean, target, host));
+    cebus_pool_free_object(s->pool, lean.calls, bytes);
     return ok;
 }
 
@@ -401,7 +460,7 @@ static bool try_parts(shuttle *s)
         if (last)
             break;
     }
-    return ok;
+    return ok && (!goes_on(s) || try_beside(s, host));
 }
 
 /** What calls need beside persistent values, if nothing is given up. */
@@ -501,8 +560,9 @@ bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms
     if (terms->host == 0 || s.persistent == 0)
         return cebus_planner_plan(iteration, terms, out);
     find_least(&s);
-    if (s.persistent + s.least > cebus_plan_target(terms))
-        return search(&s, out, &found) && (found || cebus_planner_plan(iteration, terms, out));
+    if (terms->crowded || s.persistent + s.least > cebus_plan_target(terms))
+        return search(&s, out, &found) &&
+               (found || (!terms->crowded && cebus_planner_plan(iteration, terms, out)));
     return cebus_planner_plan(iteration, terms, out) && fits(&s, out, &fit) &&
            (fit || search(&s, out, &found));
 }

@@ -27,7 +27,7 @@
 #include "evict/plan.h"
 
 /** As cebus_policy.plan. Persistent values shuttle only where the planner's own plan does not fit
- * beside them. */
+ * beside them, or the terms say so: then there may be none. */
 bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                         cebus_plan *out);
 

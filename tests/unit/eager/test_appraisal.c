@@ -140,6 +140,34 @@ Test(appraisal, costs_that_waver_by_less_than_a_twentieth_change_no_plan)
     cebus_runtime_destroy(rt);
 }
 
+/** Next to nothing of what it takes. */
+static bool plan_little(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                        cebus_plan *out)
+{
+    (void)terms;
+    return cebus_plan_add(out, CEBUS_ACTION_DROP, 2, iteration->refs[iteration->calls[1].refs]);
+}
+
+/** What a timeline has to guess foretells nothing, and is no reason to search again. */
+Test(appraisal, plans_that_leave_much_to_the_moment_are_told_no_time)
+{
+    for (int searches = 0; searches <= 1; searches++) {
+        figures f;
+        layer_ns = 100000;
+        cebus_policy policy = *cebus_policy_find("cebus");
+        policy.plan = plan_little;
+        policy.searches = searches;
+        cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 8, &f);
+        rt->policy = &policy;
+        steps(rt, 2, &f);
+        cr_expect_eq(f.stats.guided_iterations, 1);
+        cr_expect_gt(f.stats.guided_unforeseen, 0);
+        cr_expect_eq(f.stats.guided_predicted_ns == 0, searches);
+        cr_expect_eq(f.stats.replans, 0);
+        cebus_runtime_destroy(rt);
+    }
+}
+
 /** Costs that never settle are not followed for ever. */
 Test(appraisal, gives_up_following_what_never_settles)
 {

@@ -233,6 +233,65 @@ Test(carry_out, makes_again_what_lies_on_the_host_if_told_to)
     cr_expect_eq(stats.planned_replays, 2 * planned * guided);
 }
 
+/** The output of exp is copied out, and the program lets go of it; that of tanh, made of it, goes
+ * and is made again, for which exp runs again. */
+static bool make_again_what_was_let_go(const cebus_iteration *iteration,
+                                       const cebus_plan_terms *terms, cebus_plan *out)
+{
+    span idle;
+    bool ok = true;
+    (void)terms;
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (value->born == CEBUS_ITERATION_NONE ||
+            strcmp(iteration->calls[value->born].op, "tanh") != 0 ||
+            !find_span(iteration, v, &idle))
+            continue;
+        uint32_t input = iteration->refs[iteration->calls[value->born].refs];
+        ok = cebus_plan_add(out, CEBUS_ACTION_COPY_OUT, value->born, input) &&
+             cebus_plan_add(out, CEBUS_ACTION_DROP, idle.from + 1, v) &&
+             cebus_plan_add(out, CEBUS_ACTION_REPLAY, idle.to, input) &&
+             cebus_plan_add(out, CEBUS_ACTION_REPLAY, idle.to, v) &&
+             cebus_plan_add(out, CEBUS_ACTION_DROP, idle.to, input);
+    }
+    return ok;
+}
+
+static void step_let_go(cebus_runtime *rt, cebus_tensor *x)
+{
+    cebus_tensor *made, *held, *sums[8];
+    OK(cebus_exp(rt, x, &made));
+    OK(cebus_tanh(rt, made, &held));
+    cebus_tensor_release(made);
+    for (int i = 0; i < 8; i++)
+        OK(cebus_sum(rt, i % 7 == 0 ? held : x, 0, NULL, false, &sums[i]));
+    cebus_tensor_release(held);
+    for (int i = 0; i < 8; i++)
+        cebus_tensor_release(sums[i]);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** Its copy outlives its bytes, but is not what the plan reckons with. */
+Test(carry_out, makes_again_what_the_program_let_go_and_lies_on_the_host)
+{
+    cebus_policy policy = policy_with(make_again_what_was_let_go);
+    copies = true;
+    cebus_runtime *rt = open_with(64 << 20, &policy);
+    cebus_tensor *x = noise(rt, ROWS);
+    OK(cebus_tensor_set_persistent(x));
+    OK(cebus_iteration_mark(rt));
+    for (int i = 0; i < STEPS; i++)
+        step_let_go(rt, x);
+    OK(cebus_runtime_check(rt));
+    cebus_memory_stats stats = stats_of(rt);
+    uint64_t guided = STEPS - 1;
+    cr_expect_eq(stats.swap_outs, guided);
+    cr_expect_eq(stats.swap_ins, 0, "the plan has other uses for the link");
+    cr_expect_eq(stats.planned_replays, 2 * guided);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
 static uint32_t gradients;
 
 /** What updates add to weights are gradients. */

@@ -181,7 +181,7 @@ Test(planner_effort, a_plan_for_less_room_goes_on_once_it_has_places)
 {
     offers told = {.asked = 0};
     make_tangle(3);
-    cebus_plan_terms terms = {.budget = peak() / 2,
+    cebus_plan_terms terms = {.budget = peak() * 2 / 5,
                               .host = UINT64_C(1) << 40,
                               .out_rate = 1, /* too slow for anything to be copied */
                               .in_rate = 1,
@@ -257,6 +257,43 @@ Test(planner_effort, cheap_plans_take_half_of_it)
     cr_expect_geq(dear, effort);
     cr_expect_geq(cheap, effort / 2);
     cr_expect_leq(cheap, effort / 2 + EFFORT / 4);
+}
+
+/** What a plan takes that swaps nothing, since the link is too slow, and is never placed. */
+static uint64_t spent_unplaced(uint64_t ns)
+{
+    offers told = {.refuses = true};
+    make_chain(ns);
+    cebus_plan_terms terms = {.budget = peak() / 2,
+                              .host = UINT64_C(1) << 40,
+                              .out_rate = 1,
+                              .in_rate = 1,
+                              .effort = EFFORT,
+                              .place = place,
+                              .place_context = &told};
+    return plan(&terms);
+}
+
+/** The dearer it is the more: an effort and a half, or two more. */
+Test(planner_effort, plans_that_swap_are_searched_for_places_by_what_they_cost)
+{
+    const uint64_t dear = spent_unplaced(100000);
+    teardown();
+    setup();
+    const uint64_t cheap = spent_unplaced(1000),
+                   effort = cebus_planner_effort(&r.iteration, EFFORT);
+    cr_expect_gt(dear, 2 * effort);
+    cr_expect_leq(cheap, 3 * effort / 2 + EFFORT / 4);
+}
+
+/** Where nothing fits it is not tried for longer than that. */
+Test(planner_effort, what_a_plan_takes_in_all_can_be_told)
+{
+    make_tangle(1);
+    cebus_plan_terms terms = {.budget = peak() / 10, .effort = EFFORT, .most = EFFORT};
+    cr_expect_leq(plan(&terms), EFFORT + cebus_search_first_visits(&r.iteration) + EFFORT / 4);
+    terms.most = 0;
+    cr_expect_gt(plan(&terms), 2 * EFFORT);
 }
 
 /** ns of what a search from the first plan finds, after runs that shared prices or did not. bare:

@@ -125,9 +125,14 @@ Test(shuttle, plans_hold_in_less_than_the_parameters_take)
 
 Test(shuttle, where_all_of_them_fit_they_stay)
 {
-    cr_assert(plan_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10));
+    cebus_plan_terms terms = terms_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10);
+    cr_assert(plan_for(terms.budget));
     cr_expect_gt(r.plan.count, 0, "some maps do not");
     cr_expect_not(cebus_shuttle_any(&r.iteration, &r.plan));
+    terms.crowded = true;
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
+    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan), "but where they are said not to");
     cr_assert(plan_for(2 * PERSISTENT));
     cr_expect_eq(r.plan.count, 0);
 }
@@ -248,8 +253,45 @@ Test(shuttle, of_plans_that_are_placed_that_which_takes_least_is_taken)
     cr_expect_gt(more.kept, 1, "its places are those that stand");
 }
 
+/** A step takes most of the memory, a call that uses nothing that persists takes more than is left
+ * beside the step, and two maps are read before, between and after. */
+static void record_wide(void)
+{
+    recorded_deinit(&r);
+    recorded_init(&r);
+    size_t x = recorded_leaf(&r, 10, false), p[3];
+    for (size_t i = 0; i < 3; i++)
+        p[i] = recorded_leaf(&r, 25, true);
+    size_t a = recorded_call(&r, "left", 10, x, SIZE_MAX, 20);
+    size_t b = recorded_call(&r, "right", 10, x, SIZE_MAX, 20);
+    size_t gradient = recorded_call(&r, "gradient", 10, x, p[0], 5);
+    update((size_t[]){p[0], p[1], p[2], gradient}, 4, 3);
+    recorded_free(&r, gradient);
+    recorded_free(&r, recorded_call(&r, "join", 10, a, b, 5));
+    recorded_free(&r, recorded_call(&r, "wide", 10, x, SIZE_MAX, 50));
+    recorded_free(&r, recorded_call(&r, "join", 10, a, b, 5));
+    recorded_free(&r, a);
+    recorded_free(&r, b);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+/** No one part of the memory is enough for activations everywhere and leaves enough for the step.
+ */
+Test(shuttle, activations_have_what_parameters_leave_where_they_are_used)
+{
+    cebus_check check;
+    record_wide();
+    cr_assert(plan_for(104));
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_null(check.wrong, "%s at %u", check.wrong, check.at);
+    cr_expect_leq(check.peak, 104);
+    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect_eq(timeline_in(104).unforeseen, 0);
+}
+
 static int n_planned;
 static uint64_t planned_for[8];
+static bool was_crowded[8];
 static const uint64_t *parts; /**< of what persists, in percent: what is planned for, four times */
 
 /** As if it was chance what a plan needs. */
@@ -257,15 +299,29 @@ static bool plan_in_turn(const cebus_iteration *iteration, const cebus_plan_term
                          cebus_plan *out)
 {
     cebus_plan_terms mine = terms_for(PERSISTENT * parts[n_planned < 4 ? n_planned : 3] / 100);
+    was_crowded[n_planned] = terms->crowded;
     planned_for[n_planned++] = terms->budget;
     return cebus_policy_find("cebus")->plan(iteration, &mine, out);
 }
 
-static uint64_t total_in_turn(uint64_t memory, const uint64_t *order)
+/** Nothing is swapped at first. */
+static bool plan_dear_first(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                            cebus_plan *out)
+{
+    cebus_plan_terms mine = *terms;
+    was_crowded[n_planned] = terms->crowded;
+    planned_for[n_planned] = terms->budget;
+    if (n_planned++ == 0)
+        mine.host = 0;
+    return cebus_policy_find("cebus")->plan(iteration, &mine, out);
+}
+
+static uint64_t total_by(uint64_t memory, bool (*plan)(const cebus_iteration *,
+                                                       const cebus_plan_terms *, cebus_plan *))
 {
     cebus_policy policy = *cebus_policy_find("cebus");
     cebus_placement placement;
-    policy.plan = plan_in_turn;
+    policy.plan = plan;
     cebus_placement_init(&placement, &r.pool);
     cebus_fit fit = {.policy = &policy,
                      .iteration = &r.iteration,
@@ -274,11 +330,16 @@ static uint64_t total_in_turn(uint64_t memory, const uint64_t *order)
                      .plan = &r.plan,
                      .placement = &placement};
     cebus_plan_clear(&r.plan);
-    parts = order;
     n_planned = 0;
     cr_assert(cebus_fit_make(&fit));
     cebus_placement_clear(&placement);
     return timeline_in(memory).total_ns;
+}
+
+static uint64_t total_in_turn(uint64_t memory, const uint64_t *order)
+{
+    parts = order;
+    return total_by(memory, plan_in_turn);
 }
 
 /** Of a plan for a part of what persists alone. */
@@ -305,8 +366,19 @@ Test(shuttle, beside_a_dear_plan_one_for_less_is_made)
     const uint64_t memory = PERSISTENT * 2 / 3, found = total_in_turn(memory, better);
     cr_expect_eq(n_planned, 2);
     cr_expect_lt(planned_for[1], planned_for[0]);
+    cr_expect(!was_crowded[0] && was_crowded[1],
+              "where they do not stay in more they do not in less");
     cr_expect_eq(found, total_in_turn(memory, worse), "which one comes first makes no difference");
     cr_expect_lt(found, total_for(memory, 33));
+}
+
+Test(shuttle, where_it_is_dear_that_they_stay_they_may_come_and_go)
+{
+    const uint64_t memory = PERSISTENT + 4 * MAP;
+    (void)total_by(memory, plan_dear_first);
+    cr_expect_eq(n_planned, 2);
+    cr_expect(planned_for[1] == planned_for[0] && !was_crowded[0] && was_crowded[1]);
+    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan), "that takes less");
 }
 
 Test(shuttle, values_that_shuttle_are_placed)
