@@ -31,4 +31,10 @@
  */
 cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op);
 
+/** The same for all of `values` (NULL allowed) that are not resident. What is absent is made in one
+ * go where that fits, so that calls behind several of them run once, else one after the other. On
+ * failure some may be there. */
+cebus_status cebus_rebuild_all(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                               const char *op);
+
 #endif
