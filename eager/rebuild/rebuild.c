@@ -304,9 +304,9 @@ static void report_rebuilt(cebus_runtime *rt, const targets *wanted, uint64_t ns
 }
 
 /** ns that what the first try evicts may take to rebuild. */
-static uint64_t first_limit(const cebus_runtime *rt, const cebus_replay *list)
+static uint64_t first_limit(cebus_runtime *rt, const cebus_replay *list)
 {
-    bool thrashes = cebus_strain_exceeds(rt, 1, 1);
+    bool thrashes = cebus_strain_holds(rt);
     return cebus_replay_sum(list) / (thrashes ? SPARING : 1);
 }
 

@@ -17,6 +17,9 @@
  * more. In short memory the one value that much depends on, such as a gradient in the middle of a
  * backward, is the last to go.
  *
+ * Several targets are one list, in the first two ways: what is behind more than one of them runs
+ * once, where one after the other would find what the one before was made of given up again.
+ *
  * Where all that has failed, since rebuilding took four times the program's own time, a rebuild is
  * first planned with what may follow (foresight.h).
  */
