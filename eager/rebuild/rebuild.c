@@ -293,13 +293,13 @@ static void report_rebuilt(cebus_runtime *rt, const targets *wanted, uint64_t ns
 {
     for (size_t i = 0; i < wanted->count; i++) {
         const cebus_value *made = wanted->values[i];
-        cebus_event_emit(rt,
-                         (cebus_event){.kind = CEBUS_EVENT_RETURNED,
-                                       .method = CEBUS_METHOD_RECOMPUTE,
-                                       .op = ((const cebus_op *)made->producer->op)->name,
-                                       .value = ((const cebus_candidate *)made)->serial,
-                                       .bytes = made->bytes,
-                                       .ns = ns * (i + 1) / wanted->count - ns * i / wanted->count});
+        cebus_event_emit(
+            rt, (cebus_event){.kind = CEBUS_EVENT_RETURNED,
+                              .method = CEBUS_METHOD_RECOMPUTE,
+                              .op = ((const cebus_op *)made->producer->op)->name,
+                              .value = ((const cebus_candidate *)made)->serial,
+                              .bytes = made->bytes,
+                              .ns = ns * (i + 1) / wanted->count - ns * i / wanted->count});
     }
 }
 
@@ -465,8 +465,7 @@ static cebus_status rebuild_together(cebus_runtime *rt, cebus_candidate *const *
     if (wanted.values == NULL)
         return CEBUS_OUT_OF_MEMORY;
     list_absent(rt, values, n, &wanted);
-    cebus_status status =
-        wanted.count > 1 ? rebuild(rt, &wanted, false, op) : CEBUS_OUT_OF_MEMORY;
+    cebus_status status = wanted.count > 1 ? rebuild(rt, &wanted, false, op) : CEBUS_OUT_OF_MEMORY;
     cebus_pool_free_object(&rt->pool, wanted.values, bytes);
     return status;
 }

@@ -2,7 +2,6 @@
 #include <criterion/criterion.h>
 
 #include "eager/residency.h"
-#include "eager/residency.h"
 #include "eager/tensor.h"
 #include "program.h"
 
