@@ -118,7 +118,7 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .lineage = &rt->lineage,
                            .swap = swap_terms(rt, how),
                            .replaying = rt->replay.busy,
-                           .strained = cebus_strain_exceeds(rt, 1, 1),
+                           .strained = cebus_strain_holds(rt),
                            .moves = (how & CHOOSE_IN_PLACE) != 0 ? (cebus_move_terms){0}
                                                                  : cebus_compaction_terms(rt),
                            .waits = !rt->info.simulated && !rt->info.deferred,

@@ -77,15 +77,11 @@ static cebus_status pin_by_need(cebus_runtime *rt, cebus_candidate *const *value
 static cebus_status pin_and_rebuild(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
                                     const char *op)
 {
-    cebus_status status = CEBUS_OK;
     for (size_t i = 0; i < n; i++) {
         if (values[i] != NULL)
             values[i]->value.pins++;
     }
-    for (size_t i = 0; i < n && status == CEBUS_OK; i++) {
-        if (values[i] != NULL && !values[i]->value.resident)
-            status = cebus_rebuild(rt, values[i], op);
-    }
+    cebus_status status = cebus_rebuild_all(rt, values, n, op);
     if (status != CEBUS_OK)
         cebus_residency_end(rt, values, n);
     return status;
@@ -387,14 +383,6 @@ bool cebus_residency_exceeds(const cebus_runtime *rt, cebus_tensor *const *tenso
     return bytes > rt->arena.limit && cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
 }
 
-static cebus_status pin_tensor(cebus_runtime *rt, const cebus_tensor *tensor)
-{
-    cebus_status status = cebus_residency_begin(rt, &tensor->storage->now, 1, "optimizer step");
-    if (status == CEBUS_OK)
-        tensor->storage->held++;
-    return status;
-}
-
 static void unpin_tensors(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -405,19 +393,30 @@ static void unpin_tensors(cebus_runtime *rt, cebus_tensor *const *tensors, size_
     }
 }
 
+/** All at once: what several gradients that are absent are made of is made once for them. */
+static cebus_status pin_tensors(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)
+{
+    size_t bytes = n * sizeof(cebus_candidate *);
+    cebus_candidate **values = cebus_pool_alloc(&rt->pool, bytes);
+    if (values == NULL)
+        return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "optimizer step", "no host memory for a list");
+    for (size_t i = 0; i < n; i++)
+        values[i] = tensors[i] != NULL ? tensors[i]->storage->now : NULL;
+    cebus_status status = cebus_residency_begin(rt, values, n, "optimizer step");
+    for (size_t i = 0; i < n && status == CEBUS_OK; i++) {
+        if (tensors[i] != NULL)
+            tensors[i]->storage->held++;
+    }
+    cebus_pool_free_object(&rt->pool, values, bytes);
+    return status;
+}
+
 static cebus_status hold_tensors(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n,
                                  cebus_pinned *pinned)
 {
-    cebus_status status = CEBUS_OK;
-    size_t held = 0;
-    for (; held < n && status == CEBUS_OK; held++) {
-        if (tensors[held] != NULL)
-            status = pin_tensor(rt, tensors[held]);
-    }
-    if (status != CEBUS_OK) {
-        unpin_tensors(rt, tensors, held - 1);
+    cebus_status status = pin_tensors(rt, tensors, n);
+    if (status != CEBUS_OK)
         return status;
-    }
     for (size_t i = 0; i < n && status == CEBUS_OK; i++) {
         if (tensors[i] != NULL && tensors[i]->storage->now->value.producer == NULL)
             status = cebus_residency_before_write(rt, tensors[i]->storage->now, pinned,

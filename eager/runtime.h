@@ -67,6 +67,7 @@ typedef struct cebus_strain {
     uint64_t rises;                          /**< so far (lineage/turn.h) */
     uint64_t rebuilt_ns, ran_ns;             /**< what does not count */
     uint64_t rebuilt_until_ns, ran_until_ns; /**< when this iteration began */
+    bool holds;                              /**< since rebuilding took longer than the program */
 } cebus_strain;
 
 /** What rebuilds take beside what waits (ease.h). */

@@ -29,12 +29,21 @@ static inline bool cebus_strain_exceeds(const cebus_runtime *rt, uint64_t times,
     return part * cebus_strain_rebuilt(rt) > times * cebus_strain_ran(rt);
 }
 
+/** Whether it took longer than the program itself, at some time since the last calm iteration: what
+ * saves time then must not end by the time that it saves. */
+static inline bool cebus_strain_holds(cebus_runtime *rt)
+{
+    rt->strain.holds |= cebus_strain_exceeds(rt, 1, 1);
+    return rt->strain.holds;
+}
+
 /** Where an iteration ends. */
 static inline void cebus_strain_end(cebus_runtime *rt)
 {
     if (!cebus_strain_exceeds(rt, 1, CEBUS_STRAIN_CALM)) {
         rt->strain.rebuilt_ns = rt->strain.rebuilt_until_ns;
         rt->strain.ran_ns = rt->strain.ran_until_ns;
+        rt->strain.holds = false;
     }
     rt->strain.rebuilt_until_ns = rt->stats.recompute_ns;
     rt->strain.ran_until_ns = rt->stats.compute_ns;

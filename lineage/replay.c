@@ -26,17 +26,17 @@ static cebus_call *next_missing_input(cebus_call *call, uint64_t listed, cebus_s
     return NULL;
 }
 
-cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out)
+/** Lists what makes a target, behind what is missing for that, unless it is listed. */
+static cebus_status list_behind(cebus_lineage *lineage, const cebus_value *target, uint64_t listed)
 {
     struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
-    *out = (cebus_replay){0};
-    stack->count = list->count = 0;
+    cebus_status status = CEBUS_OK;
     if (cebus_value_is_present(target))
         return CEBUS_OK;
     if (target->producer == NULL)
         return CEBUS_NOT_REPLAYABLE;
-    uint64_t listed = ++lineage->epoch;
-    cebus_status status = CEBUS_OK;
+    if (target->producer->mark == listed)
+        return CEBUS_OK;
     if (!cebus_scratch_push(lineage, stack, target->producer))
         return CEBUS_OUT_OF_HOST_MEMORY;
     while (stack->count > 0) {
@@ -52,8 +52,22 @@ cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, ceb
         if (!cebus_scratch_push(lineage, side, missing != NULL ? missing : call))
             return CEBUS_OUT_OF_HOST_MEMORY;
     }
-    *out = (cebus_replay){.calls = (cebus_call **)list->items, .count = list->count};
     return CEBUS_OK;
+}
+
+cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *const *targets, size_t n,
+                                cebus_replay *out)
+{
+    struct cebus_scratch *list = &lineage->list;
+    cebus_status status = CEBUS_OK;
+    uint64_t listed = ++lineage->epoch;
+    *out = (cebus_replay){0};
+    lineage->stack.count = list->count = 0;
+    for (size_t i = 0; i < n && status == CEBUS_OK; i++)
+        status = list_behind(lineage, targets[i], listed);
+    if (status == CEBUS_OK)
+        *out = (cebus_replay){.calls = (cebus_call **)list->items, .count = list->count};
+    return status;
 }
 
 static int compare_serials(const void *a, const void *b)

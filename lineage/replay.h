@@ -17,12 +17,13 @@ typedef struct cebus_replay {
 } cebus_replay;
 
 /**
- * Builds the list for `target` (absent or not; a swapped value is present: its bytes are copied
+ * Builds the list for `targets` (absent or not; a swapped value is present: its bytes are copied
  * back). CEBUS_NOT_REPLAYABLE when something on the way has
  * neither bytes nor a record: a broken invariant, never a silent wrong value.
  * CEBUS_OUT_OF_HOST_MEMORY leaves nothing behind. O(records on the way).
  */
-cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *target, cebus_replay *out);
+cebus_status cebus_replay_build(cebus_lineage *lineage, cebus_value *const *targets, size_t n,
+                                cebus_replay *out);
 
 /**
  * Puts a list into the program's own order. Inputs come before readers there, too, and mostly less

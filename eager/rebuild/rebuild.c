@@ -30,13 +30,19 @@
  * once. Before that so strict a limit only makes rebuilds longer (tests/bench/logs.md). */
 #define SPARING 4
 
-/** The absent calls behind a target, sorted into the program's order for one pass. Each is numbered
- * by its place before that, from which depth first knows what it reads soon. */
-static cebus_status build_list(cebus_runtime *rt, cebus_value *target, cebus_replay *out,
+/** What is to be made at once: pinned, each by another call. */
+typedef struct targets {
+    cebus_value **values;
+    size_t count;
+} targets;
+
+/** The absent calls behind the targets, sorted into the program's order for one pass. Each is
+ * numbered by its place before that, from which depth first knows what it reads soon. */
+static cebus_status build_list(cebus_runtime *rt, const targets *wanted, cebus_replay *out,
                                const char *op)
 {
     cebus_replay_buffer *buffer = &rt->replay;
-    cebus_status status = cebus_replay_build(&rt->lineage, target, out);
+    cebus_status status = cebus_replay_build(&rt->lineage, wanted->values, wanted->count, out);
     if (status == CEBUS_NOT_REPLAYABLE)
         return cebus_fail(status, op,
                           "an input was given up and cannot be rebuilt: a defect of "
@@ -282,20 +288,25 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
     return status;
 }
 
-static void report_rebuilt(cebus_runtime *rt, const cebus_candidate *target, uint64_t before)
+/** Each took the same part of the time. */
+static void report_rebuilt(cebus_runtime *rt, const targets *wanted, uint64_t ns)
 {
-    cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_RETURNED,
-                                       .method = CEBUS_METHOD_RECOMPUTE,
-                                       .op = ((const cebus_op *)target->value.producer->op)->name,
-                                       .value = target->serial,
-                                       .bytes = target->value.bytes,
-                                       .ns = rt->stats.recompute_ns - before});
+    for (size_t i = 0; i < wanted->count; i++) {
+        const cebus_value *made = wanted->values[i];
+        cebus_event_emit(
+            rt, (cebus_event){.kind = CEBUS_EVENT_RETURNED,
+                              .method = CEBUS_METHOD_RECOMPUTE,
+                              .op = ((const cebus_op *)made->producer->op)->name,
+                              .value = ((const cebus_candidate *)made)->serial,
+                              .bytes = made->bytes,
+                              .ns = ns * (i + 1) / wanted->count - ns * i / wanted->count});
+    }
 }
 
 /** ns that what the first try evicts may take to rebuild. */
-static uint64_t first_limit(const cebus_runtime *rt, const cebus_replay *list)
+static uint64_t first_limit(cebus_runtime *rt, const cebus_replay *list)
 {
-    bool thrashes = cebus_strain_exceeds(rt, 1, 1);
+    bool thrashes = cebus_strain_holds(rt);
     return cebus_replay_sum(list) / (thrashes ? SPARING : 1);
 }
 
@@ -305,12 +316,12 @@ static bool is_worth_a_plan(const cebus_replay *list)
 }
 
 /** Lists anew what is absent, since a pass may have made some of it, and plans that. */
-static cebus_status rebuild_by_plan(cebus_runtime *rt, cebus_candidate *target, cebus_replay *list,
+static cebus_status rebuild_by_plan(cebus_runtime *rt, const targets *wanted, cebus_replay *list,
                                     const char *op)
 {
     cebus_replay_unnumber(list);
     list->count = 0;
-    cebus_status status = build_list(rt, &target->value, list, op);
+    cebus_status status = build_list(rt, wanted, list, op);
     if (status != CEBUS_OK)
         return status;
     rt->trial++;
@@ -349,14 +360,16 @@ static cebus_status rebuild_by_pass(cebus_runtime *rt, const cebus_replay *list)
     return status;
 }
 
-/** Depth first takes longest. A long list is left to the next try, if that has room to do it in
- * another way. */
-static bool may_go_deep(cebus_runtime *rt, const cebus_candidate *target, const cebus_replay *list,
+/** Depth first takes longest, and makes one value. A long list is left to the next try, if that has
+ * room to do it in another way. */
+static bool may_go_deep(cebus_runtime *rt, const targets *wanted, const cebus_replay *list,
                         size_t patience)
 {
+    if (wanted->count > 1)
+        return false;
     if (rt->frugal.limit == 0)
         return true;
-    if (is_too_much(rt, target->value.producer->need))
+    if (is_too_much(rt, wanted->values[0]->producer->need))
         return false;
     bool waits = list->count >= LONG_LIST && patience < LAST_PATIENCE && keeps_room(rt);
     rt->frugal.kept |= waits;
@@ -364,21 +377,22 @@ static bool may_go_deep(cebus_runtime *rt, const cebus_candidate *target, const 
 }
 
 /** One try: one pass over the list, a plan for it, or else depth first. */
-static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size_t patience,
+static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t patience,
                                 const char *op)
 {
     cebus_replay list = {0};
-    cebus_status status = build_list(rt, &target->value, &list, op);
+    cebus_status status = build_list(rt, wanted, &list, op);
     if (status != CEBUS_OK)
         return status;
     if (rt->frugal.limit > 0)
         rt->frugal.limit = cebus_max_u64(rt->frugal.limit, first_limit(rt, &list));
     status = rebuild_by_pass(rt, &list);
     if (status == CEBUS_OUT_OF_MEMORY && is_worth_a_plan(&list))
-        status = rebuild_by_plan(rt, target, &list, op);
-    bool deep = status == CEBUS_OUT_OF_MEMORY && may_go_deep(rt, target, &list, patience);
+        status = rebuild_by_plan(rt, wanted, &list, op);
+    bool deep = status == CEBUS_OUT_OF_MEMORY && may_go_deep(rt, wanted, &list, patience);
     if (deep)
-        status = rebuild_by_stack(rt, target, patience * (list.count + 8), op);
+        status = rebuild_by_stack(rt, cebus_candidate_of(wanted->values[0]),
+                                  patience * (list.count + 8), op);
     cebus_replay_unnumber(&list);
     if (deep)
         cebus_candidate_settle_all(rt); /* what the rebuild left behind */
@@ -386,14 +400,14 @@ static cebus_status try_rebuild(cebus_runtime *rt, cebus_candidate *target, size
 }
 
 /** Sparing at first, then less and less. */
-static cebus_status rebuild_sparingly(cebus_runtime *rt, cebus_candidate *target, const char *op)
+static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, const char *op)
 {
     size_t patience = PATIENCE;
     cebus_status status;
     rt->frugal = (cebus_frugality){.limit = 1};
     do {
         rt->frugal.kept = false;
-        status = try_rebuild(rt, target, patience, op);
+        status = try_rebuild(rt, wanted, patience, op);
         rt->frugal.limit *= EASE;
         patience *= EASE;
     } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept && patience <= LAST_PATIENCE);
@@ -401,22 +415,70 @@ static cebus_status rebuild_sparingly(cebus_runtime *rt, cebus_candidate *target
     return status;
 }
 
-cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+/** `last`: in a way that may take any time, where nothing else is left to try. */
+static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, bool last, const char *op)
 {
-    if (target->value.swapped)
-        return cebus_swap_in(rt, target, op);
     uint64_t before = rt->stats.recompute_ns;
     cebus_ease_measure(rt);
     rt->replay.busy = true;
     rt->trial++;
-    cebus_status status = cebus_foresight_rebuild(rt, target);
+    cebus_status status = cebus_foresight_rebuild(rt, cebus_candidate_of(wanted->values[0]));
     if (status == CEBUS_OUT_OF_MEMORY)
-        status = rebuild_sparingly(rt, target, op);
+        status = rebuild_sparingly(rt, wanted, op);
     rt->trial--;
-    if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0)
-        status = try_rebuild(rt, target, LAST_PATIENCE, op);
+    if (status == CEBUS_OUT_OF_MEMORY && last)
+        status = try_rebuild(rt, wanted, LAST_PATIENCE, op);
     rt->replay.busy = false;
     if (status == CEBUS_OK)
-        report_rebuilt(rt, target, before);
+        report_rebuilt(rt, wanted, rt->stats.recompute_ns - before);
+    return status;
+}
+
+cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    if (target->value.swapped)
+        return cebus_swap_in(rt, target, op);
+    cebus_value *value = &target->value;
+    return rebuild(rt, &(targets){&value, 1}, rt->trial == 0, op);
+}
+
+/** One absent value for each call that makes any. */
+static void list_absent(cebus_runtime *rt, cebus_candidate *const *values, size_t n, targets *out)
+{
+    rt->lineage.epoch++;
+    for (size_t i = 0; i < n; i++) {
+        cebus_value *value = values[i] != NULL ? &values[i]->value : NULL;
+        if (value == NULL || cebus_value_is_present(value) || value->producer == NULL ||
+            value->producer->mark == rt->lineage.epoch)
+            continue;
+        value->producer->mark = rt->lineage.epoch;
+        out->values[out->count++] = value;
+    }
+}
+
+/** CEBUS_OUT_OF_MEMORY: it does not fit, or there are no two that are absent. */
+static cebus_status rebuild_together(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                     const char *op)
+{
+    size_t bytes = n * sizeof(cebus_value *);
+    targets wanted = {n > 1 ? cebus_pool_alloc(&rt->pool, bytes) : NULL, 0};
+    if (wanted.values == NULL)
+        return CEBUS_OUT_OF_MEMORY;
+    list_absent(rt, values, n, &wanted);
+    cebus_status status = wanted.count > 1 ? rebuild(rt, &wanted, false, op) : CEBUS_OUT_OF_MEMORY;
+    cebus_pool_free_object(&rt->pool, wanted.values, bytes);
+    return status;
+}
+
+cebus_status cebus_rebuild_all(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                               const char *op)
+{
+    cebus_status status = rebuild_together(rt, values, n, op);
+    if (status == CEBUS_OUT_OF_MEMORY)
+        status = CEBUS_OK;
+    for (size_t i = 0; i < n && status == CEBUS_OK; i++) {
+        if (values[i] != NULL && !values[i]->value.resident)
+            status = cebus_rebuild(rt, values[i], op);
+    }
     return status;
 }

@@ -17,6 +17,9 @@
  * more. In short memory the one value that much depends on, such as a gradient in the middle of a
  * backward, is the last to go.
  *
+ * Several targets are one list, in the first two ways: what is behind more than one of them runs
+ * once, where one after the other would find what the one before was made of given up again.
+ *
  * Where all that has failed, since rebuilding took four times the program's own time, a rebuild is
  * first planned with what may follow (foresight.h).
  */
@@ -30,5 +33,11 @@
  * a report unless rt->trial), CEBUS_OUT_OF_HOST_MEMORY, CEBUS_DEVICE_ERROR: it is still absent.
  */
 cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op);
+
+/** The same for all of `values` (NULL allowed) that are not resident. What is absent is made in one
+ * go where that fits, so that calls behind several of them run once, else one after the other. On
+ * failure some may be there. */
+cebus_status cebus_rebuild_all(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                               const char *op);
 
 #endif

@@ -1,6 +1,7 @@
 /** What is rebuilt in memory that one pass over its list does not fit. */
 #include <criterion/criterion.h>
 
+#include "eager/residency.h"
 #include "eager/tensor.h"
 #include "program.h"
 
@@ -251,4 +252,63 @@ Test(rebuild, blocks_take_no_more_room_where_there_are_more_of_them)
     cebus_tensor_release(first);
     cebus_tensor_release(g);
     cebus_runtime_destroy(rt);
+}
+
+enum {
+    STEPS = 16
+};
+
+static void read_all(cebus_runtime *rt, cebus_tensor *const *parts)
+{
+    cebus_tensor *all;
+    OK(cebus_cat(rt, parts, STEPS, 0, &all));
+    cebus_tensor_release(all);
+}
+
+static void hold_all(cebus_runtime *rt, cebus_tensor *const *parts)
+{
+    OK(cebus_residency_hold(rt, parts, STEPS));
+    cebus_residency_unhold(rt, parts, STEPS);
+}
+
+/** A long way leaves something small at each step, all of which went: how many calls run until all
+ * of it is there, what was made last first. */
+static uint64_t calls_for_all(void (*bring)(cebus_runtime *, cebus_tensor *const *))
+{
+    cebus_runtime *rt = open_runtime(UINT64_C(256) * MAP, "dtr", 0);
+    cebus_tensor *first = leaf(rt, N, 0.75F), *x = cebus_tensor_retain(first), *next, *part;
+    cebus_tensor *parts[STEPS];
+    for (int i = 0; i < STEPS; i++) {
+        OK(cebus_tanh(rt, x, &next));
+        cebus_tensor_release(x);
+        x = next;
+        OK(cebus_slice(rt, x, 0, 0, N / 64, 1, &part));
+        OK(cebus_exp(rt, part, &parts[STEPS - 1 - i]));
+        cebus_tensor_release(part);
+    }
+    cebus_tensor_release(x);
+    float wanted = at(parts[0], 7);
+    OK(cebus_runtime_set_budget(rt, UINT64_C(2) * MAP));
+    cebus_tensor *other = vector(rt, N, 1);
+    cebus_tensor_release(other);
+    OK(cebus_runtime_set_budget(rt, UINT64_C(4) * MAP));
+    for (int i = 0; i < STEPS; i++)
+        cr_assert_not(cebus_tensor_is_resident(parts[i]));
+    uint64_t before = stats_of(rt).recomputes;
+    bring(rt, parts);
+    uint64_t calls = stats_of(rt).recomputes - before;
+    OK(cebus_runtime_check(rt));
+    cr_expect_eq(at(parts[0], 7), wanted);
+    for (int i = 0; i < STEPS; i++)
+        cebus_tensor_release(parts[i]);
+    cebus_tensor_release(first);
+    cebus_runtime_destroy(rt);
+    return calls;
+}
+
+/** One after the other, each would need most of the way again: 82. */
+Test(rebuild, goes_a_way_once_for_all_that_is_wanted)
+{
+    cr_expect_leq(calls_for_all(read_all), 2 * STEPS);
+    cr_expect_leq(calls_for_all(hold_all), 2 * STEPS);
 }

@@ -36,7 +36,7 @@ Test(replay, lists_a_deep_chain_without_recursion)
         value = next;
     }
     program_evict(&p, value);
-    cr_assert_eq(cebus_replay_build(&p.lineage, value, &list), CEBUS_OK);
+    cr_assert_eq(cebus_replay_build(&p.lineage, &value, 1, &list), CEBUS_OK);
     cr_expect_eq(list.count, N);
     cr_expect_eq(list.calls[0]->in[0].value, leaf);
     cr_expect_eq(list.calls[N - 1], value->producer);
@@ -56,7 +56,7 @@ Test(replay, runs_shared_parents_once_and_in_order)
     v[5] = program_call(&p, 1, v[4], v[4]);
     for (int i = 0; i < 6; i++)
         program_evict(&p, v[i]);
-    cr_assert_eq(cebus_replay_build(&p.lineage, v[5], &list), CEBUS_OK);
+    cr_assert_eq(cebus_replay_build(&p.lineage, &v[5], 1, &list), CEBUS_OK);
     cr_expect_eq(list.count, 6);
     expect_order(&list);
     cebus_replay_claim(&list, 0);
@@ -67,6 +67,26 @@ Test(replay, runs_shared_parents_once_and_in_order)
     for (int i = 0; i < 6; i++)
         cr_expect_eq(v[i]->plan_uses, 0);
     for (int i = 0; i < 6; i++)
+        program_release(&p, v[i]);
+    program_release(&p, leaf);
+}
+
+/** What several targets follow from is listed once, and nothing for one that is there. */
+Test(replay, lists_what_several_targets_need_once)
+{
+    cebus_replay list;
+    cebus_value *leaf = program_leaf(&p, 64), *v[4];
+    v[0] = program_call(&p, 1, leaf, NULL);
+    v[1] = program_call(&p, 1, v[0], NULL);
+    v[2] = program_call(&p, 1, v[0], NULL);
+    v[3] = program_call(&p, 1, leaf, NULL);
+    for (int i = 0; i < 3; i++)
+        program_evict(&p, v[i]);
+    cebus_value *targets[] = {v[2], v[1], v[3], v[2]};
+    cr_assert_eq(cebus_replay_build(&p.lineage, targets, 4, &list), CEBUS_OK);
+    cr_expect_eq(list.count, 3);
+    expect_order(&list);
+    for (int i = 0; i < 4; i++)
         program_release(&p, v[i]);
     program_release(&p, leaf);
 }
@@ -86,7 +106,7 @@ Test(replay, runs_in_the_order_of_the_program)
     v[4] = program_call(&p, 1, v[3], v[2]);
     for (int i = 0; i < N; i++)
         program_evict(&p, v[i]);
-    cr_assert_eq(cebus_replay_build(&p.lineage, v[4], &list), CEBUS_OK);
+    cr_assert_eq(cebus_replay_build(&p.lineage, &v[4], 1, &list), CEBUS_OK);
     cr_assert_eq(list.count, N);
     expect_order(&list);
     cebus_replay_sort(&list);
@@ -107,7 +127,7 @@ Test(replay, counts_what_a_call_had_to_wait_for)
     cr_expect_eq(cebus_replay_behind(&p.lineage, b, SIZE_MAX, UINT64_MAX).ns, 104);
     cr_expect_eq(cebus_replay_behind(&p.lineage, a, SIZE_MAX, UINT64_MAX).ns, 3);
     cr_expect_eq(cebus_replay_ahead(&p.lineage, a, SIZE_MAX, UINT64_MAX).ns, 104);
-    cr_assert_eq(cebus_replay_build(&p.lineage, b, &list), CEBUS_OK);
+    cr_assert_eq(cebus_replay_build(&p.lineage, &b, 1, &list), CEBUS_OK);
     cr_expect_eq(cebus_replay_sum(&list), 104);
     program_release(&p, b);
     program_release(&p, a);
@@ -120,9 +140,9 @@ Test(replay, stops_at_what_is_there)
     cebus_value *leaf = program_leaf(&p, 64);
     cebus_value *a = program_call(&p, 1, leaf, NULL), *b = program_call(&p, 1, a, NULL);
     program_evict(&p, b);
-    cr_assert_eq(cebus_replay_build(&p.lineage, b, &list), CEBUS_OK);
+    cr_assert_eq(cebus_replay_build(&p.lineage, &b, 1, &list), CEBUS_OK);
     cr_expect_eq(list.count, 1);
-    cr_assert_eq(cebus_replay_build(&p.lineage, a, &list), CEBUS_OK);
+    cr_assert_eq(cebus_replay_build(&p.lineage, &a, 1, &list), CEBUS_OK);
     cr_expect_eq(list.count, 0, "a resident target needs nothing");
     program_release(&p, b);
     program_release(&p, a);
@@ -164,8 +184,8 @@ Test(replay, refuses_what_has_neither_bytes_nor_a_record)
     cebus_value *leaf = program_leaf(&p, 64), *a = program_call(&p, 1, leaf, NULL);
     program_evict(&p, a);
     leaf->resident = false;
-    cr_expect_eq(cebus_replay_build(&p.lineage, a, &list), CEBUS_NOT_REPLAYABLE);
-    cr_expect_eq(cebus_replay_build(&p.lineage, leaf, &list), CEBUS_NOT_REPLAYABLE);
+    cr_expect_eq(cebus_replay_build(&p.lineage, &a, 1, &list), CEBUS_NOT_REPLAYABLE);
+    cr_expect_eq(cebus_replay_build(&p.lineage, &leaf, 1, &list), CEBUS_NOT_REPLAYABLE);
     leaf->resident = true;
     program_release(&p, a);
     program_release(&p, leaf);
@@ -225,7 +245,7 @@ Test(replay, needs_of_a_chain_do_not_add_up)
     }
     for (int i = 0; i <= 2 * BLOCKS; i++)
         program_evict(&p, v[i]);
-    cr_assert_eq(cebus_replay_build(&p.lineage, v[2 * BLOCKS], &list), CEBUS_OK);
+    cr_assert_eq(cebus_replay_build(&p.lineage, &v[2 * BLOCKS], 1, &list), CEBUS_OK);
     cebus_replay_rank(&list);
     cr_expect_eq(v[2 * BLOCKS]->producer->need, 3 * 64);
     for (int i = 2 * BLOCKS; i >= 0; i--)
