@@ -1,9 +1,9 @@
 /**
  * Fails the n-th host allocation and launch since rebuilds are planned with what may follow
- * (eager/rebuild/foresight.h), for every n until a run gets through untouched. Without host memory
- * for the plan, or where it stops half way, the rebuild goes another way: the call that wanted the
- * value succeeds all the same, or says what failed, leaves every invariant intact and succeeds when
- * it is made again. The bits are those of an undisturbed run, and nothing leaks.
+ * (eager/rebuild/foresight.h), for every fifth n until a run gets through untouched. Without host
+ * memory for the plan, or where it stops half way, the rebuild goes another way: the call that
+ * wanted the value succeeds all the same, or says what failed, leaves every invariant intact and
+ * succeeds when it is made again. The bits are those of an undisturbed run, and nothing leaks.
  *
  * Prints TAP.
  */
@@ -23,7 +23,8 @@ enum {
     ELEMENTS = 256,
     MAPS = 6,  /* of memory */
     LONG = 1,  /* calls back, of which the fault is one */
-    SAMPLE = 9 /* of the faults that differ little from those by the first guess */
+    FIRST = 5, /* of the faults: a step tries several ways, each of which allocates alike */
+    SAMPLE = 9 /* of those that differ little from those by the first guess */
 };
 
 typedef struct run {
@@ -111,14 +112,14 @@ static void start(run *r, cebus_fault kind, cebus_guess guess, uint64_t n)
     r->rt = NULL;
 }
 
-/** Every n of one kind that is in the slice, by another guess every ninth; the number of faults
- * delivered, or -1. */
+/** Every fifth n of one kind that is in the slice, by another guess every ninth; the number of
+ * faults delivered, or -1. */
 static int sweep(cebus_fault kind, cebus_guess guess, const run *wanted)
 {
     static run r;
     int delivered = 0;
     for (uint64_t n = 1;; n++) {
-        bool is_sample = guess == CEBUS_GUESS_BY_AGE || n % SAMPLE == 1;
+        bool is_sample = n % (guess == CEBUS_GUESS_BY_AGE ? FIRST : SAMPLE) == 1;
         if (!is_sample || !cebus_test_slice_has(n - 1))
             continue;
         start(&r, kind, guess, n);
