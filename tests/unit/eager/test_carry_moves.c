@@ -1,0 +1,176 @@
+/** What moves while a plan is carried out: blocks for what is to come back, and values to the
+ * places that a plan has for them next. */
+#include <criterion/criterion.h>
+
+#include "eager/guidance/guidance.h"
+#include "eager/guidance/state.h"
+#include "eager/runtime.h"
+#include "evict/policy.h"
+#include "program.h"
+
+TestSuite(carry_moves);
+
+/** A runtime that learns, and follows what `policy` plans. */
+static cebus_runtime *open_moving(const cebus_runtime_options *options, const cebus_policy *policy)
+{
+    cebus_runtime *rt;
+    OK(cebus_runtime_create(options, &rt));
+    rt->policy = policy;
+    rt->learning = CEBUS_LEARNS;
+    cebus_guidance_start(rt);
+    return rt;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------- */
+
+enum {
+    STEPS = 6,
+    SMALL = 8,      /* values that take the room of the large one */
+    PIECE = 1 << 16 /* numbers */
+};
+
+/** The output of exp, which is read at last, leaves for others, and is to come back once half of
+ * these are gone. */
+static bool send_away(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                      cebus_plan *out)
+{
+    bool ok = true;
+    (void)terms;
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (value->born != CEBUS_ITERATION_NONE &&
+            strcmp(iteration->calls[value->born].op, "exp") == 0)
+            ok = cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, value->born + 1, v) &&
+                 cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, (uint32_t)iteration->n_calls - 2, v);
+    }
+    return ok && cebus_plan_sort(out, iteration);
+}
+
+/** When the large one is to come back every other small one is gone: enough room, but apart. */
+static void step_apart(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *y)
+{
+    cebus_tensor *large, *small[SMALL], *sum;
+    OK(cebus_exp(rt, y, &large));
+    for (int i = 0; i < SMALL; i++)
+        OK(cebus_tanh(rt, x, &small[i]));
+    for (int i = 0; i < SMALL; i += 2)
+        cebus_tensor_release(small[i]);
+    OK(cebus_add_scalar_(rt, x, 1));
+    OK(cebus_add_scalar_(rt, x, -1));
+    OK(cebus_sum(rt, large, 0, NULL, false, &sum));
+    cebus_tensor_release(sum);
+    cebus_tensor_release(large);
+    for (int i = 1; i < SMALL; i += 2)
+        cebus_tensor_release(small[i]);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** It would come as it is read, and all behind it no sooner. */
+Test(carry_moves, blocks_are_moved_for_what_is_to_come_back)
+{
+    cebus_policy policy = cebus_policy_coop;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:titanv-12g";
+    options.layout = "zones";
+    options.memory_budget = (1 + SMALL / 2 + SMALL) * PIECE * sizeof(float) + (1 << 14);
+    options.swap = CEBUS_SWAP_ON;
+    policy.plan = send_away;
+    cebus_runtime *rt = open_moving(&options, &policy);
+    cebus_tensor *x = vector(rt, PIECE, 1), *y = vector(rt, PIECE * SMALL / 2, 1);
+    OK(cebus_tensor_set_persistent(x));
+    OK(cebus_tensor_set_persistent(y));
+    for (int i = 0; i < STEPS; i++)
+        step_apart(rt, x, y);
+    cebus_memory_stats stats = stats_of(rt);
+    cr_expect_eq(stats.guided_swap_outs, 1);
+    cr_expect_eq(stats.guided_unforeseen, 0, "%lu", stats.guided_unforeseen);
+    cr_expect_eq(stats.guided_missed, 0, "%lu of %lu", stats.guided_missed, stats.guided_actions);
+    cr_expect_gt(stats.moved_bytes, 0);
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+    cebus_runtime_destroy(rt);
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+static uint64_t state;
+
+static bool coin(unsigned percent)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (state >> 33) % 100 < percent;
+}
+
+static bool plan_nothing(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                         cebus_plan *out)
+{
+    (void)iteration;
+    (void)terms;
+    (void)out;
+    return true;
+}
+
+enum {
+    CROWD = 12,
+    CALLS = 48,
+    UNIT = 1024 /* numbers */
+};
+
+/** Values of many sizes come and go; all hold what was written when they go. */
+static void step_crowd(cebus_runtime *rt, uint64_t seed)
+{
+    static float host[16 * UNIT];
+    cebus_tensor *held[CROWD] = {NULL};
+    int64_t numbers[CROWD] = {0};
+    float written[CROWD];
+    state = seed;
+    for (int i = 0; i <= CALLS + CROWD; i++) {
+        int k = i > CALLS ? i - CALLS - 1 : (int)((state >> 40) % CROWD);
+        if (held[k] != NULL) {
+            OK(cebus_tensor_to_host(held[k], host, sizeof(float) * (size_t)numbers[k]));
+            cr_expect(host[0] == written[k] && host[numbers[k] - 1] == written[k]);
+            cebus_tensor_release(held[k]);
+            held[k] = NULL;
+        }
+        written[k] = (float)i;
+        numbers[k] = coin(25) ? 6 * UNIT : coin(50) ? 3 * UNIT : UNIT * (1 + (int64_t)coin(50));
+        if (i <= CALLS)
+            OK(cebus_full(rt, i, CEBUS_F32, 1, &numbers[k], &held[k]));
+    }
+    OK(cebus_iteration_mark(rt));
+}
+
+/** In no more than what is there at once, where not all find places side by side. */
+Test(carry_moves, values_move_on_where_the_plan_has_them_move)
+{
+    cebus_policy policy = cebus_policy_coop;
+    uint64_t moved = 0, missed = 0, evicted = 0;
+    int relocated = 0;
+    policy.plan = plan_nothing;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+        options.device = "cpu";
+        options.layout = "planned";
+        options.memory_budget = 64 << 20;
+        options.threads = 1;
+        cebus_runtime *rt = open_moving(&options, &policy);
+        for (int i = 0; i < 3; i++)
+            step_crowd(rt, seed);
+        OK(cebus_runtime_set_budget(rt, stats_of(rt).allocated_bytes_peak));
+        uint64_t before = stats_of(rt).moved_bytes;
+        for (int i = 0; i < 3; i++)
+            step_crowd(rt, seed);
+        if (rt->guidance->scheme->placement.n_relocations > 0) {
+            relocated++;
+            moved += stats_of(rt).moved_bytes - before;
+            missed += stats_of(rt).missed_placements;
+            evicted += stats_of(rt).evictions;
+        }
+        OK(cebus_runtime_check(rt));
+        cebus_runtime_destroy(rt);
+    }
+    cr_expect_gt(relocated, 4, "%d", relocated);
+    cr_expect_gt(moved, 0);
+    cr_expect_eq(missed, 0, "%lu", missed);
+    cr_expect_eq(evicted, 0, "%lu", evicted);
+}
