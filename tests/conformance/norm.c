@@ -299,7 +299,7 @@ static void same_bits_for_any_threads(cebus_test *t)
         cebus_tensor *first[3], *again[3], *wide[3];
         run_threaded(t, 1, CEBUS_F32, chosen[c], first);
         run_threaded(t, 1, CEBUS_F64, chosen[c], wide);
-        for (int threads = 1; threads <= 3; threads++) {
+        for (int threads = 1; threads <= cebus_test_most_threads(t); threads++) {
             run_threaded(t, threads, CEBUS_F32, chosen[c], again);
             for (int i = 0; i < 3; i++) {
                 if (first[i] != NULL)

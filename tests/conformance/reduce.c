@@ -532,7 +532,7 @@ static void same_bits_for_any_threads(cebus_test *t)
         reduction r = {(operation)(i / LENGTH(over)), over[i % LENGTH(over)].n_dims, {0}, false};
         memcpy(r.dims, over[i % LENGTH(over)].dims, sizeof over[0].dims);
         cebus_tensor *first = reduce_threaded(t, 1, &r);
-        for (int threads = 1; threads <= 3; threads++) {
+        for (int threads = 1; threads <= cebus_test_most_threads(t); threads++) {
             cebus_tensor *again = reduce_threaded(t, threads, &r);
             cebus_test_same_bits(t, names[r.kind], first, again);
             cebus_tensor_release(again);

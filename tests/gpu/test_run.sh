@@ -68,5 +68,5 @@ program bin/conformance 'echo "ok 1 - a"; sleep 9'
 program bin/gpu_step 'exit 0'
 run 1 2
 holds '"exit": 124'
-holds '"policy": "cebus", "run": {"skipped": "no time left"}'
-holds '"left_out": 33,'
+holds '"policy": "coop", "run": {"skipped": "no time left"}'
+holds '"left_out": 25,'

@@ -16,6 +16,11 @@ static uint64_t budget_of(const char *device)
     return strncmp(device, "cuda", 4) == 0 ? UINT64_C(1) << 30 : 0;
 }
 
+int cebus_test_most_threads(const cebus_test *t)
+{
+    return t->device != NULL && strncmp(t->device, "cuda", 4) == 0 ? 1 : 3;
+}
+
 static bool is_simulated(const char *device)
 {
     return strncmp(device, "sim:", 4) == 0;

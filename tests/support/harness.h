@@ -87,6 +87,9 @@ cebus_tensor *cebus_test_from_doubles(cebus_test *t, cebus_dtype dtype, const do
  */
 double *cebus_test_doubles(cebus_test *t, cebus_tensor *x);
 
+/** Numbers of threads up to which the device is tried: 1 where the host's threads run nothing. */
+int cebus_test_most_threads(const cebus_test *t);
+
 /** |got - want| <= atol + rtol |want| element by element (NaN equals NaN); records the worst. */
 void cebus_test_near(cebus_test *t, const char *what, const double *got, const double *want,
                      int64_t n, double rtol, double atol);
