@@ -257,18 +257,26 @@ static bool make_again_what_was_let_go(const cebus_iteration *iteration,
     return ok;
 }
 
-static void step_let_go(cebus_runtime *rt, cebus_tensor *x)
+/** Sums, of which the first and the last read `held`, the others x. Takes over `held`, and ends the
+ * iteration. */
+static void sum_at_both_ends(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *held)
 {
-    cebus_tensor *made, *held, *sums[8];
-    OK(cebus_exp(rt, x, &made));
-    OK(cebus_tanh(rt, made, &held));
-    cebus_tensor_release(made);
+    cebus_tensor *sums[8];
     for (int i = 0; i < 8; i++)
         OK(cebus_sum(rt, i % 7 == 0 ? held : x, 0, NULL, false, &sums[i]));
     cebus_tensor_release(held);
     for (int i = 0; i < 8; i++)
         cebus_tensor_release(sums[i]);
     OK(cebus_iteration_mark(rt));
+}
+
+static void step_let_go(cebus_runtime *rt, cebus_tensor *x)
+{
+    cebus_tensor *made, *held;
+    OK(cebus_exp(rt, x, &made));
+    OK(cebus_tanh(rt, made, &held));
+    cebus_tensor_release(made);
+    sum_at_both_ends(rt, x, held);
 }
 
 /** Its copy outlives its bytes, but is not what the plan reckons with. */
@@ -444,14 +452,9 @@ static bool drop_large(const cebus_iteration *iteration, const cebus_plan_terms 
 /** exp reads and makes more than half of the memory. */
 static void step_large(cebus_runtime *rt, cebus_tensor *x)
 {
-    cebus_tensor *h, *sums[8];
+    cebus_tensor *h;
     OK(cebus_exp(rt, x, &h));
-    for (int i = 0; i < 8; i++)
-        OK(cebus_sum(rt, i % 7 == 0 ? h : x, 0, NULL, false, &sums[i]));
-    cebus_tensor_release(h);
-    for (int i = 0; i < 8; i++)
-        cebus_tensor_release(sums[i]);
-    OK(cebus_iteration_mark(rt));
+    sum_at_both_ends(rt, x, h);
 }
 
 /** Which nobody would choose to drop who could copy it; the plan knows that there is a place. */
