@@ -157,6 +157,35 @@ def test_names_and_state():
         type("Bad", (nn.Module,), {"__init__": lambda self: setattr(self, "x", nn.ReLU())})()
 
 
+def test_buffers_by_assignment():
+    class Averaged(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mean = nn.Buffer(cebus.ones(2))
+            self.scratch = nn.Buffer(cebus.zeros(3), persistent=False)
+
+    net = Averaged()
+    assert list(net.state_dict()) == ["mean"] and net.mean.is_persistent
+    assert [name for name, _ in net.named_buffers()] == ["mean", "scratch"]
+    net.mean = nn.Buffer(cebus.zeros(2), persistent=False)
+    assert not net.state_dict() and net.mean.tolist() == [0, 0]
+    with pytest.raises(AttributeError, match="__init__"):
+        type("Bad", (nn.Module,), {"__init__": lambda self: setattr(
+            self, "x", nn.Buffer(cebus.ones(1)))})()
+
+
+def test_batch_norm_of_all_processes_is_that_of_one():
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=0.3), nn.ReLU()).eval()
+    weight, x = net[1].weight, cebus.randn(2, 3, 5, 5)
+    before = net(x)
+    net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
+    assert isinstance(net[1], nn.SyncBatchNorm) and net[1].weight is weight
+    assert net[1].momentum == 0.3 and not net[1].training
+    assert cebus.equal(net(x), before)
+    with pytest.raises(RuntimeError):
+        nn.SyncBatchNorm(4)(cebus.ones(4))
+
+
 def test_modes_hooks_and_copies():
     net = Net()
     assert net.training and not net.eval().body.training
@@ -253,6 +282,19 @@ def test_bad_layers_and_options_are_refused():
         nn.Linear(3, 2)(cebus.ones(4))
     with pytest.raises(ValueError):
         nn.Conv2d(3, 4, 3, groups=2)
+    for size in (-1, 4):
+        with pytest.raises(ValueError):
+            nn.LSTM(3, 4, proj_size=size)
+    with pytest.raises(ValueError, match="only supported for LSTM"):
+        nn.GRU(3, 4, proj_size=2)
+    with pytest.raises(RuntimeError, match="hidden size"):
+        nn.LSTM(3, 4, proj_size=2)(cebus.ones(5, 1, 3), (cebus.ones(1, 1, 4), cebus.ones(1, 1, 4)))
+    for cutoffs in ([], [3, 2], [0, 3], [3, 3], [3, 10], [2.5]):
+        with pytest.raises(ValueError, match="cutoffs"):
+            nn.AdaptiveLogSoftmaxWithLoss(4, 10, cutoffs)
+    for wrong in ([3, 10], [-1, 3], [3]):
+        with pytest.raises(RuntimeError):
+            nn.AdaptiveLogSoftmaxWithLoss(4, 10, [2])(cebus.ones(2, 4), cebus.tensor(wrong))
     with pytest.raises(TypeError):
         nn.ReLU(bogus=1)
     with pytest.raises(ValueError):

@@ -92,6 +92,11 @@ LAYERS = {
     "unfold": (lambda nn: nn.Unfold(3, padding=1, stride=2), [IMAGE]),
     "reflection-pad": (lambda nn: nn.ReflectionPad2d((1, 2, 3, 0)), [IMAGE]),
     "replication-pad": (lambda nn: nn.ReplicationPad2d(2), [IMAGE]),
+    "circular-pad": (lambda nn: nn.CircularPad2d((1, 2, 3, 0)), [IMAGE]),
+    "circular-pad1d": (lambda nn: nn.CircularPad1d(2), [(4, 9)]),
+    "circular-pad3d": (lambda nn: nn.CircularPad3d(1), [(2, 3, 4, 5, 6)]),
+    "zero-pad1d": (lambda nn: nn.ZeroPad1d((1, 2)), [(4, 9)]),
+    "zero-pad3d": (lambda nn: nn.ZeroPad3d(1), [(2, 3, 4, 5, 6)]),
     "zero-pad": (lambda nn: nn.ZeroPad2d((1, -2, 0, 3)), [IMAGE]),
     "softmax": (lambda nn: nn.Softmax(dim=1), [SEQUENCE]),
     "softmax-2d": (lambda nn: nn.Softmax2d(), [IMAGE]),
@@ -101,6 +106,10 @@ LAYERS = {
         nn.Flatten(), nn.Linear(3, 2)), [IMAGE]),
     "lstm": (lambda nn: nn.LSTM(6, 4), [SEQUENCE]),
     "lstm-deep": (lambda nn: nn.LSTM(6, 4, 2, bidirectional=True, batch_first=True), [SEQUENCE]),
+    "lstm-projected": (lambda nn: nn.LSTM(6, 4, 2, bidirectional=True, proj_size=3), [SEQUENCE]),
+    "lstm-projected-first": (lambda nn: nn.LSTM(6, 4, bias=False, batch_first=True, proj_size=2),
+                             [SEQUENCE]),
+    "lstm-projected-one": (lambda nn: nn.LSTM(6, 4, proj_size=2), [(5, 6)]),
     "gru": (lambda nn: nn.GRU(6, 4, 2, bias=False), [SEQUENCE]),
     "rnn": (lambda nn: nn.RNN(6, 4, 2, bidirectional=True), [SEQUENCE]),
     "rnn-relu": (lambda nn: nn.RNN(6, 4, nonlinearity="relu", batch_first=True), [SEQUENCE]),
@@ -147,8 +156,11 @@ def test_attention_with_masks(options):
         later = lib.ones(5, 4).triu(1) > 0
         hidden = lib.tensor([[False] * 4, [False, False, False, True], [False] * 4])
         return module(q, k, v, key_padding_mask=hidden, attn_mask=later, **options)
-    compare(cebus.nn.MultiheadAttention(8, 2), torch.nn.MultiheadAttention(8, 2),
-            arrays((5, 3, 8), (4, 3, 8), (4, 3, 8)), call=call)
+    for more in ({}, {"add_bias_kv": True}, {"add_zero_attn": True},
+                 {"add_bias_kv": True, "add_zero_attn": True, "bias": False}):
+        compare(cebus.nn.MultiheadAttention(8, 2, **more),
+                torch.nn.MultiheadAttention(8, 2, **more),
+                arrays((5, 3, 8), (4, 3, 8), (4, 3, 8)), call=call)
     compare(cebus.nn.MultiheadAttention(8, 2, kdim=6, vdim=5),
             torch.nn.MultiheadAttention(8, 2, kdim=6, vdim=5),
             arrays((5, 3, 8), (4, 3, 6), (4, 3, 5)), call=call)
@@ -256,9 +268,25 @@ def test_plateau():
     assert rates[0] == rates[1]
 
 
-def test_packed_sequences():
-    theirs, ours = torch.nn.LSTM(6, 4, 2, bidirectional=True), cebus.nn.LSTM(6, 4, 2,
-                                                                            bidirectional=True)
+@pytest.mark.parametrize("targets", [[0, 4, 5, 29, 49, 12, 3], [1, 2, 0], [30, 31], 31], ids=str)
+def test_adaptive_softmax(targets):
+    def make(lib):
+        return lib.nn.AdaptiveLogSoftmaxWithLoss(16, 50, [5, 20, 30], 2.0, head_bias=True)
+
+    def call(module, x):
+        lib = cebus if isinstance(x, cebus.Tensor) else torch
+        rows = x if x.ndim == 2 else x.unsqueeze(0)
+        assert module.predict(rows).tolist() == module.log_prob(rows).argmax(1).tolist()
+        return *module(x, lib.tensor(targets)), module.log_prob(rows)
+
+    shape = (16,) if isinstance(targets, int) else (len(targets), 16)
+    compare(make(cebus), make(torch), arrays(shape), call=call)
+
+
+@pytest.mark.parametrize("proj_size", [0, 3])
+def test_packed_sequences(proj_size):
+    theirs, ours = [lib.nn.LSTM(6, 4, 2, bidirectional=True, proj_size=proj_size)
+                    for lib in (torch, cebus)]
     ours.load_state_dict({name: cebus.tensor(value.numpy())
                           for name, value in theirs.state_dict().items()})
     (x,) = arrays((7, 4, 6))

@@ -322,6 +322,29 @@ class BatchNorm3d(_BatchNorm):
     ndims = (5,)
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Of [N, C, ...]: BatchNorm over the batches of all processes, of which cebus has one."""
+
+    ndims = (2, 3, 4, 5)
+
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True,
+                 track_running_stats=True, process_group=None, device=None, dtype=None):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module with a SyncBatchNorm, with the same tensors, for each BatchNorm in it."""
+        if isinstance(module, _BatchNorm):
+            out = cls(module.num_features, module.eps, module.momentum, module.affine,
+                      module.track_running_stats)
+            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
+                setattr(out, name, getattr(module, name))
+            return out.train(module.training)
+        for name, child in module.named_children():
+            setattr(module, name, cls.convert_sync_batchnorm(child, process_group))
+        return module
+
+
 class LayerNorm(Module):
     """Normalizes each sample over its last dimensions."""
 

@@ -6,7 +6,7 @@ import itertools
 from .. import missing
 from .._core import Error, Tensor, UnsupportedError
 from .gradient_hooks import Gates
-from .parameter import Parameter
+from .parameter import Buffer, Parameter
 
 
 class _IncompatibleKeys(collections.namedtuple("IncompatibleKeys", "missing_keys unexpected_keys")):
@@ -114,6 +114,12 @@ class Module:
                 raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' "
                                 "(nn.Parameter or None expected)")
             state["_parameters"][name] = None
+        elif isinstance(value, Buffer):
+            if "_buffers" not in state:
+                raise AttributeError("cannot assign buffers before Module.__init__() call")
+            if name not in state["_buffers"]:
+                self._forget(name)
+            self.register_buffer(name, value, value.persistent)
         elif name in state.get("_buffers", ()) and (value is None or isinstance(value, Tensor)):
             state["_buffers"][name] = value
         elif name in state.get("_modules", ()) and value is None:

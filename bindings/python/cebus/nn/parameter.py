@@ -19,3 +19,16 @@ class Parameter(Tensor):
 
     def __repr__(self):
         return "Parameter containing:\n" + Tensor.__repr__(self)
+
+
+class Buffer(Tensor):
+    """A tensor that is state but not learned: assigned to a module, it becomes its buffer."""
+
+    def __new__(cls, data=None, *, persistent=True):
+        out = Tensor.__new__(cls)
+        _core._adopt(out, _core.empty(0) if data is None else data.detach())
+        out.persistent = persistent
+        return out
+
+    def __init__(self, data=None, *, persistent=True):
+        """`data` keeps its bytes; `persistent`: it is in the module's state_dict."""

@@ -9,19 +9,26 @@ from .utils.rnn import PackedSequence, pack_like, pad_packed_sequence
 
 
 class _Recurrent(Module):
-    gates, kind = 1, ""
+    gates, kind, projects = 1, "", False
 
     def __init__(self, input_size, hidden_size, num_layers=1, bias=True, batch_first=False,
-                 dropout=0.0, bidirectional=False, device=None, dtype=None):
+                 dropout=0.0, bidirectional=False, proj_size=0, device=None, dtype=None):
         super().__init__()
         if num_layers < 1:
             raise ValueError(f"num_layers must be greater than zero, got {num_layers}")
         if not 0 <= dropout <= 1:
             raise ValueError("dropout should be a number in range [0, 1] representing the "
                              "probability of an element being zeroed")
+        if proj_size and not self.projects:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable "
+                             "projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
-        self.bidirectional = bidirectional
+        self.bidirectional, self.proj_size = bidirectional, proj_size
         self.directions = 2 if bidirectional else 1
         for layer in range(num_layers):
             for direction in range(self.directions):
@@ -31,14 +38,16 @@ class _Recurrent(Module):
             init.uniform_(each, -bound, bound)
 
     def _add(self, layer, direction, kind):
-        rows = self.gates * self.hidden_size
-        width = self.input_size if layer == 0 else self.hidden_size * self.directions
+        rows, out = self.gates * self.hidden_size, self.proj_size or self.hidden_size
+        width = self.input_size if layer == 0 else out * self.directions
         end = self._end(layer, direction)
         setattr(self, "weight_ih" + end, _new(rows, width, **kind))
-        setattr(self, "weight_hh" + end, _new(rows, self.hidden_size, **kind))
+        setattr(self, "weight_hh" + end, _new(rows, out, **kind))
         if self.bias:
             setattr(self, "bias_ih" + end, _new(rows, **kind))
             setattr(self, "bias_hh" + end, _new(rows, **kind))
+        if self.proj_size:
+            setattr(self, "weight_hr" + end, _new(self.proj_size, self.hidden_size, **kind))
 
     def _end(self, layer, direction):
         return f"_l{layer}" + ("_reverse" if direction else "")
@@ -104,7 +113,7 @@ class _Recurrent(Module):
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
         for name, usual in (("num_layers", 1), ("bias", True), ("batch_first", False),
-                            ("dropout", 0.0), ("bidirectional", False)):
+                            ("dropout", 0.0), ("bidirectional", False), ("proj_size", 0)):
             if getattr(self, name) != usual:
                 text += f", {name}={getattr(self, name)}"
         return text
@@ -118,10 +127,68 @@ def _chosen(state, index):
     return state.index_select(1, index)
 
 
-class LSTM(_Recurrent):
-    """Long short-term memory (Hochreiter and Schmidhuber 1997), gates i, f, g, o."""
+def _stepped(module, x, states):
+    """(output, last states) of cells that are composed of ops: module._steps() is one direction
+    of one layer."""
+    batched = x.ndim == 3
+    if not batched:
+        x, states = x.unsqueeze(1), states and [each.unsqueeze(1) for each in states]
+    if module.batch_first and batched:
+        x = x.transpose(0, 1)
+    for given, size in zip(states or (), (module.proj_size or module.hidden_size,
+                                          module.hidden_size)):
+        expected = (module.num_layers * module.directions, x.size(1), size)
+        if tuple(given.shape) != expected:
+            raise _core.ShapeError(f"Expected hidden size {expected}, got {tuple(given.shape)}")
+    lasts = []
+    for layer in range(module.num_layers):
+        outs = []
+        for direction in range(module.directions):
+            at = layer * module.directions + direction
+            out, last = module._steps(x, states and [each[at] for each in states], layer, direction)
+            outs.append(out)
+            lasts.append(last)
+        x = outs[0] if len(outs) == 1 else _core.cat(outs, -1)
+        if module.dropout and module.training and layer + 1 < module.num_layers:
+            x = _core.dropout(x, module.dropout, True)
+    lasts = [_core.stack(each, 0) for each in zip(*lasts)]
+    if not batched:
+        return x.squeeze(1), tuple(each.squeeze(1) for each in lasts)
+    return (x.transpose(0, 1) if module.batch_first else x), tuple(lasts)
 
-    gates, kind = 4, "lstm"
+
+def _each_step(pre, direction, step):
+    """step(pre[t]) for all t, to the end or, direction 1, to the beginning; stacked."""
+    times = range(pre.size(0))
+    outs = [None] * len(times)
+    for t in reversed(times) if direction else times:
+        outs[t] = step(pre[t])
+    return _core.stack(outs, 0)
+
+
+class LSTM(_Recurrent):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997), gates i, f, g, o; with proj_size,
+    the output is projected (Sak et al. 2014)."""
+
+    gates, kind, projects = 4, "lstm", True
+
+    def _run(self, x, state):
+        return _stepped(self, x, state) if self.proj_size else super()._run(x, state)
+
+    def _steps(self, x, state, layer, direction):
+        w_ih, w_hh, b_ih, b_hh = self._weights(layer, direction)
+        w_hr = getattr(self, "weight_hr" + self._end(layer, direction))
+        h, c = state or [_core.zeros((x.size(1), size), dtype=x.dtype, device=x.device)
+                         for size in (self.proj_size, self.hidden_size)]
+
+        def step(pre):
+            nonlocal h, c
+            i, f, g, o = (pre + _core.linear(h, w_hh, b_hh)).chunk(4, -1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = _core.linear(o.sigmoid() * c.tanh(), w_hr)
+            return h
+
+        return _each_step(_core.linear(x, w_ih, b_ih), direction, step), (h, c)
 
 
 class GRU(_Recurrent):
@@ -142,34 +209,21 @@ class RNN(_Recurrent):
         self.nonlinearity = nonlinearity
 
     def _run(self, x, state):
-        batched = x.ndim == 3
-        if not batched:
-            x, state = x.unsqueeze(1), None if state is None else state.unsqueeze(1)
-        if self.batch_first and batched:
-            x = x.transpose(0, 1)
-        lasts = []
-        for layer in range(self.num_layers):
-            runs = [self._direction(x, state, layer, d) for d in range(self.directions)]
-            lasts += [last for _, last in runs]
-            x = runs[0][0] if self.directions == 1 else _core.cat([run[0] for run in runs], -1)
-            if self.dropout and self.training and layer + 1 < self.num_layers:
-                x = _core.dropout(x, self.dropout, True)
-        last = _core.stack(lasts, 0)
-        if not batched:
-            return x.squeeze(1), last.squeeze(1)
-        return (x.transpose(0, 1) if self.batch_first else x), last
+        out, (last,) = _stepped(self, x, None if state is None else (state,))
+        return out, last
 
-    def _direction(self, x, state, layer, direction):
+    def _steps(self, x, state, layer, direction):
         w_ih, w_hh, b_ih, b_hh = self._weights(layer, direction)
-        pre = _core.linear(x, w_ih, b_ih)
-        h = _core.zeros((x.size(1), self.hidden_size), dtype=x.dtype, device=x.device) \
-            if state is None else state[layer * self.directions + direction]
         act = _core.Tensor.tanh if self.nonlinearity == "tanh" else _core.Tensor.relu
-        steps = range(x.size(0))
-        outs = [None] * x.size(0)
-        for t in reversed(steps) if direction else steps:
-            h = outs[t] = act(pre[t] + _core.linear(h, w_hh, b_hh))
-        return _core.stack(outs, 0), h
+        (h,) = state or [_core.zeros((x.size(1), self.hidden_size), dtype=x.dtype,
+                                     device=x.device)]
+
+        def step(pre):
+            nonlocal h
+            h = act(pre + _core.linear(h, w_hh, b_hh))
+            return h
+
+        return _each_step(_core.linear(x, w_ih, b_ih), direction, step), (h,)
 
 
 # --- one step ---------------------------------------------------------------------------------

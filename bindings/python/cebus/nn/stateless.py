@@ -206,13 +206,12 @@ class Unflatten(Module):
 
 
 class _Pad(Module):
-    mode, dims = "constant", 2
+    mode, dims, value = "constant", 2, 0.0
 
-    def __init__(self, padding, value=0.0):
+    def __init__(self, padding):
         super().__init__()
         self.padding = tuple(padding) if isinstance(padding, (tuple, list)) \
             else (padding,) * (2 * self.dims)
-        self.value = value
 
     def forward(self, x):
         return F.pad(x, self.padding, self.mode, self.value)
@@ -221,22 +220,41 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class ZeroPad2d(_Pad):
-    """A border of zeros."""
-
-
 class ConstantPad2d(_Pad):
     """A border of a value."""
 
+    def __init__(self, padding, value):
+        super().__init__(padding)
+        self.value = value
 
-class ConstantPad1d(_Pad):
+    def extra_repr(self):
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(ConstantPad2d):
     """A border of a value."""
 
     dims = 1
 
 
-class ConstantPad3d(_Pad):
+class ConstantPad3d(ConstantPad2d):
     """A border of a value."""
+
+    dims = 3
+
+
+class ZeroPad2d(_Pad):
+    """A border of zeros."""
+
+
+class ZeroPad1d(ZeroPad2d):
+    """A border of zeros."""
+
+    dims = 1
+
+
+class ZeroPad3d(ZeroPad2d):
+    """A border of zeros."""
 
     dims = 3
 
@@ -273,6 +291,24 @@ class ReplicationPad1d(ReplicationPad2d):
 
 class ReplicationPad3d(ReplicationPad2d):
     """A border of the outermost elements."""
+
+    dims = 3
+
+
+class CircularPad2d(_Pad):
+    """A border of the pixels from the other end."""
+
+    mode = "circular"
+
+
+class CircularPad1d(CircularPad2d):
+    """A border of the elements from the other end."""
+
+    dims = 1
+
+
+class CircularPad3d(CircularPad2d):
+    """A border of the elements from the other end."""
 
     dims = 3
 

@@ -14,8 +14,9 @@ from .stateless import Dropout
 class MultiheadAttention(Module):
     """Attention of several heads; weights under PyTorch's names (in_proj_weight, ...)."""
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, batch_first=False, kdim=None,
-                 vdim=None, device=None, dtype=None):
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False,
+                 add_zero_attn=False, kdim=None, vdim=None, batch_first=False, device=None,
+                 dtype=None):
         super().__init__()
         if embed_dim % num_heads:
             raise ValueError("embed_dim must be divisible by num_heads")
@@ -32,6 +33,9 @@ class MultiheadAttention(Module):
             self.v_proj_weight = _new(embed_dim, self.vdim, **kind)
         self.register_parameter("in_proj_bias", _new(3 * embed_dim, **kind) if bias else None)
         self.out_proj = Linear(embed_dim, embed_dim, bias, **kind)
+        for name in ("bias_k", "bias_v"):
+            self.register_parameter(name, _new(1, 1, embed_dim, **kind) if add_bias_kv else None)
+        self.add_zero_attn = add_zero_attn
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -41,6 +45,9 @@ class MultiheadAttention(Module):
         for bias in (self.in_proj_bias, self.out_proj.bias):
             if bias is not None:
                 init.zeros_(bias)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
 
     def _project(self, query, key, value):
         """q, k and v: [B, L, E] each."""
@@ -51,10 +58,22 @@ class MultiheadAttention(Module):
             self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
         return [_core.linear(x, w, b) for x, w, b in zip((query, key, value), weights, bias)]
 
+    def _lengthen(self, k, v, masks):
+        """Keys and values that every query sees behind the given ones: learned ones, zeros."""
+        more = [(self.bias_k, self.bias_v)] if self.bias_k is not None else []
+        if self.add_zero_attn:
+            more.append([_core.zeros((1, 1, x.size(2)), dtype=x.dtype, device=x.device)
+                         for x in (k, v)])
+        for pair in more:
+            k, v = [_core.cat((x, each.expand(x.size(0), 1, x.size(2))), 1)
+                    for x, each in zip((k, v), pair)]
+            masks = [_seen_behind(mask) for mask in masks]
+        return k, v, masks
+
     def _heads(self, x):
         return x.reshape(x.size(0), x.size(1), self.num_heads, self.head_dim).transpose(1, 2)
 
-    def _mask(self, mask, padding, query, key):
+    def _mask(self, mask, padding, query):
         """Both masks as one: True takes part, or numbers that are added."""
         batch, heads = query.size(0), self.num_heads
         if mask is not None:
@@ -63,7 +82,7 @@ class MultiheadAttention(Module):
             mask = ~mask if mask.dtype is _core.bool_ else mask.to(query.dtype)
         if padding is None:
             return mask
-        seen = padding.reshape(batch, 1, 1, key.size(1))
+        seen = padding.reshape(batch, 1, 1, padding.size(-1))
         if seen.is_floating_point():
             return seen if mask is None else _added(mask, query) + seen
         seen = ~seen.bool()
@@ -81,8 +100,12 @@ class MultiheadAttention(Module):
             query, key, value = _alike([x.unsqueeze(0) for x in (query, key, value)], same)
         elif not self.batch_first:
             query, key, value = _alike([x.transpose(0, 1) for x in (query, key, value)], same)
-        mask = self._mask(attn_mask, key_padding_mask, query, key)
-        q, k, v = [self._heads(x) for x in self._project(query, key, value)]
+        q, k, v = self._project(query, key, value)
+        k, v, masks = self._lengthen(k, v, (attn_mask, key_padding_mask))
+        if is_causal and attn_mask is None and k.size(1) != key.size(1):
+            raise _core.InvalidArgumentError("Need attn_mask if specifying the is_causal hint")
+        mask = self._mask(*masks, query)
+        q, k, v = [self._heads(x) for x in (q, k, v)]
         p = self.dropout if self.training else 0.0
         weights = None
         if need_weights:
@@ -102,6 +125,14 @@ def _alike(views, same):
     """Keeps self-attention recognizable: equal inputs stay one object."""
     q, k, v = views
     return q, q if same[0] else k, (q if same[0] else k) if same[1] else v
+
+
+def _seen_behind(mask):
+    """A mask, or None, with one more key, which nothing hides."""
+    if mask is None:
+        return None
+    seen = _core.zeros((*mask.shape[:-1], 1), dtype=mask.dtype, device=mask.device)
+    return _core.cat((mask, seen), -1)
 
 
 def _added(mask, like):
