@@ -313,3 +313,12 @@ def test_gradient_clipping():
         grads.append((float(norm), p.grad))
     assert grads[0][0] == pytest.approx(grads[1][0], rel=1e-6)
     close(grads[0][1], grads[1][1])
+
+
+@pytest.mark.parametrize("name", ["weight_norm", "spectral_norm"])
+def test_parametrizations(name):
+    """As PyTorch's; buffers that eval() leaves alone are PyTorch's, too."""
+    def make(lib):
+        layer = lib.nn.Conv2d(4, 6, 3)
+        return getattr(lib.nn.utils.parametrizations, name)(layer).eval()
+    compare(make(cebus), make(torch), arrays(IMAGE))

@@ -1,5 +1,6 @@
 """Modules of modules."""
 import collections
+import itertools
 import operator
 
 from .module import Module
@@ -127,6 +128,16 @@ class ModuleList(Module):
         module = self[key]
         del self[key]
         return module
+
+    def _shown(self):
+        """Equal neighbours as one line."""
+        shown, at = [], 0
+        for text, equal in itertools.groupby(map(repr, self)):
+            count = len(list(equal))
+            shown.append((str(at), text) if count == 1
+                         else (f"{at}-{at + count - 1}", f"{count} x {text}"))
+            at += count
+        return shown
 
 
 class ModuleDict(Module):

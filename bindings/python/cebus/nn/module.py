@@ -386,10 +386,13 @@ class Module:
         """What stands between the parentheses."""
         return ""
 
+    def _shown(self):
+        """Names and texts of the modules in it."""
+        return [(name, repr(module)) for name, module in self._modules.items()]
+
     def __repr__(self):
-        lines = [f"({name}): " + repr(module).replace("\n", "\n  ")
-                 for name, module in self._modules.items()]
-        extra = self.extra_repr()
-        if not lines:
-            return f"{type(self).__name__}({extra})"
-        return "\n  ".join([f"{type(self).__name__}({extra}", *lines]) + "\n)"
+        lines = [f"({name}): " + text.replace("\n", "\n  ") for name, text in self._shown()]
+        extra = self.extra_repr().splitlines()
+        if not lines and len(extra) <= 1:
+            return f"{type(self).__name__}({''.join(extra)})"
+        return "\n  ".join([f"{type(self).__name__}(", *extra, *lines]) + "\n)"

@@ -2,7 +2,7 @@
 import math
 
 from ... import _core, missing
-from . import rnn  # noqa: F401
+from . import parametrizations, parametrize, rnn  # noqa: F401
 from .reparametrized import (  # noqa: F401
     remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm)
 

@@ -5,7 +5,8 @@ from ...grad_mode import no_grad
 from ..parameter import Parameter
 
 
-def _others(x, dim):
+def others_than(x, dim):
+    """All dimensions but `dim`, or all."""
     return [d for d in range(x.ndim) if dim is None or d != dim % x.ndim]
 
 
@@ -58,7 +59,7 @@ class _WeightNorm(_Hook):
 
     def weight(self, module):
         g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
-        return v * (g / v.norm(2, _others(v, self.dim), True))
+        return v * (g / v.norm(2, others_than(v, self.dim), True))
 
 
 def weight_norm(module, name="weight", dim=0):
@@ -67,11 +68,20 @@ def weight_norm(module, name="weight", dim=0):
     dim = None if dim == -1 else dim
     value = getattr(module, name).detach()
     return _split(module, name, _WeightNorm(name, dim),
-                  {"_g": value.norm(2, _others(value, dim), True), "_v": value.clone()})
+                  {"_g": value.norm(2, others_than(value, dim), True), "_v": value.clone()})
 
 
 def remove_weight_norm(module, name="weight"):
     return _take_away(module, name, _WeightNorm, "weight_norm")
+
+
+def power_iterations(matrix, u, v, rounds, eps):
+    """Rounds of the power method: u and v near the vectors of the largest singular value."""
+    from ..functional import normalize
+    with no_grad():
+        for _ in range(rounds):
+            v.copy_(normalize(matrix.t().mv(u), dim=0, eps=eps))
+            u.copy_(normalize(matrix.mv(v), dim=0, eps=eps))
 
 
 class _SpectralNorm(_Hook):
@@ -88,17 +98,9 @@ class _SpectralNorm(_Hook):
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
         matrix = self.matrix(weight)
         if module.training:
-            self.improve(matrix.detach(), u, v)
+            power_iterations(matrix.detach(), u, v, self.rounds, self.eps)
         largest = u.clone().dot(matrix.mv(v.clone()))
         return weight / largest
-
-    def improve(self, matrix, u, v):
-        """A round of the power method."""
-        from ..functional import normalize
-        with no_grad():
-            for _ in range(self.rounds):
-                v.copy_(normalize(matrix.t().mv(u), dim=0, eps=self.eps))
-                u.copy_(normalize(matrix.mv(v), dim=0, eps=self.eps))
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
