@@ -1,4 +1,4 @@
-"""Parameters as functions of others: a name of a module answers what modules make of its original."""
+"""Parameters made of others: a name of a module answers what modules make of its original."""
 import collections.abc
 import contextlib
 import copy
@@ -94,8 +94,8 @@ class ParametrizationList(ModuleList):
         with no_grad():
             for module in self:
                 if not hasattr(module, "right_inverse"):
-                    raise RuntimeError(f"parametrization {type(module).__name__} does not implement "
-                                       "right_inverse.")
+                    raise RuntimeError(f"parametrization {type(module).__name__} does not "
+                                       "implement right_inverse.")
             parts = self._inverse(value)
             if self.is_tensor != isinstance(parts, Tensor):
                 raise ValueError("'right_inverse' returned a Tensor at one time and a sequence at "
@@ -156,8 +156,8 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         _append(module.parametrizations[tensor_name], parametrization, unsafe)
         return module
     if tensor_name not in module._parameters and tensor_name not in module._buffers:
-        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized "
-                         f"element with name '{tensor_name}'")
+        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a "
+                         f"parametrized element with name '{tensor_name}'")
     made = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
