@@ -10,7 +10,7 @@
 
 #include "eager/guidance/planning.h"
 #include "evict/planner/check.h"
-#include "lineage/trace/error_text.h"
+#include "lineage/error_text.h"
 
 /** A plan for less memory than this part of what there is wastes the rest. */
 #define LEAST_PART(budget) ((budget) / 8 * 7)

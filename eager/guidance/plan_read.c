@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "eager/guidance/plan_line.h"
-#include "lineage/trace/error_text.h"
+#include "lineage/error_text.h"
 #include "lineage/trace/lines.h"
 
 /** Sums of what a file says cannot wrap below this. */

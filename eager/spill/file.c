@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "eager/op.h"
+#include "lineage/error_text.h"
 
 static const char op[] = "spill file";
 
@@ -56,10 +57,11 @@ cebus_status cebus_spill_file_open(const char *directory, cebus_spill_file *out)
     if (directory == NULL || directory[0] == '\0')
         directory = "/var/tmp";
     out->fd = open_unnamed(directory);
+    char text[128];
     if (out->fd < 0)
         return cebus_fail(CEBUS_IO_ERROR, op,
                           "cannot make one in %s: %s; name another folder in spill_directory",
-                          directory, strerror(errno));
+                          directory, cebus_error_text(errno, text, sizeof text));
     atomic_init(&out->direct, set_direct(out->fd, true));
     return CEBUS_OK;
 }

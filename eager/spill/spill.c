@@ -10,6 +10,7 @@
 #include "eager/spill/file.h"
 #include "eager/spill/pace.h"
 #include "eager/spill/queue.h"
+#include "lineage/error_text.h"
 
 /** Pieces on their way at a time: enough for a disk with many channels. */
 #define DEPTH 8
@@ -320,8 +321,8 @@ void cebus_spill_query(const cebus_spill *spill, cebus_spill_figures *out)
     };
 }
 
-const char *cebus_spill_error_text(int error)
+const char *cebus_spill_error_text(int error, char *text, size_t bytes)
 {
     return error == CEBUS_SPILL_CORRUPT ? "other bytes than were written (checksum)"
-                                        : strerror(error);
+                                        : cebus_error_text(error, text, bytes);
 }

@@ -72,7 +72,7 @@ void cebus_spill_read(cebus_spill *spill, cebus_spilled *spilled, uint64_t at, c
 
 void cebus_spill_query(const cebus_spill *spill, cebus_spill_figures *out);
 
-/** What an error in the record means, for messages. */
-const char *cebus_spill_error_text(int error);
+/** What an error in the record means, for messages: in `text`, or a text that stays. */
+const char *cebus_spill_error_text(int error, char *text, size_t bytes);
 
 #endif

@@ -413,10 +413,12 @@ cebus_status cebus_swap_arrive(cebus_runtime *rt, cebus_candidate *candidate, co
         return CEBUS_OK;
     }
     cebus_candidate_discard(rt, candidate);
+    char text[128];
     return cebus_fail(CEBUS_IO_ERROR, op,
                       "%llu bytes did not come back from the spill file: %s; nothing is lost: the "
                       "next use reads them again",
-                      (unsigned long long)candidate->value.bytes, cebus_spill_error_text(error));
+                      (unsigned long long)candidate->value.bytes,
+                      cebus_spill_error_text(error, text, sizeof text));
 }
 
 static cebus_status copy_in(cebus_runtime *rt, cebus_candidate *candidate, cebus_block *block)

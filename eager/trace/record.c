@@ -9,7 +9,7 @@
 #include "eager/tensor.h"
 #include "eager/trace/signature.h"
 #include "eager/trace/write.h"
-#include "lineage/trace/error_text.h"
+#include "lineage/error_text.h"
 
 /** A candidate's trace_id: the id, and whether the trace has it as a persistent constant. Ids count
  * over the runtime's life, so that those of an earlier trace are told by their size. */

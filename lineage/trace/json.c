@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "lineage/trace/error_text.h"
+#include "lineage/error_text.h"
 #include "lineage/trace/source.h"
 
 /** What the parser's buffer for a token holds without growing, its end included. */

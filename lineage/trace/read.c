@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lineage/trace/error_text.h"
+#include "lineage/error_text.h"
 #include "lineage/trace/source.h"
 
 /** What a file says reaches the user's terminal only as printable characters. */

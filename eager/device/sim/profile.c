@@ -5,6 +5,7 @@
 #include "cebus_config.h"
 #include "eager/device/sim/duration.h"
 #include "eager/op.h"
+#include "lineage/error_text.h"
 
 uint64_t cebus_profile_name(const char *name)
 {
@@ -62,11 +63,12 @@ static cebus_status bad_entry(const char *path, size_t i, const char *what)
 static cebus_status load(const char *path, json_t **out)
 {
     json_error_t error;
+    char text[128];
     *out = NULL;
     FILE *file = fopen(path, "re");
     if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
         cebus_status status = cebus_fail(CEBUS_INVALID_ARGUMENT, op, "cannot read \"%.120s\": %s",
-                                         path, strerror(errno));
+                                         path, cebus_error_text(errno, text, sizeof text));
         if (file != NULL)
             fclose(file);
         return status;

@@ -222,7 +222,8 @@ Test(spill, one_other_bit_is_never_believed)
     cr_expect_eq(write_all(&b), 0);
     arm(CEBUS_IO_FAULT_FLIP, 2, 0);
     cr_expect_eq(read_all(&b), CEBUS_SPILL_CORRUPT);
-    cr_expect_str_eq(cebus_spill_error_text(CEBUS_SPILL_CORRUPT),
+    char text[128];
+    cr_expect_str_eq(cebus_spill_error_text(CEBUS_SPILL_CORRUPT, text, sizeof text),
                      "other bytes than were written (checksum)");
     cr_expect_eq(read_all(&b), 0);
     close_bench(&b);

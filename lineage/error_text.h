@@ -1,6 +1,6 @@
 /** error_text.h: what an errno says, on any thread and with any C library. */
-#ifndef CEBUS_LINEAGE_TRACE_ERROR_TEXT_H
-#define CEBUS_LINEAGE_TRACE_ERROR_TEXT_H
+#ifndef CEBUS_LINEAGE_ERROR_TEXT_H
+#define CEBUS_LINEAGE_ERROR_TEXT_H
 
 #include <string.h>
 
