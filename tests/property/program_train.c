@@ -116,6 +116,13 @@ static cebus_status copy_gradients(cebus_program *p, cebus_tensor **former)
     return status;
 }
 
+/** Where unscaling was refused, the one failure that is asked for may come here. */
+static bool put_back(cebus_tensor *parameter, cebus_tensor *gradient)
+{
+    return cebus_tensor_set_grad(parameter, gradient) == CEBUS_OK ||
+           cebus_tensor_set_grad(parameter, gradient) == CEBUS_OK;
+}
+
 /** A failure leaves some gradients divided: they are copies, and the former ones come back. */
 static cebus_status run_unscale(cebus_program *p)
 {
@@ -124,9 +131,8 @@ static cebus_status run_unscale(cebus_program *p)
     if (status == CEBUS_OK)
         status = cebus_grad_scaler_unscale(p->scaler, p->optimizer);
     for (size_t i = 0; i < CEBUS_PROGRAM_PARAMETERS; i++) {
-        if (status != CEBUS_OK && former[i] != NULL &&
-            cebus_tensor_set_grad(p->parameters[i], former[i]) != CEBUS_OK)
-            status = CEBUS_INTERNAL; /* only one failure at a time is asked for */
+        if (status != CEBUS_OK && former[i] != NULL && !put_back(p->parameters[i], former[i]))
+            status = CEBUS_INTERNAL;
         cebus_tensor_release(former[i]);
     }
     return status;
