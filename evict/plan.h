@@ -52,8 +52,10 @@ typedef struct cebus_plan_terms {
     uint64_t host;   /**< bytes on the host; 0: nothing can be swapped */
     uint64_t out_rate, in_rate; /**< bytes/s of the link, each above 0 */
     uint64_t latency_ns;        /**< of each copy, before its first byte */
-    bool once;    /**< planners that search have no value come back from the host a second time */
-    bool crowded; /**< all that persists found no room to stay in so much memory, or in more */
+    bool once;     /**< planners that search have no value come back from the host a second time */
+    bool unhidden; /**< what planners that search have hidden by the calls does not fit: values go
+                      by the host all the same, and are waited for, or none does */
+    bool crowded;  /**< all that persists found no room to stay in so much memory, or in more */
     uint64_t effort; /**< steps a planner that searches may take; 0: only its first plan, at once */
     uint64_t most;   /**< steps that it may take in all; 0: some times the effort */
     /** Asked now and then while it searches; false: nobody wants the plan any more. NULL: go on. */

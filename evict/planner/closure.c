@@ -26,6 +26,31 @@ static void *filled(cebus_pool *pool, size_t count, size_t bytes)
     return items;
 }
 
+/** What is there, at the least, while a call runs again: what persists, all it reads, and the
+ * smallest of what it makes. */
+static void find_needs(cebus_closure *c)
+{
+    const cebus_sequence *sequence = c->sequence;
+    const cebus_iteration *iteration = sequence->iteration;
+    double persistent = 0;
+    for (size_t v = 0; v < iteration->n_values; v++) {
+        if (iteration->values[v].persistent)
+            persistent += cebus_sequence_bytes(sequence, iteration->values[v].bytes);
+    }
+    for (uint32_t k = 0; k < iteration->n_calls; k++) {
+        uint32_t count;
+        double least = INFINITY;
+        c->needs[k] = persistent + cebus_sequence_workspace(sequence, k);
+        const uint32_t *values = cebus_sequence_reads(sequence, k, &count);
+        for (uint32_t i = 0; i < count; i++)
+            c->needs[k] += sequence->lives[values[i]].bytes;
+        values = cebus_sequence_makes(sequence, k, &count);
+        for (uint32_t i = 0; i < count; i++)
+            least = fmin(least, sequence->lives[values[i]].bytes);
+        c->needs[k] += count > 0 ? least : 0;
+    }
+}
+
 bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, cebus_pool *pool)
 {
     size_t n = sequence->iteration->n_values;
@@ -34,6 +59,7 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
     closure->pool = pool;
     closure->caution = 1;
     closure->most_time = INFINITY;
+    closure->needs = filled(pool, sequence->iteration->n_calls, sizeof *closure->needs);
     closure->shares = filled(pool, n, sizeof *closure->shares);
     closure->states = filled(pool, n, sizeof *closure->states);
     closure->readers = filled(pool, n, sizeof *closure->readers);
@@ -43,9 +69,11 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
     closure->steps = cebus_pool_alloc(pool, far.steps * sizeof *closure->steps);
     closure->added = cebus_pool_alloc(pool, far.steps * sizeof *closure->added);
     closure->reach = near;
-    if (closure->shares != NULL && closure->states != NULL && closure->readers != NULL &&
-        closure->undo_values != NULL && closure->undo_states != NULL && closure->calls != NULL &&
-        closure->steps != NULL && closure->added != NULL)
+    if (closure->needs != NULL)
+        find_needs(closure);
+    if (closure->needs != NULL && closure->shares != NULL && closure->states != NULL &&
+        closure->readers != NULL && closure->undo_values != NULL && closure->undo_states != NULL &&
+        closure->calls != NULL && closure->steps != NULL && closure->added != NULL)
         return true;
     cebus_closure_deinit(closure);
     return false;
@@ -54,6 +82,8 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
 void cebus_closure_deinit(cebus_closure *closure)
 {
     size_t n = closure->sequence->iteration->n_values;
+    cebus_pool_free_object(closure->pool, closure->needs,
+                           closure->sequence->iteration->n_calls * sizeof *closure->needs);
     cebus_pool_free_object(closure->pool, closure->shares, n * sizeof *closure->shares);
     cebus_pool_free_object(closure->pool, closure->states, n * sizeof *closure->states);
     cebus_pool_free_object(closure->pool, closure->readers, n * sizeof *closure->readers);
@@ -304,9 +334,9 @@ static double add_input(cebus_closure *c, uint32_t v, purse has, uint32_t depth)
 static double add_call(cebus_closure *c, uint32_t call, double cap, uint32_t depth)
 {
     double price = (double)c->sequence->iteration->calls[call].cost_ns;
-    if (++c->visits > c->reach.visits || c->time + price > c->most_time || depth > c->reach.depth ||
-        c->n_calls == c->reach.calls || price > cap ||
-        c->sequence->last_gaps[call] < c->sequence->instances[c->before].gap)
+    if (c->needs[call] > c->limit || ++c->visits > c->reach.visits ||
+        c->time + price > c->most_time || depth > c->reach.depth || c->n_calls == c->reach.calls ||
+        price > cap || c->sequence->last_gaps[call] < c->sequence->instances[c->before].gap)
         return INFINITY;
     c->calls[c->n_calls++] = call;
     c->time += price;

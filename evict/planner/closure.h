@@ -33,6 +33,7 @@ typedef struct cebus_closure {
     cebus_pool *pool;               /**< borrowed */
     double limit;                   /**< bytes */
     double theta;                   /**< ns for a byte over the limit at a call of weight 1 */
+    double *needs;                  /**< of calls: bytes that are there if one runs again */
     double *shares;                 /**< of values: bytes of the idle values that are made of it */
     bool sharing;                   /**< they share the price of keeping it, by their bytes */
     uint64_t settled;  /**< up to this key nothing may be kept that adds bytes over the limit */

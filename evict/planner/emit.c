@@ -76,7 +76,7 @@ static bool find_ends(const cebus_sequence *sequence, ends *e)
 static bool find_copies(const cebus_sequence *sequence, const cebus_links *links, ends *e)
 {
     size_t n = links != NULL ? links->out.count : 0, bytes = n * sizeof(uint32_t);
-    uint32_t *behind = cebus_pool_alloc(sequence->pool, bytes);
+    uint32_t *behind = n > 0 ? cebus_pool_alloc(sequence->pool, bytes) : NULL;
     bool ok = n == 0 || behind != NULL;
     for (size_t i = 0; i < n && ok; i++) {
         behind[i] = links->out.items[i].behind;

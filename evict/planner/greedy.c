@@ -29,6 +29,7 @@ bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_poo
     greedy->pool = pool;
     greedy->sequence = sequence;
     greedy->most_spent = greedy->end = UINT64_MAX;
+    greedy->most_score = INFINITY;
     if (!cebus_closure_init(&greedy->closure, sequence, pool))
         return false;
     size_t bytes = sequence->iteration->n_values * sizeof *greedy->marks;
@@ -214,20 +215,24 @@ static void learn(cebus_greedy *g, uint32_t v, double least, double score)
     g->factors[v] = fmin(fmax(factor, 1), MOST_DEAR);
 }
 
-/** Notes all stretches of a value that may gain something. */
+/** Notes the stretch of a value up to event i, if it may gain something. */
+static bool note_one(cebus_greedy *g, uint32_t v, uint32_t i)
+{
+    cebus_pick pick = {.value = v, .to = cebus_event_instance(g->sequence->lives[v].events[i])};
+    pick.order = g->noted++;
+    pick.score = guess(g, v, i);
+    return pick.score == INFINITY || cebus_picks_push(&g->picks, g->pool, pick);
+}
+
+/** Notes all stretches of a value. */
 static bool note(cebus_greedy *g, uint32_t v)
 {
-    const cebus_life *life = &g->sequence->lives[v];
+    bool ok = true;
     if (g->noise > 0 && g->barred[v] == g->noise)
         return true;
-    for (uint32_t i = 1; i < life->count; i++) {
-        cebus_pick pick = {.value = v, .to = cebus_event_instance(life->events[i])};
-        pick.order = g->noted++;
-        pick.score = guess(g, v, i);
-        if (pick.score < INFINITY && !cebus_picks_push(&g->picks, g->pool, pick))
-            return false;
-    }
-    return true;
+    for (uint32_t i = 1; i < g->sequence->lives[v].count && ok; i++)
+        ok = note_one(g, v, i);
+    return ok;
 }
 
 static bool note_all(cebus_greedy *g)
@@ -342,10 +347,10 @@ static bool look_again(cebus_greedy *g, cebus_pick *pick, uint32_t i, double *ou
     return *out_least < INFINITY;
 }
 
-/** The best pick whose stretch is still there. False: there is none. */
+/** The best pick whose stretch is still there. False: there is none, or none cheap enough. */
 static bool next_pick(cebus_greedy *g, cebus_pick *out, double *out_least)
 {
-    while (g->picks.count > 0) {
+    while (g->picks.count > 0 && g->picks.items[0].score < g->most_score) {
         *out = cebus_picks_pop(&g->picks);
         uint32_t i =
             cebus_sequence_find(g->sequence, out->value, cebus_sequence_key(g->sequence, out->to));
@@ -507,12 +512,15 @@ bool cebus_greedy_note_at(cebus_greedy *g, uint32_t instance)
         uint32_t i = cebus_sequence_find(g->sequence, v, key);
         if (i == life->count || cebus_event_instance(life->events[i]) == instance)
             continue;
-        cebus_pick pick = {.value = v, .to = cebus_event_instance(life->events[i])};
-        pick.order = g->noted++;
-        pick.score = guess(g, v, i);
-        ok = pick.score == INFINITY || cebus_picks_push(&g->picks, g->pool, pick);
+        ok = note_one(g, v, i);
     }
     return ok;
+}
+
+bool cebus_greedy_note_behind(cebus_greedy *greedy, uint32_t value, uint64_t key)
+{
+    const uint32_t i = cebus_sequence_find(greedy->sequence, value, key + 1);
+    return i == greedy->sequence->lives[value].count || note_one(greedy, value, i);
 }
 
 /** Whether the stretch of a pick crosses a key. */

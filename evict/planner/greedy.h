@@ -48,6 +48,7 @@ typedef struct cebus_greedy {
     uint64_t most_spent;           /**< by the closure, beyond which a run gives up */
     uint64_t end;                  /**< the same for all that is done with it */
     double dearest;                /**< of the scores taken */
+    double most_score;             /**< dearer ones are of no use to a march */
     const cebus_plan_terms *terms; /**< borrowed: asked whether to go on; NULL: nobody is */
     uint32_t noise;   /**< above 0: a seed; each value's scores are multiplied by a random factor */
     bool marches;     /**< march.h is at work, which looks for more than others */
@@ -103,6 +104,8 @@ void cebus_greedy_begin(cebus_greedy *greedy, double limit, double theta);
 bool cebus_greedy_is_astray(const cebus_greedy *greedy, uint64_t most_ns);
 /** Notes the stretches that cross an instance. False without host memory. */
 bool cebus_greedy_note_at(cebus_greedy *greedy, uint32_t instance);
+/** Notes the stretch of a value behind an event with that key. */
+bool cebus_greedy_note_behind(cebus_greedy *greedy, uint32_t value, uint64_t key);
 /** The best of those noted that cross an instance. *out_found: there is one, its chain is in the
  * closure. False without host memory. */
 bool cebus_greedy_best_at(cebus_greedy *greedy, uint32_t instance, uint64_t most_ns,

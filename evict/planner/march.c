@@ -99,23 +99,50 @@ static cebus_greedy_end choose(cebus_greedy *greedy, uint32_t instance, uint64_t
     return found ? CEBUS_GREEDY_FITS : CEBUS_GREEDY_HOPELESS;
 }
 
+/** What goes by way of the host, if no chain that was noted is cheaper. Where nothing can go by it
+ * any chain will do. */
+static cebus_greedy_end choose_way(cebus_greedy *greedy, cebus_detours *detours, uint32_t instance,
+                                   uint64_t most_ns, bool *out_by_host)
+{
+    cebus_detour detour;
+    bool found;
+    if (!cebus_detours_find(detours, instance, &detour))
+        return CEBUS_GREEDY_NO_HOST_MEMORY;
+    *out_by_host = false;
+    if (detour.value == CEBUS_SEQUENCE_NONE)
+        return choose(greedy, instance, most_ns);
+    greedy->most_score = detour.score;
+    bool ok = cebus_greedy_best_at(greedy, instance, most_ns, &found);
+    greedy->most_score = INFINITY;
+    *out_by_host = ok && !found;
+    if (*out_by_host) {
+        ok = cebus_detours_put(detours, &detour, instance);
+        cebus_sequence_keep(greedy->sequence);
+    }
+    return ok ? CEBUS_GREEDY_FITS : CEBUS_GREEDY_NO_HOST_MEMORY;
+}
+
 /** Until an instance fits, or is no longer needed. */
-static cebus_greedy_end clear(cebus_greedy *greedy, uint32_t instance, bool merges,
-                              uint64_t most_ns)
+static cebus_greedy_end clear(cebus_greedy *greedy, cebus_detours *detours, uint32_t instance,
+                              bool merges, uint64_t most_ns)
 {
     cebus_greedy_end end = CEBUS_GREEDY_FITS;
     int failed = 0;
-    greedy->picks.count = 0;
+    if (detours == NULL)
+        greedy->picks.count = 0;
     while (end == CEBUS_GREEDY_FITS && !is_gone(greedy->sequence, instance) &&
            excess_at(greedy, instance) > 0) {
-        bool taken;
+        bool done = false, taken;
         greedy->closure.settled = cebus_sequence_key(greedy->sequence, instance);
         if (cebus_greedy_is_astray(greedy, most_ns) || failed > MOST_FAILED)
             return CEBUS_GREEDY_STUCK;
-        end = choose(greedy, instance, most_ns);
-        if (end == CEBUS_GREEDY_FITS && !take(greedy, instance, merges, &taken))
+        end = detours != NULL ? choose_way(greedy, detours, instance, most_ns, &done)
+                              : choose(greedy, instance, most_ns);
+        if (end != CEBUS_GREEDY_FITS || done)
+            continue;
+        if (!take(greedy, instance, merges, &taken))
             end = CEBUS_GREEDY_NO_HOST_MEMORY;
-        failed += end == CEBUS_GREEDY_FITS && !taken;
+        failed += !taken;
     }
     return end;
 }
@@ -136,10 +163,10 @@ static double area_over(const cebus_greedy *greedy, double limit)
     return -cebus_track_area(track, 0, UINT64_MAX, limit, 0, -cebus_track_peak(track, NULL));
 }
 
-static void set_up(cebus_greedy *greedy, bool on, uint32_t noise)
+static void set_up(cebus_greedy *greedy, bool on, bool far, uint32_t noise)
 {
     cebus_greedy_hurry(greedy, false, on);
-    cebus_closure_reach_far(&greedy->closure, on);
+    cebus_closure_reach_far(&greedy->closure, far);
     /* What a chain puts over the limit is dealt with when it is met. */
     greedy->closure.caution = on ? 0 : 1;
     greedy->closure.settled = 0;
@@ -147,22 +174,62 @@ static void set_up(cebus_greedy *greedy, bool on, uint32_t noise)
     greedy->noise = noise;
 }
 
-cebus_greedy_end cebus_march_run(cebus_greedy *greedy, const cebus_march *how, double limit,
-                                 uint64_t most_ns)
+/** What is there from the start, or a call reads or makes, may go behind it, either way. */
+static bool pass(cebus_greedy *greedy, cebus_detours *detours, uint32_t instance)
+{
+    const cebus_sequence *sequence = greedy->sequence;
+    const uint32_t call = sequence->instances[instance].call;
+    const uint64_t key = cebus_sequence_key(sequence, instance);
+    uint32_t n_reads = 0, n_made = 0;
+    const uint32_t *reads = NULL, *made = NULL;
+    if (call != CEBUS_SEQUENCE_NONE) {
+        reads = cebus_sequence_reads(sequence, call, &n_reads);
+        made = cebus_sequence_makes(sequence, call, &n_made);
+    } else if (instance == cebus_sequence_start(sequence)) {
+        n_reads = (uint32_t)sequence->iteration->n_values;
+    }
+    bool ok = true;
+    for (uint32_t i = 0; i < n_reads + n_made && ok; i++) {
+        const uint32_t v = i >= n_reads ? made[i - n_reads] : reads != NULL ? reads[i] : i;
+        ok = sequence->lives[v].count == 0 || (cebus_detours_note_behind(detours, v, key) &&
+                                               cebus_greedy_note_behind(greedy, v, key));
+    }
+    greedy->closure.spent++;
+    return ok;
+}
+
+static cebus_greedy_end march(cebus_greedy *greedy, const cebus_march *how, double limit,
+                              uint64_t most_ns, cebus_detours *detours)
 {
     const cebus_sequence *sequence = greedy->sequence;
     cebus_greedy_end end = CEBUS_GREEDY_FITS;
     const double area = fmax(area_over(greedy, limit), 1);
     const double time = (double)cebus_iteration_cost(sequence->iteration);
     cebus_greedy_begin(greedy, limit, how->price > 0 ? how->price * time / area : 0);
-    set_up(greedy, true, how->noise);
+    set_up(greedy, true, detours == NULL, how->noise);
     uint32_t past = sequence->iteration->past;
     uint32_t i = past > 0 ? past : cebus_sequence_start(sequence);
     for (; i != CEBUS_TRACK_NONE && end == CEBUS_GREEDY_FITS; i = next_of(sequence, i)) {
         if (excess_at(greedy, i) > 0)
-            end = clear(greedy, i, how->merges, most_ns);
+            end = clear(greedy, detours, i, how->merges, most_ns);
+        if (detours != NULL && end == CEBUS_GREEDY_FITS && !is_gone(sequence, i) &&
+            !pass(greedy, detours, i))
+            end = CEBUS_GREEDY_NO_HOST_MEMORY;
     }
-    set_up(greedy, false, 0);
+    set_up(greedy, false, false, 0);
     greedy->closure.theta = greedy->dearest; /* who goes on from here pays no infinite price */
+    return end;
+}
+
+cebus_greedy_end cebus_march_run(cebus_greedy *greedy, const cebus_march *how, double limit,
+                                 uint64_t most_ns)
+{
+    cebus_detours detours;
+    if (how->link <= 0)
+        return march(greedy, how, limit, most_ns, NULL);
+    cebus_detours_init(&detours, greedy->sequence, greedy->terms, limit, how->link);
+    greedy->picks.count = 0;
+    cebus_greedy_end end = march(greedy, how, limit, most_ns, &detours);
+    cebus_detours_deinit(&detours);
     return end;
 }

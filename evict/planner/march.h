@@ -16,10 +16,13 @@
 #ifndef CEBUS_EVICT_PLANNER_MARCH_H
 #define CEBUS_EVICT_PLANNER_MARCH_H
 
+#include "evict/planner/detour.h"
 #include "evict/planner/greedy.h"
 
 typedef struct cebus_march {
     double price;   /**< times what an area costs on the average: theta, to begin with */
+    double link;    /**< part of a copy's time that it costs: where that is less than a chain takes
+                         a value goes by way of the host (detour.h); 0: none does */
     bool merges;    /**< what a chain makes is kept for whom it is made again later, until that has
                          to go as well */
     uint32_t noise; /**< 0: none, as cebus_greedy.noise */

@@ -179,7 +179,8 @@ static bool march_once(cebus_search *s, const cebus_march *how, bool shares)
 {
     const uint64_t most =
         (uint64_t)fmin(CEBUS_SEARCH_MOST_OVERHEAD * s->base_ns, 3.0 * (double)most_ns(s));
-    if (!cebus_snapshot_restore(&s->base, &s->sequence))
+    if (how->link > 0 ? !cebus_sequence_clear(&s->sequence)
+                      : !cebus_snapshot_restore(&s->base, &s->sequence))
         return false;
     cebus_weights_level(&s->sequence);
     cebus_greedy_share(&s->greedy, s->limit, shares);
@@ -187,7 +188,9 @@ static bool march_once(cebus_search *s, const cebus_march *how, bool shares)
     cebus_greedy_share(&s->greedy, s->limit, false);
     if (end != CEBUS_GREEDY_FITS)
         return end != CEBUS_GREEDY_NO_HOST_MEMORY;
-    return cebus_search_prune(s, s->limit) && cebus_search_offer(s);
+    return cebus_search_prune(s, s->limit) &&
+           (how->link <= 0 || cebus_detours_hasten(&s->links, &s->sequence, s->limit)) &&
+           cebus_search_offer(s);
 }
 
 bool cebus_search_is_dear(const cebus_search *s)
@@ -215,7 +218,7 @@ bool cebus_search_march(cebus_search *s)
     bool ok = true;
     for (uint32_t i = 0; ok && effort > 0 && i < MOST_MARCHES && cebus_search_is_dear(s); i++) {
         bool any = fits(s);
-        uint64_t end = begun + (any ? 1 : MARCH_EFFORTS) * effort;
+        uint64_t end = begun + (any ? 1 : s->efforts) * effort;
         if ((any && i >= n) || s->greedy.closure.spent >= end ||
             cebus_greedy_is_stopped(&s->greedy))
             break;
@@ -359,19 +362,15 @@ static bool search_one(cebus_search *s, const cebus_plan_terms *terms, cebus_swa
     return ok && cebus_search_improve(s, &mine, s->until);
 }
 
-/** Both ways to share out the link; what was found by the better one stands. */
-static bool search_both(cebus_search *s, const cebus_plan_terms *terms)
+/** Another search; what was found by the better one stands. */
+static bool search_also(cebus_search *s, const cebus_plan_terms *terms, cebus_swap_order order,
+                        uint64_t effort)
 {
-    const uint64_t effort = (uint64_t)(BOTH_PARTS * (double)terms->effort);
-    if (!search_one(s, terms, CEBUS_SWAP_IN_TURN, effort))
-        return false;
-    if (terms->effort == 0 || (s->best.peak <= s->limit && s->best_ns == 0))
-        return true;
     cebus_snapshot first = s->best;
     const uint64_t first_ns = s->best_ns;
     const double first_theta = s->best_theta;
     cebus_snapshot_init(&s->best, s->sequence.pool);
-    bool ok = search_one(s, terms, CEBUS_SWAP_BEST, effort);
+    bool ok = search_one(s, terms, order, effort);
     if (ok && is_better(s, first.peak, first_ns)) {
         cebus_snapshot second = s->best;
         s->best = first;
@@ -383,11 +382,44 @@ static bool search_both(cebus_search *s, const cebus_plan_terms *terms)
     return ok;
 }
 
+/** Both ways to share out the link; what was found by the better one stands. */
+static bool search_both(cebus_search *s, const cebus_plan_terms *terms)
+{
+    const uint64_t effort = (uint64_t)(BOTH_PARTS * (double)terms->effort);
+    if (!search_one(s, terms, CEBUS_SWAP_IN_TURN, effort))
+        return false;
+    if (terms->effort == 0 || (s->best.peak <= s->limit && s->best_ns == 0))
+        return true;
+    return search_also(s, terms, CEBUS_SWAP_BEST, effort);
+}
+
+/** Marches on which values go by the host whether the link hides that or not, then a search for
+ * what runs again instead, with no swaps in its way; the better one goes on. */
+static bool search_unhidden(cebus_search *s, const cebus_plan_terms *terms)
+{
+    static const cebus_march ways[] = {{.link = 1}, {.link = 0.3}};
+    cebus_plan_terms without = *terms;
+    without.host = 0;
+    s->efforts = 1;
+    bool ok = cebus_snapshot_take(&s->best, &s->sequence);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && ok; i++) {
+        s->greedy.most_spent = s->greedy.closure.spent + terms->effort / 2;
+        ok = march_once(s, &ways[i], false);
+    }
+    ok = ok && cebus_search_improve(s, terms, s->greedy.closure.spent + terms->effort / 2) &&
+         search_also(s, &without, CEBUS_SWAP_BEST, terms->effort);
+    const uint64_t more = s->greedy.closure.spent + terms->effort / 2;
+    return ok && cebus_search_improve(s, terms, more);
+}
+
 bool cebus_search_run(cebus_search *s, const cebus_plan_terms *terms)
 {
     const bool keeps = terms->place != NULL && s->sequence.iteration->n_calls >= LONG_CALLS;
     s->enough = terms->effort;
     s->first = (uint64_t)((keeps ? FIRST_EFFORT : 1) * (double)terms->effort);
+    s->efforts = MARCH_EFFORTS;
+    if (terms->host > 0 && terms->unhidden)
+        return search_unhidden(s, terms);
     bool ok = terms->host > 0 ? search_both(s, terms)
                               : search_one(s, terms, CEBUS_SWAP_BEST, terms->effort);
     return ok && descend(s, terms) && cebus_search_improve(s, terms, s->first);

@@ -25,6 +25,7 @@ typedef struct cebus_search {
     cebus_snapshot base; /**< what runs start from: swaps */
     cebus_snapshot best;
     cebus_links links; /**< for what waits; `terms` NULL: nothing is swapped */
+    unsigned efforts;  /**< for marches where no plan fits */
     uint64_t best_ns;  /**< of the best: replays and waiting */
     double limit, base_ns;
     double price;      /**< ns for an area, of the weights */

@@ -48,6 +48,13 @@ typedef struct usage {
     uint64_t persistent, others;
 } usage;
 
+/** What a call takes over has the place of what it makes: one of the two counts. */
+static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t k)
+{
+    const cebus_iteration_value *value = &iteration->values[v];
+    return value->moved == k && cebus_iteration_use(iteration, v, value->n_uses - 1) == k;
+}
+
 static usage usage_of(const cebus_iteration *iteration, uint32_t k)
 {
     const cebus_iteration_call *call = &iteration->calls[k];
@@ -62,7 +69,7 @@ static usage usage_of(const cebus_iteration *iteration, uint32_t k)
         const cebus_iteration_value *value = &iteration->values[refs[i]];
         if (value->persistent)
             used.persistent += value->bytes;
-        else if (i < call->n_in || value->moved == NONE || value->born != k)
+        else if (!is_taken_over(iteration, refs[i], k))
             used.others += value->bytes;
     }
     return used;
@@ -551,7 +558,8 @@ bool cebus_shuttle_any(const cebus_iteration *iteration, const cebus_plan *plan)
     return false;
 }
 
-bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+/** With copies that the calls hide, as far as may be. */
+static bool plan_hidden(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                         cebus_plan *out)
 {
     shuttle s = {.iteration = iteration, .terms = terms, .pool = out->pool};
@@ -565,4 +573,25 @@ bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms
                (found || (!terms->crowded && cebus_planner_plan(iteration, terms, out)));
     return cebus_planner_plan(iteration, terms, out) && fits(&s, out, &fit) &&
            (fit || search(&s, out, &found));
+}
+
+/** Where nothing fits: with copies that calls wait for, if that does. */
+static bool plan_unhidden(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                          cebus_plan *out)
+{
+    cebus_plan plan;
+    cebus_plan_terms with = *terms;
+    with.unhidden = true;
+    cebus_plan_init(&plan, out->pool);
+    const bool ok = cebus_planner_plan(iteration, &with, &plan), better = ok && !plan.over;
+    cebus_plan_clear(better ? out : &plan);
+    *out = better ? plan : *out;
+    return ok;
+}
+
+bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                        cebus_plan *out)
+{
+    return plan_hidden(iteration, terms, out) &&
+           (!out->over || terms->host == 0 || plan_unhidden(iteration, terms, out));
 }
