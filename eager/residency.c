@@ -116,6 +116,16 @@ static cebus_status pin_at_last(cebus_runtime *rt, cebus_candidate *const *value
     return pin_in_turn(rt, values, n, false, op);
 }
 
+/** Whatever it takes to make again what goes for it: an empty arena takes all of that. */
+static cebus_status pin_generously(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
+                                   const char *op)
+{
+    rt->generous = true;
+    cebus_status status = pin_by_need(rt, values, n, op);
+    rt->generous = false;
+    return status;
+}
+
 static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
                                   const char *op)
 {
@@ -129,13 +139,15 @@ static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *val
     rt->trial++;
     cebus_status status = pin_and_rebuild(rt, values, n, op);
     /* Each input's chain may run before the other inputs take their room, in either order; at last
-     * from an empty arena. */
+     * dearer values go for it, and then all. */
     if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_by_need(rt, values, n, op);
     if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_in_turn(rt, values, n, true, op);
     if (status == CEBUS_OUT_OF_MEMORY)
         status = pin_in_turn(rt, values, n, false, op);
+    if (status == CEBUS_OUT_OF_MEMORY)
+        status = pin_generously(rt, values, n, op);
     if (status == CEBUS_OUT_OF_MEMORY) {
         cebus_ladder_evict_all(rt, false);
         status = pin_by_need(rt, values, n, op);

@@ -2,7 +2,7 @@
  * residency.h: brings back what a call reads, and keeps it until the call is done.
  * Missing versions are rebuilt (rebuild.h), in one go, or each with all others pinned. When that
  * leaves too little room they are made one after the other, so that each one's chain runs before
- * the others take their room; at last from an empty arena.
+ * the others take their room; then dearer values go for it, and at last all.
  */
 #ifndef CEBUS_EAGER_RESIDENCY_H
 #define CEBUS_EAGER_RESIDENCY_H

@@ -195,6 +195,7 @@ struct cebus_runtime {
     cebus_replay_cursor cursor; /**< of a rebuild by the stack */
     bool deep;                  /**< one runs */
     cebus_frugality frugal;     /**< of the running rebuild */
+    bool generous;              /**< rebuilds try on for as long as more may go (residency.c) */
     cebus_foresight foresight;
     cebus_ease ease;
     cebus_strain strain;

@@ -361,11 +361,11 @@ static cebus_status rebuild_by_pass(cebus_runtime *rt, const cebus_replay *list)
 }
 
 /** Depth first takes longest, and makes one value. A long list is left to the next try, if that has
- * room to do it in another way. */
+ * room to do it in another way. After the last patience it has been tried. */
 static bool may_go_deep(cebus_runtime *rt, const targets *wanted, const cebus_replay *list,
                         size_t patience)
 {
-    if (wanted->count > 1)
+    if (wanted->count > 1 || patience > LAST_PATIENCE)
         return false;
     if (rt->frugal.limit == 0)
         return true;
@@ -399,7 +399,7 @@ static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t
     return status;
 }
 
-/** Sparing at first, then less and less. */
+/** Sparing at first, then less and less; to an end where that is generous. */
 static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, const char *op)
 {
     size_t patience = PATIENCE;
@@ -410,7 +410,8 @@ static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, 
         status = try_rebuild(rt, wanted, patience, op);
         rt->frugal.limit *= EASE;
         patience *= EASE;
-    } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept && patience <= LAST_PATIENCE);
+    } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept &&
+             (rt->generous || patience <= LAST_PATIENCE));
     rt->frugal = (cebus_frugality){0};
     return status;
 }

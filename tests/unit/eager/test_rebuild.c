@@ -10,7 +10,8 @@ TestSuite(rebuild);
 enum {
     N = 1 << 15,
     LAYERS = 64,
-    MAP = N * 4
+    MAP = N * 4,
+    DEAR = 6
 };
 
 /** Forward through layers and back, where each is read once more: whoever makes the last one again
@@ -311,4 +312,42 @@ Test(rebuild, goes_a_way_once_for_all_that_is_wanted)
 {
     cr_expect_leq(calls_for_all(read_all), 2 * STEPS);
     cr_expect_leq(calls_for_all(hold_all), 2 * STEPS);
+}
+
+/** That many calls from `first`, none of which holds what is in between. */
+static cebus_tensor *go_far(cebus_runtime *rt, cebus_tensor *first, int calls)
+{
+    cebus_tensor *far = cebus_tensor_retain(first), *next;
+    for (int i = 0; i < calls; i++) {
+        OK(cebus_tanh(rt, far, &next));
+        cebus_tensor_release(far);
+        far = next;
+    }
+    return far;
+}
+
+/** One call has to be made again, and all that may go for it takes two hundred. */
+Test(rebuild, gives_up_one_dear_value_rather_than_all)
+{
+    cebus_runtime *rt = open_runtime(UINT64_C(9) * MAP, "dtr", 0);
+    cebus_tensor *first = leaf(rt, N, 0.5F), *near, *dear[DEAR];
+    OK(cebus_exp(rt, first, &near));
+    float wanted = at(near, 3);
+    for (int i = 0; i < DEAR; i++)
+        dear[i] = go_far(rt, first, 200);
+    cebus_tensor *other = leaf(rt, N, 1), *another = leaf(rt, N, 2);
+    cr_assert_not(cebus_tensor_is_resident(near));
+    cr_expect_eq(at(near, 3), wanted);
+    int left = 0;
+    for (int i = 0; i < DEAR; i++)
+        left += cebus_tensor_is_resident(dear[i]);
+    cr_expect_eq(left, DEAR - 1);
+    OK(cebus_runtime_check(rt));
+    for (int i = 0; i < DEAR; i++)
+        cebus_tensor_release(dear[i]);
+    cebus_tensor_release(other);
+    cebus_tensor_release(another);
+    cebus_tensor_release(near);
+    cebus_tensor_release(first);
+    cebus_runtime_destroy(rt);
 }
