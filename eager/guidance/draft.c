@@ -95,6 +95,7 @@ static bool copy(const cebus_plan *from, cebus_plan *to)
         if (!cebus_plan_add(to, (cebus_action_kind)action->kind, action->at, action->value))
             return false;
     }
+    to->over = from->over;
     return true;
 }
 

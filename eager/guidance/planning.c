@@ -355,10 +355,19 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
     guidance->drafted = guidance->draft.started ? scheme : NULL;
 }
 
+/** What fits nowhere is not followed: it costs more than to choose at the moment of need, and may
+ * leave no room where that finds some. */
+static void spare_unfit(cebus_plan *plan)
+{
+    if (plan->over)
+        cebus_plan_clear(plan);
+}
+
 /** A plan, with its places if it has any, takes the place of the first one. */
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
                          cebus_placement placement)
 {
+    spare_unfit(&better);
     if (!cebus_plan_link(&better, iteration_of(rt->guidance, scheme))) {
         cebus_plan_clear(&better);
         cebus_placement_clear(&placement);
@@ -494,6 +503,7 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
         start_draft(rt, scheme, placed);
     else if (fits_nowhere(scheme, places) || plan(rt, scheme, scheme->terms))
         start_draft(rt, scheme, scheme->terms);
+    spare_unfit(&scheme->plan);
     cebus_pace_note(&rt->guidance->first, cebus_pace_clock() - begun,
                     iteration_of(rt->guidance, scheme)->n_calls);
 }

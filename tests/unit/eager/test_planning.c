@@ -226,6 +226,26 @@ Test(planning, plans_are_followed_and_appraised_in_any_order)
     cebus_runtime_destroy(rt);
 }
 
+static bool plan_too_much(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                          cebus_plan *out)
+{
+    const bool ok = count_plans(iteration, terms, out);
+    out->over = terms->effort > 0;
+    return ok;
+}
+
+Test(planning, what_fits_nowhere_is_not_followed)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_ESTIMATED);
+    counting.plan = plan_too_much;
+    for (int i = 0; i < 4; i++)
+        step(rt, 3);
+    cr_expect_gt(searches, 0);
+    cr_expect_eq(scheme_of(rt)->plan.count, 0);
+    cr_expect_eq(stats_of(rt).guided_iterations, 0);
+    cebus_runtime_destroy(rt);
+}
+
 /* --- how many kinds ------------------------------------------------------------------------- */
 
 Test(planning, knows_a_hundred_kinds)
