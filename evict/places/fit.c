@@ -9,8 +9,14 @@
 #define TRIES_BESIDE_SEARCH 3
 /** Times the program's time: plans that take more are dear. */
 #define DEAR 1.2
-/** The part of the memory that a rival of these does without. */
-#define LESS_PART 32
+/** Times what the first plan takes: one that does, and has places, may not be the best. */
+#define MUCH_LONGER 1.2
+/** Times that: without any places a plan takes less. */
+#define TOO_LONG 1.5
+/** Parts of the memory that a plan by which parameters shuttle does without where the one before it
+ * found no places, at least and at most. */
+#define LEAST_LESS_PART 32
+#define MOST_LESS_PART 16
 
 static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t *crowd,
                                 cebus_placement *out, uint64_t *out_missing)
@@ -111,22 +117,34 @@ static void rival(cebus_fit *fit, uint64_t budget)
     *fit->placement = placement;
 }
 
-/** Where parameters come and go it is chance what a plan takes that has places: some are made for
- * more room than the first that had, from which nearly as much was missing. */
-static void find_rivals(cebus_fit *fit, uint64_t missing)
+/** How long an iteration takes by the plan; with places, if it has any. 0 without host memory. */
+static uint64_t total_ns(const cebus_fit *fit)
+{
+    cebus_timeline timeline;
+    return run(fit, fit->plan, fit->placement, &timeline) ? timeline.total_ns : 0;
+}
+
+/** What is there has places, unlike the first, which took so long. Where parameters come and go it
+ * is chance what it takes: if that is much longer some are made for more room, but less than the
+ * first had. False: it takes too long even so. */
+static bool settle(cebus_fit *fit, uint64_t first_ns)
 {
     static const uint64_t parts[] = {2, 4};
-    const bool any = fit->terms.place != NULL && cebus_shuttle_any(fit->iteration, fit->plan);
-    for (size_t i = 0; any && i < sizeof parts / sizeof *parts && is_wanted(fit); i++)
-        rival(fit, fit->memory - missing + missing / parts[i]);
+    const uint64_t less = fit->memory - fit->terms.budget;
+    const double first = (double)first_ns;
+    if (fit->terms.place == NULL || !cebus_shuttle_any(fit->iteration, fit->plan))
+        return true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && less > 0 && is_wanted(fit); i++) {
+        if ((double)total_ns(fit) > MUCH_LONGER * first)
+            rival(fit, fit->memory - less + less / parts[i]);
+    }
+    return (double)total_ns(fit) < TOO_LONG * first;
 }
 
 /** It takes so much longer than the program that a search from elsewhere may well find better. */
 static bool is_dear(const cebus_fit *fit)
 {
-    cebus_timeline timeline;
-    return run(fit, fit->plan, fit->placement, &timeline) &&
-           (double)timeline.total_ns > DEAR * (double)cebus_iteration_cost(fit->iteration);
+    return (double)total_ns(fit) > DEAR * (double)cebus_iteration_cost(fit->iteration);
 }
 
 static bool any_persists(const cebus_iteration *iteration)
@@ -138,37 +156,43 @@ static bool any_persists(const cebus_iteration *iteration)
     return false;
 }
 
-/** Beside a dear plan with swaps another is made. What one takes by which parameters shuttle is
- * chance: one for a little less may take less. Where they stay they may better shuttle, too. */
+/** Beside a dear plan with swaps in which parameters stay one is made by which they shuttle. */
 static void look_elsewhere(cebus_fit *fit)
 {
-    const bool shuttles = cebus_shuttle_any(fit->iteration, fit->plan);
     if (fit->terms.place == NULL || fit->terms.host == 0 || !is_wanted(fit) || !is_dear(fit) ||
-        !any_persists(fit->iteration))
+        !any_persists(fit->iteration) || cebus_shuttle_any(fit->iteration, fit->plan))
         return;
     fit->crowded = fit->memory;
-    rival(fit, shuttles ? fit->memory - fit->memory / LESS_PART : fit->memory);
+    rival(fit, fit->memory);
+}
+
+/** What the next plan does without. One by which parameters shuttle is made anew, not from what was
+ * found: with hardly less it finds no places either, and with much less it is dear. */
+static uint64_t lessen(const cebus_fit *fit, uint64_t missing)
+{
+    const uint64_t least = fit->memory / LEAST_LESS_PART, most = fit->memory / MOST_LESS_PART;
+    if (!cebus_shuttle_any(fit->iteration, fit->plan))
+        return missing;
+    return missing < least ? least : missing > most ? most : missing;
 }
 
 /** The plan and its places; again for less where there are none, each time with half the effort. */
 static bool make(cebus_fit *fit, int tries)
 {
-    uint64_t first = 0, missing = 0;
+    uint64_t first = 0, first_ns = 0, missing = 0;
     for (int i = 0; i < tries && is_wanted(fit) && attempt(fit, &missing); i++) {
         if (is_placed(fit)) {
-            if (i > 0)
-                find_rivals(fit, first);
-            else
-                look_elsewhere(fit);
-            return true;
+            look_elsewhere(fit);
+            return i == 0 || settle(fit, first_ns);
         }
         first = i == 0 ? missing : first;
+        first_ns = i == 0 ? total_ns(fit) : first_ns;
         bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
         fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;
         if (fit->plan->over || missing == 0 || missing >= fit->terms.budget || !gains)
             break;
         fit->terms.effort /= 2;
-        fit->terms.budget -= missing; /* but more than there is room for fits nowhere */
+        fit->terms.budget -= lessen(fit, missing); /* more than there is room for fits nowhere */
         if (fit->terms.budget > fit->site.capacity)
             fit->terms.budget = fit->site.capacity;
     }

@@ -3,7 +3,8 @@
  * other values may be of no use, although it is enough. So a plan is placed (placement.h) as soon
  * as it is made. Where that fails, a planner that searches leaves bytes free where they were too
  * many and tries again from what it has; the others plan for less.
- * Where the plan swaps and is dear rivals are made by which parameters shuttle.
+ * Where the plan swaps and is dear another is made by which parameters shuttle; and others beside
+ * one by which they do, if it takes much longer than the first would without places.
  */
 #ifndef CEBUS_EVICT_PLACES_FIT_H
 #define CEBUS_EVICT_PLACES_FIT_H

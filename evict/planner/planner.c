@@ -122,10 +122,12 @@ static bool tighten(cebus_search *s, const cebus_plan_terms *terms, const placed
     for (size_t i = 0; i < sizeof parts / sizeof *parts && ok; i++)
         ok = cebus_snapshot_restore(&s->base, &s->sequence) &&
              tighten_at(s, terms, parts[i] * theta, most);
+    if (ok && s->best.peak > s->limit && terms->host > 0)
+        ok = cebus_search_descend(s, terms, p->end);
     if (!p->any)
         ok = ok && cebus_search_march(s);
     s->best_theta = theta;
-    *out_fits = s->best.peak < INFINITY;
+    *out_fits = s->best.peak <= s->limit;
     return ok && (!*out_fits ||
                   cebus_search_improve(s, terms, s->greedy.closure.spent + searching(s, terms, p)));
 }

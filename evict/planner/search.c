@@ -198,6 +198,13 @@ bool cebus_search_is_dear(const cebus_search *s)
     return s->best.peak > s->limit || (double)s->best_ns > DEAR * s->base_ns;
 }
 
+/** Whether no plan fits, and something else is to be tried first. */
+static bool is_tried(const cebus_search *s)
+{
+    const uint64_t trial = s->greedy.terms->trial;
+    return !fits(s) && trial > 0 && s->greedy.closure.spent >= trial;
+}
+
 bool cebus_search_march(cebus_search *s)
 {
     static const struct {
@@ -218,6 +225,8 @@ bool cebus_search_march(cebus_search *s)
     bool ok = true;
     for (uint32_t i = 0; ok && effort > 0 && i < MOST_MARCHES && cebus_search_is_dear(s); i++) {
         bool any = fits(s);
+        if (is_tried(s))
+            break;
         uint64_t end = begun + (any ? 1 : s->efforts) * effort;
         if ((any && i >= n) || s->greedy.closure.spent >= end ||
             cebus_greedy_is_stopped(&s->greedy))
@@ -304,10 +313,19 @@ static bool descend_from(cebus_search *s, const cebus_plan_terms *terms, const c
  * leads nowhere from the top. */
 static bool descend(cebus_search *s, const cebus_plan_terms *terms)
 {
-    if (s->best.peak <= s->limit || terms->effort == 0)
+    if (s->best.peak <= s->limit || terms->effort == 0 || terms->trial > 0)
         return true;
     return descend_from(s, terms, &s->best) &&
            (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
+}
+
+bool cebus_search_descend(cebus_search *s, const cebus_plan_terms *terms, uint64_t spent)
+{
+    const uint64_t end = s->greedy.end;
+    s->greedy.end = spent < end ? spent : end;
+    bool ok = descend_from(s, terms, &s->base);
+    s->greedy.end = end;
+    return ok;
 }
 
 /** Notes for the searches that share prices who shares them, in what runs start from: in a plan

@@ -54,6 +54,9 @@ bool cebus_search_improve(cebus_search *s, const cebus_plan_terms *terms, uint64
  * one fits, by chance. They may take some times the effort; half of one is left for a search, and
  * more the dearer the plan. */
 bool cebus_search_march(cebus_search *s);
+/** Down to the limit from `base` in small steps, searching on each, until so much is spent: where
+ * the greedy gets stuck a little above, since it leaves swaps where they are. */
+bool cebus_search_descend(cebus_search *s, const cebus_plan_terms *terms, uint64_t spent);
 /** Brings the sequence, which fits, to what it needs. */
 bool cebus_search_prune(cebus_search *s, double limit);
 /** Keeps the sequence if it is better than the best. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "evict/planner/check.h"
+#include "evict/planner/finalists.h"
 #include "evict/planner/planner.h"
 #include "evict/timeline/presence.h"
 #include "evict/timeline/timeline.h"
@@ -20,14 +21,14 @@
 #define MOST_CLASSES 4
 /** A part of what persists: if no more is used so often they can wait for the next iteration. */
 #define OFTEN_PART 4
-/** Plans for which places are found. */
-#define MOST_FINALISTS 8
-
-/** A plan that may be the best: where it is placed it may take longer than it seems to. */
-typedef struct finalist {
-    cebus_plan plan;
-    uint64_t ns;
-} finalist;
+/** Shares that differ by a smaller part of the memory are one. */
+#define SHARE_PART 64
+/** The part of the memory that is spared beside a full one: in which places may be found. */
+#define SPARED_PART 32
+/** Activations beside parameters are also planned for such parts of the memory less, up to so many
+ * of them: who comes early finds room there, and all find places. */
+#define LESS_PART 32
+#define MOST_LESS 4
 
 typedef struct shuttle {
     const cebus_iteration *iteration;
@@ -39,8 +40,9 @@ typedef struct shuttle {
     uint64_t least;      /**< and the most that one call needs alone */
     bool crosses;        /**< what the step writes waits on the device for the next iteration */
     bool *streams;       /**< of values */
-    finalist best[MOST_FINALISTS]; /**< by time */
-    size_t n_best;
+    cebus_finalists best;
+    uint32_t n_others; /**< plans for the activations */
+    bool fitted;       /**< the last fits its part of the memory */
 } shuttle;
 
 /** What a call uses at once: of what persists, and of others. */
@@ -277,21 +279,6 @@ static bool weave_all(const shuttle *s, const cebus_runs *runs, const cebus_pres
 
 /* --- the best of some ------------------------------------------------------------------------ */
 
-/** Of plans that take as long one is kept. */
-static void enter(shuttle *s, cebus_plan *plan, uint64_t ns)
-{
-    size_t at = 0;
-    while (at < s->n_best && s->best[at].ns < ns)
-        at++;
-    if (at == MOST_FINALISTS || (at < s->n_best && s->best[at].ns == ns))
-        return;
-    if (s->n_best == MOST_FINALISTS)
-        cebus_plan_clear(&s->best[--s->n_best].plan);
-    memmove(&s->best[at + 1], &s->best[at], (s->n_best++ - at) * sizeof *s->best);
-    s->best[at] = (finalist){*plan, ns};
-    cebus_plan_init(plan, s->pool);
-}
-
 /** Keeps the plan if it is among those that take least; it is empty then. */
 static bool offer(shuttle *s, cebus_plan *plan)
 {
@@ -304,27 +291,35 @@ static bool offer(shuttle *s, cebus_plan *plan)
     if (!cebus_timeline_run(s->iteration, plan, &with, s->pool, &timeline))
         return false;
     plan->wait_ns = timeline.stall_ns;
-    enter(s, plan, timeline.total_ns);
+    cebus_finalists_enter(&s->best, plan, timeline.total_ns, s->n_others);
     return true;
 }
 
-/** A plan in which `stay` bytes of persistent values stay, and `ahead` bytes are kept free for
- * those on their way. */
-static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *others, uint64_t stay,
-                      uint64_t ahead, uint32_t turn)
+/** How the memory is shared out beside activations. */
+typedef struct share {
+    uint64_t stay;   /**< bytes of persistent values that stay */
+    uint64_t ahead;  /**< bytes kept free for those on their way */
+    uint64_t spared; /**< bytes that nobody has who need not */
+    uint32_t turn;
+} share;
+
+/** A plan like that. */
+static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *others,
+                      const share *how)
 {
     cebus_plan plan;
     cebus_presences presences;
-    uint64_t staying = choose(s, runs, stay), room = cebus_plan_target(s->terms);
+    uint64_t staying = choose(s, runs, how->stay), room = cebus_plan_target(s->terms);
     if (s->persistent - staying > s->terms->host || staying >= room)
         return true;
     cebus_presence_terms terms = {.streams = s->streams,
                                   .room = room - staying,
-                                  .ahead = ahead,
+                                  .spared = how->spared,
+                                  .ahead = how->ahead,
                                   .out_rate = s->terms->out_rate,
                                   .in_rate = s->terms->in_rate,
                                   .latency_ns = s->terms->latency_ns,
-                                  .turn = turn};
+                                  .turn = how->turn};
     cebus_presence_verdict verdict = cebus_presences_find(runs, &terms, &presences);
     if (verdict != CEBUS_PRESENCE_FITS)
         return verdict == CEBUS_PRESENCE_FULL;
@@ -357,21 +352,40 @@ static uint32_t find_fullest(const cebus_runs *runs, uint64_t peak)
     return run < runs->count ? run : 0;
 }
 
+/** With all the room there is left for what is on its way, and with some of it spared. */
+static bool try_spared(shuttle *s, const cebus_runs *runs, const cebus_plan *others, share how)
+{
+    how.spared = 0;
+    if (!try_share(s, runs, others, &how))
+        return false;
+    how.spared = cebus_plan_target(s->terms) / SPARED_PART;
+    return try_share(s, runs, others, &how);
+}
+
 static bool try_shares(shuttle *s, const cebus_plan *others)
 {
     static const double stays[] = {0.9, 0.6, 0.2}, aheads[] = {0.5, 0.25};
+    const uint64_t target = cebus_plan_target(s->terms), least = target / SHARE_PART;
     cebus_runs runs;
     bool ok = true;
+    s->n_others++;
     if (!cebus_runs_init(&runs, s->iteration, others, s->pool))
         return false;
-    uint64_t target = cebus_plan_target(s->terms), peak = most(runs.bytes, runs.count);
+    uint64_t peak = most(runs.bytes, runs.count);
     uint64_t spare = target > peak + s->at_once ? target - peak - s->at_once : 0;
-    uint32_t turn = s->crosses ? find_fullest(&runs, peak) : 0;
+    share how = {.stay = UINT64_MAX, .turn = s->crosses ? find_fullest(&runs, peak) : 0};
     for (size_t i = 0; i < sizeof stays / sizeof *stays && peak < target && ok; i++) {
         uint64_t stay = (uint64_t)(stays[i] * (double)spare);
+        if (how.stay - stay < least)
+            continue;
+        how.stay = stay;
+        how.ahead = UINT64_MAX;
         for (size_t j = 0; j < sizeof aheads / sizeof *aheads && ok; j++) {
             uint64_t ahead = (uint64_t)(aheads[j] * (double)(target - peak - stay));
-            ok = try_share(s, &runs, others, stay, ahead, turn);
+            if (how.ahead - ahead < least)
+                continue;
+            how.ahead = ahead;
+            ok = try_spared(s, &runs, others, how);
         }
     }
     cebus_runs_deinit(&runs);
@@ -387,19 +401,26 @@ static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t b
     terms.host = host;
     terms.effort /= EFFORT_PART;
     terms.place = NULL;
-    if (s->n_best > 0)
+    if (s->best.count > 0)
         terms.most = MOST_EFFORTS * cebus_planner_effort(iteration, terms.effort);
     cebus_plan_init(&others, s->pool);
     const bool fits = iteration == s->iteration && bytes >= s->others;
     bool ok = (fits || cebus_planner_plan(iteration, &terms, &others)) &&
               cebus_plan_make_ready(&others, s->iteration) && try_shares(s, &others);
+    s->fitted = fits || !others.over;
     cebus_plan_clear(&others);
     return ok;
 }
 
-static bool try_part(shuttle *s, uint64_t bytes, uint64_t host)
+/** With replays alone, and with swaps. Where neither fits nothing will in fewer. */
+static bool try_both(shuttle *s, const cebus_iteration *iteration, uint64_t bytes, uint64_t host)
 {
-    return try_part_of(s, s->iteration, bytes, host);
+    if (!try_part_of(s, iteration, bytes, 0))
+        return false;
+    const bool fitted = s->fitted;
+    bool ok = host == 0 || try_part_of(s, iteration, bytes, host);
+    s->fitted = s->fitted || fitted;
+    return ok;
 }
 
 static void add_scratch(cebus_iteration_call *calls, uint32_t from, uint32_t to, uint64_t bytes)
@@ -425,7 +446,15 @@ static void make_lean(const cebus_iteration *iteration, cebus_iteration_call *ca
     }
 }
 
-/** Activations in all of the memory, but beside what persists where that is used. */
+/** The program waits for a first plan, and nobody for one that is not wanted any more. */
+static bool goes_on(const shuttle *s)
+{
+    return (s->terms->effort > 0 || s->best.count == 0) &&
+           (s->terms->go_on == NULL || s->terms->go_on(s->terms->context));
+}
+
+/** Activations in all of the memory, but beside what persists where that is used; then in less: a
+ * plan for less room is one for more, too, and which of them take least with places is chance. */
 static bool try_beside(shuttle *s, uint64_t host)
 {
     cebus_iteration lean = *s->iteration;
@@ -436,17 +465,12 @@ static bool try_beside(shuttle *s, uint64_t host)
         return false;
     memcpy(lean.calls, s->iteration->calls, bytes);
     make_lean(s->iteration, lean.calls);
-    bool ok =
-        try_part_of(s, &lean, target, 0) && (host == 0 || try_part_of(s, &lean, target, host));
+    bool ok = true;
+    s->fitted = true;
+    for (uint64_t i = 0; i <= MOST_LESS && s->fitted && ok && goes_on(s); i++)
+        ok = try_both(s, &lean, target - i * (target / LESS_PART), host);
     cebus_pool_free_object(s->pool, lean.calls, bytes);
     return ok;
-}
-
-/** The program waits for a first plan, and nobody for one that is not wanted any more. */
-static bool goes_on(const shuttle *s)
-{
-    return (s->terms->effort > 0 || s->n_best == 0) &&
-           (s->terms->go_on == NULL || s->terms->go_on(s->terms->context));
 }
 
 /** Activations as they are, if there is room; then less and less of them at once. Where they peak
@@ -457,17 +481,18 @@ static bool try_parts(shuttle *s)
     uint64_t target = cebus_plan_target(s->terms);
     uint64_t host = s->terms->host > s->persistent ? s->terms->host - s->persistent : 0;
     uint64_t least = s->least + s->least / 16;
-    bool ok = s->others >= target || try_part(s, s->others, 0);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && ok && goes_on(s); i++) {
+    bool ok = s->others >= target || try_part_of(s, s->iteration, s->others, 0);
+    s->fitted = true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && s->fitted && ok && goes_on(s); i++) {
         uint64_t bytes = (uint64_t)(parts[i] * (double)target);
         bool last = bytes <= least;
         bytes = last ? least : bytes;
         if (bytes < s->others && bytes < target)
-            ok = try_part(s, bytes, 0) && (host == 0 || try_part(s, bytes, host));
+            ok = try_both(s, s->iteration, bytes, host);
         if (last)
             break;
     }
-    return ok && (!goes_on(s) || try_beside(s, host));
+    return ok && try_beside(s, host);
 }
 
 /** What calls need beside persistent values, if nothing is given up. */
@@ -484,57 +509,14 @@ static bool find_others(shuttle *s)
     return true;
 }
 
-/** The finalist that takes least with what it waits for its places; the first if none has any.
- * Whoever asks for places may hold those of the plan that was to be handed out before. */
-static size_t choose_placed(shuttle *s, uint64_t *crowd)
-{
-    const cebus_plan_terms *terms = s->terms;
-    size_t best = 0;
-    uint64_t least = UINT64_MAX, moving;
-    for (size_t i = 0; i < s->n_best && s->best[i].ns < least; i++) {
-        finalist *one = &s->best[i];
-        const uint64_t wait = one->plan.wait_ns;
-        memset(crowd, 0, s->iteration->n_calls * sizeof *crowd);
-        bool found = terms->place(terms->place_context, &one->plan, crowd, &moving);
-        uint64_t ns = found ? one->ns + one->plan.wait_ns - wait : UINT64_MAX - 1;
-        if (ns >= least)
-            continue;
-        least = ns;
-        best = i;
-        if (terms->keep != NULL)
-            terms->keep(terms->place_context);
-    }
-    return best;
-}
-
-/** False without host memory. */
-static bool choose_best(shuttle *s, size_t *out)
-{
-    size_t bytes = s->iteration->n_calls * sizeof(uint64_t);
-    uint64_t *crowd = s->terms->place != NULL ? cebus_pool_alloc(s->pool, bytes) : NULL;
-    *out = 0;
-    if (crowd != NULL)
-        *out = choose_placed(s, crowd);
-    bool ok = crowd != NULL || s->terms->place == NULL;
-    cebus_pool_free_object(s->pool, crowd, bytes);
-    return ok;
-}
-
 /** Hands the best out. False without host memory; *out_found: there is one. */
 static bool search(shuttle *s, cebus_plan *out, bool *out_found)
 {
     s->streams = cebus_pool_alloc(s->pool, s->iteration->n_values * sizeof *s->streams);
-    size_t best = 0;
     bool ok = s->streams != NULL && find_others(s) && try_parts(s);
-    *out_found = s->n_best > 0;
-    ok = ok && (!*out_found || choose_best(s, &best));
-    if (ok && *out_found) {
-        cebus_plan_clear(out);
-        *out = s->best[best].plan;
-        cebus_plan_init(&s->best[best].plan, s->pool);
-    }
-    for (size_t i = 0; i < s->n_best; i++)
-        cebus_plan_clear(&s->best[i].plan);
+    *out_found = s->best.count > 0;
+    ok = ok && (!*out_found || cebus_finalists_choose(&s->best, s->iteration, s->terms, out));
+    cebus_finalists_clear(&s->best);
     cebus_pool_free_object(s->pool, s->streams, s->iteration->n_values * sizeof *s->streams);
     return ok;
 }
@@ -558,21 +540,37 @@ bool cebus_shuttle_any(const cebus_iteration *iteration, const cebus_plan *plan)
     return false;
 }
 
+/** The planner's own, which may take so many steps until one fits (0: all it has). */
+static bool plan_stays(const shuttle *s, uint64_t trial, cebus_plan *out, bool *out_fits)
+{
+    cebus_plan_terms terms = *s->terms;
+    terms.trial = trial;
+    cebus_plan_clear(out);
+    return cebus_planner_plan(s->iteration, &terms, out) && fits(s, out, out_fits);
+}
+
 /** With copies that the calls hide, as far as may be. */
 static bool plan_hidden(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                         cebus_plan *out)
 {
     shuttle s = {.iteration = iteration, .terms = terms, .pool = out->pool};
-    bool found = false, fit = true;
+    bool found = false, fit = false;
     find_persistent(&s);
     if (terms->host == 0 || s.persistent == 0)
         return cebus_planner_plan(iteration, terms, out);
     find_least(&s);
-    if (terms->crowded || s.persistent + s.least > cebus_plan_target(terms))
-        return search(&s, out, &found) &&
-               (found || (!terms->crowded && cebus_planner_plan(iteration, terms, out)));
-    return cebus_planner_plan(iteration, terms, out) && fits(&s, out, &fit) &&
-           (fit || search(&s, out, &found));
+    const bool may_stay = !terms->crowded && s.persistent + s.least <= cebus_plan_target(terms);
+    /* If none fits soon one that does is dear: those by which parameters shuttle come first. */
+    const uint64_t trial = cebus_planner_effort(iteration, terms->effort);
+    if (may_stay && !plan_stays(&s, trial, out, &fit))
+        return false;
+    if (fit)
+        return true;
+    if (!search(&s, out, &found))
+        return false;
+    if (found || (may_stay && trial == 0))
+        return true;
+    return !terms->crowded && plan_stays(&s, 0, out, &fit);
 }
 
 /** Where nothing fits: with copies that calls wait for, if that does. */

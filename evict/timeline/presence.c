@@ -120,8 +120,10 @@ static uint64_t *find_free(const walk *w)
     }
     for (size_t r = 1; r <= runs->count; r++)
         free[r] += free[r - 1];
-    for (uint32_t r = 0; r < runs->count; r++)
+    for (uint32_t r = 0; r < runs->count; r++) {
         free[r] += room_at(w, r);
+        free[r] -= free[r] < w->terms->spared ? free[r] : w->terms->spared;
+    }
     return free;
 }
 

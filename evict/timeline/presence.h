@@ -43,6 +43,7 @@ typedef struct cebus_presences {
 typedef struct cebus_presence_terms {
     const bool *streams;        /**< of values: does not stay */
     uint64_t room;              /**< bytes for them and for all that the runs have */
+    uint64_t spared;            /**< bytes of it that nothing fills before it must, or after */
     uint64_t ahead;             /**< bytes of it kept for what is on its way, where that can be */
     uint64_t out_rate, in_rate; /**< bytes/s, above 0 */
     uint64_t latency_ns;        /**< of each copy */

@@ -296,6 +296,55 @@ Test(planner_effort, what_a_plan_takes_in_all_can_be_told)
     cr_expect_gt(plan(&terms), 2 * EFFORT);
 }
 
+/** Something else may be tried before it is known for sure that nothing fits. */
+Test(planner_effort, it_may_be_given_up_early_that_any_plan_fits)
+{
+    make_tangle(1);
+    cebus_plan_terms terms = {.budget = peak() / 10, .effort = EFFORT, .trial = EFFORT / 2};
+    const uint64_t tried = plan(&terms);
+    cr_expect(r.plan.over);
+    terms.trial = 0;
+    cr_expect_gt(plan(&terms), 2 * tried);
+    cr_expect(r.plan.over);
+    terms.budget = peak() / 2;
+    const uint64_t spent = plan(&terms);
+    cr_expect_not(r.plan.over);
+    terms.trial = EFFORT / 2;
+    cr_expect_eq(plan(&terms), spent, "one that does is searched on as it would be");
+}
+
+/** The first has no places: bytes are too many in the midst of the program. */
+static bool place_in_the_midst(void *context, cebus_plan *offered, uint64_t *crowd,
+                               uint64_t *out_ns)
+{
+    offers *told = look(context, offered, crowd);
+    for (size_t k = 0; k < r.iteration.n_calls; k++)
+        crowd[k] = k > CALLS / 3 ? peak() / 24 : 0;
+    *out_ns = 0;
+    return told->asked++ > 0;
+}
+
+/** Where replays alone do not bring a plan down to where it may have places copies move, too. */
+Test(planner_effort, where_replays_get_stuck_a_plan_for_less_room_comes_down_in_steps)
+{
+    static const uint64_t seeds[] = {6, 11};
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        offers told = {.asked = 0};
+        teardown();
+        setup();
+        make_tangle(seeds[i]);
+        cebus_plan_terms terms = {.budget = peak() / 5,
+                                  .host = UINT64_C(1) << 40,
+                                  .out_rate = 1 << 28,
+                                  .in_rate = 1 << 28,
+                                  .effort = EFFORT,
+                                  .place = place_in_the_midst,
+                                  .place_context = &told};
+        cr_expect_leq(plan(&terms), most_spent());
+        cr_expect_gt(told.asked, 1, "seed %lu", seeds[i]);
+    }
+}
+
 /** ns of what a search from the first plan finds, after runs that shared prices or did not. bare:
  * who shares them is seen in the bare program; else in that plan, which fits. */
 static uint64_t improve(bool shares, bool bare)

@@ -8,66 +8,8 @@
 #include "evict/places/placement.h"
 #include "evict/planner/check.h"
 #include "evict/planner/shuttle.h"
-#include "evict/timeline/presence.h"
 #include "evict/timeline/timeline.h"
-#include "tests/support/host.h"
-#include "tests/unit/evict/recorded.h"
-
-enum {
-    LAYERS = 8,
-    BYTES = 100,
-    MAP = 40
-};
-/* A parameter, and two of state. */
-#define PERSISTENT (3 * LAYERS * BYTES)
-
-static recorded r;
-static cebus_test_host host;
-static size_t w[LAYERS], m[LAYERS], v[LAYERS];
-
-/** A call that reads values and writes the persistent among them in place. */
-static void update(const size_t *in, uint16_t n, uint16_t n_written)
-{
-    cebus_iteration_call call = {.op = "adam", .cost_ns = 10, .n_in = n, .n_out = n_written};
-    for (uint16_t i = 0; i < n; i++)
-        recorded_name(&r, in[i], CEBUS_ITERATION_NONE);
-    for (uint16_t i = 0; i < n_written; i++)
-        recorded_name(&r, in[i], CEBUS_ITERATION_NONE);
-    cr_assert(cebus_iteration_add_call(&r.iteration, &call));
-}
-
-/** Forward, backward, then a step for each parameter. */
-static void setup(void)
-{
-    size_t x[LAYERS + 1], dw[LAYERS];
-    cebus_test_host_init(&host);
-    recorded_init(&r);
-    cebus_pool_deinit(&r.pool);
-    cebus_pool_init(&r.pool, &host.allocator);
-    r.pool.direct = true;
-    x[0] = recorded_leaf(&r, MAP, false);
-    for (size_t i = 0; i < LAYERS; i++) {
-        w[i] = recorded_leaf(&r, BYTES, true);
-        m[i] = recorded_leaf(&r, BYTES, true);
-        v[i] = recorded_leaf(&r, BYTES, true);
-        x[i + 1] = recorded_call(&r, "matmul", 100, x[i], w[i], MAP);
-    }
-    size_t dx = recorded_call(&r, "loss", 10, x[LAYERS], SIZE_MAX, MAP);
-    for (size_t i = LAYERS; i-- > 0;) {
-        recorded_free(&r, x[i + 1]);
-        dw[i] = recorded_call(&r, "matmul_weight", 100, x[i], dx, 10);
-        size_t next = recorded_call(&r, "matmul_back", 100, dx, w[i], MAP);
-        recorded_free(&r, dx);
-        dx = next;
-    }
-    recorded_free(&r, dx);
-    recorded_free(&r, x[0]);
-    for (size_t i = 0; i < LAYERS; i++) {
-        update((size_t[]){w[i], m[i], v[i], dw[i]}, 4, 3);
-        recorded_free(&r, dw[i]);
-    }
-    cr_assert(cebus_iteration_seal(&r.iteration));
-}
+#include "tests/unit/evict/stepping.h"
 
 static void teardown(void)
 {
@@ -316,8 +258,9 @@ static bool plan_dear_first(const cebus_iteration *iteration, const cebus_plan_t
     return cebus_policy_find("cebus")->plan(iteration, &mine, out);
 }
 
-static uint64_t total_by(uint64_t memory, bool (*plan)(const cebus_iteration *,
-                                                       const cebus_plan_terms *, cebus_plan *))
+/** Whether a plan is made that has places. */
+static bool fit_by(uint64_t memory,
+                   bool (*plan)(const cebus_iteration *, const cebus_plan_terms *, cebus_plan *))
 {
     cebus_policy policy = *cebus_policy_find("cebus");
     cebus_placement placement;
@@ -331,15 +274,16 @@ static uint64_t total_by(uint64_t memory, bool (*plan)(const cebus_iteration *,
                      .placement = &placement};
     cebus_plan_clear(&r.plan);
     n_planned = 0;
-    cr_assert(cebus_fit_make(&fit));
+    bool made = cebus_fit_make(&fit);
     cebus_placement_clear(&placement);
-    return timeline_in(memory).total_ns;
+    return made;
 }
 
 static uint64_t total_in_turn(uint64_t memory, const uint64_t *order)
 {
     parts = order;
-    return total_by(memory, plan_in_turn);
+    cr_assert(fit_by(memory, plan_in_turn));
+    return timeline_in(memory).total_ns;
 }
 
 /** Of a plan for a part of what persists alone. */
@@ -360,22 +304,60 @@ Test(shuttle, of_plans_for_less_the_best_is_taken)
     cr_expect_lt(found, total_for(memory, 33));
 }
 
-Test(shuttle, beside_a_dear_plan_one_for_less_is_made)
+/** One that needs a little more than there is, and one that needs much more. */
+Test(shuttle, plans_are_made_for_less_in_steps_neither_small_nor_large)
 {
-    static const uint64_t better[] = {33, 60, 0, 0}, worse[] = {60, 33, 0, 0};
-    const uint64_t memory = PERSISTENT * 2 / 3, found = total_in_turn(memory, better);
-    cr_expect_eq(n_planned, 2);
-    cr_expect_lt(planned_for[1], planned_for[0]);
-    cr_expect(!was_crowded[0] && was_crowded[1],
-              "where they do not stay in more they do not in less");
-    cr_expect_eq(found, total_in_turn(memory, worse), "which one comes first makes no difference");
-    cr_expect_lt(found, total_for(memory, 33));
+    static const uint64_t little[] = {68, 60, 60, 60}, much[] = {90, 60, 60, 60};
+    const uint64_t memory = PERSISTENT * 2 / 3;
+    total_in_turn(memory, little);
+    cr_expect_geq(n_planned, 2);
+    cr_expect_leq(planned_for[1], memory - memory / 32);
+    total_in_turn(memory, much);
+    cr_expect_geq(n_planned, 2);
+    cr_expect_geq(planned_for[1], memory - memory / 16);
+}
+
+/** Where those that have places take so long the first, wherever its bytes lie, takes less. */
+Test(shuttle, no_places_are_better_than_dear_ones)
+{
+    static const uint64_t order[] = {90, 20, 20, 20};
+    parts = order;
+    cr_expect_not(fit_by(PERSISTENT * 2 / 3, plan_in_turn));
+    cr_expect_eq(n_planned, 4, "rivals were made");
+}
+
+/** What a plan takes of which a planner is told that all that persists may not stay. */
+static uint64_t total_crowded(uint64_t budget)
+{
+    cebus_plan_terms terms = terms_for(budget);
+    terms.crowded = true;
+    cebus_plan_clear(&r.plan);
+    cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
+    return timeline_in(budget).total_ns;
+}
+
+/** Of what persists, 30 to 90%. */
+Test(shuttle, more_memory_costs_no_more)
+{
+    uint64_t last = UINT64_MAX;
+    for (uint64_t percent = 30; percent <= 90; percent += 5) {
+        const uint64_t ns = total_crowded(PERSISTENT * percent / 100);
+        cr_expect_leq(ns, last, "%lu%%", percent);
+        last = ns;
+    }
+}
+
+/** Activations that fill the memory leave nothing for what should come early. */
+Test(shuttle, activations_are_planned_for_less_room_too)
+{
+    record_wide();
+    cr_expect_lt(total_crowded(105), 202, "it takes so long if they do");
 }
 
 Test(shuttle, where_it_is_dear_that_they_stay_they_may_come_and_go)
 {
     const uint64_t memory = PERSISTENT + 4 * MAP;
-    (void)total_by(memory, plan_dear_first);
+    cr_assert(fit_by(memory, plan_dear_first));
     cr_expect_eq(n_planned, 2);
     cr_expect(planned_for[1] == planned_for[0] && !was_crowded[0] && was_crowded[1]);
     cr_expect(cebus_shuttle_any(&r.iteration, &r.plan), "that takes less");
@@ -405,125 +387,6 @@ Test(shuttle, values_that_shuttle_are_placed)
     cr_expect_leq(placement.height, PERSISTENT * 2 / 3);
     cebus_placement_clear(&placement);
     cebus_outside_deinit(&outside);
-}
-
-/** By ordinal: weights and what the optimizer has of them. */
-static void mark_persistent(bool *streams)
-{
-    for (size_t i = 0; i < LAYERS; i++)
-        streams[r.values[w[i]].ordinal] = streams[r.values[m[i]].ordinal] =
-            streams[r.values[v[i]].ordinal] = true;
-}
-
-Test(shuttle, presences_are_there_for_each_use_and_fit)
-{
-    cebus_runs runs;
-    cebus_presences presences;
-    bool streams[64] = {false};
-    mark_persistent(streams);
-    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
-    cebus_presence_terms terms = {.streams = streams,
-                                  .room = PERSISTENT / 2,
-                                  .ahead = BYTES,
-                                  .out_rate = 1000000000,
-                                  .in_rate = 1000000000};
-    cr_assert_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FITS);
-    for (uint32_t run = 0; run < runs.count; run++) {
-        uint64_t bytes = runs.bytes[run];
-        for (size_t i = 0; i < presences.count; i++)
-            bytes += presences.items[i].since <= run && run < presences.items[i].gone ? BYTES : 0;
-        cr_expect_leq(bytes, terms.room, "run %u", run);
-    }
-    for (uint32_t o = 0; o < r.iteration.n_values; o++) {
-        for (uint32_t u = runs.first_uses[o]; u < runs.first_uses[o + 1]; u++) {
-            size_t there = 0;
-            for (size_t i = 0; i < presences.count; i++)
-                there += presences.items[i].value == o && presences.items[i].from <= runs.uses[u] &&
-                         runs.uses[u] < presences.items[i].to;
-            cr_expect_eq(there, 1, "value %u, run %u", o, runs.uses[u]);
-        }
-    }
-    cebus_presences_deinit(&presences);
-    terms.room = 2 * BYTES;
-    cr_expect_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FULL);
-    cebus_runs_deinit(&runs);
-}
-
-/** Whether a presence covers a run, on a clock that goes around. */
-static bool covers(const cebus_presence *p, uint32_t from, uint32_t to, uint32_t run)
-{
-    return cebus_presence_crosses(p) ? run >= from || run < to : run >= from && run < to;
-}
-
-Test(shuttle, presences_that_cross_are_there_for_each_use_and_fit)
-{
-    cebus_runs runs;
-    cebus_presences presences;
-    bool streams[64] = {false};
-    size_t crossing = 0;
-    mark_persistent(streams);
-    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
-    cebus_presence_terms terms = {.streams = streams,
-                                  .room = PERSISTENT / 2,
-                                  .ahead = BYTES,
-                                  .out_rate = 1000000000,
-                                  .in_rate = 1000000000,
-                                  .turn = LAYERS};
-    cr_assert_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FITS);
-    for (uint32_t run = 0; run < runs.count; run++) {
-        uint64_t bytes = runs.bytes[run];
-        for (size_t i = 0; i < presences.count; i++) {
-            const cebus_presence *p = &presences.items[i];
-            bytes += covers(p, p->since, p->gone, run) ? BYTES : 0;
-        }
-        cr_expect_leq(bytes, terms.room, "run %u", run);
-    }
-    for (size_t i = 0; i < presences.count; i++) {
-        const cebus_presence *p = &presences.items[i];
-        crossing += cebus_presence_crosses(p);
-        cr_expect_not(p->since < LAYERS && p->gone > LAYERS, "none is there at the turn");
-        cr_expect(!p->writes || (p->done > runs.count - LAYERS && p->done <= runs.count),
-                  "its copy begins with the step that wrote it");
-    }
-    cr_expect_gt(crossing, 0);
-    for (uint32_t o = 0; o < r.iteration.n_values; o++) {
-        for (uint32_t u = runs.first_uses[o]; u < runs.first_uses[o + 1]; u++) {
-            size_t there = 0;
-            for (size_t i = 0; i < presences.count; i++) {
-                const cebus_presence *p = &presences.items[i];
-                there += p->value == o && covers(p, p->since, p->gone, runs.uses[u]);
-            }
-            cr_expect_eq(there, 1, "value %u, run %u", o, runs.uses[u]);
-        }
-    }
-    cebus_presences_deinit(&presences);
-    cebus_runs_deinit(&runs);
-}
-
-Test(shuttle, runs_turn_with_all_that_is_known_of_them)
-{
-    cebus_runs runs, turned;
-    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
-    const uint32_t n = (uint32_t)runs.count, by = n / 3;
-    cr_assert(cebus_runs_turn(&runs, by, &turned));
-    cr_assert_eq(turned.count, n);
-    for (uint32_t run = 0; run < n; run++) {
-        cr_expect_eq(turned.items[run].call, runs.items[(run + by) % n].call);
-        cr_expect_eq(turned.bytes[run], runs.bytes[(run + by) % n]);
-    }
-    cr_expect_eq(turned.times[n], runs.times[n]);
-    for (uint32_t o = 0; o < r.iteration.n_values; o++) {
-        cr_assert_eq(cebus_runs_n_uses(&turned, o), cebus_runs_n_uses(&runs, o));
-        for (uint32_t u = turned.first_uses[o]; u < turned.first_uses[o + 1]; u++) {
-            bool found = false;
-            for (uint32_t k = runs.first_uses[o]; k < runs.first_uses[o + 1]; k++)
-                found = found || runs.uses[k] == (turned.uses[u] + by) % n;
-            cr_expect(found);
-            cr_expect(u == turned.first_uses[o] || turned.uses[u] > turned.uses[u - 1]);
-        }
-    }
-    cebus_runs_deinit(&turned);
-    cebus_runs_deinit(&runs);
 }
 
 /* Two stays on both sides of where iterations meet are one, beside what lies there already. */
