@@ -31,6 +31,14 @@ uint64_t cebus_iteration_cost(const cebus_iteration *iteration)
     return ns;
 }
 
+uint64_t cebus_iteration_persistent(const cebus_iteration *iteration)
+{
+    uint64_t bytes = 0;
+    for (size_t v = 0; v < iteration->n_values; v++)
+        bytes += iteration->values[v].persistent ? iteration->values[v].bytes : 0;
+    return bytes;
+}
+
 size_t cebus_iteration_bytes(const cebus_iteration *iteration)
 {
     return iteration->calls_capacity * sizeof *iteration->calls +

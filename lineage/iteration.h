@@ -83,6 +83,9 @@ bool cebus_iteration_seal(cebus_iteration *iteration);
 /** ns of all calls. O(calls). */
 uint64_t cebus_iteration_cost(const cebus_iteration *iteration);
 
+/** Bytes of all that persists. O(values). */
+uint64_t cebus_iteration_persistent(const cebus_iteration *iteration);
+
 /** Host bytes that it holds. */
 size_t cebus_iteration_bytes(const cebus_iteration *iteration);
 

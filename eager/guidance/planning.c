@@ -356,10 +356,12 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
 }
 
 /** What fits nowhere is not followed: it costs more than to choose at the moment of need, and may
- * leave no room where that finds some. */
-static void spare_unfit(cebus_plan *plan)
+ * leave no room where that finds some. Only where all that persists does not fit either, the one
+ * that comes nearest has it fetched ahead. */
+static void spare_unfit(const cebus_iteration *iteration, const cebus_scheme *scheme,
+                        cebus_plan *plan)
 {
-    if (plan->over)
+    if (plan->over && cebus_iteration_persistent(iteration) <= scheme->terms.budget)
         cebus_plan_clear(plan);
 }
 
@@ -367,8 +369,9 @@ static void spare_unfit(cebus_plan *plan)
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
                          cebus_placement placement)
 {
-    spare_unfit(&better);
-    if (!cebus_plan_link(&better, iteration_of(rt->guidance, scheme))) {
+    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    spare_unfit(iteration, scheme, &better);
+    if (!cebus_plan_link(&better, iteration)) {
         cebus_plan_clear(&better);
         cebus_placement_clear(&placement);
         return;
@@ -379,7 +382,7 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
     scheme->placement = placement;
     if (placement.height > 0)
         (void)make_spots(rt, scheme);
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, iteration);
 }
 
 /** The next iteration would wait longer for the places of what this one still copies out as it ends
@@ -503,7 +506,7 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
         start_draft(rt, scheme, placed);
     else if (fits_nowhere(scheme, places) || plan(rt, scheme, scheme->terms))
         start_draft(rt, scheme, scheme->terms);
-    spare_unfit(&scheme->plan);
+    spare_unfit(iteration_of(rt->guidance, scheme), scheme, &scheme->plan);
     cebus_pace_note(&rt->guidance->first, cebus_pace_clock() - begun,
                     iteration_of(rt->guidance, scheme)->n_calls);
 }

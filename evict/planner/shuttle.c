@@ -86,14 +86,6 @@ static void find_least(shuttle *s)
     }
 }
 
-static void find_persistent(shuttle *s)
-{
-    for (size_t v = 0; v < s->iteration->n_values; v++) {
-        const cebus_iteration_value *value = &s->iteration->values[v];
-        s->persistent += value->persistent ? value->bytes : 0;
-    }
-}
-
 static uint64_t most(const uint64_t *items, size_t count)
 {
     uint64_t best = 0;
@@ -555,7 +547,7 @@ static bool plan_hidden(const cebus_iteration *iteration, const cebus_plan_terms
 {
     shuttle s = {.iteration = iteration, .terms = terms, .pool = out->pool};
     bool found = false, fit = false;
-    find_persistent(&s);
+    s.persistent = cebus_iteration_persistent(iteration);
     if (terms->host == 0 || s.persistent == 0)
         return cebus_planner_plan(iteration, terms, out);
     find_least(&s);
