@@ -31,13 +31,8 @@ static void *filled(cebus_pool *pool, size_t count, size_t bytes)
 static void find_needs(cebus_closure *c)
 {
     const cebus_sequence *sequence = c->sequence;
-    const cebus_iteration *iteration = sequence->iteration;
-    double persistent = 0;
-    for (size_t v = 0; v < iteration->n_values; v++) {
-        if (iteration->values[v].persistent)
-            persistent += cebus_sequence_bytes(sequence, iteration->values[v].bytes);
-    }
-    for (uint32_t k = 0; k < iteration->n_calls; k++) {
+    const double persistent = cebus_sequence_persistent(sequence);
+    for (uint32_t k = 0; k < sequence->iteration->n_calls; k++) {
         uint32_t count;
         double least = INFINITY;
         c->needs[k] = persistent + cebus_sequence_workspace(sequence, k);

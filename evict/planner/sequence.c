@@ -259,16 +259,13 @@ static bool add_life(cebus_sequence *sequence, uint32_t v)
 }
 
 /** Steps of the curve: at[i] of instance i of the program, START the first. */
-static double *curve(const cebus_sequence *sequence, double *out_persistent)
+static double *curve(const cebus_sequence *sequence)
 {
     const cebus_iteration *iteration = sequence->iteration;
     size_t n = iteration->n_calls;
     double *steps = zeroed(sequence->pool, n + 3, sizeof *steps);
-    *out_persistent = 0;
     for (size_t v = 0; v < iteration->n_values && steps != NULL; v++) {
         const cebus_life *life = &sequence->lives[v];
-        if (iteration->values[v].persistent)
-            *out_persistent += cebus_sequence_bytes(sequence, iteration->values[v].bytes);
         if (life->count == 0)
             continue;
         /* START stands before call 0, END behind the last: one more for each. */
@@ -287,8 +284,8 @@ static bool add_program(cebus_sequence *sequence)
 {
     const cebus_iteration *iteration = sequence->iteration;
     size_t n = iteration->n_calls;
-    double level;
-    double *steps = curve(sequence, &level);
+    double level = cebus_sequence_persistent(sequence);
+    double *steps = curve(sequence);
     bool ok = steps != NULL;
     for (size_t i = 0; i < n + 2 && ok; i++) {
         uint32_t instance = (uint32_t)(i == 0 ? n : i > n ? n + 1 : i - 1);

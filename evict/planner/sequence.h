@@ -164,6 +164,16 @@ static inline double cebus_sequence_workspace(const cebus_sequence *sequence, ui
                ? 0
                : cebus_sequence_bytes(sequence, sequence->iteration->calls[call].workspace);
 }
+/** Of all that persists. O(values). */
+static inline double cebus_sequence_persistent(const cebus_sequence *sequence)
+{
+    double bytes = 0;
+    for (size_t v = 0; v < sequence->iteration->n_values; v++) {
+        if (sequence->iteration->values[v].persistent)
+            bytes += cebus_sequence_bytes(sequence, sequence->iteration->values[v].bytes);
+    }
+    return bytes;
+}
 
 /** Values with events that a call reads, or makes. */
 static inline const uint32_t *cebus_sequence_reads(const cebus_sequence *sequence, uint32_t call,
