@@ -5,14 +5,16 @@
  * usage: gpu_step [--trace FILE] [--warm N] DEVICE PRESET [PERCENT...]
  *
  * --trace: two more steps without a limit are recorded, with the costs that were measured. --warm:
- * so many steps come first, 6 by default; plans with swaps may try two ways, and settle by 24.
+ * so many steps come first under a plan, 24 by default: plans with swaps may try two ways, and
+ * settle by then. Without one there are 6.
  * ms_per_step is wall time, the median of STEPS after these; host_us_per_op the host's part of it:
  * from the start of a step to its last call's return, over the kernels run, so it counts what the
  * host is held up by a full queue, too. outside_bytes is all that the driver counts beside the
  * budget. Under a plan predicted_ms and measured_ms are the last guided step's, on the device.
  *
- * Each step ends by waiting for the device, but on a simulated one, which has no wall time to tell:
- * there copies go on beside the next step, as in a program that trains and waits for nothing.
+ * Each step ends with a number that the host reads, as programs read their loss: that waits for all
+ * that is computed, and copies go on beside the next step. On a simulated device, which has no wall
+ * time to tell, nothing waits.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,10 +26,11 @@
 
 #include "tests/support/models.h"
 
-static int warm = 6; /**< until policy cebus has measured an iteration, and follows a plan */
+static int warm_plans = 24;
 static bool waits;
 
 enum {
+    WARM = 6,
     STEPS = 5,
     RECORDED = 2
 };
@@ -71,23 +74,49 @@ static cebus_status stats_of(cebus_runtime *rt, cebus_memory_stats *out)
     return cebus_runtime_memory_stats(rt, out);
 }
 
+/** A network, and a number for the host to read once a step. */
+typedef struct training {
+    cebus_runtime *rt;
+    cebus_model *model;
+    cebus_tensor *read;
+} training;
+
+static cebus_status training_init(training *t, cebus_runtime *rt, const cebus_model_preset *preset)
+{
+    *t = (training){.rt = rt};
+    cebus_status status = cebus_zeros(rt, CEBUS_F32, 0, NULL, &t->read);
+    if (status == CEBUS_OK)
+        status = cebus_tensor_set_persistent(t->read);
+    if (status == CEBUS_OK)
+        t->model = cebus_model_create(rt, preset->model, &preset->config);
+    if (status == CEBUS_OK && t->model == NULL)
+        status = cebus_last_error()->status;
+    return status;
+}
+
+static void training_deinit(training *t)
+{
+    cebus_model_destroy(t->model);
+    cebus_tensor_release(t->read);
+}
+
 /** One step: wall and host time. */
-static cebus_status step(cebus_runtime *rt, cebus_model *model, double *out_wall_ms,
-                         double *out_host_us)
+static cebus_status step(training *t, double *out_wall_ms, double *out_host_us)
 {
     cebus_memory_stats before, after;
-    cebus_status status = stats_of(rt, &before);
+    float read;
+    cebus_status status = stats_of(t->rt, &before);
     double start = now_ms();
     if (status == CEBUS_OK)
-        status = cebus_model_step(model, NULL);
+        status = cebus_model_step(t->model, NULL);
     double asked = now_ms();
     if (status == CEBUS_OK)
-        status = cebus_iteration_mark(rt);
+        status = cebus_iteration_mark(t->rt);
     if (status == CEBUS_OK && waits)
-        status = cebus_runtime_synchronize(rt);
+        status = cebus_tensor_to_host(t->read, &read, sizeof read);
     *out_wall_ms = now_ms() - start;
     if (status == CEBUS_OK)
-        status = stats_of(rt, &after);
+        status = stats_of(t->rt, &after);
     if (status != CEBUS_OK)
         return status;
     uint64_t ops = after.calls + after.recomputes - before.calls - before.recomputes;
@@ -95,36 +124,37 @@ static cebus_status step(cebus_runtime *rt, cebus_model *model, double *out_wall
     return CEBUS_OK;
 }
 
-static cebus_status record(cebus_runtime *rt, cebus_model *model, const char *trace)
+static cebus_status steps(training *t, int n)
 {
     double ignored;
-    cebus_status status = cebus_trace_start(rt, trace), ended;
+    cebus_status status = CEBUS_OK;
+    for (int i = 0; i < n && status == CEBUS_OK; i++)
+        status = step(t, &ignored, &ignored);
+    return status;
+}
+
+static cebus_status record(training *t, const char *trace)
+{
+    cebus_status status = cebus_trace_start(t->rt, trace), ended;
     if (status != CEBUS_OK)
         return status;
-    for (int i = 0; i < RECORDED && status == CEBUS_OK; i++)
-        status = step(rt, model, &ignored, &ignored);
-    ended = cebus_trace_stop(rt);
+    status = steps(t, RECORDED);
+    ended = cebus_trace_stop(t->rt);
     return status != CEBUS_OK ? status : ended;
 }
 
-static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, const char *trace,
-                          figures *out)
+/** What steps take once the first `warm` are over. */
+static cebus_status measure_steps(training *t, int warm, figures *out)
 {
-    double wall[STEPS], host[STEPS], ignored;
+    double wall[STEPS], host[STEPS];
     cebus_memory_stats before;
-    cebus_model *model = cebus_model_create(rt, preset->model, &preset->config);
-    cebus_status status = model != NULL ? CEBUS_OK : cebus_last_error()->status;
-    for (int i = 0; i < warm && status == CEBUS_OK; i++)
-        status = step(rt, model, &ignored, &ignored);
+    cebus_status status = steps(t, warm);
     if (status == CEBUS_OK)
-        status = stats_of(rt, &before);
+        status = stats_of(t->rt, &before);
     for (int i = 0; i < STEPS && status == CEBUS_OK; i++)
-        status = step(rt, model, &wall[i], &host[i]);
+        status = step(t, &wall[i], &host[i]);
     if (status == CEBUS_OK)
-        status = stats_of(rt, &out->stats);
-    if (status == CEBUS_OK && trace != NULL)
-        status = record(rt, model, trace);
-    cebus_model_destroy(model);
+        status = stats_of(t->rt, &out->stats);
     if (status != CEBUS_OK)
         return status;
     qsort(wall, STEPS, sizeof *wall, by_value);
@@ -136,6 +166,19 @@ static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, c
                     before.swapped_out_bytes - before.swapped_in_bytes) /
                    STEPS;
     return CEBUS_OK;
+}
+
+static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, int warm,
+                          const char *trace, figures *out)
+{
+    training t;
+    cebus_status status = training_init(&t, rt, preset);
+    if (status == CEBUS_OK)
+        status = measure_steps(&t, warm, out);
+    if (status == CEBUS_OK && trace != NULL)
+        status = record(&t, trace);
+    training_deinit(&t);
+    return status;
 }
 
 static double ms_of(uint64_t ns)
@@ -172,7 +215,12 @@ static int measure(const char *device, const cebus_model_preset *preset, struct 
     options.memory_budget = budget;
     cebus_status status = cebus_runtime_create(&options, &rt);
     if (status == CEBUS_OK) {
-        status = train(rt, preset, trace, &f);
+        char plan[512];
+        int warm = strcmp(setting.policy, "cebus") == 0 ? warm_plans : WARM;
+        status = train(rt, preset, warm, trace, &f);
+        if (status == CEBUS_OK && f.stats.guided_iterations > 0 &&
+            cebus_plan_summary(rt, plan, sizeof plan) > 0)
+            fprintf(stderr, "%s\n", plan);
         cebus_runtime_destroy(rt);
     }
     *peak = status == CEBUS_OK ? f.stats.allocated_bytes_peak : 0;
@@ -198,7 +246,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[at], "--trace") == 0)
             trace = argv[at + 1];
         else if (strcmp(argv[at], "--warm") == 0)
-            warm = atoi(argv[at + 1]);
+            warm_plans = atoi(argv[at + 1]);
     }
     const cebus_model_preset *preset = argc > at + 1 ? cebus_model_preset_find(argv[at + 1]) : NULL;
     if (preset == NULL)

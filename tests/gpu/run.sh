@@ -108,9 +108,91 @@ case $cuda in
     ;;
 esac
 
-say "conformance on $device"
-within 150 bin/conformance --device "$device"
+# begin NAME SECONDS COMMAND...: like `within`, beside others, where no time is taken. end NAME waits
+# for it, and leaves what `within` would.
+begin() {
+    name=$1
+    limit=$2
+    shift 2
+    left=$((deadline - $(date +%s)))
+    [ "$limit" -lt "$left" ] || limit=$left
+    (
+        begun=$(date +%s)
+        ended=125
+        : >"$name.out.tmp"
+        : >"$name.err.tmp"
+        if [ "$limit" -ge 1 ]; then
+            timeout -k 5 "$limit" "$@" >"$name.out.tmp" 2>"$name.err.tmp"
+            ended=$?
+        fi
+        echo "$ended $(($(date +%s) - begun)) $*" >"$name.ended.tmp"
+        mv "$name.ended.tmp" "$name.end.tmp"
+    ) &
+}
+
+end() {
+    while [ ! -f "$1.end.tmp" ]; do
+        sleep 0.1
+    done
+    read -r status took command <"$1.end.tmp"
+    mv "$1.out.tmp" out.tmp
+    {
+        printf '== %s (%s s, exit %s)\n' "$command" "$took" "$status"
+        cat out.tmp "$1.err.tmp"
+    } >>"$log"
+    rm -f "$1.err.tmp" "$1.end.tmp"
+    case $status in
+    0) ;;
+    125) left_out=$((left_out + 1)) ;;
+    *) bad=$((bad + 1)) ;;
+    esac
+}
+
+# Each model: its peak, then 8 budgets or more down to what is too little, bit for bit.
+replays="gpt:cebus+swap cnn:cebus+swap lstm:cebus+swap mlp:cebus+swap gpt-bf16:cebus+swap
+cnn-f16:cebus+swap gpt:coop+swap cnn:coop+swap"
+programs='1 2 3'
+# Families under compute-sanitizer.
+memory_checked='unary reduce index softmax'
+sanitizer=
+for tool in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
+    ! command -v "$tool" >/dev/null || sanitizer=${sanitizer:-$tool}
+done
+
+say "conformance on $device, replays bit for bit${sanitizer:+, memory checks}"
+rm -f ./*.end.tmp
+begin conformance 200 bin/conformance --device "$device"
+for replay in $replays; do
+    begin "$replay" 200 bin/replay_equal --device "$device" --model "${replay%:*}" \
+        --policy "${replay#*:}"
+done
+for seed in $programs; do
+    begin "program$seed" 200 bin/replay_equal --device "$device" --model program --seed "$seed"
+done
+if [ -n "$sanitizer" ]; then
+    for family in $memory_checked; do
+        begin "memory$family" 200 "$sanitizer" --tool memcheck --error-exitcode 9 bin/conformance \
+            --device "$device" "$family"
+    done
+fi
+end conformance
 conformance=$(tap)
+property=
+for replay in $replays; do
+    end "$replay"
+    run="{\"model\": \"${replay%:*}\", \"policy\": \"${replay#*:}\", \"run\": $(tap)}"
+    property="$property${property:+, }$run"
+done
+for seed in $programs; do
+    end "program$seed"
+    property="$property, {\"program\": $seed, \"run\": $(tap)}"
+done
+memory=
+for family in ${sanitizer:+$memory_checked}; do
+    end "memory$family"
+    memory="$memory${memory:+, }{\"family\": \"$family\", \"run\": $(tap)}"
+done
+[ -n "$sanitizer" ] || memory='{"skipped": "compute-sanitizer is not there"}'
 
 # lines WHAT: the objects that a program printed, and how it ended, as JSON.
 lines() {
@@ -129,6 +211,14 @@ for preset in speed-resnet50 speed-bert-base gpt2-small; do
     bench="$bench${bench:+, }$(lines "$preset")"
     [ "$has_torch" = yes ] || continue
     within 60 python3 torch_step.py "$preset"
+    bench="$bench, $(lines "$preset in PyTorch")"
+done
+for preset in speed-resnet50-bf16 gpt2-small-bf16; do
+    say "steps of $preset"
+    within 60 bin/gpu_step "$device" "$preset" 50
+    bench="$bench, $(lines "$preset")"
+    [ "$has_torch" = yes ] || continue
+    within 30 python3 torch_step.py "$preset" none
     bench="$bench, $(lines "$preset in PyTorch")"
 done
 for preset in speed-resnet50 speed-bert-base gpt2-small; do
@@ -154,32 +244,12 @@ if [ "$has_torch" = yes ]; then
     bench="$bench, $(lines 'link in PyTorch')"
 fi
 
-# Each model: its peak, then 8 budgets or more down to what is too little, bit for bit.
-property=
-for policy in cebus+swap coop; do
-    for model in gpt cnn lstm mlp; do
-        say "replays of $model under $policy"
-        within 60 bin/replay_equal --device "$device" --model "$model" --policy "$policy"
-        run="{\"model\": \"$model\", \"policy\": \"$policy\", \"run\": $(tap)}"
-        property="$property${property:+, }$run"
-    done
-done
-
-sanitizer='{"skipped": "compute-sanitizer is not there"}'
-for tool in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
-    command -v "$tool" >/dev/null || continue
-    say 'compute-sanitizer on a sample'
-    within 60 "$tool" --tool memcheck --error-exitcode 9 bin/conformance --device "$device" unary
-    sanitizer=$(tap)
-    break
-done
-
 {
     printf '{"date": %s,\n' "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")"
     printf ' "device": %s,\n "driver": %s,\n "runs_on": %s,\n' \
         "$(quoted "$gpu")" "$(quoted "$driver")" "$(quoted "$cuda")"
     printf ' "conformance": %s,\n "property": [%s],\n' "$conformance" "$property"
-    printf ' "sanitizer": %s,\n "bench": [%s],\n' "$sanitizer" "$bench"
+    printf ' "memory": [%s],\n "bench": [%s],\n' "$memory" "$bench"
     printf ' "failed": %s,\n "left_out": %s,\n' "$bad" "$left_out"
     printf ' "seconds": %s}\n' "$(($(date +%s) - started))"
 } >"$result"

@@ -2,14 +2,16 @@
 all activations, with checkpoints (torch.utils.checkpoint, one a block) and with activations in
 page-locked host memory (save_on_cpu). The networks, batches and optimizers are those of gpu_step's
 presets; f32 is f32, as on gpu_step's device, unless --tf32 is given, as cuda:0,tf32=on is there.
+What ends in -bf16 runs under autocast, with scaled losses.
 One JSON object a line.
 
-usage: torch_step.py [--tf32] PRESET [MODE...]   MODE: none, checkpoint, save_on_cpu
+usage: torch_step.py [--tf32] PRESET[-bf16] [MODE...]   MODE: none, checkpoint, save_on_cpu
        torch_step.py link                        what copies to page-locked memory and back reach
 
 ms_per_step is wall time, the median of STEPS after WARM, the device idle at both ends.
 """
 
+import contextlib
 import json
 import statistics
 import sys
@@ -199,30 +201,32 @@ def checkpointed(block, x):
     return checkpoint(block, x, use_reentrant=False)
 
 
-def step(model, optimizer, mode):
+def step(model, optimizer, scaler, mode):
     run = checkpointed if mode == "checkpoint" else plainly
     batch = model.draw()
+    keep = contextlib.nullcontext()
     if mode == "save_on_cpu":
-        with torch.autograd.graph.save_on_cpu(pin_memory=True):
-            loss = model.loss(batch, run)
-    else:
+        keep = torch.autograd.graph.save_on_cpu(pin_memory=True)
+    with keep, torch.autocast("cuda", torch.bfloat16, enabled=scaler.is_enabled()):
         loss = model.loss(batch, run)
-    loss.backward()
-    optimizer.step()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
     optimizer.zero_grad()
 
 
 def measure(preset, mode):
     torch.manual_seed(1)
-    model = PRESETS[preset]().cuda()
+    model = PRESETS[preset.removesuffix("-bf16")]().cuda()
     optimizer = model.optimizer()
+    scaler = torch.amp.GradScaler("cuda", enabled=preset.endswith("-bf16"))
     times = []
     for i in range(WARM + STEPS):
         if i == WARM:
             torch.cuda.reset_peak_memory_stats()
         torch.cuda.synchronize()
         start = time.perf_counter()
-        step(model, optimizer, mode)
+        step(model, optimizer, scaler, mode)
         torch.cuda.synchronize()
         times.append((time.perf_counter() - start) * 1e3)
     return {
@@ -265,9 +269,9 @@ def link():
 def main(arguments):
     tf32 = arguments[:1] == ["--tf32"]
     arguments = arguments[tf32:]
-    if not arguments or arguments[0] not in [*PRESETS, "link"]:
+    if not arguments or arguments[0].removesuffix("-bf16") not in [*PRESETS, "link"]:
         presets = ", ".join([*PRESETS, "link"])
-        sys.exit(f"usage: torch_step.py [--tf32] PRESET [MODE...]; PRESET: {presets}")
+        sys.exit(f"usage: torch_step.py [--tf32] PRESET[-bf16] [MODE...]; PRESET: {presets}")
     if not torch.cuda.is_available():
         sys.exit("torch_step.py: this PyTorch sees no GPU")
     if arguments[0] == "link":

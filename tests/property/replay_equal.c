@@ -32,6 +32,9 @@
 /* Weak: absent without a C++ compiler. */
 #pragma weak cebus_cuda_host_register
 
+/** Of a GPU's memory, which takes time to map and others may use, too. */
+#define PLENTY (UINT64_C(2) << 30)
+
 enum {
     BUDGETS = 22,
     MODEL_STEPS = 3,
@@ -282,6 +285,7 @@ static bool run_reference(reference *ref, const cebus_subject *subject, const ch
                                  .steps = how.steps > 0 ? how.steps : steps,
                                  .policy = "none",
                                  .device = how.device,
+                                 .memory = cebus_program_far ? PLENTY : 0,
                                  .cost_model = CEBUS_COST_ESTIMATED}};
     cebus_trial_run(&ref->trial, &ref->outcome);
     if (ref->outcome.failure[0] == '\0' && ref->outcome.ooms == 0)

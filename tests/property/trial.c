@@ -251,6 +251,7 @@ void cebus_trial_run(const cebus_trial *trial, cebus_outcome *out)
     options.pinned_budget = trial->pinned_budget;
     options.threads = 1;
     options.seed = trial->seed;
+    options.memory_budget = trial->memory;
     options.cost_model = trial->cost_model;
     options.debug = trial->debug;
     if (cebus_runtime_create(&options, &r.rt) != CEBUS_OK) {

@@ -21,6 +21,7 @@ typedef struct cebus_trial {
     uint64_t spill_budget;  /**< 0: no spill file */
     uint64_t pinned_budget; /**< 0: the default */
     uint64_t budget;        /**< 0: unlimited */
+    uint64_t memory;        /**< what is plenty; 0: the default budget */
     uint64_t relief;        /**< the budget after an out-of-memory error; 0: unlimited */
     cebus_cost_model cost_model;
     uint32_t debug;

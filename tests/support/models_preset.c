@@ -115,6 +115,10 @@ static const cebus_model_preset presets[] = {
      "NASNet-A (6 @ 4032), batch 16",
      {.length = 331, .batch = 16, .width = 168, .depth = 6, .classes = 1000}},
     {"speed-resnet50", "resnet50", "ResNet-50, batch 128", {IMAGES(224, 128, 64)}},
+    {"speed-resnet50-bf16",
+     "resnet50",
+     "ResNet-50, batch 128, bf16",
+     {IMAGES(224, 128, 64), .precision = CEBUS_BF16}},
     {"speed-bert-base",
      "bert",
      "BERT-base, batch 32, length 512",
@@ -145,6 +149,17 @@ static const cebus_model_preset presets[] = {
       .length = 1024,
       .classes = 50257,
       .drawn = true}},
+    {"gpt2-small-bf16",
+     "gpt",
+     "GPT-2 small, batch 4, length 1024, bf16",
+     {.batch = 4,
+      .width = 768,
+      .depth = 12,
+      .heads = 12,
+      .length = 1024,
+      .classes = 50257,
+      .drawn = true,
+      .precision = CEBUS_BF16}},
 };
 
 enum {

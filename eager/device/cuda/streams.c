@@ -79,7 +79,7 @@ static cebus_cuda_mark *cover(cebus_cuda_streams *streams, cebus_cuda_stream *s,
 void cebus_stream_gave(cebus_cuda_streams *streams, cebus_stream stream)
 {
     cebus_cuda_stream *s = &streams->of[stream];
-    if (++s->given % CEBUS_MARK_STRIDE == 0)
+    if (++s->given % CEBUS_MARK_STRIDE == 0 || stream != CEBUS_STREAM_COMPUTE)
         (void)record(streams, s);
 }
 
