@@ -231,6 +231,8 @@ static cebus_status open_device(cebus_runtime *rt, const cebus_runtime_options *
         return status;
     snprintf(rt->device_name, sizeof rt->device_name, "%s", name);
     rt->device_ops->query(rt->device, &rt->info);
+    if (rt->info.timed && rt->cost_model == CEBUS_COST_ESTIMATED)
+        rt->info.out_rate = rt->info.in_rate = rt->info.copy_rate = rt->info.latency_ns = 0;
     rt->device_context = rt->device_ops->context(rt->device);
     return CEBUS_OK;
 }

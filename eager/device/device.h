@@ -47,6 +47,7 @@ typedef struct cebus_device_info {
     bool late_costs;        /**< *out_ns of a launch is an estimate: `collect` says what it was */
     bool remote;            /**< the host cannot reach the slab's addresses: bytes go by copies */
     bool commits;           /**< the slab is usable only where it was committed */
+    bool timed;             /**< the rates were measured: no two runs find the same */
     bool pins;              /**< host_alloc gives page-locked memory */
     bool simulated;         /**< addresses hold no bytes: host reads give zeros */
     bool poisons;           /**< wants to be told what holds nothing any more (discard) */

@@ -215,6 +215,24 @@ Test(cuda_device, what_was_measured_is_known_from_then_on)
     cebus_runtime_destroy(rt);
 }
 
+/** Estimated costs promise the same evictions in every run. */
+Test(cuda_device, measured_rates_decide_nothing_where_costs_are_estimated)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "cuda:0";
+    options.memory_budget = MIB;
+    OK(cebus_runtime_create(&options, &rt));
+    cr_expect_gt(rt->info.out_rate, 0);
+    cr_expect_gt(rt->info.copy_rate, 0);
+    cebus_runtime_destroy(rt);
+    options.cost_model = CEBUS_COST_ESTIMATED;
+    OK(cebus_runtime_create(&options, &rt));
+    cr_expect_eq(rt->info.out_rate + rt->info.in_rate + rt->info.copy_rate + rt->info.latency_ns,
+                 0);
+    cebus_runtime_destroy(rt);
+}
+
 Test(cuda_device, a_bad_index_is_said_once_at_the_next_read)
 {
     cebus_runtime *rt;

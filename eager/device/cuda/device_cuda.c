@@ -89,6 +89,7 @@ static void cuda_query(cebus_device *device, cebus_device_info *out)
         .late_costs = true,
         .remote = true,
         .commits = true,
+        .timed = true,
         .pins = true,
     };
 }
