@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "eager/device/cuda/families.h"
+#include "eager/device/cuda/mapped.h"
 #include "eager/device/device.h"
 #include "tests/cuda_host/blocks.h"
 #include "tests/support/cuda_host.h"
@@ -64,6 +65,14 @@ cebus_status cebus_cuda_launched(const char *op)
     return CEBUS_OK;
 }
 
+static cebus_status host_copy(cebus_device *device, void *to, const void *from, uint64_t bytes,
+                              cebus_copy_kind kind)
+{
+    if (kind == CEBUS_COPY_ON_DEVICE) /* ranges may overlap */
+        return cebus_device_cpu.copy(device, to, from, bytes, kind);
+    return cebus_mapped_copy(&cuda, to, from, bytes);
+}
+
 bool cebus_cuda_host_register(void)
 {
     static cebus_device_ops ops;
@@ -72,6 +81,7 @@ bool cebus_cuda_host_register(void)
     ops.open = host_open;
     ops.kernel_find = host_kernel_find;
     ops.launch = host_launch;
+    ops.copy = host_copy;
     ops.context = host_context;
     return cebus_device_register(&ops);
 }

@@ -5,7 +5,7 @@
  * usage: gpu_step [--trace FILE] [--warm N] DEVICE PRESET [PERCENT...]
  *
  * --trace: two more steps without a limit are recorded, with the costs that were measured. --warm:
- * so many steps come first under a plan, 24 by default: plans with swaps may try two ways, and
+ * so many steps come first under a plan with swaps, 24 by default: these may try two ways, and
  * settle by then. Without one there are 6.
  * ms_per_step is wall time, the median of STEPS after these; host_us_per_op the host's part of it:
  * from the start of a step to its last call's return, over the kernels run, so it counts what the
@@ -26,7 +26,7 @@
 
 #include "tests/support/models.h"
 
-static int warm_plans = 24;
+static int warm_swaps = 24;
 static bool waits;
 
 enum {
@@ -216,8 +216,8 @@ static int measure(const char *device, const cebus_model_preset *preset, struct 
     cebus_status status = cebus_runtime_create(&options, &rt);
     if (status == CEBUS_OK) {
         char plan[512];
-        int warm = strcmp(setting.policy, "cebus") == 0 ? warm_plans : WARM;
-        status = train(rt, preset, warm, trace, &f);
+        bool swaps = strcmp(setting.policy, "cebus") == 0 && setting.swap == CEBUS_SWAP_ON;
+        status = train(rt, preset, swaps ? warm_swaps : WARM, trace, &f);
         if (status == CEBUS_OK && f.stats.guided_iterations > 0 &&
             cebus_plan_summary(rt, plan, sizeof plan) > 0)
             fprintf(stderr, "%s\n", plan);
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[at], "--trace") == 0)
             trace = argv[at + 1];
         else if (strcmp(argv[at], "--warm") == 0)
-            warm_plans = atoi(argv[at + 1]);
+            warm_swaps = atoi(argv[at + 1]);
     }
     const cebus_model_preset *preset = argc > at + 1 ? cebus_model_preset_find(argv[at + 1]) : NULL;
     if (preset == NULL)

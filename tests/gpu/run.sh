@@ -108,8 +108,8 @@ case $cuda in
     ;;
 esac
 
-# begin NAME SECONDS COMMAND...: like `within`, beside others, where no time is taken. end NAME waits
-# for it, and leaves what `within` would.
+# begin NAME SECONDS COMMAND...: like `within`, beside others, where no time is taken. end NAME
+# waits for it, and leaves what `within` would.
 begin() {
     name=$1
     limit=$2
@@ -205,12 +205,12 @@ if python3 -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2>/de
     has_torch=yes
 fi
 bench=
-for preset in speed-resnet50 speed-bert-base gpt2-small; do
+for preset in gpt2-small speed-resnet50 speed-bert-base; do
     say "steps of $preset"
     within 90 bin/gpu_step "$device" "$preset" 70 50 30
     bench="$bench${bench:+, }$(lines "$preset")"
     [ "$has_torch" = yes ] || continue
-    within 60 python3 torch_step.py "$preset"
+    within 60 python3 torch_step.py "$preset" none checkpoint
     bench="$bench, $(lines "$preset in PyTorch")"
 done
 for preset in speed-resnet50-bf16 gpt2-small-bf16; do
@@ -220,14 +220,6 @@ for preset in speed-resnet50-bf16 gpt2-small-bf16; do
     [ "$has_torch" = yes ] || continue
     within 30 python3 torch_step.py "$preset" none
     bench="$bench, $(lines "$preset in PyTorch")"
-done
-for preset in speed-resnet50 speed-bert-base gpt2-small; do
-    say "steps of $preset in tf32"
-    within 30 bin/gpu_step "$device,tf32=on" "$preset"
-    bench="$bench, $(lines "$preset in tf32")"
-    [ "$has_torch" = yes ] || continue
-    within 30 python3 torch_step.py --tf32 "$preset" none
-    bench="$bench, $(lines "$preset in tf32 in PyTorch")"
 done
 say 'the host'
 within 30 bin/gpu_step "$device" speed-host
@@ -243,6 +235,14 @@ if [ "$has_torch" = yes ]; then
     within 30 python3 torch_step.py link
     bench="$bench, $(lines 'link in PyTorch')"
 fi
+for preset in speed-resnet50 speed-bert-base gpt2-small; do
+    say "steps of $preset in tf32"
+    within 30 bin/gpu_step "$device,tf32=on" "$preset"
+    bench="$bench, $(lines "$preset in tf32")"
+    [ "$has_torch" = yes ] || continue
+    within 30 python3 torch_step.py --tf32 "$preset" none
+    bench="$bench, $(lines "$preset in tf32 in PyTorch")"
+done
 
 {
     printf '{"date": %s,\n' "$(quoted "$(date -u +%Y-%m-%dT%H:%M:%SZ)")"

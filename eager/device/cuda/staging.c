@@ -1,13 +1,16 @@
 #include "eager/device/cuda/staging.h"
 
+#include "eager/device/cuda/mapped.h"
+
 static const char op[] = "device cuda";
 
-cebus_status cebus_staging_init(cebus_cuda_staging *staging)
+cebus_status cebus_staging_init(cebus_cuda_staging *staging, cebus_cuda *cuda)
 {
     void *pieces = NULL, *bounce = NULL;
     cudaError_t error =
         cudaHostAlloc(&pieces, CEBUS_STAGING_PIECES * CEBUS_STAGING_BYTES, cudaHostAllocPortable);
     staging->pieces = pieces;
+    staging->cuda = cuda;
     if (error != cudaSuccess)
         return cebus_cuda_check(error, op, "page-locked memory for uploads");
     error = cudaMalloc(&bounce, CEBUS_BOUNCE_BYTES);
@@ -29,12 +32,21 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static cebus_status enqueue(cebus_cuda_streams *streams, void *to, const void *from, uint64_t bytes,
-                            enum cudaMemcpyKind kind)
+/** Between a piece and the device. */
+static cebus_status exchange(cebus_cuda_staging *staging, cebus_cuda_streams *streams, void *to,
+                             const void *from, uint64_t bytes)
+{
+    cebus_status status = cebus_mapped_copy(staging->cuda, to, from, bytes);
+    cebus_stream_gave(streams, CEBUS_STREAM_COMPUTE);
+    return status;
+}
+
+static cebus_status copy_inside(cebus_cuda_streams *streams, void *to, const void *from,
+                                uint64_t bytes)
 {
     cudaStream_t stream = streams->of[CEBUS_STREAM_COMPUTE].stream;
-    cebus_status status =
-        cebus_cuda_check(cudaMemcpyAsync(to, from, bytes, kind, stream), op, "cudaMemcpyAsync");
+    cebus_status status = cebus_cuda_check(
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream), op, "cudaMemcpyAsync");
     cebus_stream_gave(streams, CEBUS_STREAM_COMPUTE);
     return status;
 }
@@ -62,8 +74,7 @@ cebus_status cebus_staging_upload(cebus_cuda_staging *staging, cebus_cuda_stream
         if (status != CEBUS_OK)
             return status;
         memcpy(piece_at(staging, i), (const char *)from + at, part);
-        status =
-            enqueue(streams, (char *)to + at, piece_at(staging, i), part, cudaMemcpyHostToDevice);
+        status = exchange(staging, streams, (char *)to + at, piece_at(staging, i), part);
         if (status != CEBUS_OK)
             return status;
         staging->marks[i] = streams->of[CEBUS_STREAM_COMPUTE].given;
@@ -84,8 +95,8 @@ cebus_status cebus_staging_download(cebus_cuda_staging *staging, cebus_cuda_stre
             uint64_t part = least(bytes - sent, CEBUS_STAGING_BYTES);
             status = take_piece(staging, streams, slot);
             if (status == CEBUS_OK)
-                status = enqueue(streams, piece_at(staging, *slot), (const char *)from + sent, part,
-                                 cudaMemcpyDeviceToHost);
+                status = exchange(staging, streams, piece_at(staging, *slot),
+                                  (const char *)from + sent, part);
             if (status != CEBUS_OK)
                 return status;
             staging->marks[*slot] = streams->of[CEBUS_STREAM_COMPUTE].given;
@@ -108,10 +119,10 @@ static cebus_status move_piece(cebus_cuda_staging *staging, cebus_cuda_streams *
                                const char *from, uint64_t bytes, uint64_t distance)
 {
     if (bytes <= distance)
-        return enqueue(streams, to, from, bytes, cudaMemcpyDeviceToDevice);
-    cebus_status status = enqueue(streams, staging->bounce, from, bytes, cudaMemcpyDeviceToDevice);
+        return copy_inside(streams, to, from, bytes);
+    cebus_status status = copy_inside(streams, staging->bounce, from, bytes);
     if (status == CEBUS_OK)
-        status = enqueue(streams, to, staging->bounce, bytes, cudaMemcpyDeviceToDevice);
+        status = copy_inside(streams, to, staging->bounce, bytes);
     return status;
 }
 

@@ -195,7 +195,7 @@ cebus_status cebus_cuda_start(cebus_device *device)
     if (status == CEBUS_OK)
         status = make_fault(cuda);
     if (status == CEBUS_OK)
-        status = cebus_staging_init(&device->staging);
+        status = cebus_staging_init(&device->staging, cuda);
     if (status == CEBUS_OK)
         status = cebus_costs_init(&device->costs);
     if (status == CEBUS_OK)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eager/device/cuda/mapped.h"
 #include "memory.h"
 
 #define MAX_STREAMS 16
@@ -175,6 +176,17 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (event->recorded > 0)
         put(stream, (work){.kind = WAIT, .event = event, .version = event->recorded});
     return cudaSuccess;
+}
+
+/** Of page-locked memory and the device's, either way. */
+cebus_status cebus_mapped_copy(cebus_cuda *cuda, void *to, const void *from, uint64_t bytes)
+{
+    if (!cebus_fake_is_pinned(to, bytes) && !cebus_fake_is_device(to, bytes))
+        cebus_fake_die("a kernel writes memory that it does not reach");
+    if (!cebus_fake_is_pinned(from, bytes) && !cebus_fake_is_device(from, bytes))
+        cebus_fake_die("a kernel reads memory that it does not reach");
+    put(cuda->stream, (work){.kind = COPY, .to = to, .from = from, .bytes = bytes});
+    return CEBUS_OK;
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind how,
