@@ -31,6 +31,8 @@
  * nothing, as where no plan was found that fits. Published policies leave much to the moment by
  * intent, and foretell on simulated machines, where persistent values stay. */
 #define MADE_UP_PART 4
+/** Below that clocks do not tell what is worse. */
+#define TELLING_NS 100000
 /** What changed by less than this part is not predicted anew. */
 #define NEWS(ns) ((ns) / 100)
 
@@ -132,8 +134,7 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
                                        .value = stats->iteration_signature});
 }
 
-/** A better plan is on its way: no more is said about this one. */
-static bool is_drafted(const cebus_runtime *rt, const cebus_scheme *scheme)
+bool cebus_appraisal_awaits_better(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
     return rt->guidance->drafted == scheme || scheme->waits;
 }
@@ -144,14 +145,20 @@ static uint64_t dear_margin(const cebus_scheme *scheme)
     return scheme->unplanned_ns / 50 + scheme->iteration_ns / 500;
 }
 
+/** What calls cost the first time is more than when they were run again. */
+bool cebus_appraisal_foretells_worse(const cebus_scheme *scheme)
+{
+    return scheme->predicted_ns > 0 && scheme->unplanned_ns > 0 &&
+           scheme->predicted_lost > scheme->unplanned_ns * 3 / 2 + dear_margin(scheme) &&
+           scheme->predicted_lost > TELLING_NS;
+}
+
 /** A plan that costs more than none is given up, until it would be made for something else; not
- * those of published policies, which keep to theirs, and not while a better one is on its way. */
+ * those of published policies, which keep to theirs. */
 static bool is_dear(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {
     if (scheme->shuttling && !tells_time(rt))
         return false; /* it is not known what waiting for all that came on demand took */
-    if (is_drafted(rt, scheme))
-        return false;
     bool dear = scheme->unplanned_ns > 0 && lost > scheme->unplanned_ns + dear_margin(scheme);
     scheme->dear = rt->policy->searches && dear ? scheme->dear + 1 : 0;
     uint32_t patience = cebus_appraisal_repeats(rt) ? 0 : MOST_DEAR;
@@ -255,7 +262,7 @@ static bool has_rival(const cebus_runtime *rt, const cebus_scheme *scheme, uint6
     return !loses_nothing_by_places(scheme, lost) && scheme->shuttling && scheme->spots != NULL &&
            scheme->placed_lost == 0 && scheme->guided > MOST_MOVING &&
            lost > scheme->iteration_ns / WORTH_PART && rt->policy->searches && tells_time(rt) &&
-           !is_drafted(rt, scheme);
+           !cebus_appraisal_awaits_better(rt, scheme);
 }
 
 static bool is_rival(const cebus_scheme *scheme)
@@ -268,7 +275,7 @@ static bool is_rival(const cebus_scheme *scheme)
 static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
     const uint64_t with = scheme->placed_lost;
-    if (is_drafted(rt, scheme))
+    if (cebus_appraisal_awaits_better(rt, scheme))
         return false;
     if (scheme->guided <= MOST_MOVING)
         return lost > with + with / 4;
@@ -284,7 +291,7 @@ static bool misses_places(const cebus_runtime *rt, const cebus_scheme *scheme, u
     return scheme->aside_lost > 0 && scheme->spots == NULL &&
            (scheme->guided > MOST_MOVING || cebus_appraisal_repeats(rt)) &&
            lost > scheme->aside_lost + scheme->iteration_ns / WORTH_PART && tells_time(rt) &&
-           !is_drafted(rt, scheme);
+           !cebus_appraisal_awaits_better(rt, scheme);
 }
 
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,

@@ -41,6 +41,11 @@ void cebus_appraisal_begin(cebus_runtime *rt);
 cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
                                   cebus_iteration *iteration, bool followed);
 
+/** A better plan is on its way: for good no more is said about the one at hand. */
+bool cebus_appraisal_awaits_better(const cebus_runtime *rt, const cebus_scheme *scheme);
+/** The plan at hand is to lose plainly more than the program does without one. */
+bool cebus_appraisal_foretells_worse(const cebus_scheme *scheme);
+
 /** There is another plan, or none: what it should take. Without host memory nothing is predicted.
  */
 void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,

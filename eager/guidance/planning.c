@@ -7,6 +7,7 @@
 #include "eager/guidance/feedback.h"
 #include "eager/guidance/fixtures.h"
 #include "eager/guidance/loaded.h"
+#include "eager/guidance/scheme.h"
 #include "eager/guidance/shuttles.h"
 #include "eager/swap/swap.h"
 
@@ -36,12 +37,9 @@
 
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
 {
-    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++) {
-        cebus_plan_init(&guidance->schemes[i].plan, &rt->pool);
-        cebus_placement_init(&guidance->schemes[i].placement, &rt->pool);
-    }
-    cebus_plan_init(&guidance->idle.plan, &rt->pool);
-    cebus_placement_init(&guidance->idle.placement, &rt->pool);
+    for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
+        cebus_scheme_init(&guidance->schemes[i], &rt->pool);
+    cebus_scheme_init(&guidance->idle, &rt->pool);
     cebus_draft_init(&guidance->draft);
     guidance->scheme = &guidance->idle;
     cebus_guide_start(&guidance->guide, &guidance->idle.plan);
@@ -51,14 +49,6 @@ static const cebus_iteration *iteration_of(const cebus_guidance *guidance,
                                            const cebus_scheme *scheme)
 {
     return &guidance->log.known.at[scheme - guidance->schemes].iteration;
-}
-
-static void clear_placement(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    cebus_pool_free_object(&rt->pool, scheme->spots,
-                           scheme->placement.n_values * sizeof *scheme->spots);
-    scheme->spots = NULL;
-    cebus_placement_clear(&scheme->placement);
 }
 
 static void cancel_draft(cebus_guidance *guidance)
@@ -71,12 +61,7 @@ static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
-    clear_placement(rt, scheme);
-    cebus_plan_clear(&scheme->plan);
-    cebus_feedback_reset(rt, scheme);
-    cebus_shuttles_clear(rt, &scheme->shuttles);
-    cebus_fixtures_clear(rt, &scheme->fixtures);
-    *scheme = (cebus_scheme){.plan = scheme->plan, .placement = scheme->placement};
+    cebus_scheme_clear(rt, scheme);
 }
 
 void cebus_planning_clear(cebus_runtime *rt)
@@ -113,6 +98,30 @@ void cebus_planning_look(cebus_runtime *rt)
     cebus_fixtures_look(rt);
 }
 
+/** A link that was slower than reckoned with is taken to be (appraisal.h). */
+static uint64_t slowed(uint64_t rate, uint32_t times)
+{
+    while (times-- > 0)
+        rate -= rate / 20;
+    return rate;
+}
+
+static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
+{
+    uint32_t slower = rt->guidance->scheme->slower;
+    uint64_t silent = rt->guidance->scheme->fixtures.silent;
+    rt->swap.blocked = false;
+    cebus_swap_terms swap = cebus_swap_terms_now(rt);
+    return (cebus_plan_terms){
+        .budget = rt->arena.limit > silent ? rt->arena.limit - silent : 0,
+        .holes = rt->arena.commodity || placed ? 0 : rt->arena.limit / HOLES_PART,
+        .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
+        .out_rate = slowed(swap.out_rate, slower),
+        .in_rate = slowed(swap.in_rate, slower),
+        .latency_ns = swap.latency_ns,
+    };
+}
+
 /** Another plan is made from what the record says now: while the program goes on by this one, where
  * plans are drafted; else when it is followed next. What was loaded is of no more use. */
 static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
@@ -127,28 +136,40 @@ static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
     scheme->terms = (cebus_plan_terms){0};
 }
 
-/** Makes the plan again, with places or without. */
+/** Plans are drafted, and the program goes on by the one at hand until a better one is there. */
+static bool drafts(const cebus_scheme *scheme)
+{
+    return scheme->better.out_rate > 0;
+}
+
+/** Has a plan made with places, or without. Those that are given up for a trial come back at once
+ * if it fails. */
 static void change_places(cebus_runtime *rt, cebus_scheme *scheme, bool placeless)
 {
     scheme->placeless = placeless;
-    clear_placement(rt, scheme);
-    scheme->better = (cebus_plan_terms){0};
+    if (!placeless && cebus_scheme_restore(rt, scheme)) {
+        cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+        return;
+    }
+    scheme->better_placed = !placeless;
+    if (drafts(scheme))
+        scheme->better = terms_of(rt, !placeless);
+    else if (placeless)
+        cebus_scheme_set_aside(rt, scheme);
+    else
+        cebus_scheme_clear_places(rt, scheme);
     renew_later(rt, scheme);
 }
 
-/** No plan, until it would be made for something else; but one whose places may be what was wrong
- * with it is made again without. */
+/** No plan, until it would be made for something else, or a better one is there that is on its way;
+ * but one whose places may be what was wrong with it is made again without. */
 static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    if (scheme->spots != NULL && scheme->shuttling && !scheme->placeless) {
+    if (!cebus_appraisal_awaits_better(rt, scheme) && scheme->spots != NULL && scheme->shuttling &&
+        !scheme->placeless)
         change_places(rt, scheme, true);
-        return;
-    }
-    if (rt->guidance->drafted == scheme)
-        cancel_draft(rt->guidance);
-    scheme->waits = false;
-    clear_placement(rt, scheme);
-    cebus_plan_clear(&scheme->plan);
+    cebus_scheme_clear_aside(scheme);
+    cebus_scheme_clear_plan(rt, scheme);
 }
 
 static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
@@ -184,30 +205,6 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
     guidance->fixtures = former;
 }
 
-/** A link that was slower than reckoned with is taken to be (appraisal.h). */
-static uint64_t slowed(uint64_t rate, uint32_t times)
-{
-    while (times-- > 0)
-        rate -= rate / 20;
-    return rate;
-}
-
-static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
-{
-    uint32_t slower = rt->guidance->scheme->slower;
-    uint64_t silent = rt->guidance->scheme->fixtures.silent;
-    rt->swap.blocked = false;
-    cebus_swap_terms swap = cebus_swap_terms_now(rt);
-    return (cebus_plan_terms){
-        .budget = rt->arena.limit > silent ? rt->arena.limit - silent : 0,
-        .holes = rt->arena.commodity || placed ? 0 : rt->arena.limit / HOLES_PART,
-        .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
-        .out_rate = slowed(swap.out_rate, slower),
-        .in_rate = slowed(swap.in_rate, slower),
-        .latency_ns = swap.latency_ns,
-    };
-}
-
 /** Measured rates are never twice the same, and a plan is dear: where they are only somewhat off,
  * iterations will tell whether that matters (appraisal.h). */
 static bool is_other_rate(uint64_t a, uint64_t b)
@@ -237,8 +234,7 @@ static uint64_t effort_now(cebus_runtime *rt, const cebus_iteration *iteration)
 static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
-    clear_placement(rt, scheme); /* of another plan */
-    cebus_plan_clear(&scheme->plan);
+    cebus_scheme_clear_plan(rt, scheme);
     terms.effort = effort_now(rt, iteration);
     if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
         cebus_plan_make_ready(&scheme->plan, iteration))
@@ -262,30 +258,20 @@ static cebus_site site_of(const cebus_runtime *rt, const cebus_scheme *scheme,
                         .rounds = ROUNDS};
 }
 
-/** The placement is there, but for what is looked up as values come back. */
-static bool make_spots(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    size_t n = iteration_of(rt->guidance, scheme)->n_values;
-    scheme->spots = cebus_pool_alloc(&rt->pool, n * sizeof *scheme->spots);
-    if (scheme->spots == NULL)
-        clear_placement(rt, scheme);
-    return scheme->spots != NULL;
-}
-
 /** Places for the scheme's plan. False: they do not fit, or host memory is short. */
 static bool place(cebus_runtime *rt, cebus_scheme *scheme)
 {
     uint64_t missing;
     cebus_outside outside;
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
-    clear_placement(rt, scheme);
+    cebus_scheme_clear_places(rt, scheme);
     if (!cebus_outside_init(&outside, iteration, &rt->pool))
         return false;
     cebus_site site = site_of(rt, scheme, &outside);
     cebus_site_verdict verdict =
         cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, &missing);
     cebus_outside_deinit(&outside);
-    return verdict == CEBUS_SITE_PLACED && make_spots(rt, scheme);
+    return verdict == CEBUS_SITE_PLACED && cebus_scheme_make_spots(rt, scheme);
 }
 
 /** A plan with places for its values. */
@@ -293,8 +279,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
 {
     cebus_outside outside;
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
-    clear_placement(rt, scheme);
-    cebus_plan_clear(&scheme->plan);
+    cebus_scheme_clear_plan(rt, scheme);
     if (!cebus_outside_init(&outside, iteration, &rt->pool))
         return false;
     cebus_fit fit = {.policy = rt->policy,
@@ -308,17 +293,15 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
         fit.site.rounds = 0; /* the program waits */
     bool made = cebus_fit_make(&fit);
     cebus_outside_deinit(&outside);
-    return made && make_spots(rt, scheme);
+    return made && cebus_scheme_make_spots(rt, scheme);
 }
 
-/** Where this plan is placed the better one is to be, too. */
 static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_outside outside;
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_draft *draft = &rt->guidance->draft;
-    bool places = scheme->spots != NULL;
-    if (!places) {
+    if (!scheme->better_placed) {
         cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL);
     } else if (cebus_outside_init(&outside, iteration, &rt->pool)) {
         cebus_site site = site_of(rt, scheme, &outside);
@@ -342,7 +325,7 @@ static bool is_due(const cebus_guidance *guidance, const cebus_scheme *scheme)
 static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     cebus_guidance *guidance = rt->guidance;
-    scheme->waits = rt->policy->searches && !cebus_appraisal_repeats(rt) && scheme->plan.count > 0;
+    scheme->waits = rt->policy->searches && !cebus_appraisal_repeats(rt);
     if (!scheme->waits)
         return;
     scheme->better = terms;
@@ -376,12 +359,9 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
         cebus_placement_clear(&placement);
         return;
     }
-    clear_placement(rt, scheme);
-    cebus_plan_clear(&scheme->plan);
-    scheme->plan = better;
-    scheme->placement = placement;
-    if (placement.height > 0)
-        (void)make_spots(rt, scheme);
+    if (scheme->placeless && scheme->spots != NULL)
+        cebus_scheme_set_aside(rt, scheme);
+    cebus_scheme_take(rt, scheme, better, placement);
     cebus_appraisal_predict(rt, scheme, iteration);
 }
 
@@ -408,6 +388,7 @@ static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
         replace_plan(rt, scheme, better, placement);
     if (guidance->draft.started)
         return;
+    scheme->placeless &= scheme->spots == NULL; /* no other was found */
     cebus_pace_note(&guidance->searching, guidance->draft.took_ns,
                     iteration_of(guidance, scheme)->n_calls);
     guidance->drafted = NULL;
@@ -457,7 +438,7 @@ static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     cebus_plan_clear(&scheme->plan);
     if (!cebus_loaded_take(rt, iteration, &scheme->terms, &scheme->plan, &placed))
         return false;
-    clear_placement(rt, scheme);
+    cebus_scheme_clear_places(rt, scheme);
     scheme->waits = false;
     const char *wrong = NULL;
     if (!cebus_plan_link(&scheme->plan, iteration))
@@ -484,6 +465,7 @@ static void forget_trials(cebus_scheme *scheme)
     scheme->unplanned_ns = scheme->placed_lost = scheme->dear_lost = 0;
     scheme->dear = scheme->unplanned = 0;
     scheme->placeless = scheme->patient = false;
+    cebus_scheme_clear_aside(scheme);
 }
 
 /** It was never planned, and is not worth it yet. What was loaded costs nothing. */
@@ -502,13 +484,25 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     const uint64_t begun = cebus_pace_clock();
     const cebus_plan_terms placed = terms_of(rt, true);
     scheme->aside_lost = 0;
-    if (places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme))
-        start_draft(rt, scheme, placed);
-    else if (fits_nowhere(scheme, places) || plan(rt, scheme, scheme->terms))
-        start_draft(rt, scheme, scheme->terms);
+    scheme->better_placed =
+        places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme);
+    scheme->waits = false;
+    if ((scheme->better_placed || fits_nowhere(scheme, places) ||
+         plan(rt, scheme, scheme->terms)) &&
+        scheme->plan.count > 0)
+        start_draft(rt, scheme, scheme->better_placed ? placed : scheme->terms);
     spare_unfit(iteration_of(rt->guidance, scheme), scheme, &scheme->plan);
     cebus_pace_note(&rt->guidance->first, cebus_pace_clock() - begun,
                     iteration_of(rt->guidance, scheme)->n_calls);
+}
+
+/** A first plan may cost more than none, and is not followed where a better one is on its way. */
+static void hold_back(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (!cebus_appraisal_awaits_better(rt, scheme) || !cebus_appraisal_foretells_worse(scheme))
+        return;
+    cebus_scheme_clear_plan(rt, scheme);
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
 }
 
 /** Plans for the scheme if it is new, or what it was made for has changed. */
@@ -531,6 +525,7 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     if (scheme->renewed || !use_loaded(rt, scheme, places))
         make_plan(rt, scheme, places);
     cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    hold_back(rt, scheme);
 }
 
 void cebus_planning_reconsider(cebus_runtime *rt, uint32_t place)

@@ -39,7 +39,9 @@ typedef struct cebus_scheme {
     cebus_plan plan;
     cebus_plan_terms terms;    /**< it was made for; no rates: there is none yet */
     cebus_placement placement; /**< of the plan; empty: none, or the layout does not follow any */
-    cebus_fixtures fixtures;   /**< when such an iteration ended last */
+    cebus_plan aside;          /**< one with places, kept while one without is tried (scheme.h) */
+    cebus_placement aside_placement;
+    cebus_fixtures fixtures; /**< when such an iteration ended last */
     uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
     uint64_t iteration_ns;   /**< its calls together */
     uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; or the last
@@ -77,7 +79,8 @@ typedef struct cebus_scheme {
     bool waits;           /**< for a better plan: it is not worth one yet, or one is made for
                                another */
     cebus_worth worth;
-    cebus_plan_terms better; /**< that it is to be made for */
+    cebus_plan_terms better; /**< that it is to be made for; no rates: none was ever waited for */
+    bool better_placed;      /**< it is to have places */
 } cebus_scheme;
 
 typedef struct cebus_guidance {

@@ -5,8 +5,8 @@
  * usage: gpu_step [--trace FILE] [--warm N] DEVICE PRESET [PERCENT...]
  *
  * --trace: two more steps without a limit are recorded, with the costs that were measured. --warm:
- * so many steps come first under a plan with swaps, 24 by default: these may try two ways, and
- * settle by then. Without one there are 6.
+ * so many steps come first under a plan with swaps, 24 by default, and so many that they take
+ * SETTLING_MS: better plans are searched meanwhile, and two ways may be tried. Else there are 6.
  * ms_per_step is wall time, the median of STEPS after these; host_us_per_op the host's part of it:
  * from the start of a step to its last call's return, over the kernels run, so it counts what the
  * host is held up by a full queue, too. outside_bytes is all that the driver counts beside the
@@ -31,6 +31,7 @@ static bool waits;
 
 enum {
     WARM = 6,
+    SETTLING_MS = 8000,
     STEPS = 5,
     RECORDED = 2
 };
@@ -143,12 +144,21 @@ static cebus_status record(training *t, const char *trace)
     return status != CEBUS_OK ? status : ended;
 }
 
-/** What steps take once the first `warm` are over. */
-static cebus_status measure_steps(training *t, int warm, figures *out)
+static cebus_status warm_up(training *t, bool swaps)
+{
+    double begun = now_ms();
+    cebus_status status = steps(t, swaps ? warm_swaps : WARM);
+    while (swaps && waits && status == CEBUS_OK && now_ms() - begun < SETTLING_MS)
+        status = steps(t, 1);
+    return status;
+}
+
+/** What steps take once the first are over. */
+static cebus_status measure_steps(training *t, bool swaps, figures *out)
 {
     double wall[STEPS], host[STEPS];
     cebus_memory_stats before;
-    cebus_status status = steps(t, warm);
+    cebus_status status = warm_up(t, swaps);
     if (status == CEBUS_OK)
         status = stats_of(t->rt, &before);
     for (int i = 0; i < STEPS && status == CEBUS_OK; i++)
@@ -168,13 +178,13 @@ static cebus_status measure_steps(training *t, int warm, figures *out)
     return CEBUS_OK;
 }
 
-static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, int warm,
+static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, bool swaps,
                           const char *trace, figures *out)
 {
     training t;
     cebus_status status = training_init(&t, rt, preset);
     if (status == CEBUS_OK)
-        status = measure_steps(&t, warm, out);
+        status = measure_steps(&t, swaps, out);
     if (status == CEBUS_OK && trace != NULL)
         status = record(&t, trace);
     training_deinit(&t);
@@ -217,7 +227,7 @@ static int measure(const char *device, const cebus_model_preset *preset, struct 
     if (status == CEBUS_OK) {
         char plan[512];
         bool swaps = strcmp(setting.policy, "cebus") == 0 && setting.swap == CEBUS_SWAP_ON;
-        status = train(rt, preset, swaps ? warm_swaps : WARM, trace, &f);
+        status = train(rt, preset, swaps, trace, &f);
         if (status == CEBUS_OK && f.stats.guided_iterations > 0 &&
             cebus_plan_summary(rt, plan, sizeof plan) > 0)
             fprintf(stderr, "%s\n", plan);

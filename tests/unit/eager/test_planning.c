@@ -1,8 +1,10 @@
 /** When an iteration is planned, for how many kinds of them, and what is asked for it. */
 #include <criterion/criterion.h>
 #include <sched.h>
+#include <time.h>
 
-#include "eager/guidance/state.h"
+#include "eager/guidance/appraisal.h"
+#include "eager/guidance/planning.h"
 #include "timed_layer.h"
 
 TestSuite(planning);
@@ -244,6 +246,71 @@ Test(planning, what_fits_nowhere_is_not_followed)
     cr_expect_eq(scheme_of(rt)->plan.count, 0);
     cr_expect_eq(stats_of(rt).guided_iterations, 0);
     cebus_runtime_destroy(rt);
+}
+
+/* --- what is followed meanwhile ------------------------------------------------------------- */
+
+static cebus_status wait_a_little(const cebus_custom_launch *launch)
+{
+    const struct timespec pause = {.tv_nsec = 50000};
+    (void)launch;
+    nanosleep(&pause, NULL);
+    return CEBUS_OK;
+}
+
+static const cebus_custom_op slow = {.struct_size = sizeof slow,
+                                     .name = "slow",
+                                     .n_out = 1,
+                                     .infer = same_shape,
+                                     .run = wait_a_little};
+
+/** A chain of maps, all of which live until its end. */
+static void slow_step(cebus_runtime *rt)
+{
+    cebus_tensor *map[LAYERS + 1] = {vector(rt, 3 * UNIT, 1)}, *sum;
+    for (int i = 0; i < LAYERS; i++)
+        OK(cebus_call_custom(rt, &slow, NULL, 0, &map[i], 1, &map[i + 1]));
+    for (int i = LAYERS; i > 0; i--) {
+        OK(cebus_add(rt, map[i], map[i - 1], &sum));
+        cebus_tensor_release(map[i]);
+        cebus_tensor_release(sum);
+    }
+    cebus_tensor_release(map[0]);
+    OK(cebus_iteration_mark(rt));
+}
+
+Test(planning, a_first_plan_that_costs_more_than_none_is_not_followed)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    scheme->unplanned_ns = 1;
+    scheme->worth.ran_ns = CEBUS_WORTH_MOST_NS;
+    cebus_planning_reconsider(rt, rt->guidance->log.last);
+    slow_step(rt);
+    cr_expect_gt(firsts, 0);
+    cr_expect_eq(scheme->plan.count, 0);
+    cr_assert(rt->guidance->draft.started, "a better one is searched");
+    await_draft(rt);
+    slow_step(rt);
+    cr_expect_gt(scheme->plan.count, 0, "and followed");
+    cebus_runtime_destroy(rt);
+}
+
+Test(planning, only_a_plan_that_is_plainly_worse_is_held_back)
+{
+    cebus_scheme scheme = {.iteration_ns = 10000000, .predicted_ns = 12000000};
+    scheme.predicted_lost = 2000000;
+    cr_expect_not(cebus_appraisal_foretells_worse(&scheme), "nothing to compare it with");
+    scheme.unplanned_ns = 1500000;
+    cr_expect_not(cebus_appraisal_foretells_worse(&scheme));
+    scheme.unplanned_ns = 1000000;
+    cr_expect(cebus_appraisal_foretells_worse(&scheme));
+    scheme.predicted_ns = 0;
+    cr_expect_not(cebus_appraisal_foretells_worse(&scheme), "it foretells nothing");
+    scheme = (cebus_scheme){
+        .iteration_ns = 10000, .predicted_ns = 20000, .predicted_lost = 10000, .unplanned_ns = 100};
+    cr_expect_not(cebus_appraisal_foretells_worse(&scheme), "too short to tell");
 }
 
 /* --- how many kinds ------------------------------------------------------------------------- */

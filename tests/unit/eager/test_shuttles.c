@@ -99,9 +99,19 @@ static void train(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *const *w)
     OK(cebus_iteration_mark(rt));
 }
 
+static uint64_t plans;
+
+static bool count_plans(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                        cebus_plan *out)
+{
+    plans++;
+    return cebus_policy_cebus.plan(iteration, terms, out);
+}
+
 /** What a step lost, with places of its own for what shuttles, and without. */
 typedef struct tried {
     uint64_t with, without, last;
+    uint64_t planned; /**< what was planned by the last step without */
 } tried;
 
 /** Each way is settled after a few steps. */
@@ -110,6 +120,10 @@ static tried try_both(uint64_t blocks)
     tried lost = {0};
     cebus_tensor *w[LAYERS];
     cebus_runtime *rt = open_swapping_on("sim:titanv-12g", blocks);
+    cebus_policy counting = cebus_policy_cebus;
+    counting.plan = count_plans;
+    rt->policy = &counting;
+    cebus_guidance_start(rt);
     cebus_tensor *x = leaf(rt, N, 1);
     layer_ns = 2000;
     for (int i = 0; i < LAYERS; i++) {
@@ -123,7 +137,7 @@ static tried try_both(uint64_t blocks)
         if (scheme->placed_lost == 0)
             lost.with = lost.last;
         else if (scheme->placeless)
-            lost.without = lost.last;
+            lost.without = lost.last, lost.planned = plans;
     }
     OK(cebus_runtime_check(rt));
     for (int i = 0; i < LAYERS; i++)
@@ -138,6 +152,7 @@ Test(shuttles, places_of_their_own_stand_where_they_are_better)
     tried lost = try_both(6);
     cr_expect_lt(lost.with, lost.without);
     cr_expect_eq(lost.last, lost.with);
+    cr_expect_eq(lost.planned, plans, "they come back as they were");
 }
 
 Test(shuttles, places_of_their_own_go_where_none_are_better)
