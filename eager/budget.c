@@ -1,6 +1,5 @@
-/**
- * budget.c: the size of the arena, which can change while tensors live in it.
- */
+#include "eager/budget.h"
+
 #include <inttypes.h>
 
 #include "eager/compaction.h"
@@ -8,6 +7,11 @@
 #include "eager/ladder.h"
 #include "eager/swap/swap.h"
 #include "evict/choice/choose.h"
+
+/** The least that is taken at once where the arena grows by need; and the part of it: each time
+ * costs the driver some calls, and what was taken is nobody else's. */
+#define LEAST_GROWTH (UINT64_C(256) << 20)
+#define GROWTH_PART 4
 
 static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
 {
@@ -57,6 +61,35 @@ static cebus_status grow(cebus_runtime *rt, uint64_t bytes)
                       "no host memory for the arena's books");
 }
 
+uint64_t cebus_budget_begin(cebus_runtime *rt, uint64_t budget)
+{
+    rt->growth = rt->info.commits ? budget - budget % rt->info.alignment : 0;
+    return rt->growth > LEAST_GROWTH ? LEAST_GROWTH : budget;
+}
+
+void cebus_budget_reach(cebus_runtime *rt, uint64_t bytes)
+{
+    const uint64_t limit = rt->arena.limit, unit = rt->info.alignment;
+    if (bytes <= limit || bytes > rt->growth)
+        return;
+    uint64_t more = cebus_max_u64(limit / GROWTH_PART, LEAST_GROWTH);
+    more = cebus_max_u64(more, bytes - limit + unit - 1);
+    uint64_t to = more < rt->growth - limit ? limit + more : rt->growth;
+    if (grow(rt, to - to % unit) != CEBUS_OK)
+        rt->growth = 0; /* others have it */
+    rt->stats.reserved_bytes_current = rt->arena.limit;
+}
+
+bool cebus_budget_extend(cebus_runtime *rt, uint64_t bytes)
+{
+    const uint64_t limit = rt->arena.limit;
+    if (rt->growth > limit && bytes <= rt->growth - limit)
+        cebus_budget_reach(rt, limit + bytes);
+    else if (bytes <= rt->growth)
+        cebus_budget_reach(rt, rt->growth);
+    return rt->arena.limit > limit;
+}
+
 /** Bytes of persistent tensors that lie on the device: a plan may keep some on the host. */
 static uint64_t persistent_bytes(const cebus_runtime *rt)
 {
@@ -92,6 +125,7 @@ static cebus_status set_budget(cebus_runtime *rt, uint64_t bytes)
         return status;
     if (bytes < old && rt->arena.layout->address_factor == 1)
         rt->device_ops->slab_decommit(rt->device, rt->base, rt->arena.limit, old);
+    rt->growth = 0;
     rt->stats.reserved_bytes_current = rt->arena.limit;
     cebus_guidance_rebudget(rt, rt->stats.moved_bytes != moved);
     cebus_event_emit(rt, (cebus_event){.kind = CEBUS_EVENT_BUDGET, .bytes = rt->arena.limit});
@@ -118,7 +152,7 @@ uint64_t cebus_runtime_budget(const cebus_runtime *rt)
 {
     cebus_runtime *locked = (cebus_runtime *)rt; /* only its lock is touched */
     cebus_runtime_lock_always(locked);
-    uint64_t budget = rt->arena.limit;
+    uint64_t budget = cebus_budget_now(rt);
     cebus_runtime_unlock(locked);
     return budget;
 }

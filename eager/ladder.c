@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "eager/budget.h"
 #include "eager/compaction.h"
 #include "eager/guidance/guidance.h"
 #include "eager/rebuild/foresight.h"
@@ -437,6 +438,7 @@ static cebus_place_result place_planned(cebus_runtime *rt, const cebus_request *
                                         cebus_block **out)
 {
     cebus_place_result placed;
+    cebus_budget_reach(rt, request->spot + request->bytes);
     do
         placed =
             cebus_arena_place_at(&rt->arena, request->spot, request->bytes, request->zone, out);
@@ -471,6 +473,8 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     rt->rung = CEBUS_RUNG_FREE;
     rt->swap.blocked = false;
     cebus_status status = status_of(place_guided(rt, request, out), op);
+    while (status == CEBUS_OUT_OF_MEMORY && cebus_budget_extend(rt, bytes))
+        status = status_of(place_guided(rt, request, out), op);
     if (status == CEBUS_OUT_OF_MEMORY) {
         cebus_tally_retry(rt, bytes);
         cebus_swap_reclaim(rt);

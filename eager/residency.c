@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "eager/budget.h"
 #include "eager/ladder.h"
 #include "eager/rebuild/foresight.h"
 #include "eager/rebuild/rebuild.h"
@@ -392,7 +393,7 @@ bool cebus_residency_exceeds(const cebus_runtime *rt, cebus_tensor *const *tenso
         if (tensors[i] != NULL)
             bytes += cebus_arena_rounded(&rt->arena, tensors[i]->storage->now->value.bytes);
     }
-    return bytes > rt->arena.limit && cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
+    return bytes > cebus_budget_now(rt) && cebus_swap_terms_now(rt).use != CEBUS_SWAP_NEVER;
 }
 
 static void unpin_tensors(cebus_runtime *rt, cebus_tensor *const *tensors, size_t n)

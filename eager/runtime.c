@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "eager/autograd/hook.h"
+#include "eager/budget.h"
 #include "eager/capture/capture.h"
 #include "eager/custom.h"
 #include "eager/device/plugin.h"
@@ -295,7 +296,10 @@ static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *o
                           layout->name, rt->device_name);
     rt->most_bytes = most_of(rt, layout, budget);
     cebus_arena_setup setup = {
-        .layout = layout, .limit = budget, .most = rt->most_bytes, .alignment = rt->info.alignment};
+        .layout = layout,
+        .limit = options->memory_budget == 0 ? cebus_budget_begin(rt, budget) : budget,
+        .most = rt->most_bytes,
+        .alignment = rt->info.alignment};
     rt->slab_bytes = cebus_arena_addresses(&setup);
     cebus_status status = rt->device_ops->slab_reserve(rt->device, rt->slab_bytes, &rt->base);
     if (status != CEBUS_OK)

@@ -186,6 +186,7 @@ struct cebus_runtime {
     char *base;           /**< address of offset 0 */
     uint64_t slab_bytes;  /**< reserved address space */
     uint64_t most_bytes;  /**< what the budget can grow to */
+    uint64_t growth;      /**< what the arena grows to by need (budget.h); 0: it does not */
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
     cebus_swapper swap;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "eager/budget.h"
 #include "eager/capture/plan.h"
 #include "evict/advisor/advice.h"
 #include "evict/advisor/graph.h"
@@ -143,10 +144,10 @@ static cebus_status check(const cebus_capture *capture, const cebus_advice *advi
         return cebus_fail(CEBUS_INVALID_ARGUMENT, name,
                           "the plan is for another program: make it from "
                           "cebus_capture_program() of this capture");
-    if (advice != NULL && advice->height > capture->rt->arena.limit)
+    if (advice != NULL && advice->height > cebus_budget_now(capture->rt))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, name,
                           "the plan needs %" PRIu64 " bytes, the budget is %" PRIu64,
-                          advice->height, capture->rt->arena.limit);
+                          advice->height, cebus_budget_now(capture->rt));
     return CEBUS_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "eager/budget.h"
 #include "eager/guidance/planning.h"
 #include "evict/planner/check.h"
 #include "lineage/error_text.h"
@@ -201,7 +202,7 @@ static int write_all(const cebus_runtime *rt, size_t n, cebus_trace_writer *to)
                                 .layout = rt->arena.layout->name,
                                 .swap = swaps[rt->swap.option],
                                 .policy = rt->policy,
-                                .budget = rt->arena.limit,
+                                .budget = cebus_budget_now(rt),
                                 .host_budget = rt->swap.host_budget};
     cebus_plan_book_write_head(to, &origin, n);
     for (uint32_t i = 0; i < rt->guidance->log.known.end; i++) {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/budget.h"
 #include "eager/compaction.h"
 #include "eager/guidance/appraisal.h"
 #include "eager/guidance/feedback.h"
@@ -108,13 +109,14 @@ static uint64_t slowed(uint64_t rate, uint32_t times)
 
 static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
 {
+    const uint64_t budget = cebus_budget_now(rt);
     uint32_t slower = rt->guidance->scheme->slower;
     uint64_t silent = rt->guidance->scheme->fixtures.silent;
     rt->swap.blocked = false;
     cebus_swap_terms swap = cebus_swap_terms_now(rt);
     return (cebus_plan_terms){
-        .budget = rt->arena.limit > silent ? rt->arena.limit - silent : 0,
-        .holes = rt->arena.commodity || placed ? 0 : rt->arena.limit / HOLES_PART,
+        .budget = budget > silent ? budget - silent : 0,
+        .holes = rt->arena.commodity || placed ? 0 : budget / HOLES_PART,
         .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
         .out_rate = slowed(swap.out_rate, slower),
         .in_rate = slowed(swap.in_rate, slower),
@@ -247,7 +249,7 @@ static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms
 static cebus_site site_of(const cebus_runtime *rt, const cebus_scheme *scheme,
                           const cebus_outside *outside)
 {
-    uint64_t limit = rt->arena.limit;
+    uint64_t limit = cebus_budget_now(rt);
     return (cebus_site){.capacity = limit > outside->bytes ? limit - outside->bytes : 0,
                         .alignment = rt->arena.alignment,
                         .fixtures = scheme->fixtures.items,

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "eager/budget.h"
 #include "eager/guidance/state.h"
 #include "eager/spill/spill.h"
 
@@ -97,7 +98,7 @@ static void say_all(const cebus_runtime *rt, sentence *s)
             rt->policy->name);
     } else {
         say(s, "policy %s: budget ", rt->policy->name);
-        say_bytes(s, rt->arena.limit);
+        say_bytes(s, cebus_budget_now(rt));
         say(s, ", peak ");
         say_bytes(s, stats->guided_peak_bytes);
         say_what_was_done(stats, s);

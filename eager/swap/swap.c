@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/budget.h"
 #include "eager/debug.h"
 #include "eager/guidance/feedback.h"
 #include "eager/ladder.h"
@@ -86,7 +87,7 @@ cebus_swap_terms cebus_swap_terms_now(const cebus_runtime *rt)
         .latency_ns = rt->info.latency_ns,
         .room = room(swap->host_budget, swap->used_bytes, swap->spare_bytes + swap->leaving_bytes),
         .spill = spill_terms(rt),
-        .memory = rt->arena.limit,
+        .memory = cebus_budget_now(rt),
         .persistent = swap->option == CEBUS_SWAP_ON && cebus_swap_moves_persistent(rt)};
     if (swap->host_budget == 0 && swap->spill != NULL) { /* what planners reckon with */
         terms.out_rate = terms.spill.out_rate;

@@ -1,5 +1,6 @@
 #include "eager/swap/write_behind.h"
 
+#include "eager/budget.h"
 #include "eager/guidance/state.h"
 #include "eager/ladder.h"
 #include "eager/swap/swap.h"
@@ -19,7 +20,8 @@ static bool is_planned(const cebus_runtime *rt)
 static bool is_due(const cebus_runtime *rt, uint64_t mark)
 {
     const cebus_swapper *swap = &rt->swap;
-    return swap->budget > 0 && swap->option != CEBUS_SWAP_OFF && !rt->replay.busy &&
+    return cebus_budget_now(rt) == rt->arena.limit && swap->budget > 0 &&
+           swap->option != CEBUS_SWAP_OFF && !rt->replay.busy &&
            cebus_arena_free_bytes(&rt->arena) < mark &&
            rt->stats.allocated_bytes_allocated - swap->looked >= rt->arena.limit / LOOK_PART &&
            !is_planned(rt);

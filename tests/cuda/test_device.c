@@ -108,6 +108,66 @@ Test(cuda_device, memory_follows_the_budget)
     cebus_runtime_destroy(rt);
 }
 
+static cebus_tensor *mebibytes(cebus_runtime *rt, int64_t n)
+{
+    cebus_tensor *x;
+    const int64_t elements = n * (int64_t)(MIB / sizeof(float));
+    OK(cebus_full(rt, 1, CEBUS_F32, 1, &elements, &x));
+    return x;
+}
+
+/** Others may want it. */
+Test(cuda_device, memory_is_taken_as_it_is_needed)
+{
+    cebus_runtime *rt;
+    OK(open_cuda("cuda:0", 0, CEBUS_SWAP_DEFAULT, &rt));
+    const uint64_t budget = cebus_runtime_budget(rt);
+    cr_expect_gt(budget, CEBUS_FAKE_MEMORY / 4 * 3);
+    cr_expect_lt(stats_of(rt).reserved_bytes_current, budget / 4);
+    cebus_tensor *x[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = mebibytes(rt, 100);
+    cr_expect_eq(stats_of(rt).evictions + stats_of(rt).num_alloc_retries, 0);
+    cr_expect_geq(stats_of(rt).reserved_bytes_current, 800 * MIB);
+    cr_expect_lt(stats_of(rt).reserved_bytes_current, budget);
+    cr_expect_eq(cebus_runtime_budget(rt), budget);
+    for (int i = 0; i < 8; i++)
+        cebus_tensor_release(x[i]);
+    OK(cebus_runtime_set_budget(rt, 300 * MIB));
+    x[0] = mebibytes(rt, 200);
+    x[1] = mebibytes(rt, 200);
+    cr_expect_eq(stats_of(rt).reserved_bytes_current, 300 * MIB, "a budget that was set stands");
+    cr_expect_gt(stats_of(rt).evictions, 0);
+    cebus_tensor_release(x[0]);
+    cebus_tensor_release(x[1]);
+    cebus_runtime_destroy(rt);
+}
+
+/** Two programs on one device: what the other one took is not there any more. */
+Test(cuda_device, what_others_leave_is_made_do_with)
+{
+    enum {
+        BYTES = 50 << 20
+    };
+    cebus_runtime *rt, *other;
+    cebus_tensor *x[16];
+    char *data = malloc(BYTES);
+    OK(open_cuda("cuda:0", 0, CEBUS_SWAP_DEFAULT, &rt));
+    OK(open_cuda("cuda:0", CEBUS_FAKE_MEMORY / 4 * 3, CEBUS_SWAP_OFF, &other));
+    for (int i = 0; i < 16; i++)
+        x[i] = mebibytes(rt, BYTES / (int64_t)MIB);
+    cr_expect_gt(stats_of(rt).evictions, 0);
+    cr_expect_lt(cebus_runtime_budget(rt), CEBUS_FAKE_MEMORY / 4);
+    for (int i = 0; i < 16; i++) {
+        OK(cebus_tensor_to_host(x[i], data, BYTES));
+        cr_expect_eq(((float *)data)[12345], 1.0F);
+        cebus_tensor_release(x[i]);
+    }
+    free(data);
+    cebus_runtime_destroy(other);
+    cebus_runtime_destroy(rt);
+}
+
 Test(cuda_device, more_than_there_is_is_refused_and_loses_nothing)
 {
     cebus_runtime *rt, *second;

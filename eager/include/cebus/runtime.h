@@ -48,7 +48,9 @@ typedef struct cebus_runtime_options {
     size_t struct_size;     /**< sizeof this struct, as the caller was compiled */
     const char *device;     /**< "cpu" (default), "cuda:N", "sim:MACHINE" (cebus_machine_name());
                                  "cpu:link=2GB": copies to the host at so many bytes/s */
-    uint64_t memory_budget; /**< bytes; default 80% of what the process may use */
+    uint64_t memory_budget; /**< bytes; default 80% of what the process may use: on devices where
+                                 memory is set aside (CUDA) taken by and by, as it is needed, and no
+                                 more than other programs leave */
     const char *policy;     /**< of cebus_policy_name(); default "cebus", which then begins to
                                  learn the program when memory is short for the first time */
     int threads;            /**< for kernels, default all cores; part of what decides bits */
