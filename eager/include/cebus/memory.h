@@ -16,7 +16,7 @@ typedef struct cebus_memory_stats {
     uint64_t allocated_bytes_current;   /**< allocated_bytes.all.current: used in the arena */
     uint64_t allocated_bytes_peak;      /**< allocated_bytes.all.peak */
     uint64_t allocated_bytes_allocated; /**< sum of all that was ever placed */
-    uint64_t reserved_bytes_current;    /**< the arena: the budget */
+    uint64_t reserved_bytes_current;    /**< the arena: the budget, or its part in use so far */
     uint64_t active_bytes_persistent;   /**< parameters, optimizer state, buffers */
     uint64_t inactive_split_bytes;      /**< free bytes below the largest hole: fragmentation */
     uint64_t largest_hole;              /**< bytes of the largest free block */
