@@ -295,11 +295,11 @@ static cebus_status open_arena(cebus_runtime *rt, const cebus_runtime_options *o
                           "sim:NAME, or another layout",
                           layout->name, rt->device_name);
     rt->most_bytes = most_of(rt, layout, budget);
-    cebus_arena_setup setup = {
-        .layout = layout,
-        .limit = options->memory_budget == 0 ? cebus_budget_begin(rt, budget) : budget,
-        .most = rt->most_bytes,
-        .alignment = rt->info.alignment};
+    cebus_arena_setup setup = {.layout = layout,
+                               .limit = options->memory_budget == 0 ? cebus_budget_begin(rt, budget)
+                                                                    : budget,
+                               .most = rt->most_bytes,
+                               .alignment = rt->info.alignment};
     rt->slab_bytes = cebus_arena_addresses(&setup);
     cebus_status status = rt->device_ops->slab_reserve(rt->device, rt->slab_bytes, &rt->base);
     if (status != CEBUS_OK)

@@ -218,9 +218,24 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
     return *out != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+/** A stream has yet to find out that it need not wait for it any more. */
+static bool is_waited_for(cudaEvent_t event)
+{
+    for (int i = 0; i < MAX_STREAMS; i++) {
+        const struct CUstream_st *stream = streams[i];
+        for (uint64_t k = stream != NULL ? stream->done : 0; stream != NULL && k < stream->given;
+             k++) {
+            const work *w = &stream->queue[k % QUEUE];
+            if (w->kind == WAIT && w->event == event)
+                return true;
+        }
+    }
+    return false;
+}
+
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    while (event->reached < event->recorded && step())
+    while ((event->reached < event->recorded || is_waited_for(event)) && step())
         continue;
     free(event);
     return cudaSuccess;
