@@ -5,8 +5,9 @@
  * usage: gpu_step [--trace FILE] [--warm N] DEVICE PRESET [PERCENT...]
  *
  * --trace: two more steps without a limit are recorded, with the costs that were measured. --warm:
- * so many steps come first under a plan with swaps, 24 by default, and so many that they take
- * SETTLING_MS: better plans are searched meanwhile, and two ways may be tried. Else there are 6.
+ * so many steps come first under plans, 24 by default, and on a real device so many that they
+ * take SETTLING_MS: better plans are searched meanwhile, and two ways may be tried. Else there are
+ * 6.
  * ms_per_step is wall time, the median of STEPS after these; host_us_per_op the host's part of it:
  * from the start of a step to its last call's return, over the kernels run, so it counts what the
  * host is held up by a full queue, too. outside_bytes is all that the driver counts beside the
@@ -26,12 +27,12 @@
 
 #include "tests/support/models.h"
 
-static int warm_swaps = 24;
+static int warm_plans = 24;
 static bool waits;
 
 enum {
     WARM = 6,
-    SETTLING_MS = 8000,
+    SETTLING_MS = 6000,
     STEPS = 5,
     RECORDED = 2
 };
@@ -144,21 +145,21 @@ static cebus_status record(training *t, const char *trace)
     return status != CEBUS_OK ? status : ended;
 }
 
-static cebus_status warm_up(training *t, bool swaps)
+static cebus_status warm_up(training *t, bool plans)
 {
     double begun = now_ms();
-    cebus_status status = steps(t, swaps ? warm_swaps : WARM);
-    while (swaps && waits && status == CEBUS_OK && now_ms() - begun < SETTLING_MS)
+    cebus_status status = steps(t, plans ? warm_plans : WARM);
+    while (plans && waits && status == CEBUS_OK && now_ms() - begun < SETTLING_MS)
         status = steps(t, 1);
     return status;
 }
 
 /** What steps take once the first are over. */
-static cebus_status measure_steps(training *t, bool swaps, figures *out)
+static cebus_status measure_steps(training *t, bool plans, figures *out)
 {
     double wall[STEPS], host[STEPS];
     cebus_memory_stats before;
-    cebus_status status = warm_up(t, swaps);
+    cebus_status status = warm_up(t, plans);
     if (status == CEBUS_OK)
         status = stats_of(t->rt, &before);
     for (int i = 0; i < STEPS && status == CEBUS_OK; i++)
@@ -178,13 +179,13 @@ static cebus_status measure_steps(training *t, bool swaps, figures *out)
     return CEBUS_OK;
 }
 
-static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, bool swaps,
+static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, bool plans,
                           const char *trace, figures *out)
 {
     training t;
     cebus_status status = training_init(&t, rt, preset);
     if (status == CEBUS_OK)
-        status = measure_steps(&t, swaps, out);
+        status = measure_steps(&t, plans, out);
     if (status == CEBUS_OK && trace != NULL)
         status = record(&t, trace);
     training_deinit(&t);
@@ -226,8 +227,8 @@ static int measure(const char *device, const cebus_model_preset *preset, struct 
     cebus_status status = cebus_runtime_create(&options, &rt);
     if (status == CEBUS_OK) {
         char plan[512];
-        bool swaps = strcmp(setting.policy, "cebus") == 0 && setting.swap == CEBUS_SWAP_ON;
-        status = train(rt, preset, swaps, trace, &f);
+        bool plans = strcmp(setting.policy, "cebus") == 0;
+        status = train(rt, preset, plans, trace, &f);
         if (status == CEBUS_OK && f.stats.guided_iterations > 0 &&
             cebus_plan_summary(rt, plan, sizeof plan) > 0)
             fprintf(stderr, "%s\n", plan);
@@ -256,7 +257,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[at], "--trace") == 0)
             trace = argv[at + 1];
         else if (strcmp(argv[at], "--warm") == 0)
-            warm_swaps = atoi(argv[at + 1]);
+            warm_plans = atoi(argv[at + 1]);
     }
     const cebus_model_preset *preset = argc > at + 1 ? cebus_model_preset_find(argv[at + 1]) : NULL;
     if (preset == NULL)
