@@ -5,6 +5,7 @@
 #include "evict/planner/check.h"
 #include "evict/planner/finalists.h"
 #include "evict/planner/planner.h"
+#include "evict/planner/usage.h"
 #include "evict/timeline/presence.h"
 #include "evict/timeline/timeline.h"
 
@@ -45,42 +46,10 @@ typedef struct shuttle {
     bool fitted;       /**< the last fits its part of the memory */
 } shuttle;
 
-/** What a call uses at once: of what persists, and of others. */
-typedef struct usage {
-    uint64_t persistent, others;
-} usage;
-
-/** What a call takes over has the place of what it makes: one of the two counts. */
-static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t k)
-{
-    const cebus_iteration_value *value = &iteration->values[v];
-    return value->moved == k && cebus_iteration_use(iteration, v, value->n_uses - 1) == k;
-}
-
-static usage usage_of(const cebus_iteration *iteration, uint32_t k)
-{
-    const cebus_iteration_call *call = &iteration->calls[k];
-    const uint32_t *refs = &iteration->refs[call->refs];
-    usage used = {.others = call->workspace};
-    for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
-        bool named = refs[i] == NONE;
-        for (uint32_t j = 0; j < i && !named; j++)
-            named = refs[j] == refs[i];
-        if (named)
-            continue;
-        const cebus_iteration_value *value = &iteration->values[refs[i]];
-        if (value->persistent)
-            used.persistent += value->bytes;
-        else if (!is_taken_over(iteration, refs[i], k))
-            used.others += value->bytes;
-    }
-    return used;
-}
-
 static void find_least(shuttle *s)
 {
     for (uint32_t k = 0; k < s->iteration->n_calls; k++) {
-        const usage used = usage_of(s->iteration, k);
+        const cebus_usage used = cebus_usage_of(s->iteration, k);
         s->at_once = used.persistent > s->at_once ? used.persistent : s->at_once;
         s->least = used.others > s->least ? used.others : s->least;
     }
@@ -428,7 +397,7 @@ static void make_lean(const cebus_iteration *iteration, cebus_iteration_call *ca
 {
     const uint32_t n = (uint32_t)iteration->n_calls;
     for (uint32_t k = 0; k < n; k++)
-        calls[k].workspace += usage_of(iteration, k).persistent;
+        calls[k].workspace += cebus_usage_of(iteration, k).persistent;
     for (uint32_t v = 0; v < iteration->n_values; v++) {
         const cebus_iteration_value *value = &iteration->values[v];
         if (!value->persistent)
@@ -582,6 +551,8 @@ static bool plan_unhidden(const cebus_iteration *iteration, const cebus_plan_ter
 bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                         cebus_plan *out)
 {
-    return plan_hidden(iteration, terms, out) &&
-           (!out->over || terms->host == 0 || plan_unhidden(iteration, terms, out));
+    if (!plan_hidden(iteration, terms, out))
+        return false;
+    const bool may_fit = cebus_usage_least(iteration) <= cebus_plan_target(terms);
+    return !out->over || terms->host == 0 || !may_fit || plan_unhidden(iteration, terms, out);
 }
