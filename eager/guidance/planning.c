@@ -301,6 +301,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
                      .iteration = iteration,
                      .site = site_of(rt, scheme, &outside),
                      .terms = terms,
+                     .holes = scheme->terms.holes,
                      .plan = &scheme->plan,
                      .placement = &scheme->placement};
     fit.terms.effort = effort_now(rt, iteration);
@@ -473,8 +474,8 @@ static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     return false;
 }
 
-/** There is a plan already, for which no places were looked for: none fits by its bytes. */
-static bool fits_nowhere(const cebus_scheme *scheme, bool places)
+/** There is a plan already, one to be followed without places; or none fits by its bytes. */
+static bool has_no_places(const cebus_scheme *scheme, bool places)
 {
     return places && scheme->plan.count > 0 && scheme->spots == NULL;
 }
@@ -504,7 +505,7 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     scheme->aside_lost = 0;
     if (places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme))
         start_draft(rt, scheme, placed);
-    else if (fits_nowhere(scheme, places) || plan(rt, scheme, scheme->terms))
+    else if (has_no_places(scheme, places) || plan(rt, scheme, scheme->terms))
         start_draft(rt, scheme, scheme->terms);
     spare_unfit(iteration_of(rt->guidance, scheme), scheme, &scheme->plan);
     cebus_pace_note(&rt->guidance->first, cebus_pace_clock() - begun,
