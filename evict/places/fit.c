@@ -103,12 +103,15 @@ static void rival(cebus_fit *fit, uint64_t budget)
     cebus_timeline before, now;
     cebus_plan plan = *fit->plan;
     cebus_placement placement = *fit->placement;
+    if (!run(fit, &plan, &placement, &before))
+        return;
     fit->terms.budget = budget;
+    fit->terms.rival_ns = before.total_ns;
     cebus_plan_init(fit->plan, plan.pool);
     cebus_placement_init(fit->placement, plan.pool);
     bool better = attempt(fit, &missing) && is_placed(fit) &&
-                  run(fit, &plan, &placement, &before) &&
                   run(fit, fit->plan, fit->placement, &now) && now.total_ns < before.total_ns;
+    fit->terms.rival_ns = 0;
     cebus_plan_clear(better ? &plan : fit->plan);
     cebus_placement_clear(better ? &placement : fit->placement);
     if (better)

@@ -288,6 +288,33 @@ Test(planner_effort, plans_that_swap_are_searched_for_places_by_what_they_cost)
     cr_expect_leq(cheap, 3 * effort / 2 + EFFORT / 4);
 }
 
+static bool place_at_once(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
+{
+    (void)offered;
+    (void)crowd;
+    ++*(int *)context;
+    *out_ns = 0;
+    return true;
+}
+
+/** A search that is to be placed ends sooner where it is dear: others for less room follow. */
+Test(planner_effort, dear_plans_that_are_to_be_placed_are_searched_less_at_first)
+{
+    int asked = 0;
+    make_tangle(1);
+    cebus_plan_terms terms = {.budget = peak() * 3 / 10,
+                              .out_rate = 1,
+                              .in_rate = 1,
+                              .effort = EFFORT,
+                              .place_context = &asked};
+    const uint64_t alone = plan(&terms);
+    cr_assert_not(r.plan.over);
+    terms.place = place_at_once;
+    const uint64_t placed = plan(&terms);
+    cr_expect_geq(asked, 1);
+    cr_expect_lt(placed, alone, "%lu, %lu", placed, alone);
+}
+
 /** Where nothing fits it is not tried for longer than that. */
 Test(planner_effort, what_a_plan_takes_in_all_can_be_told)
 {
