@@ -58,7 +58,9 @@ typedef struct cebus_plan_terms {
     bool crowded;  /**< all that persists found no room to stay in so much memory, or in more */
     uint64_t effort; /**< steps a planner that searches may take; 0: only its first plan, at once */
     uint64_t most;   /**< steps that it may take in all; 0: some times the effort */
-    uint64_t trial;  /**< steps after which it gives up if no plan fits; 0: as the above */
+    uint64_t rival_ns; /**< that an iteration takes by another plan: planners that search need not
+                          answer with one by which it takes as long; 0: there is none */
+    uint64_t trial;    /**< steps after which it gives up if no plan fits; 0: as the above */
     /** Asked now and then while it searches; false: nobody wants the plan any more. NULL: go on. */
     bool (*go_on)(void *context);
     void *context;

@@ -288,6 +288,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
                      .iteration = iteration,
                      .site = site_of(rt, scheme, &outside),
                      .terms = terms,
+                     .holes = scheme->terms.holes,
                      .plan = &scheme->plan,
                      .placement = &scheme->placement};
     fit.terms.effort = effort_now(rt, iteration);
@@ -456,8 +457,8 @@ static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     return false;
 }
 
-/** There is a plan already, for which no places were looked for: none fits by its bytes. */
-static bool fits_nowhere(const cebus_scheme *scheme, bool places)
+/** There is a plan already, one to be followed without places; or none fits by its bytes. */
+static bool has_no_places(const cebus_scheme *scheme, bool places)
 {
     return places && scheme->plan.count > 0 && scheme->spots == NULL;
 }
@@ -489,7 +490,7 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     scheme->better_placed =
         places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme);
     scheme->waits = false;
-    if ((scheme->better_placed || fits_nowhere(scheme, places) ||
+    if ((scheme->better_placed || has_no_places(scheme, places) ||
          plan(rt, scheme, scheme->terms)) &&
         scheme->plan.count > 0)
         start_draft(rt, scheme, scheme->better_placed ? placed : scheme->terms);

@@ -103,12 +103,15 @@ static void rival(cebus_fit *fit, uint64_t budget)
     cebus_timeline before, now;
     cebus_plan plan = *fit->plan;
     cebus_placement placement = *fit->placement;
+    if (!run(fit, &plan, &placement, &before))
+        return;
     fit->terms.budget = budget;
+    fit->terms.rival_ns = before.total_ns;
     cebus_plan_init(fit->plan, plan.pool);
     cebus_placement_init(fit->placement, plan.pool);
     bool better = attempt(fit, &missing) && is_placed(fit) &&
-                  run(fit, &plan, &placement, &before) &&
                   run(fit, fit->plan, fit->placement, &now) && now.total_ns < before.total_ns;
+    fit->terms.rival_ns = 0;
     cebus_plan_clear(better ? &plan : fit->plan);
     cebus_placement_clear(better ? &placement : fit->placement);
     if (better)
@@ -176,6 +179,17 @@ static uint64_t lessen(const cebus_fit *fit, uint64_t missing)
     return missing < least ? least : missing > most ? most : missing;
 }
 
+/** Keeps the plan, which has no places, if it can be followed without: to search for another takes
+ * as long again. */
+static void keep_loose(cebus_fit *fit)
+{
+    if (fit->holes == 0 || fit->loose.count > 0 || fit->plan->over ||
+        fit->terms.budget + fit->holes > fit->memory)
+        return;
+    fit->loose = *fit->plan;
+    cebus_plan_init(fit->plan, fit->loose.pool);
+}
+
 /** The plan and its places; again for less where there are none, each time with half the effort. */
 static bool make(cebus_fit *fit, int tries)
 {
@@ -189,10 +203,12 @@ static bool make(cebus_fit *fit, int tries)
         first_ns = i == 0 ? total_ns(fit) : first_ns;
         bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
         fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;
-        if (fit->plan->over || missing == 0 || missing >= fit->terms.budget || !gains)
+        const uint64_t less = lessen(fit, missing);
+        keep_loose(fit);
+        if (fit->none_fits || missing == 0 || missing >= fit->terms.budget || !gains)
             break;
         fit->terms.effort /= 2;
-        fit->terms.budget -= lessen(fit, missing); /* more than there is room for fits nowhere */
+        fit->terms.budget -= less; /* more than there is room for fits nowhere */
         if (fit->terms.budget > fit->site.capacity)
             fit->terms.budget = fit->site.capacity;
     }
@@ -211,12 +227,17 @@ bool cebus_fit_make(cebus_fit *fit)
     fit->terms.keep = asks ? keep_places : NULL;
     fit->terms.place_context = fit;
     cebus_placement_init(&fit->found, fit->placement->pool);
+    cebus_plan_init(&fit->loose, fit->plan->pool);
+    fit->holes = asks ? fit->holes : 0;
     bool made = make(fit, asks ? TRIES_BESIDE_SEARCH : TRIES);
     cebus_placement_clear(&fit->found);
-    if (!made) {
+    if (!made)
         cebus_placement_clear(fit->placement);
-        if (!fit->none_fits)
-            cebus_plan_clear(fit->plan);
+    if (!made && !fit->none_fits) {
+        cebus_plan_clear(fit->plan);
+        *fit->plan = fit->loose;
+        cebus_plan_init(&fit->loose, fit->plan->pool);
     }
+    cebus_plan_clear(&fit->loose);
     return made;
 }

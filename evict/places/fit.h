@@ -18,10 +18,13 @@ typedef struct cebus_fit {
     cebus_site site;                  /**< crowd and go_on are not looked at */
     cebus_plan_terms
         terms; /**< go_on ends packing, too. budget: what there is, then what it was planned for */
+    uint64_t holes; /**< bytes that a plan without places has to leave free; 0: there is no use for
+                       one */
     cebus_plan *plan;           /**< empty; then the plan, to be followed as it is */
     cebus_placement *placement; /**< empty; then the places */
     /* No one else's business. */
     cebus_placement found; /**< those found last */
+    cebus_plan loose;      /**< one that leaves as much free as one without places has to */
     uint64_t memory;       /**< the budget that there is */
     uint64_t crowded;      /**< what persists had to come and go in so much; 0: nothing did */
     /* Answers. */
@@ -29,7 +32,8 @@ typedef struct cebus_fit {
 } cebus_fit;
 
 /** False: nothing was found that can be placed, or host memory is short; the placement is empty
- * then, and the plan, too, but where none fits: then it is the one that comes nearest, ready.
+ * then, and the plan, too, but where none fits: then it is the one that comes nearest; or where one
+ * was searched for, for so much less, that leaves the holes free: then it is that. It is ready.
  * Costs some plans and some packings. */
 bool cebus_fit_make(cebus_fit *fit);
 

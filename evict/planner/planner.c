@@ -6,6 +6,7 @@
 #include "evict/curve.h"
 #include "evict/planner/emit.h"
 #include "evict/planner/search.h"
+#include "evict/planner/usage.h"
 #include "evict/planner/yielding.h"
 
 /** Sums of bytes up to this are exact in the sequence's doubles. */
@@ -270,11 +271,15 @@ bool cebus_planner_plan(const cebus_iteration *iteration, const cebus_plan_terms
     const double limit = fmax((double)cebus_plan_target(terms), 1); /* no steps lead down to 0 */
     cebus_search s;
     cebus_plan_terms own = *terms;
-    own.effort = cebus_planner_effort(iteration, terms->effort);
+    /* Where nothing can fit no search gets there. */
+    if (cebus_usage_least(iteration) <= cebus_plan_target(terms))
+        own.effort = cebus_planner_effort(iteration, terms->effort);
+    else
+        own.effort = 0;
     if (!cebus_search_init(&s, iteration, &own, limit, out->pool))
         return false;
     bool ok = cebus_search_run(&s, &own);
-    out->over = ok && own.effort > 0 && s.best.peak > s.limit;
+    out->over = ok && terms->effort > 0 && s.best.peak > s.limit;
     ok = ok && hand_out(&s, &own, out);
     out->spent = s.greedy.closure.spent;
     cebus_search_deinit(&s);

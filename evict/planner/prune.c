@@ -1,6 +1,7 @@
 #include "evict/planner/prune.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct cost {
     uint64_t ns;
@@ -21,7 +22,6 @@ static int dearest_first(const void *a, const void *b)
 enum {
     MOST_GONE = 64, /* beyond that it is tried */
     MOST_STEPS = 256,
-    FIRM_CALLS = 4,
     /* How long it takes: steps as one visit of a closure, replays that are listed as one step. */
     STEPS_A_VISIT = 16,
     LISTED_A_STEP = 2,
@@ -195,49 +195,69 @@ static uint32_t changes_of_swap(const cebus_sequence *sequence, uint32_t call)
     return sequence->turns[is_out && maker != CEBUS_SEQUENCE_NONE ? maker : n + value];
 }
 
+/** The same of any other call. */
+static uint32_t changes_of_call(const cebus_sequence *sequence, uint32_t call)
+{
+    const uint32_t *ends = &sequence->port_ends[2 * (size_t)call];
+    uint32_t changes = sequence->turns[call];
+    for (uint32_t j = ends[0]; j < ends[1]; j++)
+        changes += sequence->turns[sequence->sources[j]];
+    return changes;
+}
+
+/** Changes of a call, added up once in a round: of many replays the same calls are asked for. */
+typedef struct tally {
+    uint32_t round, changes;
+} tally;
+
+/** All replays at hand, and what is known of the calls while none of them goes. */
+typedef struct pruning {
+    cebus_sequence *sequence;
+    double limit;
+    tally *tallies; /**< of calls */
+    uint32_t round; /**< above 0 */
+    cost *costs;
+    size_t n;
+    uint64_t looked; /**< steps of previews */
+} pruning;
+
 /** A counter that grows with each change to the lives of what these calls make, and of what is made
  * along with what they read: while it stands, the same replays would go with them. */
-static uint32_t changes_of(const cebus_sequence *sequence, const uint32_t *calls, uint32_t n)
+static uint32_t changes_of(const pruning *p, const uint32_t *calls, uint32_t n)
 {
     uint32_t changes = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (cebus_sequence_is_swap(sequence, calls[i])) {
-            changes += changes_of_swap(sequence, calls[i]);
+        if (cebus_sequence_is_swap(p->sequence, calls[i])) {
+            changes += changes_of_swap(p->sequence, calls[i]);
             continue;
         }
-        const uint32_t *ends = &sequence->port_ends[2 * (size_t)calls[i]];
-        for (uint32_t j = ends[0]; j < ends[1]; j++)
-            changes += sequence->turns[sequence->sources[j]];
-        changes += sequence->turns[calls[i]];
+        tally *t = &p->tallies[calls[i]];
+        if (t->round != p->round)
+            *t = (tally){p->round, changes_of_call(p->sequence, calls[i])};
+        changes += t->changes;
     }
     return changes;
 }
 
 /** Whether a replay was needed when it was last looked at, and is for the same reason. */
-static bool is_still_needed(const cebus_sequence *sequence, uint32_t instance, double limit)
+static bool is_still_needed(const pruning *p, uint32_t instance)
 {
+    const cebus_sequence *sequence = p->sequence;
     const cebus_need *need = &sequence->needs[instance];
     if (need->n_calls == 0 || need->calls[0] != sequence->instances[instance].call)
         return false;
     if (cebus_sequence_is_replay(sequence, need->item) &&
         sequence->instances[need->item].call == CEBUS_SEQUENCE_NONE)
         return false;
-    return cebus_track_level(&sequence->track, need->item) + need->bytes > limit &&
-           need->changes == changes_of(sequence, need->calls, need->n_calls);
-}
-
-/** Whether the reason will mostly outlast other replays' going. One that hangs on replays or on
- * many calls is checked again in its turn. */
-static bool is_firm(const cebus_sequence *sequence, uint32_t instance)
-{
-    const cebus_need *need = &sequence->needs[instance];
-    return need->n_calls <= FIRM_CALLS && !cebus_sequence_is_replay(sequence, need->item);
+    return cebus_track_level(&sequence->track, need->item) + need->bytes > p->limit &&
+           need->changes == changes_of(p, need->calls, need->n_calls);
 }
 
 /** Notes why a replay is needed, if few calls tell that. Where the item is itself a replay, its
  * call is one of them: while the lives of what it makes stand, it is still there. */
-static void note_need(cebus_sequence *sequence, const preview *p, uint32_t item, double bytes)
+static void note_need(const pruning *all, const preview *p, uint32_t item, double bytes)
 {
+    cebus_sequence *sequence = all->sequence;
     cebus_need *need = &sequence->needs[p->gone[0]];
     const uint32_t most = sizeof need->calls / sizeof *need->calls;
     need->n_calls = 0;
@@ -248,7 +268,7 @@ static void note_need(cebus_sequence *sequence, const preview *p, uint32_t item,
     need->n_calls = p->n_gone;
     if (cebus_sequence_is_replay(sequence, item))
         need->calls[need->n_calls++] = sequence->instances[item].call;
-    need->changes = changes_of(sequence, need->calls, need->n_calls);
+    need->changes = changes_of(all, need->calls, need->n_calls);
     need->item = item;
     need->bytes = bytes;
 }
@@ -264,17 +284,16 @@ static uint32_t first_over(const preview *p, uint64_t from, uint64_t to, double 
 }
 
 /** Whether a sequence that fits would fit without a replay. True also where only trying tells. */
-static bool fits_without(cebus_sequence *sequence, uint32_t instance, double limit,
-                         uint64_t *looked)
+static bool fits_without(pruning *all, uint32_t instance)
 {
     preview p;
     double bytes = 0;
-    p.sequence = sequence;
+    p.sequence = all->sequence;
     p.n_gone = p.n_steps = p.n_listed = 0;
     p.filter = 0;
     p.full = false;
     look_without(&p, instance);
-    *looked += p.n_steps;
+    all->looked += p.n_steps;
     if (p.full)
         return true;
     sort_steps(&p);
@@ -282,24 +301,27 @@ static bool fits_without(cebus_sequence *sequence, uint32_t instance, double lim
         bytes += p.steps[i].bytes;
         if (bytes <= 0 || p.steps[i].key >= p.steps[i + 1].key)
             continue;
-        uint32_t item = first_over(&p, p.steps[i].key, p.steps[i + 1].key, limit - bytes);
+        uint32_t item = first_over(&p, p.steps[i].key, p.steps[i + 1].key, all->limit - bytes);
         if (item != CEBUS_TRACK_NONE) {
-            note_need(sequence, &p, item, bytes);
+            note_need(all, &p, item, bytes);
             return false;
         }
     }
     return true;
 }
 
-static bool try_one(cebus_sequence *sequence, uint32_t instance, double limit, uint64_t *looked)
+/** Takes a replay out if the rest fits. */
+static bool try_one(pruning *p, uint32_t instance)
 {
-    size_t mark = cebus_sequence_mark(sequence);
-    if (!cebus_sequence_can_remove(sequence, instance) ||
-        !fits_without(sequence, instance, limit, looked))
+    cebus_sequence *sequence = p->sequence;
+    const size_t mark = cebus_sequence_mark(sequence);
+    if (!cebus_sequence_can_remove(sequence, instance) || !fits_without(p, instance))
         return true;
+    p->round++;
     if (!cebus_sequence_remove_all(sequence, instance))
         return false;
-    return cebus_track_peak(&sequence->track, NULL) <= limit || cebus_sequence_undo(sequence, mark);
+    return cebus_track_peak(&sequence->track, NULL) <= p->limit ||
+           cebus_sequence_undo(sequence, mark);
 }
 
 static bool reserve_needs(cebus_sequence *sequence)
@@ -315,43 +337,74 @@ static bool reserve_needs(cebus_sequence *sequence)
     return true;
 }
 
-/** The replays that may not be needed, the dearest first. */
-static size_t list(const cebus_sequence *sequence, double limit, cost *costs, bool *out_swaps)
+/** Lists the replays, those in doubt before the others. */
+static size_t list(pruning *p)
+{
+    const cebus_sequence *sequence = p->sequence;
+    size_t n_doubtful = 0;
+    p->n = 0;
+    for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
+        const uint32_t call = sequence->instances[i].call;
+        if (call == CEBUS_SEQUENCE_NONE || cebus_sequence_is_swap(sequence, call))
+            continue;
+        const bool in_doubt = !is_still_needed(p, i);
+        const size_t at = in_doubt ? n_doubtful++ : p->n;
+        p->costs[p->n++] = p->costs[at];
+        p->costs[at] =
+            (cost){cebus_sequence_cost(sequence, call), cebus_sequence_key(sequence, i), i, call};
+    }
+    return n_doubtful;
+}
+
+/** Once one is gone the reasons of others may be, too: goes on with all that come after it. */
+static void widen(pruning *p, const cost *last)
 {
     size_t n = 0;
-    *out_swaps = false;
-    for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
-        uint32_t call = sequence->instances[i].call;
-        *out_swaps = *out_swaps || cebus_sequence_is_swap(sequence, call);
-        if (call != CEBUS_SEQUENCE_NONE && !cebus_sequence_is_swap(sequence, call) &&
-            !(is_firm(sequence, i) && is_still_needed(sequence, i, limit)))
-            costs[n++] = (cost){cebus_sequence_cost(sequence, call),
-                                cebus_sequence_key(sequence, i), i, call};
+    for (size_t i = 0; i < p->n; i++) {
+        if (dearest_first(last, &p->costs[i]) < 0)
+            p->costs[n++] = p->costs[i];
     }
-    qsort(costs, n, sizeof *costs, dearest_first);
-    return n;
+    p->n = n;
+    qsort(p->costs, n, sizeof *p->costs, dearest_first);
+}
+
+/** Those in doubt, the dearest first; all that come after the first that goes. */
+static bool try_all(pruning *p)
+{
+    const uint32_t first = p->round;
+    size_t n = list(p);
+    bool ok = true;
+    qsort(p->costs, n, sizeof *p->costs, dearest_first);
+    for (size_t i = 0; i < n && ok; i++) {
+        const cost one = p->costs[i];
+        const uint32_t round = p->round;
+        if (p->sequence->instances[one.instance].call != one.call ||
+            (round > first && is_still_needed(p, one.instance)))
+            continue;
+        ok = try_one(p, one.instance);
+        if (round == first && p->round > first) {
+            widen(p, &one);
+            n = p->n;
+            i = SIZE_MAX;
+        }
+    }
+    return ok;
 }
 
 bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool, uint64_t *out_visits)
 {
-    size_t most = sequence->n_replays;
-    uint64_t looked = most / LISTED_A_STEP;
-    *out_visits = 0;
-    cost *costs = cebus_pool_alloc(pool, most * sizeof *costs);
-    if (costs == NULL || !reserve_needs(sequence)) {
-        cebus_pool_free_object(pool, costs, most * sizeof *costs);
-        return false;
+    const size_t most = sequence->n_replays, n_calls = sequence->iteration->n_calls;
+    pruning p = {.sequence = sequence, .limit = limit, .round = 1};
+    p.looked = most / LISTED_A_STEP;
+    p.costs = cebus_pool_alloc(pool, most * sizeof *p.costs);
+    p.tallies = cebus_pool_alloc(pool, n_calls * sizeof *p.tallies);
+    bool ok = p.costs != NULL && p.tallies != NULL && reserve_needs(sequence);
+    if (ok) {
+        memset(p.tallies, 0, n_calls * sizeof *p.tallies);
+        ok = try_all(&p);
     }
-    bool swaps, ok = true;
-    size_t n = list(sequence, limit, costs, &swaps);
-    for (size_t i = 0; i < n && ok; i++) {
-        /* What went since may have made others needed again, for the reasons they had. Beside swaps
-         * reasons are found anew: those that are out of date let less go the next time. */
-        if (sequence->instances[costs[i].instance].call == costs[i].call &&
-            (swaps || !is_still_needed(sequence, costs[i].instance, limit)))
-            ok = try_one(sequence, costs[i].instance, limit, &looked);
-    }
-    *out_visits = looked / STEPS_A_VISIT;
-    cebus_pool_free_object(pool, costs, most * sizeof *costs);
+    *out_visits = p.looked / STEPS_A_VISIT;
+    cebus_pool_free_object(pool, p.costs, most * sizeof *p.costs);
+    cebus_pool_free_object(pool, p.tallies, n_calls * sizeof *p.tallies);
     return ok;
 }

@@ -19,8 +19,10 @@
 /** Times the effort for marches where no plan fits. */
 #define MARCH_EFFORTS 5
 #define MOST_MARCHES 64
-/** Times the half of the effort for a search after marches, at most. */
+/** Times the half of the effort for a search after marches, at most; the same of one that others
+ * for less room follow. */
 #define MOST_DEAR 4
+#define MOST_DEAR_FIRST 2
 /** Of the effort for what is placed first, where calls are so many and packings take long: what
  * places are found for at once goes on with the rest. */
 #define LONG_CALLS 4096
@@ -240,7 +242,8 @@ bool cebus_search_march(cebus_search *s)
     }
     if (s->greedy.closure.spent > begun) {
         const uint64_t half = effort / 2;
-        double dear = fmin((double)s->best_ns / (DEAR * s->base_ns), MOST_DEAR);
+        const double most = s->greedy.terms->place != NULL ? MOST_DEAR_FIRST : MOST_DEAR;
+        double dear = fmin((double)s->best_ns / (DEAR * s->base_ns), most);
         s->until = s->greedy.closure.spent + (uint64_t)(fmax(dear, 1) * (double)half);
         s->until = s->until < s->last ? s->until : s->last;
     }
@@ -321,8 +324,9 @@ static bool descend(cebus_search *s, const cebus_plan_terms *terms)
 
 bool cebus_search_descend(cebus_search *s, const cebus_plan_terms *terms, uint64_t spent)
 {
-    const uint64_t end = s->greedy.end;
+    const uint64_t end = s->greedy.end, one = s->greedy.closure.spent + terms->effort;
     s->greedy.end = spent < end ? spent : end;
+    s->greedy.end = one < s->greedy.end ? one : s->greedy.end;
     bool ok = descend_from(s, terms, &s->base);
     s->greedy.end = end;
     return ok;

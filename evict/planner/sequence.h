@@ -72,9 +72,9 @@ typedef struct cebus_change {
  * it, an item would have so many bytes more, and more than fit. Holds while the lives of what these
  * calls make, and of what is made along with what they read, are as they were. */
 typedef struct cebus_need {
-    uint32_t calls[8]; /**< its own first; that of the item last, if that is a replay */
-    uint32_t n_calls;  /**< 0: not known */
-    uint32_t changes;  /**< of these lives, in all */
+    uint32_t calls[16]; /**< its own first; that of the item last, if that is a replay */
+    uint32_t n_calls;   /**< 0: not known */
+    uint32_t changes;   /**< of these lives, in all */
     uint32_t item;
     double bytes;
 } cebus_need;

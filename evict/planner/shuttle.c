@@ -5,6 +5,7 @@
 #include "evict/planner/check.h"
 #include "evict/planner/finalists.h"
 #include "evict/planner/planner.h"
+#include "evict/planner/usage.h"
 #include "evict/timeline/presence.h"
 #include "evict/timeline/timeline.h"
 
@@ -42,45 +43,15 @@ typedef struct shuttle {
     bool *streams;       /**< of values */
     cebus_finalists best;
     uint32_t n_others; /**< plans for the activations */
+    uint64_t spent;    /**< steps, on all of them */
     bool fitted;       /**< the last fits its part of the memory */
+    bool slow;         /**< by the last an iteration takes as long as by the rival, without waits */
 } shuttle;
-
-/** What a call uses at once: of what persists, and of others. */
-typedef struct usage {
-    uint64_t persistent, others;
-} usage;
-
-/** What a call takes over has the place of what it makes: one of the two counts. */
-static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t k)
-{
-    const cebus_iteration_value *value = &iteration->values[v];
-    return value->moved == k && cebus_iteration_use(iteration, v, value->n_uses - 1) == k;
-}
-
-static usage usage_of(const cebus_iteration *iteration, uint32_t k)
-{
-    const cebus_iteration_call *call = &iteration->calls[k];
-    const uint32_t *refs = &iteration->refs[call->refs];
-    usage used = {.others = call->workspace};
-    for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
-        bool named = refs[i] == NONE;
-        for (uint32_t j = 0; j < i && !named; j++)
-            named = refs[j] == refs[i];
-        if (named)
-            continue;
-        const cebus_iteration_value *value = &iteration->values[refs[i]];
-        if (value->persistent)
-            used.persistent += value->bytes;
-        else if (!is_taken_over(iteration, refs[i], k))
-            used.others += value->bytes;
-    }
-    return used;
-}
 
 static void find_least(shuttle *s)
 {
     for (uint32_t k = 0; k < s->iteration->n_calls; k++) {
-        const usage used = usage_of(s->iteration, k);
+        const cebus_usage used = cebus_usage_of(s->iteration, k);
         s->at_once = used.persistent > s->at_once ? used.persistent : s->at_once;
         s->least = used.others > s->least ? used.others : s->least;
     }
@@ -271,6 +242,12 @@ static bool weave_all(const shuttle *s, const cebus_runs *runs, const cebus_pres
 
 /* --- the best of some ------------------------------------------------------------------------ */
 
+/** Whether something that takes so long is of no use. */
+static bool is_slow(const shuttle *s, uint64_t ns)
+{
+    return s->terms->rival_ns > 0 && ns >= s->terms->rival_ns;
+}
+
 /** Keeps the plan if it is among those that take least; it is empty then. */
 static bool offer(shuttle *s, cebus_plan *plan)
 {
@@ -283,7 +260,8 @@ static bool offer(shuttle *s, cebus_plan *plan)
     if (!cebus_timeline_run(s->iteration, plan, &with, s->pool, &timeline))
         return false;
     plan->wait_ns = timeline.stall_ns;
-    cebus_finalists_enter(&s->best, plan, timeline.total_ns, s->n_others);
+    if (!is_slow(s, timeline.total_ns))
+        cebus_finalists_enter(&s->best, plan, timeline.total_ns, s->n_others);
     return true;
 }
 
@@ -364,9 +342,10 @@ static bool try_shares(shuttle *s, const cebus_plan *others)
     if (!cebus_runs_init(&runs, s->iteration, others, s->pool))
         return false;
     uint64_t peak = most(runs.bytes, runs.count);
+    s->slow = is_slow(s, runs.times[runs.count]);
     uint64_t spare = target > peak + s->at_once ? target - peak - s->at_once : 0;
     share how = {.stay = UINT64_MAX, .turn = s->crosses ? find_fullest(&runs, peak) : 0};
-    for (size_t i = 0; i < sizeof stays / sizeof *stays && peak < target && ok; i++) {
+    for (size_t i = 0; i < sizeof stays / sizeof *stays && peak < target && ok && !s->slow; i++) {
         uint64_t stay = (uint64_t)(stays[i] * (double)spare);
         if (how.stay - stay < least)
             continue;
@@ -400,18 +379,26 @@ static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t b
     bool ok = (fits || cebus_planner_plan(iteration, &terms, &others)) &&
               cebus_plan_make_ready(&others, s->iteration) && try_shares(s, &others);
     s->fitted = fits || !others.over;
+    s->spent += others.spent;
     cebus_plan_clear(&others);
     return ok;
 }
 
-/** With replays alone, and with swaps. Where neither fits nothing will in fewer. */
-static bool try_both(shuttle *s, const cebus_iteration *iteration, uint64_t bytes, uint64_t host)
+/** With swaps; with replays alone where these find none that fits, or if it is asked for. Where
+ * neither fits nothing will in fewer bytes; and in fewer they take no less. */
+static bool try_both(shuttle *s, const cebus_iteration *iteration, uint64_t bytes, uint64_t host,
+                     bool alone)
 {
-    if (!try_part_of(s, iteration, bytes, 0))
+    s->fitted = false;
+    s->slow = true;
+    if (host > 0 && !try_part_of(s, iteration, bytes, host))
         return false;
-    const bool fitted = s->fitted;
-    bool ok = host == 0 || try_part_of(s, iteration, bytes, host);
+    if (s->fitted && !alone)
+        return true;
+    const bool fitted = s->fitted, slow = s->slow;
+    bool ok = try_part_of(s, iteration, bytes, 0);
     s->fitted = s->fitted || fitted;
+    s->slow = s->slow && slow;
     return ok;
 }
 
@@ -428,7 +415,7 @@ static void make_lean(const cebus_iteration *iteration, cebus_iteration_call *ca
 {
     const uint32_t n = (uint32_t)iteration->n_calls;
     for (uint32_t k = 0; k < n; k++)
-        calls[k].workspace += usage_of(iteration, k).persistent;
+        calls[k].workspace += cebus_usage_of(iteration, k).persistent;
     for (uint32_t v = 0; v < iteration->n_values; v++) {
         const cebus_iteration_value *value = &iteration->values[v];
         if (!value->persistent)
@@ -459,8 +446,9 @@ static bool try_beside(shuttle *s, uint64_t host)
     make_lean(s->iteration, lean.calls);
     bool ok = true;
     s->fitted = true;
-    for (uint64_t i = 0; i <= MOST_LESS && s->fitted && ok && goes_on(s); i++)
-        ok = try_both(s, &lean, target - i * (target / LESS_PART), host);
+    s->slow = false;
+    for (uint64_t i = 0; i <= MOST_LESS && s->fitted && !s->slow && ok && goes_on(s); i++)
+        ok = try_both(s, &lean, target - i * (target / LESS_PART), host, true);
     cebus_pool_free_object(s->pool, lean.calls, bytes);
     return ok;
 }
@@ -475,12 +463,15 @@ static bool try_parts(shuttle *s)
     uint64_t least = s->least + s->least / 16;
     bool ok = s->others >= target || try_part_of(s, s->iteration, s->others, 0);
     s->fitted = true;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && s->fitted && ok && goes_on(s); i++) {
+    s->slow = false;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && s->fitted && !s->slow && ok; i++) {
+        if (!goes_on(s))
+            break;
         uint64_t bytes = (uint64_t)(parts[i] * (double)target);
         bool last = bytes <= least;
         bytes = last ? least : bytes;
         if (bytes < s->others && bytes < target)
-            ok = try_both(s, s->iteration, bytes, host);
+            ok = try_both(s, s->iteration, bytes, host, false);
         if (last)
             break;
     }
@@ -508,6 +499,8 @@ static bool search(shuttle *s, cebus_plan *out, bool *out_found)
     bool ok = s->streams != NULL && find_others(s) && try_parts(s);
     *out_found = s->best.count > 0;
     ok = ok && (!*out_found || cebus_finalists_choose(&s->best, s->iteration, s->terms, out));
+    if (ok && *out_found)
+        out->spent = s->spent;
     cebus_finalists_clear(&s->best);
     cebus_pool_free_object(s->pool, s->streams, s->iteration->n_values * sizeof *s->streams);
     return ok;
@@ -582,6 +575,8 @@ static bool plan_unhidden(const cebus_iteration *iteration, const cebus_plan_ter
 bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                         cebus_plan *out)
 {
-    return plan_hidden(iteration, terms, out) &&
-           (!out->over || terms->host == 0 || plan_unhidden(iteration, terms, out));
+    if (!plan_hidden(iteration, terms, out))
+        return false;
+    const bool may_fit = cebus_usage_least(iteration) <= cebus_plan_target(terms);
+    return !out->over || terms->host == 0 || !may_fit || plan_unhidden(iteration, terms, out);
 }

@@ -204,6 +204,52 @@ Test(fit, what_no_plan_fits_is_searched_for_once)
     cr_expect_gt(none, RUNS / 8, "%d", none);
 }
 
+/** Never enough, for so many bytes: as many actions as plans were made. */
+static bool plan_too_little(const cebus_iteration *of, const cebus_plan_terms *terms,
+                            cebus_plan *out)
+{
+    bool ok = true;
+    uint32_t value = 0;
+    (void)terms;
+    plans++;
+    while (of->values[value].persistent)
+        value++;
+    for (int i = 0; i < plans && ok; i++)
+        ok = cebus_plan_add(out, CEBUS_ACTION_COPY_OUT, (uint32_t)of->n_calls, value);
+    return ok;
+}
+
+/** What was planned for less, and has no places either, is followed without if it leaves enough
+ * free: the first of them. */
+Test(fit, a_plan_for_less_serves_where_there_are_no_places)
+{
+    const cebus_policy policy = {.name = "little", .plan = plan_too_little, .searches = true};
+    random_iteration_make(&iteration, 7, 40);
+    const uint64_t bytes = peak() / 4 * 3;
+    static const struct {
+        uint64_t part;
+        size_t actions;
+    } cases[] = {{0, 0}, {64, 2}, {16, 2}, {4, 3}, {2, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cebus_fit fit = fit_in("cebus", bytes, 500);
+        fit.policy = &policy;
+        fit.holes = cases[i].part > 0 ? bytes / cases[i].part : 0;
+        plans = 0;
+        cr_expect_not(cebus_fit_make(&fit));
+        cr_expect_eq(plans, 3);
+        cr_expect_not(fit.none_fits);
+        cr_expect_eq(plan.count, cases[i].actions, "%zu: %zu, %lu of %lu", i, plan.count,
+                     fit.terms.budget, bytes);
+        cr_expect(plan.count == 0 || plan.first != NULL);
+        clear();
+    }
+    cebus_fit fit = fit_in("cebus", bytes, 0);
+    fit.policy = &policy;
+    fit.holes = bytes / 16;
+    cr_expect_not(cebus_fit_make(&fit));
+    cr_expect_eq(plan.count, 0, "a first plan costs nothing");
+}
+
 /** Without leaving room for holes: what finds no places side by side moves between some. */
 Test(fit, values_move_where_they_find_no_places_for_good)
 {

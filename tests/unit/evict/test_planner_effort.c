@@ -4,6 +4,8 @@
 #include "evict/planner/check.h"
 #include "evict/planner/planner.h"
 #include "evict/planner/search.h"
+#include "evict/planner/usage.h"
+#include "evict/policy.h"
 #include "tests/unit/evict/random_iteration.h"
 #include "tests/unit/evict/recorded.h"
 
@@ -286,21 +288,69 @@ Test(planner_effort, plans_that_swap_are_searched_for_places_by_what_they_cost)
     cr_expect_leq(cheap, 3 * effort / 2 + EFFORT / 4);
 }
 
+static bool place_at_once(void *context, cebus_plan *offered, uint64_t *crowd, uint64_t *out_ns)
+{
+    (void)offered;
+    (void)crowd;
+    ++*(int *)context;
+    *out_ns = 0;
+    return true;
+}
+
+/** A search that is to be placed ends sooner where it is dear: others for less room follow. */
+Test(planner_effort, dear_plans_that_are_to_be_placed_are_searched_less_at_first)
+{
+    int asked = 0;
+    make_tangle(1);
+    cebus_plan_terms terms = {.budget = peak() * 3 / 10,
+                              .out_rate = 1,
+                              .in_rate = 1,
+                              .effort = EFFORT,
+                              .place_context = &asked};
+    const uint64_t alone = plan(&terms);
+    cr_assert_not(r.plan.over);
+    terms.place = place_at_once;
+    const uint64_t placed = plan(&terms);
+    cr_expect_geq(asked, 1);
+    cr_expect_lt(placed, alone, "%lu, %lu", placed, alone);
+}
+
 /** Where nothing fits it is not tried for longer than that. */
 Test(planner_effort, what_a_plan_takes_in_all_can_be_told)
 {
     make_tangle(1);
-    cebus_plan_terms terms = {.budget = peak() / 10, .effort = EFFORT, .most = EFFORT};
+    cebus_plan_terms terms = {
+        .budget = cebus_usage_least(&r.iteration), .effort = EFFORT, .most = EFFORT};
     cr_expect_leq(plan(&terms), EFFORT + cebus_search_first_visits(&r.iteration) + EFFORT / 4);
     terms.most = 0;
     cr_expect_gt(plan(&terms), 2 * EFFORT);
+}
+
+/** No plan has less than its neediest call: what comes nearest is found at once. */
+Test(planner_effort, nothing_is_searched_for_where_nothing_can_fit)
+{
+    make_tangle(1);
+    for (uint64_t swaps = 0; swaps < 2; swaps++) {
+        cebus_plan_terms terms = {.budget = cebus_usage_least(&r.iteration) - 1,
+                                  .host = swaps * 1000000,
+                                  .out_rate = 1 << 30,
+                                  .in_rate = 1 << 30,
+                                  .effort = EFFORT};
+        cebus_plan_clear(&r.plan);
+        cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
+        cr_expect(r.plan.over);
+        cr_expect_gt(r.plan.count, 0);
+        cr_expect_lt(r.plan.spent, 4 * cebus_search_first_visits(&r.iteration), "%lu steps",
+                     r.plan.spent);
+    }
 }
 
 /** Something else may be tried before it is known for sure that nothing fits. */
 Test(planner_effort, it_may_be_given_up_early_that_any_plan_fits)
 {
     make_tangle(1);
-    cebus_plan_terms terms = {.budget = peak() / 10, .effort = EFFORT, .trial = EFFORT / 2};
+    cebus_plan_terms terms = {
+        .budget = cebus_usage_least(&r.iteration), .effort = EFFORT, .trial = EFFORT / 2};
     const uint64_t tried = plan(&terms);
     cr_expect(r.plan.over);
     terms.trial = 0;

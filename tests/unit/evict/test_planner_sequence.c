@@ -411,6 +411,76 @@ Test(planner_sequence, prunes_no_less_after_changes_than_from_scratch)
     cr_expect_gt(more, 200);
 }
 
+/** What it remembers spares looks, and lets no less go in one pass. */
+Test(planner_sequence, prunes_in_a_pass_what_it_would_from_scratch)
+{
+    int gone = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        uint64_t random = seed;
+        make(seed, 100);
+        double most = cebus_track_peak(&sequence.track, NULL);
+        bring_down(0.8 * most);
+        double limit = fmax(0.8 * most, cebus_track_peak(&sequence.track, NULL));
+        for (int i = 0; i < 8; i++) {
+            prune_to_the_end(limit);
+            insert_some(&random, 3);
+            remove_some(&random, 1);
+            limit = fmax(limit, cebus_track_peak(&sequence.track, NULL));
+            cebus_sequence_keep(&sequence);
+            const size_t before = sequence.n_replays;
+            cr_assert(cebus_prune_all(&sequence, limit, &r.pool, &visits));
+            const size_t n = sequence.n_replays;
+            const uint64_t cost = sequence.cost;
+            cr_assert(cebus_sequence_undo(&sequence, 0));
+            sequence.n_needs = 0;
+            cr_assert(cebus_prune_all(&sequence, limit, &r.pool, &visits));
+            cr_expect_eq(sequence.n_replays, n, "seed %lu: %zu", seed, n);
+            cr_expect_eq(sequence.cost, cost, "seed %lu: %lu", seed, cost);
+            gone += n < before;
+        }
+        cebus_sequence_deinit(&sequence);
+    }
+    cr_expect_gt(gone, 200);
+}
+
+/** Swaps that are there are no reason to look at all replays again, long as their chains are. */
+Test(planner_sequence, looks_at_nothing_twice_beside_swaps)
+{
+    enum {
+        CHAINS = 12,
+        LINKS = 6
+    };
+    size_t last[CHAINS];
+    for (size_t i = 0; i < CHAINS; i++) {
+        last[i] = SIZE_MAX;
+        for (size_t j = 0; j < LINKS; j++) {
+            size_t next = recorded_call(&r, "f", 10, last[i], SIZE_MAX, 100);
+            if (j > 0)
+                recorded_free(&r, last[i]);
+            last[i] = next;
+        }
+    }
+    for (size_t i = 0; i < CHAINS; i++) {
+        recorded_call(&r, "g", 10, last[i], SIZE_MAX, 1);
+        recorded_free(&r, last[i]);
+    }
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
+    for (uint32_t k = LINKS; k < CHAINS * LINKS; k++)
+        cr_assert(cebus_sequence_insert(&sequence, k, CHAINS * LINKS + k / LINKS, NULL));
+    cr_assert(
+        cebus_sequence_insert(&sequence, cebus_sequence_out(&sequence, LINKS - 1), LINKS, NULL));
+    cr_assert(cebus_sequence_insert(&sequence, cebus_sequence_in(&sequence, LINKS - 1),
+                                    CHAINS * LINKS, NULL));
+    const double limit = cebus_track_peak(&sequence.track, NULL);
+    prune_to_the_end(limit);
+    const size_t n = sequence.n_replays;
+    cr_assert_gt(n, 20, "%zu replays", n);
+    cr_assert(cebus_prune_all(&sequence, limit, &r.pool, &visits));
+    cr_expect_leq(visits, n / 32, "%lu visits of %zu", visits, n); /* it lists them */
+    cebus_sequence_deinit(&sequence);
+}
+
 Test(planner_sequence, bytes_count_in_grains)
 {
     size_t x = recorded_call(&r, "f", 10, SIZE_MAX, SIZE_MAX, 10);

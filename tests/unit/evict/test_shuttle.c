@@ -65,6 +65,42 @@ Test(shuttle, plans_hold_in_less_than_the_parameters_take)
     }
 }
 
+static bool count_asked(void *context)
+{
+    ++*(uint64_t *)context;
+    return true;
+}
+
+/** Beside another plan only those that take less are of use; and in less room they take no less. */
+Test(shuttle, none_is_made_that_takes_as_long_as_a_rival)
+{
+    const cebus_policy *policy = cebus_policy_find("cebus");
+    uint64_t asked[4] = {0};
+    cebus_plan_terms terms = terms_for(PERSISTENT * 2 / 3);
+    cr_assert(plan_for(terms.budget));
+    const uint64_t least = timeline_in(terms.budget).total_ns;
+    const uint64_t rivals[] = {least, 1, least + 1, 0};
+    terms.crowded = true;
+    terms.go_on = count_asked;
+    for (size_t i = 0; i < 4; i++) {
+        terms.rival_ns = rivals[i];
+        terms.context = &asked[i];
+        cebus_plan_clear(&r.plan);
+        cr_expect_eq(policy->plan(&r.iteration, &terms, &r.plan), i >= 2);
+    }
+    cr_expect_lt(asked[1], asked[3] / 2, "%lu, %lu", asked[1], asked[3]);
+    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect_gt(r.plan.spent, 0);
+}
+
+/** Swaps fit there that hide, with no search: then parts are not searched for replays alone. */
+Test(shuttle, parts_in_which_swaps_fit_are_planned_once)
+{
+    cr_assert(plan_for(PERSISTENT * 8 / 10));
+    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect_lt(r.plan.spent, 2000, "%lu steps", r.plan.spent);
+}
+
 Test(shuttle, where_all_of_them_fit_they_stay)
 {
     cebus_plan_terms terms = terms_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10);
