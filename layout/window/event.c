@@ -234,13 +234,14 @@ CEBUS_CLONE_PART bool goes_up_to(const event *e, uint64_t end, uint32_t late, fl
 }
 
 /** The tables, of some, where a window that begins in chunk `first` and holds the block may be at
- * the level before that is due, a bit each. */
+ * the level before that is due, a bit each; `out_barred`: those where none is since what it must
+ * have is not. */
 CEBUS_CLONES static uint32_t find_reached(const event *e, const cebus_tables *tables,
-                                          uint32_t first, uint32_t some)
+                                          uint32_t first, uint32_t some, uint32_t *out_barred)
 {
     const float *row = cebus_tables_row(tables, first);
     const cebus_chunk *own = &e->chunks->at[e->at.chunk];
-    uint32_t reached = 0;
+    uint32_t reached = 0, barred = 0;
     for (; some != 0; some &= some - 1) {
         uint32_t k = (uint32_t)__builtin_ctz(some);
         float level = tables->level[k], due = row[k];
@@ -248,7 +249,9 @@ CEBUS_CLONES static uint32_t find_reached(const event *e, const cebus_tables *ta
         uint64_t start = start_in(e, first, late, level, due);
         if (start != UINT64_MAX && goes_up_to(e, start + tables->bytes[k], late, level, due))
             reached |= UINT32_C(1) << k;
+        barred |= (uint32_t)(start == UINT64_MAX) << k;
     }
+    *out_barred = barred;
     return reached;
 }
 
@@ -295,9 +298,9 @@ static void tell_chunk(const event *e, cebus_tables *tables, const verdict *all)
 {
     const cebus_chunk *chunk = &e->chunks->at[e->at.chunk];
     bool hole = (chunk->holes >> e->at.place & 1) != 0;
-    uint32_t sooner = all->sooner & ~all->served;
+    uint32_t sooner = all->sooner & ~all->served, barred;
     if (sooner != 0)
-        sooner = find_reached(e, tables, e->at.chunk, sooner);
+        sooner = find_reached(e, tables, e->at.chunk, sooner, &barred);
     for (sooner |= hole ? 0 : all->sooner & all->served; sooner != 0; sooner &= sooner - 1) {
         uint32_t k = (uint32_t)__builtin_ctz(sooner);
         cebus_table_set_due(&tables->table[k], e->at.chunk, all->at[k]);
@@ -316,21 +319,32 @@ static uint32_t find_sooner_below(const cebus_tables *tables, uint32_t id, uint6
     return sooner;
 }
 
-/** Of windows that begin in earlier chunks: they hold all that lies between. */
-static void tell_chunks_below(const event *e, cebus_tables *tables, const verdict *all)
+/** Of windows that begin in one earlier chunk: they hold all that lies between. What is found not
+ * to be at a level before that chunk is due is not before then for those before it either. */
+static void tell_earlier(const event *e, cebus_tables *tables, uint32_t id, uint64_t between,
+                         verdict *all)
+{
+    uint32_t barred = 0, sooner = find_sooner_below(tables, id, between, all);
+    if (sooner != 0)
+        sooner = find_reached(e, tables, id, sooner, &barred);
+    for (; barred != 0; barred &= barred - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(barred);
+        all->below[k] = *cebus_table_due(&tables->table[k], id);
+    }
+    for (; sooner != 0; sooner &= sooner - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(sooner);
+        cebus_table_set_due(&tables->table[k], id, time_down_to(e, id, tables->level[k]));
+    }
+}
+
+static void tell_chunks_below(const event *e, cebus_tables *tables, verdict *all)
 {
     const uint64_t longest = tables->bytes[tables->count - 1];
     uint32_t id = e->at.chunk;
     uint64_t between = e->offset - start_of(e->chunks, id);
     between = between > e->bytes ? between : e->bytes;
     while (longest > between && (id = e->chunks->at[id].prev) != CEBUS_CHUNK_NONE) {
-        uint32_t sooner = find_sooner_below(tables, id, between, all);
-        if (sooner != 0)
-            sooner = find_reached(e, tables, id, sooner);
-        for (; sooner != 0; sooner &= sooner - 1) {
-            uint32_t k = (uint32_t)__builtin_ctz(sooner);
-            cebus_table_set_due(&tables->table[k], id, time_down_to(e, id, tables->level[k]));
-        }
+        tell_earlier(e, tables, id, between, all);
         uint64_t passed = e->offset - start_of(e->chunks, id);
         between = passed > between ? passed : between;
     }
