@@ -131,9 +131,17 @@ static brief brief_before(const cebus_chunks *chunks, cebus_seat at, uint32_t di
     return brief_at(chunks, (cebus_seat){at.chunk, at.place - distance});
 }
 
-static scene look_around(const cebus_chunks *chunks, cebus_seat at)
+/** What changed above it, too, counts as a wall: `others`. */
+static cebus_seat seat_above_but(const cebus_chunks *chunks, cebus_seat at, uint32_t others)
 {
-    const cebus_seat low = seat_below(chunks, at), high = seat_above(chunks, at);
+    if (((uint64_t)others >> (at.place + 1) & 1) != 0)
+        return (cebus_seat){CEBUS_CHUNK_NONE, 0};
+    return seat_above(chunks, at);
+}
+
+static scene look_around(const cebus_chunks *chunks, cebus_seat at, uint32_t others)
+{
+    const cebus_seat low = seat_below(chunks, at), high = seat_above_but(chunks, at, others);
     const uint64_t own = bytes_at(chunks, at);
     return (scene){.self = brief_at(chunks, at),
                    .low = brief_at(chunks, low),
@@ -147,10 +155,10 @@ static scene look_around(const cebus_chunks *chunks, cebus_seat at)
 }
 
 static void judge_all(const cebus_tables *tables, const cebus_chunks *chunks, cebus_seat at,
-                      verdict *out)
+                      uint32_t others, verdict *out)
 {
     const float *due = cebus_tables_row(tables, at.chunk);
-    const scene here = look_around(chunks, at);
+    const scene here = look_around(chunks, at, others);
     out->served = out->sooner = 0;
     for (uint32_t k = 0; k < tables->count; k += CEBUS_COLUMNS) {
         uint32_t served;
@@ -164,11 +172,13 @@ static void judge_all(const cebus_tables *tables, const cebus_chunks *chunks, ce
 
 /* Those that may: as far as blocks are at the level before a chunk is due. */
 
-/** A block that changed. */
+/** A block that changed. Windows that hold others above it that did are told with the last of them.
+ */
 typedef struct event {
     const cebus_chunks *chunks;
     cebus_seat at;
     uint64_t offset, bytes;
+    uint32_t others; /**< of its chunk, a bit each */
 } event;
 
 /** The blocks of a chunk that are not at the level before `due`, a bit each. */
@@ -221,7 +231,7 @@ CEBUS_CLONE_PART bool goes_up_to(const event *e, uint64_t end, uint32_t late, fl
                                  float due)
 {
     const cebus_chunk *at = e->chunks->at, *chunk = &at[e->at.chunk];
-    late &= ~first_bits(e->at.place + 1);
+    late = (late & ~first_bits(e->at.place + 1)) | e->others;
     for (int i = 0; i <= CHUNKS_ABOVE; i++) {
         if (end_before(chunk, late) >= end)
             return true;
@@ -357,11 +367,12 @@ static void settle_block(cebus_window_search *search, cebus_seat at)
     const cebus_chunk *chunk = &chunks->at[at.chunk];
     if ((chunk->walls >> at.place & 1) != 0)
         return;
-    const event e = {chunks, at, chunk->offset[at.place], chunk->bytes[at.place]};
+    const event e = {chunks, at, chunk->offset[at.place], chunk->bytes[at.place],
+                     chunk->news & ~first_bits(at.place + 1)};
     verdict all;
     search->index->count.events++;
     search->index->count.raises += tables->count;
-    judge_all(tables, chunks, at, &all);
+    judge_all(tables, chunks, at, e.others, &all);
     tell_chunk(&e, tables, &all);
     tell_chunks_below(&e, tables, &all);
 }

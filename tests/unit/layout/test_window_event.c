@@ -156,3 +156,23 @@ Test(window_event, among_dear_blocks_it_makes_no_chunk_due)
     cr_expect_eq(s.arena.index->count.looks, looks);
     close_scene(&s);
 }
+
+Test(window_event, of_two_changes_in_a_window_the_later_counts)
+{
+    scene s;
+    open_scene(&s, 1000000000);
+    set_weights(&s, 1000, 1004, 1000000);
+    set_weights(&s, 2001, 2003, 1000000);
+    for (s.now = 1000; s.now < 1003; s.now++)
+        search(&s, 16);
+    uint64_t looks = s.arena.index->count.looks;
+    set_weights(&s, 2000, 2001, 1000000);
+    set_weights(&s, 2003, 2004, 8400000);
+    search(&s, 16);
+    cr_expect_eq(s.arena.index->count.looks, looks,
+                 "no window is cheap before the last of its blocks");
+    s.now = 1100;
+    search(&s, 16);
+    cr_expect_gt(s.arena.index->count.looks, looks);
+    close_scene(&s);
+}
