@@ -5,7 +5,7 @@
 #include <string.h>
 
 /** A level that nothing is at any more is lowered to this part of it. */
-#define LOWERED 0.7
+#define LOWERED 0.6
 /** Above this part of the one before, times when chunks are due cannot be told from one another. */
 #define FAR 4.0
 /** What costs 0, or 1, is at no level that is not at least so low. */
