@@ -88,6 +88,7 @@ bool cebus_arena_slide(cebus_arena *arena, cebus_block *block, uint64_t offset)
         set_bounds(arena, hole, offset + bytes, hole->offset + hole->bytes);
         leave(arena, beyond, rest, block, from, offset);
     }
+    cebus_window_index_cheaper(arena->index, block); /* others lie beside it */
     cebus_arena_touch(arena, block);
     cebus_arena_check_change(arena);
     return true;

@@ -45,8 +45,9 @@ static uint32_t add_chunk(cebus_chunks *chunks, uint32_t prev)
     uint32_t next = prev != CEBUS_CHUNK_NONE ? chunks->at[prev].next : chunks->first;
     chunk->next = next;
     chunk->prev = prev;
-    chunk->count = chunk->noted = chunk->walls = chunk->holes = 0;
+    chunk->count = chunk->noted = chunk->news = chunk->walls = chunk->holes = 0;
     forget_dates(chunk);
+    memset(chunk->offset, 0, sizeof chunk->offset);
     memset(chunk->bytes, 0, sizeof chunk->bytes); /* all of it is read, whatever the count */
     memset(chunk->tick, 0, sizeof chunk->tick);
     memset(chunk->weight, 0, sizeof chunk->weight);
@@ -93,6 +94,7 @@ static void move_kept(cebus_chunk *target, uint32_t to, const cebus_chunk *sourc
                       uint32_t n)
 {
     memmove(&target->blocks[to], &source->blocks[from], n * sizeof *target->blocks);
+    memmove(&target->offset[to], &source->offset[from], n * sizeof *target->offset);
     memmove(&target->bytes[to], &source->bytes[from], n * sizeof *target->bytes);
     memmove(&target->tick[to], &source->tick[from], n * sizeof *target->tick);
     memmove(&target->weight[to], &source->weight[from], n * sizeof *target->weight);
@@ -123,6 +125,7 @@ static void move_blocks(cebus_chunks *chunks, uint32_t from, uint32_t start, uin
     for (uint32_t i = 0; i < moved; i++)
         target->blocks[target->count + i]->chunk = to;
     uint32_t bits = moved_bits(&source->noted, start, target->count);
+    target->news |= moved_bits(&source->news, start, target->count);
     target->walls |= moved_bits(&source->walls, start, target->count);
     target->holes |= moved_bits(&source->holes, start, target->count);
     source->count = start;
@@ -156,12 +159,13 @@ static void put(cebus_chunk *chunk, uint32_t place, cebus_block *block)
 {
     move_kept(chunk, place + 1, chunk, place, chunk->count - place);
     chunk->blocks[place] = block;
-    chunk->bytes[place] = 0;
+    chunk->offset[place] = chunk->bytes[place] = 0;
     chunk->length[place] = chunk->since[place] = chunk->heavy[place] = 0;
     chunk->tick[place] = chunk->weight[place] = chunk->haste[place] = 0;
     chunk->count++;
     forget_dates(chunk);
     chunk->noted = widened(chunk->noted, place);
+    chunk->news = widened(chunk->news, place);
     chunk->walls = widened(chunk->walls, place);
     chunk->holes = widened(chunk->holes, place);
 }
@@ -179,8 +183,14 @@ bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place, double epoch)
     bool wall = block->state == CEBUS_BLOCK_BARRIER && block->weight == CEBUS_WEIGHT_WALL;
     double weight = hole ? 0 : (double)block->weight * (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
     double tick = hole ? 0 : cebus_time_before(block->tick);
-    bool dearer = weight > chunk->weight[place] || tick > chunk->tick[place] ||
-                  (wall && (chunk->walls & bit) == 0);
+    bool was_wall = (chunk->walls & bit) != 0, was_hole = (chunk->holes & bit) != 0;
+    bool dearer = weight > chunk->weight[place] || tick > chunk->tick[place] || (wall && !was_wall);
+    bool cheaper =
+        weight < chunk->weight[place] || tick < chunk->tick[place] || (was_wall && !wall);
+    bool moved = chunk->offset[place] != block->offset || chunk->bytes[place] != block->bytes;
+    if (cheaper || hole != was_hole || moved)
+        chunk->news |= bit;
+    chunk->offset[place] = block->offset;
     chunk->bytes[place] = block->bytes;
     chunk->tick[place] = tick;
     chunk->weight[place] = weight;
@@ -281,6 +291,7 @@ void cebus_chunks_erase(cebus_chunks *chunks, cebus_block *block, cebus_chunk_ch
     forget_dates(chunk);
     move_kept(chunk, place, chunk, place + 1, chunk->count - place);
     chunk->noted = narrowed(chunk->noted, place);
+    chunk->news = narrowed(chunk->news, place);
     chunk->walls = narrowed(chunk->walls, place);
     chunk->holes = narrowed(chunk->holes, place);
     if (chunk->count == 0) {

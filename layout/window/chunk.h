@@ -6,14 +6,17 @@
  * block knows its chunk (block->chunk), not its place in it. Which blocks may have become cheaper
  * since anybody looked is a bit for each place; chunks with such bits wait in a list of their own.
  *
- * What a block said when it was last read is kept in the chunk: its bytes, weight and tick. It may
+ * What a block said when it was last read is kept in the chunk: its place, weight and tick. It may
  * have become dearer without a word since then, so what is kept makes a price that is at most the
  * block's own. Where a bit is set, the block must be read before anything kept of it is used.
+ * Reading tells whether that is news: many a note is not, as where a block came and went, or where
+ * another of its size, and dearer, took its place.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_CHUNK_H
 #define CEBUS_LAYOUT_WINDOW_CHUNK_H
 
 #include "layout/block.h"
+#include "layout/clones.h"
 #include "layout/pool.h"
 #include "layout/window/bound.h"
 #include "layout/window/window.h"
@@ -39,6 +42,7 @@ typedef struct cebus_chunk {
     uint32_t next, prev; /**< in address order; `next` of a dead one: the next dead one */
     uint32_t count;      /**< blocks; 0: dead */
     uint32_t noted;      /**< bit i: blocks[i] may have become cheaper */
+    uint32_t news;       /**< bit i: of what is kept of blocks[i] the tables were not told */
     uint32_t next_noted; /**< in the list of those with bits, NONE: the last */
     uint32_t walls;      /**< bit i: blocks[i] was in no run, whatever its owner does unsaid */
     uint32_t holes;      /**< bit i: blocks[i] was free */
@@ -49,7 +53,7 @@ typedef struct cebus_chunk {
     double newest;       /**< the same, at most */
     double hastiest;     /**< haste of one, at most; 0: all are free */
     cebus_rank rank;
-    uint64_t bytes[CEBUS_CHUNK_MAX];
+    uint64_t offset[CEBUS_CHUNK_MAX], bytes[CEBUS_CHUNK_MAX];
     double tick[CEBUS_CHUNK_MAX];   /**< not after the block's */
     double weight[CEBUS_CHUNK_MAX]; /**< in prices at an age of 1; 0: free */
     double haste[CEBUS_CHUNK_MAX];  /**< factor of its age: 2^haste of the block; 0: free */
@@ -97,7 +101,8 @@ void cebus_chunks_note(cebus_chunks *chunks, cebus_block *block);
 uint32_t cebus_chunks_next_noted(cebus_chunks *chunks);
 
 /** Keeps what the block at `place` says by now, `epoch` being that of the chunks; true if it had
- * been kept cheaper than that. */
+ * been kept cheaper than that. It is news where it is cheaper than it was kept, or lies elsewhere,
+ * or is a hole where it was none, or the other way round. */
 bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place, double epoch);
 
 /** Floats are times since `epoch` from now on. O(blocks) where that is another one. */
@@ -129,10 +134,11 @@ static inline void cebus_chunk_price(const cebus_chunk *chunk, uint32_t place, d
     *slope = p * rate;
 }
 
-/** When 1/price of a block by what is kept gets to a level; walls apart. */
-static inline double cebus_chunk_time(const cebus_chunk *chunk, uint32_t place, double level)
+/** When 1/price of a block gets to a level, or somewhat sooner; of a wall, never. For vectors. */
+CEBUS_CLONE_PART float cebus_chunk_time(float since, float heavy, float level)
 {
-    double ages = chunk->weight[place] * level, time = chunk->tick[place] + ages;
+    float ages = heavy * level, time = since + ages;
+    time = time > 0 ? time : 0;
     return ages > 1 ? time : 0;
 }
 

@@ -30,9 +30,7 @@ CEBUS_CLONE_PART void read_chunk(const cebus_chunk *chunk, uint32_t n, float lev
                                  float *restrict time, float *restrict bytes)
 {
     for (uint32_t i = 0; i < n; i++) {
-        float ages = chunk->heavy[i] * level, t = chunk->since[i] + ages;
-        t = t > 0 ? t : 0;
-        time[i] = ages > 1 ? t : 0;
+        time[i] = cebus_chunk_time(chunk->since[i], chunk->heavy[i], level);
         bytes[i] = chunk->length[i];
     }
 }

@@ -3,25 +3,11 @@
 #include "layout/clones.h"
 
 #include <math.h>
+#include <string.h>
 
-/** Blocks on each side of a noted one that are looked at; a run that goes on beyond counts as long
+/** Chunks beyond the block's own that are looked at; a run that goes on longer counts as long
  * enough. */
-#define REACH 64
-
-/** A block, as far as a window that holds it is concerned. */
-typedef struct part {
-    cebus_seat at;
-    double tick, weight; /**< HUGE_VAL: a wall */
-    uint64_t bytes;
-} part;
-
-static part part_at(const cebus_chunks *chunks, cebus_seat at)
-{
-    if (at.chunk == CEBUS_CHUNK_NONE || (chunks->at[at.chunk].walls >> at.place & 1) != 0)
-        return (part){at, HUGE_VAL, HUGE_VAL, 0};
-    const cebus_chunk *chunk = &chunks->at[at.chunk];
-    return (part){at, chunk->tick[at.place], chunk->weight[at.place], chunk->bytes[at.place]};
-}
+#define CHUNKS_ABOVE 4
 
 static cebus_seat seat_below(const cebus_chunks *chunks, cebus_seat at)
 {
@@ -38,121 +24,6 @@ static cebus_seat seat_above(const cebus_chunks *chunks, cebus_seat at)
     return (cebus_seat){chunks->at[at.chunk].next, 0};
 }
 
-static part below(const cebus_chunks *chunks, cebus_seat at)
-{
-    return part_at(chunks, seat_below(chunks, at));
-}
-
-static part above(const cebus_chunks *chunks, cebus_seat at)
-{
-    return part_at(chunks, seat_above(chunks, at));
-}
-
-static inline double time_of(const part *one, double level)
-{
-    double ages = one->weight * level;
-    return ages > 1 ? one->tick + ages : 0;
-}
-
-/** A noted block, and those beside it. */
-typedef struct event {
-    const cebus_chunks *chunks;
-    part self, low, high;
-    uint64_t offset, start; /**< of the block, and its chunk */
-    double now, epoch;      /**< the time of ticks; where that of tables begins */
-} event;
-
-/** A run around the block, and the next blocks. */
-typedef struct around {
-    part low, high;
-    double time; /**< when all of the run's are at the level */
-} around;
-
-/** Below, past blocks that are at the level by now, up to so many bytes, or REACH of them. */
-static uint64_t go_below(const event *e, uint64_t wanted, double level, part *low)
-{
-    uint64_t passed = 0;
-    for (int i = 0; passed < wanted && time_of(low, level) <= e->now; i++) {
-        passed = i < REACH ? passed + low->bytes : wanted;
-        *low = below(e->chunks, low->at);
-    }
-    return passed;
-}
-
-static uint64_t go_above(const event *e, uint64_t wanted, double level, part *high)
-{
-    uint64_t passed = 0;
-    for (int i = 0; passed < wanted && time_of(high, level) <= e->now; i++) {
-        passed = i < REACH ? passed + high->bytes : wanted;
-        *high = above(e->chunks, high->at);
-    }
-    return passed;
-}
-
-/** By one block at least, until it has enough bytes, or the next on both sides are not at the level
- * yet: no window that holds the block is sooner there. */
-static void go_around(const event *e, uint64_t bytes, double level, around *run)
-{
-    uint64_t passed = e->self.bytes;
-    if (run->time <= e->now && passed < bytes)
-        passed += go_below(e, bytes - passed, level, &run->low);
-    if (run->time <= e->now && passed < bytes)
-        passed += go_above(e, bytes - passed, level, &run->high);
-    if (passed >= bytes)
-        return;
-    double low = time_of(&run->low, level), high = time_of(&run->high, level);
-    double next = low < high ? low : high;
-    run->time = next > run->time ? next : run->time;
-}
-
-/** When one may be that begins in an earlier chunk. */
-static double time_below(const event *e, double level, around *run)
-{
-    double low = 0;
-    while (run->low.at.chunk == e->self.at.chunk && (low = time_of(&run->low, level)) <= e->now)
-        run->low = below(e->chunks, run->low.at);
-    return low > run->time ? low : run->time;
-}
-
-static uint64_t start_of(const cebus_chunks *chunks, uint32_t id)
-{
-    return chunks->at[id].blocks[0]->offset;
-}
-
-/** May a window that holds the block begin in an earlier chunk? It holds all that lies between. */
-static bool may_begin_below(const event *e, const cebus_table *table)
-{
-    return e->self.bytes < table->bytes && e->offset - e->start < table->bytes;
-}
-
-static void tell_chunks_below(const event *e, cebus_table *table, double t)
-{
-    uint32_t id = e->chunks->at[e->self.at.chunk].prev;
-    for (uint32_t next; id != CEBUS_CHUNK_NONE; id = next) {
-        cebus_table_expect(table, id, t);
-        next = e->offset - start_of(e->chunks, id) < table->bytes ? e->chunks->at[id].prev
-                                                                  : CEBUS_CHUNK_NONE;
-    }
-}
-
-static void tell_table(const event *e, cebus_table *table)
-{
-    around run = {e->low, e->high, time_of(&e->self, table->level)};
-    go_around(e, table->bytes, table->level, &run);
-    cebus_table_expect(table, e->self.at.chunk, run.time - e->epoch);
-    if (may_begin_below(e, table))
-        tell_chunks_below(e, table, time_below(e, table->level, &run) - e->epoch);
-}
-
-static void tell_tables(event *e, cebus_tables *tables, cebus_seat at, uint32_t told)
-{
-    e->self = part_at(e->chunks, at);
-    e->low = below(e->chunks, at);
-    e->high = above(e->chunks, at);
-    for (; told != 0; told &= told - 1)
-        tell_table(e, &tables->table[__builtin_ctz(told)]);
-}
-
 /* All tables at once: most of them know of nothing new. */
 
 /** What vectors need of a block. */
@@ -160,9 +31,12 @@ typedef struct brief {
     float since, heavy;
 } brief;
 
+#define BETWEEN 2
+
 /** A block, and two on either side. */
 typedef struct scene {
     brief self, low, lower, high, higher;
+    brief between[BETWEEN]; /**< more of its chunk that windows from earlier ones have; 0: none */
     uint64_t own, with_low, with_high; /**< bytes of it, and of one beside it, too */
 } scene;
 
@@ -171,14 +45,12 @@ typedef struct verdict {
     uint32_t served;           /**< the block alone is enough */
     uint32_t sooner;           /**< its windows are, than the chunk is due */
     float at[CEBUS_TABLES];    /**< when they may be at the level */
-    float below[CEBUS_TABLES]; /**< those that hold the block below, too */
+    float below[CEBUS_TABLES]; /**< those that begin in an earlier chunk */
 } verdict;
 
 CEBUS_CLONE_PART float brief_time(brief one, float level)
 {
-    float ages = one.heavy * level, t = one.since + ages;
-    t = t > 0 ? t : 0;
-    return ages > 1 ? t : 0;
+    return cebus_chunk_time(one.since, one.heavy, level);
 }
 
 CEBUS_CLONE_PART float sooner_of(float a, float b)
@@ -227,7 +99,10 @@ CEBUS_CLONES static uint32_t judge(const float *restrict level, const uint64_t *
         up = k < by_high ? h : up;
         float more = later_of(alone, sooner_of(down, up));
         out[k] = k < served ? alone : more;
-        out_below[k] = later_of(l, alone);
+        float all = later_of(l, alone);
+        for (int i = 0; i < BETWEEN; i++)
+            all = later_of(all, brief_time(here->between[i], level[k]));
+        out_below[k] = all;
     }
     for (int32_t k = 0; k < CEBUS_COLUMNS; k++)
         sooner |= (uint32_t)(out[k] < due[k]) << k;
@@ -248,25 +123,42 @@ static uint64_t bytes_at(const cebus_chunks *chunks, cebus_seat at)
     return at.chunk != CEBUS_CHUNK_NONE ? chunks->at[at.chunk].bytes[at.place] : 0;
 }
 
-static scene look_around(const cebus_chunks *chunks, cebus_seat at)
+/** What costs nothing, where the chunk has no such block. */
+static brief brief_before(const cebus_chunks *chunks, cebus_seat at, uint32_t distance)
 {
-    const cebus_seat low = seat_below(chunks, at), high = seat_above(chunks, at);
+    if (at.place < distance)
+        return (brief){0, 0};
+    return brief_at(chunks, (cebus_seat){at.chunk, at.place - distance});
+}
+
+/** What changed above it, too, counts as a wall: `others`. */
+static cebus_seat seat_above_but(const cebus_chunks *chunks, cebus_seat at, uint32_t others)
+{
+    if (((uint64_t)others >> (at.place + 1) & 1) != 0)
+        return (cebus_seat){CEBUS_CHUNK_NONE, 0};
+    return seat_above(chunks, at);
+}
+
+static scene look_around(const cebus_chunks *chunks, cebus_seat at, uint32_t others)
+{
+    const cebus_seat low = seat_below(chunks, at), high = seat_above_but(chunks, at, others);
     const uint64_t own = bytes_at(chunks, at);
     return (scene){.self = brief_at(chunks, at),
                    .low = brief_at(chunks, low),
                    .lower = brief_at(chunks, seat_below(chunks, low)),
                    .high = brief_at(chunks, high),
                    .higher = brief_at(chunks, seat_above(chunks, high)),
+                   .between = {brief_before(chunks, at, 2), brief_before(chunks, at, 3)},
                    .own = own,
                    .with_low = own + bytes_at(chunks, low),
                    .with_high = own + bytes_at(chunks, high)};
 }
 
 static void judge_all(const cebus_tables *tables, const cebus_chunks *chunks, cebus_seat at,
-                      verdict *out)
+                      uint32_t others, verdict *out)
 {
     const float *due = cebus_tables_row(tables, at.chunk);
-    const scene here = look_around(chunks, at);
+    const scene here = look_around(chunks, at, others);
     out->served = out->sooner = 0;
     for (uint32_t k = 0; k < tables->count; k += CEBUS_COLUMNS) {
         uint32_t served;
@@ -278,65 +170,217 @@ static void judge_all(const cebus_tables *tables, const cebus_chunks *chunks, ce
     out->sooner &= first_bits(tables->count);
 }
 
-/** The tables of which windows may begin in earlier chunks, and sooner than is known there. */
-static uint32_t find_sooner_below(const event *e, const cebus_tables *tables, cebus_seat at,
+/* Those that may: as far as blocks are at the level before a chunk is due. */
+
+/** A block that changed. Windows that hold others above it that did are told with the last of them.
+ */
+typedef struct event {
+    const cebus_chunks *chunks;
+    cebus_seat at;
+    uint64_t offset, bytes;
+    uint32_t others; /**< of its chunk, a bit each */
+} event;
+
+/** The blocks of a chunk that are not at the level before `due`, a bit each. */
+CEBUS_CLONE_PART uint32_t find_late(const cebus_chunk *chunk, float level, float due)
+{
+    uint32_t late = 0;
+    for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++) {
+        float time = cebus_chunk_time(chunk->since[i], chunk->heavy[i], level);
+        late |= (uint32_t)(time >= due) << i;
+    }
+    return late & first_bits(chunk->count);
+}
+
+/** Where the first of those starts, or the chunk ends. */
+CEBUS_CLONE_PART uint64_t end_before(const cebus_chunk *chunk, uint32_t late)
+{
+    if (late != 0)
+        return chunk->offset[__builtin_ctz(late)];
+    return chunk->offset[chunk->count - 1] + chunk->bytes[chunk->count - 1];
+}
+
+/** Where the last of those before a spot ends, or the chunk starts. */
+CEBUS_CLONE_PART uint64_t start_after(const cebus_chunk *chunk, uint32_t late, uint32_t place)
+{
+    uint32_t below = late & first_bits(place);
+    return chunk->offset[below != 0 ? 32 - (uint32_t)__builtin_clz(below) : 0];
+}
+
+/** Where a run starts that begins in chunk `first`, holds the block and has no late one;
+ * UINT64_MAX: there is none. */
+CEBUS_CLONE_PART uint64_t start_in(const event *e, uint32_t first, uint32_t late, float level,
+                                   float due)
+{
+    const cebus_chunk *at = e->chunks->at;
+    uint32_t id = e->at.chunk, place = e->at.place;
+    while (id != first) {
+        if ((late & first_bits(place + 1)) != 0)
+            return UINT64_MAX;
+        id = at[id].prev;
+        place = at[id].count - 1;
+        late = find_late(&at[id], level, due);
+    }
+    if ((late >> place & 1) != 0)
+        return UINT64_MAX;
+    return start_after(&at[id], late, place);
+}
+
+/** Does a run from the block on come so far without a late one? */
+CEBUS_CLONE_PART bool goes_up_to(const event *e, uint64_t end, uint32_t late, float level,
+                                 float due)
+{
+    const cebus_chunk *at = e->chunks->at, *chunk = &at[e->at.chunk];
+    late = (late & ~first_bits(e->at.place + 1)) | e->others;
+    for (int i = 0; i <= CHUNKS_ABOVE; i++) {
+        if (end_before(chunk, late) >= end)
+            return true;
+        if (late != 0 || chunk->next == CEBUS_CHUNK_NONE)
+            return false;
+        chunk = &at[chunk->next];
+        late = find_late(chunk, level, due);
+    }
+    return true;
+}
+
+/** The tables, of some, where a window that begins in chunk `first` and holds the block may be at
+ * the level before that is due, a bit each; `out_barred`: those where none is since what it must
+ * have is not. */
+CEBUS_CLONES static uint32_t find_reached(const event *e, const cebus_tables *tables,
+                                          uint32_t first, uint32_t some, uint32_t *out_barred)
+{
+    const float *row = cebus_tables_row(tables, first);
+    const cebus_chunk *own = &e->chunks->at[e->at.chunk];
+    uint32_t reached = 0, barred = 0;
+    for (; some != 0; some &= some - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(some);
+        float level = tables->level[k], due = row[k];
+        uint32_t late = find_late(own, level, due);
+        uint64_t start = start_in(e, first, late, level, due);
+        if (start != UINT64_MAX && goes_up_to(e, start + tables->bytes[k], late, level, due))
+            reached |= UINT32_C(1) << k;
+        barred |= (uint32_t)(start == UINT64_MAX) << k;
+    }
+    *out_barred = barred;
+    return reached;
+}
+
+/** When the first blocks of a chunk are all at the level. Times are not below 0, so they are in the
+ * order of their bits. */
+CEBUS_CLONES static float latest_of(const cebus_chunk *chunk, uint32_t count, float level)
+{
+    int32_t latest = 0;
+    float time;
+    for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++) {
+        float t = cebus_chunk_time(chunk->since[i], chunk->heavy[i], level);
+        int32_t bits;
+        memcpy(&bits, &t, sizeof bits);
+        bits = i < count ? bits : 0;
+        latest = bits > latest ? bits : latest;
+    }
+    memcpy(&time, &latest, sizeof time);
+    return time;
+}
+
+/** When the block is at the level, and all between it and the last of chunk `first`, and that. */
+static float time_down_to(const event *e, uint32_t first, float level)
+{
+    const cebus_chunk *at = e->chunks->at;
+    uint32_t id = e->at.chunk, count = e->at.place + 1;
+    float time = 0;
+    for (; id != first; count = at[id].count) {
+        time = later_of(time, latest_of(&at[id], count, level));
+        id = at[id].prev;
+    }
+    return later_of(time, brief_time(brief_at(e->chunks, (cebus_seat){id, count - 1}), level));
+}
+
+/* A change. */
+
+static uint64_t start_of(const cebus_chunks *chunks, uint32_t id)
+{
+    return chunks->at[id].offset[0];
+}
+
+/** Of windows that begin in the block's own chunk. A hole that serves a size alone is in no window
+ * of that size that is searched for (I4). */
+static void tell_chunk(const event *e, cebus_tables *tables, const verdict *all)
+{
+    const cebus_chunk *chunk = &e->chunks->at[e->at.chunk];
+    bool hole = (chunk->holes >> e->at.place & 1) != 0;
+    uint32_t sooner = all->sooner & ~all->served, barred;
+    if (sooner != 0)
+        sooner = find_reached(e, tables, e->at.chunk, sooner, &barred);
+    for (sooner |= hole ? 0 : all->sooner & all->served; sooner != 0; sooner &= sooner - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(sooner);
+        cebus_table_set_due(&tables->table[k], e->at.chunk, all->at[k]);
+    }
+}
+
+/** Those that may begin in an earlier chunk, with so many bytes between that and the block, sooner
+ * than it is due. */
+static uint32_t find_sooner_below(const cebus_tables *tables, uint32_t id, uint64_t between,
                                   const verdict *all)
 {
-    const cebus_chunk *chunk = &e->chunks->at[at.chunk];
-    uint64_t own = chunk->bytes[at.place], between = e->offset - e->start;
-    uint64_t reach = own > between ? own : between;
-    uint32_t sooner = 0, k = tables->count;
-    if (tables->bytes[k - 1] <= reach || chunk->prev == CEBUS_CHUNK_NONE)
-        return 0;
-    uint64_t far = e->offset - start_of(e->chunks, chunk->prev);
-    const float *due = cebus_tables_row(tables, chunk->prev);
-    while (k-- > 0 && tables->bytes[k] > reach)
-        sooner |= (uint32_t)(all->below[k] < due[k] || tables->bytes[k] > far) << k;
+    const float *due = cebus_tables_row(tables, id);
+    uint32_t sooner = 0;
+    for (uint32_t k = tables->count; k-- > 0 && tables->bytes[k] > between;)
+        sooner |= (uint32_t)(all->below[k] < due[k]) << k;
     return sooner;
 }
 
-/** Tells those of some tables for which a time worked out for all is enough; returns the others:
- * there all blocks that were looked at are at the level by now. */
-static uint32_t tell_plainly(const event *e, cebus_tables *tables, cebus_seat at, uint32_t some,
-                             const verdict *all)
+/** Of windows that begin in one earlier chunk: they hold all that lies between. What is found not
+ * to be at a level before that chunk is due is not before then for those before it either. */
+static void tell_earlier(const event *e, cebus_tables *tables, uint32_t id, uint64_t between,
+                         verdict *all)
 {
-    float now = cebus_bound_time(e->now - e->epoch);
-    uint32_t others = 0;
-    for (; some != 0; some &= some - 1) {
-        uint32_t k = (uint32_t)__builtin_ctz(some);
-        if ((all->served >> k & 1) != 0 || all->at[k] > now)
-            cebus_table_set_due(&tables->table[k], at.chunk, all->at[k]);
-        else
-            others |= UINT32_C(1) << k;
+    uint32_t barred = 0, sooner = find_sooner_below(tables, id, between, all);
+    if (sooner != 0)
+        sooner = find_reached(e, tables, id, sooner, &barred);
+    for (; barred != 0; barred &= barred - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(barred);
+        all->below[k] = *cebus_table_due(&tables->table[k], id);
     }
-    return others;
+    for (; sooner != 0; sooner &= sooner - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(sooner);
+        cebus_table_set_due(&tables->table[k], id, time_down_to(e, id, tables->level[k]));
+    }
 }
 
-/** A hole that serves a size alone is in no window of that size that is searched for (I4). */
-static void settle_block(cebus_window_search *search, event *e, cebus_seat at)
+static void tell_chunks_below(const event *e, cebus_tables *tables, verdict *all)
+{
+    const uint64_t longest = tables->bytes[tables->count - 1];
+    uint32_t id = e->at.chunk;
+    uint64_t between = e->offset - start_of(e->chunks, id);
+    between = between > e->bytes ? between : e->bytes;
+    while (longest > between && (id = e->chunks->at[id].prev) != CEBUS_CHUNK_NONE) {
+        tell_earlier(e, tables, id, between, all);
+        uint64_t passed = e->offset - start_of(e->chunks, id);
+        between = passed > between ? passed : between;
+    }
+}
+
+static void settle_block(cebus_window_search *search, cebus_seat at)
 {
     cebus_tables *tables = &search->index->tables;
-    const cebus_chunk *chunk = &e->chunks->at[at.chunk];
-    verdict all;
+    const cebus_chunks *chunks = &search->index->chunks;
+    const cebus_chunk *chunk = &chunks->at[at.chunk];
     if ((chunk->walls >> at.place & 1) != 0)
         return;
-    e->offset = chunk->blocks[at.place]->offset;
-    e->start = start_of(e->chunks, at.chunk);
+    const event e = {chunks, at, chunk->offset[at.place], chunk->bytes[at.place],
+                     chunk->news & ~first_bits(at.place + 1)};
+    verdict all;
     search->index->count.events++;
     search->index->count.raises += tables->count;
-    judge_all(tables, e->chunks, at, &all);
-    if ((chunk->holes >> at.place & 1) != 0)
-        all.sooner &= ~all.served;
-    uint32_t others = find_sooner_below(e, tables, at, &all);
-    others |= tell_plainly(e, tables, at, all.sooner & ~others, &all);
-    if (others != 0)
-        tell_tables(e, tables, at, others);
+    judge_all(tables, chunks, at, e.others, &all);
+    tell_chunk(&e, tables, &all);
+    tell_chunks_below(&e, tables, &all);
 }
 
-static void settle_chunk(cebus_window_search *search, event *e, uint32_t id)
+static void settle_chunk(cebus_window_search *search, uint32_t id)
 {
-    for (uint32_t bits = search->index->chunks.at[id].noted; bits != 0; bits &= bits - 1)
-        settle_block(search, e, (cebus_seat){id, (uint32_t)__builtin_ctz(bits)});
+    for (uint32_t bits = search->index->chunks.at[id].news; bits != 0; bits &= bits - 1)
+        settle_block(search, (cebus_seat){id, (uint32_t)__builtin_ctz(bits)});
 }
 
 static void read_noted(cebus_window_search *search, cebus_chunk *chunk)
@@ -351,15 +395,12 @@ static void read_noted(cebus_window_search *search, cebus_chunk *chunk)
 void cebus_window_settle(cebus_window_search *search)
 {
     cebus_chunks *chunks = &search->index->chunks;
-    event e = {.chunks = chunks,
-               .now = cebus_time_after(search->now),
-               .epoch = cebus_time_after(search->index->tables.epoch)};
     for (uint32_t id = chunks->noted; id != CEBUS_CHUNK_NONE; id = chunks->at[id].next_noted)
         read_noted(search, &chunks->at[id]);
     uint32_t id;
     while ((id = cebus_chunks_next_noted(chunks)) != CEBUS_CHUNK_NONE) {
         if (search->index->tables.count > 0)
-            settle_chunk(search, &e, id);
-        chunks->at[id].noted = 0;
+            settle_chunk(search, id);
+        chunks->at[id].noted = chunks->at[id].news = 0;
     }
 }

@@ -13,7 +13,8 @@
  * size: while there is one, the plain sweep answers, and a new table takes over nothing of
  * another's. I5. A chunk number without blocks is not due and has nothing hot, in any table. I6. A
  * window is tried once in a search, whatever the time. I7. One clock. If it is set back, all tables
- * go. I8. What a chunk keeps of a block makes it no dearer than it is, unless it is noted.
+ * go. I8. What a chunk keeps of a block makes it no dearer than it is, and says where it lies,
+ * unless it is noted.
  *
  * What the owner of a block must say: cebus_window_index_cheaper() whenever a block's weight falls,
  * its tick goes back or its haste grows, before the next search. A weight that rises, a tick that

@@ -25,6 +25,13 @@ static bool is_kept_dearer(const cebus_chunk *chunk, uint32_t place)
            ((chunk->walls >> place & 1) != 0 && !wall) || chunk->bytes[place] != block->bytes;
 }
 
+/** Other than a noted one. */
+static bool is_kept_elsewhere(const cebus_chunk *chunk, uint32_t place)
+{
+    const cebus_block *block = chunk->blocks[place];
+    return (chunk->noted >> place & 1) == 0 && chunk->offset[place] != block->offset;
+}
+
 static const char *fault_in_chunk(const cebus_chunks *chunks, uint32_t id, const cebus_block **at)
 {
     const cebus_chunk *chunk = &chunks->at[id];
@@ -41,6 +48,8 @@ static const char *fault_in_chunk(const cebus_chunks *chunks, uint32_t id, const
             return "a block names another chunk";
         if (is_kept_dearer(chunk, i))
             return "a block is kept at a higher price than its own";
+        if (is_kept_elsewhere(chunk, i))
+            return "a block is kept where it does not lie";
         if ((chunk->noted >> i & 1) == 0 && !is_rounded_safely(chunks, chunk, i))
             return "a block is rounded to a higher price or fewer bytes than its own";
     }

@@ -358,17 +358,25 @@ typedef struct early {
     uint32_t blocks, end; /**< how many; the end of those in the chunk */
     uint64_t bytes;       /**< up to those that are enough */
     uint32_t last; /**< of those in the chunk, the last to get to the level; later: one beyond */
-    double time;   /**< of that one */
+    float time;    /**< of that one */
 } early;
 
+/** For floats. */
+static float level_of(const cebus_window_search *search)
+{
+    const cebus_tables *tables = &search->index->tables;
+    return tables->level[search->table - tables->table];
+}
+
 /** Goes on in the chunks after that, up to a block that is no sooner than `least`. */
-static void go_outside(const cebus_window_search *search, cebus_seat at, double least, early *run)
+static void go_outside(const cebus_window_search *search, cebus_seat at, float least, early *run)
 {
     const cebus_chunks *chunks = &search->index->chunks;
+    const float level = level_of(search);
     while (run->bytes < search->bytes && at.chunk != CEBUS_CHUNK_NONE) {
         const cebus_chunk *chunk = &chunks->at[at.chunk];
-        double time = cebus_chunk_time(chunk, at.place, search->table->level);
-        if ((chunk->walls >> at.place & 1) != 0 || time >= least)
+        float time = cebus_chunk_time(chunk->since[at.place], chunk->heavy[at.place], level);
+        if (time >= least)
             return;
         if (time > run->time) {
             run->time = time;
@@ -384,26 +392,19 @@ static void go_outside(const cebus_window_search *search, cebus_seat at, double 
 /** When each block of a chunk gets to the level. Times are not below 0, so they are in the order of
  * their bits. */
 typedef union times {
-    double at[CEBUS_CHUNK_MAX];
-    int64_t bits[CEBUS_CHUNK_MAX];
+    float at[CEBUS_CHUNK_MAX];
+    int32_t bits[CEBUS_CHUNK_MAX];
 } times;
 
-CEBUS_CLONES static void time_blocks(const cebus_chunk *chunk, double level, times *restrict out)
+CEBUS_CLONES static void time_blocks(const cebus_chunk *chunk, float level, times *restrict out)
 {
     for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++)
-        out->at[i] = cebus_chunk_time(chunk, i, level);
+        out->at[i] = cebus_chunk_time(chunk->since[i], chunk->heavy[i], level);
 }
 
-static void find_times(const cebus_chunk *chunk, double level, times *restrict out)
+static int32_t bits_of(float time)
 {
-    time_blocks(chunk, level, out);
-    for (uint32_t bits = chunk->walls; bits != 0; bits &= bits - 1)
-        out->at[__builtin_ctz(bits)] = HUGE_VAL;
-}
-
-static int64_t bits_of(double time)
-{
-    int64_t bits;
+    int32_t bits;
     memcpy(&bits, &time, sizeof bits);
     return bits;
 }
@@ -412,16 +413,16 @@ static int64_t bits_of(double time)
  * blocks is at `least` or later; or what of it is in the chunk. Without branches on what no
  * processor foresees: those took longer than all the rest. */
 static early run_before(const cebus_chunk *chunk, const times *all, uint32_t first, uint64_t bytes,
-                        double least)
+                        float least)
 {
-    const int64_t limit = bits_of(least);
+    const int32_t limit = bits_of(least);
     uint32_t count = chunk->count, end = first, last = first;
     uint64_t sum = 0;
-    int64_t time = 0;
+    int32_t time = 0;
     while (end < count && sum < bytes) {
-        int64_t next = all->bits[end];
-        int64_t sooner = -(int64_t)(next < limit), latest = -(int64_t)(next >= time);
-        sum = (sum + chunk->bytes[end]) & (uint64_t)sooner;
+        int32_t next = all->bits[end];
+        int32_t sooner = -(int32_t)(next < limit), latest = -(int32_t)(next >= time);
+        sum = (sum + chunk->bytes[end]) & (uint64_t)(int64_t)sooner;
         last ^= (last ^ end) & (uint32_t)latest;
         time = (time ^ ((time ^ next) & latest)) & sooner;
         end++;
@@ -458,13 +459,14 @@ static bool add_all_windows(cebus_window_search *search, uint32_t id)
 
 /** No window is at the level before each of its blocks is. Adds those of a chunk that may be, and
  * says when the next may. False: there was no room for all. */
-static bool add_windows_by_turns(cebus_window_search *search, uint32_t id, double *out_next)
+static bool add_windows_by_turns(cebus_window_search *search, uint32_t id, float *out_next)
 {
     const cebus_chunk *chunk = &search->index->chunks.at[id];
-    double now = cebus_time_after(search->now);
+    const cebus_tables *tables = &search->index->tables;
+    const float now = cebus_bound_time(cebus_tables_time(tables, search->now));
     times all;
-    *out_next = HUGE_VAL;
-    find_times(chunk, search->table->level, &all);
+    *out_next = FLT_MAX;
+    time_blocks(chunk, level_of(search), &all);
     for (uint32_t first = 0; first < chunk->count;) {
         early run = run_before(chunk, &all, first, search->bytes, *out_next);
         first = run.end - run.blocks;
@@ -506,7 +508,7 @@ static bool add_windows_at_once(cebus_window_search *search, uint32_t id, bool *
     const cebus_tables *tables = &search->index->tables;
     const cebus_early what = {.chunks = &search->index->chunks,
                               .bytes = search->bytes,
-                              .level = (float)search->table->level * (1 - 0x1p-22F),
+                              .level = level_of(search),
                               .now = cebus_bound_time(cebus_tables_time(tables, search->now))};
     uint32_t bits;
     float next;
@@ -525,9 +527,9 @@ bool cebus_window_learn(cebus_window_search *search, uint32_t id)
     cebus_table_forget(table, id);
     *cebus_table_due(table, id) = CEBUS_DUE_NEVER;
     if (!search->brief || !add_windows_at_once(search, id, &added)) {
-        double next;
+        float next;
         added = add_windows_by_turns(search, id, &next);
-        cebus_table_expect(table, id, next - cebus_time_after(search->index->tables.epoch));
+        cebus_table_set_due(table, id, next);
     }
     if (!added)
         cebus_table_set_due(table, id, CEBUS_DUE_NOW);

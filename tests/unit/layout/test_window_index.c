@@ -262,10 +262,20 @@ static void compact(scene *s)
     }
 }
 
+static void slide(scene *s)
+{
+    cebus_block *block = s->items[draw(s, 64)].block;
+    uint64_t units = draw(s, 100) * UNIT;
+    if (block == NULL)
+        return;
+    bool down = block->offset >= units && draw(s, 2);
+    (void)cebus_arena_slide(&s->arena, block, down ? block->offset - units : block->offset + units);
+}
+
 static void rare_event(scene *s)
 {
     uint64_t capacity = s->arena.capacity, units = draw(s, 100) * UNIT;
-    switch (draw(s, 6)) {
+    switch (draw(s, 7)) {
     case 0:
         compact(s);
         break;
@@ -277,6 +287,10 @@ static void rare_event(scene *s)
         break;
     case 3:
         cebus_window_index_destroy(s->arena.index);
+        break;
+    case 4:
+        for (uint64_t left = draw(s, 10); left > 0; left--)
+            slide(s);
         break;
     default:
         if (s->arena.index == NULL)
@@ -507,6 +521,9 @@ Test(window_index, the_walker_names_what_is_damaged)
     cr_expect(cebus_window_index_check(index, NULL, 0), "it would be looked at");
     *at = due;
     table->hot->rise[0] *= 2;
+    chunk->offset[1]++;
+    expect_fault(&s, "kept where it does not lie");
+    chunk->offset[1]--;
     s.arena.first->weight /= 4; /* without a word */
     expect_fault(&s, "higher price");
     chunk->weight[0] /= 4;
