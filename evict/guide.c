@@ -69,6 +69,15 @@ const cebus_action *cebus_guide_waiting(cebus_guide *guide, cebus_action_kind ki
     return *at < guide->next ? &guide->plan->actions[*at] : NULL;
 }
 
+const cebus_action *cebus_guide_waiting_behind(const cebus_guide *guide, cebus_action_kind kind,
+                                               const cebus_action *action)
+{
+    size_t at = (size_t)(action - guide->plan->actions) + 1;
+    while (at < guide->next && guide->plan->actions[at].kind != kind)
+        at++;
+    return at < guide->next ? &guide->plan->actions[at] : NULL;
+}
+
 void cebus_guide_done(cebus_guide *guide, cebus_action_kind kind)
 {
     guide->waiting[kind]++;

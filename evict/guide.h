@@ -57,6 +57,9 @@ static inline bool cebus_guide_is_past(const cebus_guide *guide, const cebus_act
 
 /** The first action of a kind that was due and waits; NULL: none does. Amortized O(1). */
 const cebus_action *cebus_guide_waiting(cebus_guide *guide, cebus_action_kind kind);
+/** The next one behind that. O(actions between them). */
+const cebus_action *cebus_guide_waiting_behind(const cebus_guide *guide, cebus_action_kind kind,
+                                               const cebus_action *action);
 /** It waits no more. */
 void cebus_guide_done(cebus_guide *guide, cebus_action_kind kind);
 

@@ -314,17 +314,26 @@ cebus_place_result cebus_arena_place(cebus_arena *arena, uint64_t bytes, cebus_z
     return spot.hole != NULL ? take(arena, &spot, zone, out) : CEBUS_PLACE_FULL;
 }
 
+static cebus_block *hole_around(const cebus_arena *arena, uint64_t offset, uint64_t rounded)
+{
+    assert(offset % arena->alignment == 0);
+    if (rounded == 0 || rounded > cebus_arena_free_bytes(arena) || arena->maps)
+        return NULL;
+    cebus_block *hole = cebus_bins_around(&arena->bins, offset, rounded);
+    return hole != NULL ? hole : cebus_bins_around(&arena->upper, offset, rounded);
+}
+
+bool cebus_arena_fits_at(const cebus_arena *arena, uint64_t offset, uint64_t bytes)
+{
+    return hole_around(arena, offset, cebus_arena_rounded(arena, bytes)) != NULL;
+}
+
 cebus_place_result cebus_arena_place_at(cebus_arena *arena, uint64_t offset, uint64_t bytes,
                                         cebus_zone zone, cebus_block **out)
 {
     *out = NULL;
     uint64_t rounded = cebus_arena_rounded(arena, bytes);
-    assert(offset % arena->alignment == 0);
-    if (rounded == 0 || rounded > cebus_arena_free_bytes(arena) || arena->maps)
-        return CEBUS_PLACE_FULL;
-    cebus_spot spot = {cebus_bins_around(&arena->bins, offset, rounded), offset, rounded};
-    if (spot.hole == NULL)
-        spot.hole = cebus_bins_around(&arena->upper, offset, rounded);
+    cebus_spot spot = {hole_around(arena, offset, rounded), offset, rounded};
     return spot.hole != NULL ? take(arena, &spot, zone, out) : CEBUS_PLACE_FULL;
 }
 

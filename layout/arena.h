@@ -122,6 +122,8 @@ cebus_place_result cebus_arena_place(cebus_arena *arena, uint64_t bytes, cebus_z
  * arena has no addresses of its own to choose from (segments, memory as a number). O(holes that are
  * as large).
  */
+/** Whether bytes could be placed there. */
+bool cebus_arena_fits_at(const cebus_arena *arena, uint64_t offset, uint64_t bytes);
 cebus_place_result cebus_arena_place_at(cebus_arena *arena, uint64_t offset, uint64_t bytes,
                                         cebus_zone zone, cebus_block **out);
 

@@ -96,6 +96,15 @@ static inline uint32_t cebus_iteration_use(const cebus_iteration *iteration, uin
     return iteration->uses[iteration->values[ordinal].first + i];
 }
 
+/** Whether a call takes over the place of an input: its last use writes in it. */
+static inline bool cebus_iteration_takes_over(const cebus_iteration *iteration, uint32_t call,
+                                              uint32_t ordinal)
+{
+    const cebus_iteration_value *value = &iteration->values[ordinal];
+    return value->moved == call &&
+           cebus_iteration_use(iteration, ordinal, value->n_uses - 1) == call;
+}
+
 /** Calls [from, to) during which the bytes of a value exist, if nothing is given up. */
 static inline uint32_t cebus_iteration_from(const cebus_iteration_value *value)
 {

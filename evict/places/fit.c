@@ -1,5 +1,6 @@
 #include "evict/places/fit.h"
 
+#include "evict/places/timed.h"
 #include "evict/planner/shuttle.h"
 #include "evict/timeline/timeline.h"
 
@@ -13,6 +14,8 @@
 #define MUCH_LONGER 1.2
 /** Times that: without any places a plan takes less. */
 #define TOO_LONG 1.5
+/** Times what it takes if any place will do: one waits long for its places. */
+#define WAITS_LONG 1.05
 /** Parts of the memory that a plan by which parameters shuttle does without where the one before it
  * found no places, at least and at most. */
 #define LEAST_LESS_PART 32
@@ -26,27 +29,63 @@ static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t
     return cebus_placement_make(fit->iteration, plan, &fit->site, out, out_missing);
 }
 
+static cebus_timeline_terms terms_of(const cebus_fit *fit, const cebus_placement *placement)
+{
+    return (cebus_timeline_terms){.budget = fit->memory,
+                                  .out_rate = fit->terms.out_rate,
+                                  .in_rate = fit->terms.in_rate,
+                                  .latency_ns = fit->terms.latency_ns,
+                                  .placement = placement,
+                                  .ahead = true};
+}
+
 /** How long an iteration takes by a plan with places: what waits for its own waits longer than for
  * any. False without host memory. */
 static bool run(const cebus_fit *fit, const cebus_plan *plan, const cebus_placement *placement,
                 cebus_timeline *out)
 {
-    cebus_timeline_terms with = {.budget = fit->memory,
-                                 .out_rate = fit->terms.out_rate,
-                                 .in_rate = fit->terms.in_rate,
-                                 .latency_ns = fit->terms.latency_ns,
-                                 .placement = placement,
-                                 .ahead = true};
+    const cebus_timeline_terms with = terms_of(fit, placement);
     return cebus_timeline_run(fit->iteration, plan, &with, plan->pool, out);
 }
 
-static bool find_wait(const cebus_fit *fit, cebus_plan *plan)
+/** Places for when copies are done, if there are any and they take less than those that were
+ * found by runs: until *ns. False without host memory. */
+static bool find_timed(cebus_fit *fit, cebus_plan *plan, uint64_t *ns)
+{
+    uint64_t timed_ns = 0;
+    bool found = false;
+    cebus_plan late;
+    cebus_placement placement;
+    const cebus_timeline_terms with = terms_of(fit, NULL);
+    cebus_placement_init(&placement, fit->found.pool);
+    if (!cebus_timed_make(fit->iteration, &with, &fit->site, plan, &late, &placement, &found,
+                          &timed_ns))
+        return false;
+    if (found && timed_ns < *ns) {
+        cebus_placement_clear(&fit->found);
+        cebus_plan_clear(plan);
+        fit->found = placement;
+        *plan = late;
+        *ns = timed_ns;
+    } else if (found) {
+        cebus_placement_clear(&placement);
+        cebus_plan_clear(&late);
+    }
+    return true;
+}
+
+/** Where parameters come and go it matters when. */
+static bool find_shuttling(cebus_fit *fit, cebus_plan *plan, bool placed)
 {
     cebus_timeline timeline;
-    if (!run(fit, plan, &fit->found, &timeline))
-        return false;
-    plan->wait_ns = timeline.stall_ns;
-    return true;
+    uint64_t ns = UINT64_MAX;
+    if (placed) {
+        if (!run(fit, plan, &fit->found, &timeline))
+            return false;
+        plan->wait_ns = timeline.stall_ns;
+        ns = timeline.total_ns;
+    }
+    return find_timed(fit, plan, &ns) && ns < UINT64_MAX;
 }
 
 static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64_t *out_ns)
@@ -54,11 +93,13 @@ static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64
     uint64_t missing;
     cebus_fit *fit = context;
     cebus_placement_clear(&fit->found);
-    bool found = cebus_plan_make_ready(plan, fit->iteration) &&
-                 place(fit, plan, crowd, &fit->found, &missing) == CEBUS_SITE_PLACED;
+    *out_ns = 0;
+    if (!cebus_plan_make_ready(plan, fit->iteration))
+        return false;
+    bool found = place(fit, plan, crowd, &fit->found, &missing) == CEBUS_SITE_PLACED;
+    if (cebus_shuttle_any(fit->iteration, plan))
+        found = find_shuttling(fit, plan, found);
     *out_ns = fit->found.moving_ns;
-    if (found && cebus_shuttle_any(fit->iteration, plan))
-        found = find_wait(fit, plan);
     return found;
 }
 
@@ -169,6 +210,18 @@ static void look_elsewhere(cebus_fit *fit)
     rival(fit, fit->memory);
 }
 
+/** Where parameters come and go and what has places waits for them one is made for less memory:
+ * with more room places may be found that are not waited for. */
+static void look_for_room(cebus_fit *fit)
+{
+    cebus_timeline anywhere;
+    if (fit->terms.place == NULL || !is_wanted(fit) ||
+        !cebus_shuttle_any(fit->iteration, fit->plan) || !run(fit, fit->plan, NULL, &anywhere) ||
+        (double)total_ns(fit) <= WAITS_LONG * (double)anywhere.total_ns)
+        return;
+    rival(fit, fit->memory - fit->memory / MOST_LESS_PART);
+}
+
 /** What the next plan does without. One by which parameters shuttle is made anew, not from what was
  * found: with hardly less it finds no places either, and with much less it is dear. */
 static uint64_t lessen(const cebus_fit *fit, uint64_t missing)
@@ -197,7 +250,10 @@ static bool make(cebus_fit *fit, int tries)
     for (int i = 0; i < tries && is_wanted(fit) && attempt(fit, &missing); i++) {
         if (is_placed(fit)) {
             look_elsewhere(fit);
-            return i == 0 || settle(fit, first_ns);
+            if (i > 0 && !settle(fit, first_ns))
+                return false;
+            look_for_room(fit);
+            return true;
         }
         first = i == 0 ? missing : first;
         first_ns = i == 0 ? total_ns(fit) : first_ns;

@@ -4,6 +4,7 @@
 
 #include <cebus/pack.h>
 
+#include "evict/places/hours.h"
 #include "evict/places/sojourn.h"
 #include "evict/places/stages.h"
 #include "evict/places/ties.h"
@@ -98,16 +99,20 @@ static uint64_t round_up(uint64_t bytes, uint64_t alignment)
 }
 
 /**
- * What pack is asked: the sojourns, then the fixtures, which are there all the time. A fixture at
+ * What pack is asked: the sojourns, then the fixtures, which are there all the time, then what
+ * stays that go on behind the end take as the next iteration begins. A fixture at
  * the very bottom, where parameters lie, is no block of the question: all is placed above it. With
  * no other, no block has a preset, which is when packers are at their best.
  */
 typedef struct question {
     cebus_fixture *fixtures; /**< those that stay, neighbours as one */
     size_t n_fixtures, capacity;
+    cebus_hours hours;
     cebus_pack_block *blocks;
     uint64_t *presets, *offsets;
-    size_t count;
+    size_t count, room; /**< blocks; as many at most */
+    size_t n_fixed;     /**< stays and fixtures; behind them what stays take behind the end */
+    cebus_ties ties;
     bool presets_any; /**< some block has to be where its preset says */
     uint64_t base;    /**< what offsets count from */
 } question;
@@ -115,9 +120,11 @@ typedef struct question {
 static void free_question(cebus_pool *pool, question *q)
 {
     cebus_pool_free_object(pool, q->fixtures, q->capacity * sizeof *q->fixtures);
-    cebus_pool_free_object(pool, q->blocks, q->count * sizeof *q->blocks);
-    free_offsets(pool, q->presets, q->count);
-    free_offsets(pool, q->offsets, q->count);
+    cebus_pool_free_object(pool, q->blocks, q->room * sizeof *q->blocks);
+    free_offsets(pool, q->presets, q->room);
+    free_offsets(pool, q->offsets, q->room);
+    cebus_ties_deinit(&q->ties);
+    cebus_hours_deinit(&q->hours);
 }
 
 static bool find_fixtures(cebus_pool *pool, const cebus_plan *plan, const cebus_site *site,
@@ -138,59 +145,73 @@ static bool find_fixtures(cebus_pool *pool, const cebus_plan *plan, const cebus_
     return q->capacity == 0 || q->fixtures != NULL;
 }
 
+/** Stays, as hours has them. What of one is behind the end is at the beginning. */
+static bool add_stays(const cebus_sojourns *sojourns, const cebus_site *site, question *q)
+{
+    const cebus_hours *hours = &q->hours;
+    bool ok = true;
+    for (uint32_t i = 0; i < sojourns->count && ok; i++) {
+        const uint64_t bytes = round_up(sojourns->items[i].bytes, site->alignment);
+        cebus_pack_block *block = &q->blocks[i];
+        *block = (cebus_pack_block){.lower = hours->from[i],
+                                    .upper = hours->to[i],
+                                    .bytes = hours->roots[i] == i ? bytes : 0,
+                                    .alignment = site->alignment};
+        if (site->occupancy == NULL || block->bytes == 0 || block->upper <= hours->end + 1)
+            continue;
+        const uint64_t over = block->upper - hours->end;
+        block->upper = hours->end + 1;
+        q->blocks[q->count] = *block;
+        q->blocks[q->count].lower = 0;
+        q->blocks[q->count].upper = cebus_occupancy_time(site->occupancy, over);
+        ok = cebus_ties_add(&q->ties, (uint32_t)q->count++, i);
+    }
+    return ok;
+}
+
 static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_site *site,
                 question *q)
 {
     size_t skipped = q->n_fixtures > 0 && q->fixtures[0].offset == 0;
     size_t n_fixtures = q->n_fixtures - skipped;
     q->base = skipped > 0 ? round_up(q->fixtures[0].bytes, site->alignment) : 0;
-    q->count = sojourns->count + n_fixtures;
-    q->blocks = cebus_pool_alloc(pool, q->count * sizeof *q->blocks);
-    q->presets = new_offsets(pool, q->count);
-    q->offsets = new_offsets(pool, q->count);
+    q->count = q->n_fixed = sojourns->count + n_fixtures;
+    q->room = q->n_fixed + sojourns->count;
+    q->blocks = cebus_pool_alloc(pool, q->room * sizeof *q->blocks);
+    q->presets = new_offsets(pool, q->room);
+    q->offsets = new_offsets(pool, q->room);
     if (q->blocks == NULL || q->presets == NULL || q->offsets == NULL)
         return false;
-    for (size_t i = 0; i < sojourns->count; i++) {
-        const cebus_sojourn *s = &sojourns->items[i];
-        q->blocks[i] = (cebus_pack_block){.lower = s->from,
-                                          .upper = s->to,
-                                          .bytes = round_up(s->bytes, site->alignment),
-                                          .alignment = site->alignment};
-    }
     for (size_t i = 0; i < n_fixtures; i++) {
         const cebus_fixture *fixture = &q->fixtures[skipped + i];
-        q->blocks[sojourns->count + i] = (cebus_pack_block){
-            .upper = sojourns->runs + 1, .bytes = fixture->bytes, .alignment = 1};
+        q->blocks[sojourns->count + i] =
+            (cebus_pack_block){.upper = q->hours.end + 1, .bytes = fixture->bytes, .alignment = 1};
         q->presets[sojourns->count + i] = fixture->offset - q->base;
         q->presets_any = true;
     }
-    return true;
+    return add_stays(sojourns, site, q);
 }
 
-/** Both stays of what crosses from one iteration to the next get one place, beside fixtures. False
- * without host memory. */
-static bool tie(const cebus_sojourns *sojourns, const cebus_iteration *iteration,
-                const cebus_plan *plan, question *q)
+/** Both stays of what crosses from one iteration to the next get one place, beside fixtures, and so
+ * does a copy that goes on there. */
+static void tie(const cebus_sojourns *sojourns, const cebus_site *site, question *q)
 {
-    cebus_ties ties;
     uint64_t offset = 0;
     size_t fixture = sojourns->count;
-    if (!cebus_ties_init(&ties, sojourns, iteration, plan))
-        return false;
-    for (size_t i = 0; i < ties.count; i++) {
-        const cebus_tie *tie = &ties.items[i];
+    cebus_ties_sort(&q->ties, q->blocks, site->order);
+    for (size_t i = 0; i < q->ties.count; i++) {
+        const cebus_tie *tie = &q->ties.items[i];
         uint64_t bytes = q->blocks[tie->first].bytes;
-        for (; fixture < q->count && q->presets[fixture] < offset + bytes; fixture++) {
+        for (; fixture < q->n_fixed && q->presets[fixture] < offset + bytes; fixture++) {
             uint64_t end = q->presets[fixture] + q->blocks[fixture].bytes;
             uint64_t alignment = q->blocks[tie->first].alignment;
             offset = end > offset ? round_up(end, alignment) : offset;
         }
         q->presets[tie->first] = q->presets[tie->last] = offset;
+        q->presets[q->hours.roots[tie->last]] = offset;
         q->presets_any = true;
         offset += bytes;
     }
-    cebus_ties_deinit(&ties);
-    return true;
 }
 
 /** A stay that ends above the capacity is too much for all calls it meets. */
@@ -334,6 +355,11 @@ static bool stay_put(const cebus_sojourns *sojourns, const cebus_iteration *iter
 {
     cebus_pool *pool = sojourns->pool;
     size_t bytes = iteration->n_values * sizeof(uint32_t);
+    if (q->hours.end != sojourns->runs) { /* it is known what leaves */
+        for (size_t i = 0; i < sojourns->count; i++)
+            q->offsets[i] = q->offsets[q->hours.roots[i]];
+        return true;
+    }
     uint32_t *last = cebus_pool_alloc(pool, bytes); /* by ordinal: its stay so far, plus 1 */
     if (last == NULL)
         return false;
@@ -393,10 +419,13 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
     *out_missing = 0;
     if (!cebus_sojourns_init(&sojourns, iteration, plan, site->outside, out->pool))
         return verdict;
-    if (find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q) &&
-        tie(&sojourns, iteration, plan, &q))
+    if (cebus_hours_init(&q.hours, &sojourns, iteration, plan, site->occupancy, site->share) &&
+        cebus_ties_init(&q.ties, &sojourns, iteration, plan) &&
+        find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q)) {
+        tie(&sojourns, site, &q);
         verdict = answer(out->pool, &q, &sojourns, site, out_missing);
-    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0)
+    }
+    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0 && site->occupancy == NULL)
         verdict = relocate(iteration, plan, &sojourns, site, &q, out);
     *out_missing = verdict == CEBUS_SITE_PLACED ? 0 : *out_missing;
     if (verdict == CEBUS_SITE_PLACED &&

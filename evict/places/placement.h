@@ -17,8 +17,10 @@
 
 #include "evict/places/outside.h"
 #include "evict/places/relocation.h"
+#include "evict/places/ties.h"
 #include "evict/plan.h"
 #include "evict/timeline/crossing.h"
+#include "evict/timeline/occupancy.h"
 
 /** No place is planned: anywhere will do. */
 #define CEBUS_ANYWHERE UINT64_MAX
@@ -41,6 +43,9 @@ typedef struct cebus_site {
     cebus_crossing_link link; /**< that values leave by (crossing.h) */
     bool (*go_on)(void *context); /**< asked while it packs; false ends that. NULL: go on */
     void *context;
+    const cebus_occupancy *occupancy; /**< of the plan: copies take their time; NULL: none */
+    double share; /**< of its copy out that a stay has to the end, from 0 to 1 (hours.h) */
+    cebus_tie_order order;
     uint64_t *crowd; /**< by call, zeroed: where it is FULL, or values move, the bytes too many
                           while the call runs, or what runs before it; NULL: nobody asks */
 } cebus_site;

@@ -26,8 +26,12 @@ static bool begin(walk *w, cebus_sojourn_kind kind, uint32_t index, uint64_t byt
     if (!cebus_pool_grow(s->pool, &items, &s->capacity, s->count, sizeof *s->items))
         return false;
     s->items = items;
-    s->items[s->count++] = (cebus_sojourn){
-        .bytes = bytes, .from = s->runs, .to = s->runs + 1, .index = index, .kind = (uint8_t)kind};
+    s->items[s->count++] = (cebus_sojourn){.bytes = bytes,
+                                           .from = s->runs,
+                                           .to = s->runs + 1,
+                                           .index = index,
+                                           .gone_by = NONE,
+                                           .kind = (uint8_t)kind};
     return true;
 }
 
@@ -103,6 +107,8 @@ static bool act(walk *w, uint32_t k)
             continue;
         }
         w->coming[action->value] = action->then;
+        if (action->kind == CEBUS_ACTION_SWAP_OUT && w->open[action->value] != NONE)
+            w->sojourns->items[w->open[action->value]].gone_by = (uint32_t)w->action;
         if (action->kind == CEBUS_ACTION_DROP || action->kind == CEBUS_ACTION_SWAP_OUT)
             leave(w, action->value);
         else if (action->kind == CEBUS_ACTION_SWAP_IN)

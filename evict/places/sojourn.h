@@ -21,7 +21,8 @@ typedef struct cebus_sojourn {
     uint64_t bytes;
     uint32_t from, to; /**< runs; there while run `from` and those before `to` go on */
     uint32_t index;
-    uint8_t kind; /**< cebus_sojourn_kind */
+    uint32_t gone_by; /**< the SWAP_OUT by which it leaves; UINT32_MAX: none */
+    uint8_t kind;     /**< cebus_sojourn_kind */
 } cebus_sojourn;
 
 /** An in-place call took bytes over. */

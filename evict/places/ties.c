@@ -16,15 +16,6 @@ static uint32_t value_of(const cebus_sojourn *stay, const cebus_iteration *itera
     return there && iteration->values[action->value].persistent ? action->value : NONE;
 }
 
-/** Longest first, then as they stand: an order that is the same everywhere. */
-static int by_length(const void *a, const void *b)
-{
-    const cebus_tie *x = a, *y = b;
-    if (x->runs != y->runs)
-        return x->runs > y->runs ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
-}
-
 static void collect(cebus_ties *ties, const cebus_sojourns *sojourns,
                     const cebus_iteration *iteration, const cebus_plan *plan, uint32_t *first)
 {
@@ -37,9 +28,7 @@ static void collect(cebus_ties *ties, const cebus_sojourns *sojourns,
             first[value] = i;
         if (stays[i].to < sojourns->runs || first[value] == NONE)
             continue;
-        uint32_t f = first[value], runs = stays[i].to - stays[i].from;
-        runs += f != i ? stays[f].to - stays[f].from : 0;
-        ties->items[ties->count++] = (cebus_tie){.first = f, .last = i, .runs = runs};
+        ties->items[ties->count++] = (cebus_tie){.first = first[value], .last = i};
     }
 }
 
@@ -65,12 +54,62 @@ bool cebus_ties_init(cebus_ties *ties, const cebus_sojourns *sojourns,
         collect(ties, sojourns, iteration, plan, first);
         if (!any_leaves(ties))
             ties->count = 0;
-        qsort(ties->items, ties->count, sizeof *ties->items, by_length);
     }
     cebus_pool_free_object(pool, first, n * sizeof *first);
     if (!ok)
         cebus_ties_deinit(ties);
     return ok;
+}
+
+bool cebus_ties_add(cebus_ties *ties, uint32_t block, uint32_t stay)
+{
+    void *items = ties->items;
+    if (!cebus_pool_grow(ties->pool, &items, &ties->capacity, ties->count, sizeof *ties->items))
+        return false;
+    ties->items = items;
+    ties->items[ties->count++] = (cebus_tie){.first = block, .last = stay};
+    return true;
+}
+
+/** Then as they stand: an order that is the same everywhere. */
+static int by_first(const cebus_tie *x, const cebus_tie *y)
+{
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const cebus_tie *x = a, *y = b;
+    return x->length != y->length ? (x->length > y->length ? -1 : 1) : by_first(x, y);
+}
+
+static int by_end(const void *a, const void *b)
+{
+    const cebus_tie *x = a, *y = b;
+    return x->to != y->to ? (x->to > y->to ? -1 : 1) : by_first(x, y);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const cebus_tie *x = a, *y = b;
+    return x->from != y->from ? (x->from < y->from ? -1 : 1) : by_first(x, y);
+}
+
+void cebus_ties_sort(cebus_ties *ties, const cebus_pack_block *blocks, cebus_tie_order order)
+{
+    static int (*const orders[])(const void *, const void *) = {[CEBUS_TIES_BY_LENGTH] = by_length,
+                                                                [CEBUS_TIES_BY_END] = by_end,
+                                                                [CEBUS_TIES_BY_BEGIN] = by_begin};
+    for (size_t i = 0; i < ties->count; i++) {
+        cebus_tie *tie = &ties->items[i];
+        const cebus_pack_block *first = &blocks[tie->first], *last = &blocks[tie->last];
+        tie->from = last->lower;
+        tie->to = first->upper;
+        tie->length = last->upper - last->lower;
+        tie->length += first != last ? first->upper - first->lower : 0;
+    }
+    if (ties->count > 0)
+        qsort(ties->items, ties->count, sizeof *ties->items, orders[order]);
 }
 
 void cebus_ties_deinit(cebus_ties *ties)

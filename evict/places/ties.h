@@ -12,16 +12,27 @@
 #ifndef CEBUS_EVICT_PLACES_TIES_H
 #define CEBUS_EVICT_PLACES_TIES_H
 
+#include <cebus/pack.h>
+
 #include "evict/places/sojourn.h"
 
 typedef struct cebus_tie {
-    uint32_t first, last; /**< stays, by index; the same: the value never leaves */
-    uint32_t runs;        /**< that both take */
+    uint32_t first, last; /**< blocks, by index: stays; the same: the value never leaves */
+    uint64_t from, to;    /**< when the last begins, and the first ends */
+    uint64_t length;      /**< of both together */
 } cebus_tie;
+
+/** Who lies lowest. */
+typedef enum cebus_tie_order {
+    CEBUS_TIES_BY_LENGTH, /**< who is there for longest */
+    CEBUS_TIES_BY_END,    /**< who leaves last */
+    CEBUS_TIES_BY_BEGIN,  /**< who came first */
+    CEBUS_TIE_ORDERS,
+} cebus_tie_order;
 
 typedef struct cebus_ties {
     cebus_pool *pool; /**< borrowed */
-    cebus_tie *items; /**< by how long they are there, those that are for longest first */
+    cebus_tie *items;
     size_t count, capacity;
 } cebus_ties;
 
@@ -29,6 +40,12 @@ typedef struct cebus_ties {
  * ends. False without host memory: then there is nothing to free. O(stays + values + n log n). */
 bool cebus_ties_init(cebus_ties *ties, const cebus_sojourns *sojourns,
                      const cebus_iteration *iteration, const cebus_plan *plan);
+/** One more, of a stay that goes on behind the end, and a block for what it then takes. False
+ * without host memory. */
+bool cebus_ties_add(cebus_ties *ties, uint32_t block, uint32_t stay);
+/** Sets when they begin and end, on a clock on which that is known of all blocks, and sorts them.
+ * O(n log n). */
+void cebus_ties_sort(cebus_ties *ties, const cebus_pack_block *blocks, cebus_tie_order order);
 void cebus_ties_deinit(cebus_ties *ties);
 
 #endif

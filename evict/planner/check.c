@@ -56,12 +56,6 @@ static void go(walk *w, uint32_t v)
     w->level -= w->iteration->values[v].bytes;
 }
 
-static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t call)
-{
-    const cebus_iteration_value *value = &iteration->values[v];
-    return value->moved == call && cebus_iteration_use(iteration, v, value->n_uses - 1) == call;
-}
-
 /** The copy on the host is of what was before. */
 static void write(walk *w, uint32_t v)
 {
@@ -82,7 +76,8 @@ static void run_call(walk *w, uint32_t k)
         w->seen[call->refs + i] = w->states[refs[i]].writes;
     }
     for (uint32_t i = 0; i < call->n_in; i++) {
-        if (refs[i] != NONE && w->states[refs[i]].resident && is_taken_over(iteration, refs[i], k))
+        if (refs[i] != NONE && w->states[refs[i]].resident &&
+            cebus_iteration_takes_over(iteration, k, refs[i]))
             go(w, refs[i]);
     }
     for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {

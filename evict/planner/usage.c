@@ -2,13 +2,6 @@
 
 #define NONE CEBUS_ITERATION_NONE
 
-/** What a call takes over has the place of what it makes: one of the two counts. */
-static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t k)
-{
-    const cebus_iteration_value *value = &iteration->values[v];
-    return value->moved == k && cebus_iteration_use(iteration, v, value->n_uses - 1) == k;
-}
-
 cebus_usage cebus_usage_of(const cebus_iteration *iteration, uint32_t call)
 {
     const cebus_iteration_call *one = &iteration->calls[call];
@@ -23,7 +16,7 @@ cebus_usage cebus_usage_of(const cebus_iteration *iteration, uint32_t call)
         const cebus_iteration_value *value = &iteration->values[refs[i]];
         if (value->persistent)
             used.persistent += value->bytes;
-        else if (!is_taken_over(iteration, refs[i], call))
+        else if (!cebus_iteration_takes_over(iteration, call, refs[i]))
             used.others += value->bytes;
     }
     return used;

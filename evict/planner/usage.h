@@ -6,8 +6,8 @@
 
 #include "lineage/iteration.h"
 
-/** Bytes that a call reads, writes and makes: of what persists, and of others, with its workspace.
- */
+/** Bytes that a call reads, writes and makes: of what persists, and of others, with its workspace;
+ * not what it takes over, which has the place of what it makes. */
 typedef struct cebus_usage {
     uint64_t persistent, others;
 } cebus_usage;

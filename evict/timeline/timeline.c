@@ -5,6 +5,8 @@
 #include "evict/places/placement.h"
 #include "evict/planner/shuttle.h"
 #include "evict/timeline/ground.h"
+#include "evict/timeline/holes.h"
+#include "evict/timeline/occupancy.h"
 #include "evict/timeline/streams.h"
 
 #define NONE CEBUS_ITERATION_NONE
@@ -23,26 +25,18 @@ typedef struct state {
     uint64_t spot;  /**< where it is to come next */
 } state;
 
-/** Bytes that are free, since when. */
-typedef struct hole {
-    uint64_t since, bytes;
-} hole;
-
 typedef struct walk {
     const cebus_iteration *iteration;
     const cebus_plan *plan;
     const cebus_timeline_terms *terms;
     cebus_timeline *out;
-    cebus_pool *pool;
     state *states;
     uint32_t *released; /**< values by when they are released */
     uint32_t *stack;    /**< values to be made again */
-    hole *holes;        /**< [first, n_holes), by time */
-    size_t first, n_holes, capacity;
+    cebus_holes holes;
     size_t n_released;
     size_t next;       /**< actions before it were due */
     size_t left, came; /**< actions before these have left, or come, or never will */
-    uint64_t free;     /**< bytes */
     cebus_streams streams;
     uint32_t at;
     const cebus_placement *placement; /**< NULL: memory is a number */
@@ -58,22 +52,10 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-/** Sorted in from the end: what becomes free is mostly the latest. */
 static void add_hole(walk *w, uint64_t since, uint64_t bytes)
 {
-    void *holes = w->holes;
-    if (bytes == 0)
-        return;
-    if (!cebus_pool_grow(w->pool, &holes, &w->capacity, w->n_holes, sizeof *w->holes)) {
+    if (!cebus_holes_add(&w->holes, since, bytes))
         w->failed = true;
-        return;
-    }
-    w->holes = holes;
-    size_t i = w->n_holes++;
-    for (; i > w->first && w->holes[i - 1].since > since; i--)
-        w->holes[i] = w->holes[i - 1];
-    w->holes[i] = (hole){since, bytes};
-    w->free += bytes;
 }
 
 /** What has a place is there, or has left it at a time. */
@@ -83,9 +65,11 @@ static void settle(walk *w, uint64_t place, uint64_t bytes, uint64_t since)
         w->failed = true;
 }
 
+/** Its bytes are free since then, but not before a copy of them is done: of what is let go, too. */
 static void go(walk *w, uint32_t v, uint64_t since)
 {
     state *s = &w->states[v];
+    since = later(since, s->out_end);
     s->resident = false;
     settle(w, s->place, w->iteration->values[v].bytes, since);
     s->place = CEBUS_ANYWHERE;
@@ -103,16 +87,23 @@ static void copy_out(walk *w, uint32_t v)
     w->out->out_bytes += bytes;
 }
 
+/** Whether an action that was due waits for its value to leave. */
+static bool may_leave(const walk *w, size_t a)
+{
+    const cebus_action *action = &w->plan->actions[a];
+    const state *s = &w->states[action->value];
+    return action->kind == CEBUS_ACTION_SWAP_OUT && s->resident && s->on_host && !s->busy &&
+           a >= s->back;
+}
+
 /** The first value that may leave does; false: there is none. */
 static bool yield(walk *w)
 {
     for (; w->left < w->next; w->left++) {
-        const cebus_action *action = &w->plan->actions[w->left];
-        const state *s = &w->states[action->value];
-        if (action->kind != CEBUS_ACTION_SWAP_OUT || !s->resident || !s->on_host || s->busy ||
-            w->left < s->back)
+        const uint32_t v = w->plan->actions[w->left].value;
+        if (!may_leave(w, w->left))
             continue;
-        go(w, action->value, later(s->out_end, s->last));
+        go(w, v, w->states[v].last);
         w->left++;
         return true;
     }
@@ -141,7 +132,7 @@ static bool evict(walk *w)
         return false;
     if (w->terms->swaps)
         copy_out(w, oldest);
-    go(w, oldest, later(w->states[oldest].last, w->terms->swaps ? w->states[oldest].out_end : 0));
+    go(w, oldest, w->states[oldest].last);
     w->out->unforeseen++;
     return true;
 }
@@ -150,29 +141,24 @@ static bool evict(walk *w)
  */
 static uint64_t take(walk *w, uint64_t bytes)
 {
-    uint64_t since = 0;
-    while (w->free < bytes && (yield(w) || evict(w)))
+    while (w->holes.free < bytes && (yield(w) || evict(w)))
         continue;
-    while (bytes > 0 && w->first < w->n_holes) {
-        hole *h = &w->holes[w->first];
-        uint64_t part = h->bytes < bytes ? h->bytes : bytes;
-        since = later(since, h->since);
-        h->bytes -= part;
-        bytes -= part;
-        w->free -= part;
-        w->first += h->bytes == 0;
-    }
-    return since;
+    return cebus_holes_take(&w->holes, bytes);
 }
 
 /** Who waits to leave goes from a place that others are to have. False: somebody stays there. */
 static bool clear(walk *w, uint64_t place, uint64_t bytes)
 {
-    while (cebus_ground_since(&w->ground, place, bytes) == CEBUS_GROUND_TAKEN) {
-        if (!yield(w))
-            return false;
+    if (cebus_ground_since(&w->ground, place, bytes) != CEBUS_GROUND_TAKEN)
+        return true;
+    for (size_t a = w->left; a < w->next; a++) {
+        const uint32_t v = w->plan->actions[a].value;
+        const state *s = &w->states[v];
+        if (s->place != CEBUS_ANYWHERE && s->place < place + bytes &&
+            place < s->place + w->iteration->values[v].bytes && may_leave(w, a))
+            go(w, v, s->last);
     }
-    return true;
+    return cebus_ground_since(&w->ground, place, bytes) != CEBUS_GROUND_TAKEN;
 }
 
 /** The same at a place, if it has one and that can be had; else it has none. */
@@ -184,7 +170,8 @@ static uint64_t take_at(walk *w, uint64_t *place, uint64_t bytes)
     }
     const uint64_t since = cebus_ground_since(&w->ground, *place, bytes);
     settle(w, *place, bytes, CEBUS_GROUND_TAKEN);
-    return later(since, take(w, bytes));
+    (void)take(w, bytes); /* which bytes these are is known */
+    return since;
 }
 
 /** A value's bytes, at its spot. */
@@ -196,8 +183,6 @@ static uint64_t take_for(walk *w, uint32_t v)
     return take_at(w, &s->place, w->iteration->values[v].bytes);
 }
 
-/* --- time ------------------------------------------------------------------------------------ */
-
 /** Bytes of a value that compute is about to write. */
 static void come(walk *w, uint32_t v)
 {
@@ -206,16 +191,19 @@ static void come(walk *w, uint32_t v)
     w->states[v].ready = 0;
 }
 
-static void copy_in(walk *w, uint32_t v)
+/** Answers when it begins. */
+static uint64_t copy_in(walk *w, uint32_t v)
 {
     state *s = &w->states[v];
     uint64_t bytes = w->iteration->values[v].bytes;
     uint64_t start = later(take_for(w, v), s->out_end);
     if (!w->terms->ahead)
         start = later(start, w->streams.compute);
-    s->ready = cebus_streams_copy_in(&w->streams, bytes, start).to;
+    const cebus_span span = cebus_streams_copy_in(&w->streams, bytes, start);
+    s->ready = span.to;
     s->resident = true;
     w->out->in_bytes += bytes;
+    return span.from;
 }
 
 /** Values due to come back, in order, as far as there is room. */
@@ -224,14 +212,16 @@ static void copy_in_waiting(walk *w)
     for (; w->came < w->next; w->came++) {
         const cebus_action *action = &w->plan->actions[w->came];
         const state *s = &w->states[action->value];
+        if (action->kind == CEBUS_ACTION_SWAP_IN && s->resident)
+            cebus_occupancy_stay(w->terms->occupancy, w->came);
         if (action->kind != CEBUS_ACTION_SWAP_IN || s->resident || !s->on_host)
             continue;
         uint64_t bytes = w->iteration->values[action->value].bytes;
-        while (w->free < bytes && yield(w))
+        while (w->holes.free < bytes && yield(w))
             continue;
-        if (w->free < bytes)
+        if (w->holes.free < bytes)
             return;
-        copy_in(w, action->value);
+        cebus_occupancy_copy(w->terms->occupancy, w->came, copy_in(w, action->value));
     }
 }
 
@@ -269,7 +259,7 @@ static uint32_t find_missing(walk *w, uint32_t v)
             continue;
         if (!w->states[input].on_host && w->iteration->values[input].born != NONE)
             return input;
-        copy_in(w, input);
+        (void)copy_in(w, input);
     }
     return NONE;
 }
@@ -302,7 +292,7 @@ static void need(walk *w, uint32_t v)
 {
     state *s = &w->states[v];
     if (!s->resident && s->on_host) {
-        copy_in(w, v);
+        (void)copy_in(w, v);
         w->out->unforeseen++;
     } else if (!s->resident && w->iteration->values[v].born != NONE) {
         rebuild(w, v);
@@ -320,12 +310,6 @@ static void expect_output(walk *w, uint32_t v, uint64_t heritage)
     w->states[v].spot = place != CEBUS_ANYWHERE ? place : heritage;
 }
 
-static bool is_taken_over(const cebus_iteration *iteration, uint32_t v, uint32_t call)
-{
-    const cebus_iteration_value *value = &iteration->values[v];
-    return value->moved == call && cebus_iteration_use(iteration, v, value->n_uses - 1) == call;
-}
-
 static void finish_call(walk *w, const cebus_iteration_call *call, const uint32_t *refs)
 {
     w->streams.compute += call->cost_ns;
@@ -339,27 +323,23 @@ static void finish_call(walk *w, const cebus_iteration_call *call, const uint32_
     }
 }
 
-/** What a call takes over goes; its place. */
-static uint64_t leave(walk *w, uint32_t v)
-{
-    const uint64_t place = w->states[v].place;
-    go(w, v, w->streams.compute);
-    return place;
-}
-
 static void run_call(walk *w, uint32_t k)
 {
     const cebus_iteration *iteration = w->iteration;
     const cebus_iteration_call *call = &iteration->calls[k];
     const uint32_t *refs = &iteration->refs[call->refs];
     uint64_t heritage = CEBUS_ANYWHERE;
+    cebus_occupancy_await(w->terms->occupancy, w->streams.compute);
     for (uint32_t i = 0; i < call->n_in; i++) {
         if (refs[i] != NONE)
             need(w, refs[i]);
     }
     for (uint32_t i = 0; i < call->n_in; i++) {
-        if (refs[i] != NONE && w->states[refs[i]].resident && is_taken_over(iteration, refs[i], k))
-            heritage = leave(w, refs[i]);
+        if (refs[i] == NONE || !w->states[refs[i]].resident ||
+            !cebus_iteration_takes_over(iteration, k, refs[i]))
+            continue;
+        heritage = w->states[refs[i]].place;
+        go(w, refs[i], w->streams.compute);
     }
     for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
         if (refs[i] == NONE)
@@ -373,6 +353,7 @@ static void run_call(walk *w, uint32_t k)
     }
     uint64_t place = w->placement != NULL ? w->placement->workspaces[k] : CEBUS_ANYWHERE;
     cebus_streams_wait(&w->streams, take_at(w, &place, call->workspace));
+    cebus_occupancy_run(w->terms->occupancy, w->streams.compute);
     finish_call(w, call, refs);
     settle(w, place, call->workspace, w->streams.compute);
     add_hole(w, w->streams.compute, call->workspace);
@@ -402,7 +383,7 @@ static void make_way(walk *w, uint32_t v)
     if (w->iteration->values[v].persistent)
         copy_out(w, v);
     if (s->on_host)
-        go(w, v, later(s->out_end, later(s->last, s->ready)));
+        go(w, v, later(s->last, s->ready));
 }
 
 /** The replay that action a begins; the action behind it. */
@@ -411,6 +392,7 @@ static size_t replay(walk *w, size_t a)
     const cebus_action *actions = w->plan->actions;
     uint32_t k = w->iteration->values[actions[a].value].born;
     bool ran = false;
+    cebus_occupancy_await(w->terms->occupancy, w->streams.compute);
     for (; a < w->plan->count; a++) {
         uint32_t v = actions[a].value;
         if (actions[a].kind != CEBUS_ACTION_REPLAY || actions[a].at > w->at ||
@@ -427,6 +409,8 @@ static size_t replay(walk *w, size_t a)
         }
         ran = true;
     }
+    cebus_occupancy_run(w->terms->occupancy,
+                        w->streams.compute - (ran ? w->iteration->calls[k].cost_ns : 0));
     return k == NONE ? a + 1 : a;
 }
 
@@ -449,8 +433,10 @@ static void act(walk *w)
         if (action->kind == CEBUS_ACTION_DROP && s->resident)
             go(w, action->value, later(s->last, s->ready));
         else if (action->kind != CEBUS_ACTION_DROP && action->kind != CEBUS_ACTION_SWAP_IN &&
-                 s->resident)
+                 s->resident) {
             copy_out(w, action->value);
+            cebus_occupancy_copy(w->terms->occupancy, w->next - 1, later(s->out_end, s->last));
+        }
     }
     copy_in_waiting(w);
 }
@@ -525,13 +511,19 @@ static void run_all(walk *w)
     }
 }
 
+/** What is due behind the last call. */
+static void finish(walk *w)
+{
+    w->at = (uint32_t)w->iteration->n_calls;
+    act(w);
+}
+
 /** From the end of an iteration to the beginning of the next: what persists, and copies that are
  * under way, go on. */
 static void turn(walk *w)
 {
     const cebus_iteration *iteration = w->iteration;
-    w->at = (uint32_t)iteration->n_calls;
-    act(w);
+    finish(w);
     for (uint32_t v = 0; v < iteration->n_values; v++) {
         w->states[v].back = 0;
         if (iteration->values[v].persistent)
@@ -557,14 +549,19 @@ static void walk_all(walk *w)
     uint64_t from = 0;
     begin(w);
     find_stays(w);
+    cebus_occupancy_begin(w->terms->occupancy, 0);
     run_all(w);
     if (w->shuttles) {
         from = w->streams.compute;
         turn(w);
+        cebus_occupancy_begin(w->terms->occupancy, from);
         run_all(w);
     }
     w->out->total_ns = w->streams.compute - from;
     w->out->stall_ns = w->streams.stall_ns;
+    cebus_occupancy_end(w->terms->occupancy, w->streams.compute);
+    if (w->terms->occupancy != NULL) /* copies out go on behind the end */
+        finish(w);
 }
 
 bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan,
@@ -572,9 +569,10 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
 {
     size_t n_values = iteration->n_values, n_starts = iteration->n_calls + 2;
     *out = (cebus_timeline){0};
-    walk w = {.iteration = iteration, .plan = plan, .terms = terms, .out = out, .pool = pool};
+    walk w = {.iteration = iteration, .plan = plan, .terms = terms, .out = out};
     w.streams = (cebus_streams){
         .out_rate = terms->out_rate, .in_rate = terms->in_rate, .latency_ns = terms->latency_ns};
+    cebus_holes_init(&w.holes, pool);
     uint32_t *starts = cebus_pool_alloc(pool, n_starts * sizeof *starts);
     w.states = cebus_pool_alloc(pool, n_values * sizeof *w.states);
     w.released = cebus_pool_alloc(pool, n_values * sizeof *w.released);
@@ -591,7 +589,7 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
         walk_all(&w);
     }
     cebus_ground_deinit(&w.ground);
-    cebus_pool_free_object(pool, w.holes, w.capacity * sizeof *w.holes);
+    cebus_holes_deinit(&w.holes);
     cebus_pool_free_object(pool, w.stack, n_values * sizeof *w.stack);
     cebus_pool_free_object(pool, w.released, n_values * sizeof *w.released);
     cebus_pool_free_object(pool, w.states, n_values * sizeof *w.states);

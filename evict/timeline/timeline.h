@@ -35,6 +35,7 @@ typedef struct cebus_timeline_terms {
     bool swaps; /**< what nobody foresaw goes to the host; else it is dropped if it can be */
     const struct cebus_placement *placement; /**< of the plan (placement.h): who has a place waits
                                                   for who had it before; NULL: memory is a number */
+    struct cebus_occupancy *occupancy; /**< out, for the plan (occupancy.h); NULL: nobody asks */
     bool ahead; /**< the host asks for copies long before compute gets there */
 } cebus_timeline_terms;
 

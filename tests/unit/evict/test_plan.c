@@ -68,7 +68,11 @@ Test(plan, the_guide_remembers_what_waits)
     cr_expect_null(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT), "nothing was due yet");
     for (int i = 0; i < 3; i++)
         cr_assert_not_null(cebus_guide_next(&guide, 3));
-    cr_expect_eq(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT)->value, 1);
+    const cebus_action *first = cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT);
+    const cebus_action *second = cebus_guide_waiting_behind(&guide, CEBUS_ACTION_SWAP_OUT, first);
+    cr_expect_eq(first->value, 1);
+    cr_expect_eq(second->value, 3);
+    cr_expect_null(cebus_guide_waiting_behind(&guide, CEBUS_ACTION_SWAP_OUT, second));
     cr_expect_eq(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT)->value, 1);
     cebus_guide_done(&guide, CEBUS_ACTION_SWAP_OUT);
     cr_expect_eq(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_OUT)->value, 3);

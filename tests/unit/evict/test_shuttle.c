@@ -334,8 +334,9 @@ Test(shuttle, of_plans_for_less_the_best_is_taken)
 {
     static const uint64_t order[] = {90, 33, 60, 60};
     const uint64_t memory = PERSISTENT * 2 / 3, found = total_in_turn(memory, order);
-    cr_expect_eq(n_planned, 4);
+    cr_expect_eq(n_planned, 5);
     cr_expect_gt(planned_for[2], planned_for[1], "there was room for more");
+    cr_expect_eq(planned_for[4], memory - memory / 16, "it waits for its places");
     cr_expect_eq(found, total_for(memory, 60));
     cr_expect_lt(found, total_for(memory, 33));
 }

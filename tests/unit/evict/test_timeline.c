@@ -107,6 +107,18 @@ Test(timeline, what_need_not_leave_stays)
     cr_expect_eq(t.in_bytes, 0);
 }
 
+static cebus_timeline run_by(const cebus_placement *placement)
+{
+    cebus_timeline out;
+    cebus_timeline_terms terms = {.budget = 1000,
+                                  .out_rate = 1000000000,
+                                  .in_rate = 1000000000,
+                                  .placement = placement,
+                                  .ahead = true};
+    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &out));
+    return out;
+}
+
 /** What run() says where the first b is made at an offset, and a lies at 0 and comes back to
  * `back`.
  */
@@ -121,18 +133,11 @@ static cebus_timeline run_placed(size_t a, uint64_t b_at, uint64_t back)
                                  .n_actions = r.plan.count,
                                  .n_calls = r.iteration.n_calls,
                                  .height = 1000};
-    cebus_timeline out;
-    cebus_timeline_terms terms = {.budget = 1000,
-                                  .out_rate = 1000000000,
-                                  .in_rate = 1000000000,
-                                  .placement = &placement,
-                                  .ahead = true};
     memset(values, 0xff, sizeof values);
     memset(workspaces, 0xff, sizeof workspaces);
     values[r.values[a].ordinal] = 0;
     values[1] = b_at;
-    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &out));
-    return out;
+    return run_by(&placement);
 }
 
 /** However much is free elsewhere: a copy out takes 101 ns. */
@@ -157,6 +162,62 @@ Test(timeline, what_never_left_goes_on_to_its_next_place)
     cebus_timeline t = run_placed(a, 500, 700);
     cr_expect_eq(t.in_bytes, 100);
     cr_expect_eq(t.stall_ns, 0, "it has left for long");
+}
+
+/** Let go while it is copied out, from 1000 to 1101: who comes there waits, who comes elsewhere
+ * does not. */
+Test(timeline, who_comes_to_what_is_copied_still_waits_though_it_was_let_go)
+{
+    size_t a = recorded_call(&r, "a", 1000, SIZE_MAX, SIZE_MAX, 100);
+    recorded_free(&r, a);
+    recorded_call(&r, "b", 10, SIZE_MAX, SIZE_MAX, 100);
+    recorded_call(&r, "c", 7, SIZE_MAX, SIZE_MAX, 1);
+    r.iteration.values[r.values[a].ordinal].freed = 2;
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    add(CEBUS_ACTION_SWAP_OUT, 1, a);
+    uint64_t values[3] = {0, 500, 0}, workspaces[3], actions[1] = {CEBUS_ANYWHERE};
+    memset(workspaces, 0xff, sizeof workspaces);
+    cebus_placement placement = {.values = values,
+                                 .actions = actions,
+                                 .scratch = actions,
+                                 .workspaces = workspaces,
+                                 .n_values = 3,
+                                 .n_actions = 1,
+                                 .n_calls = 3,
+                                 .height = 1000};
+    cr_expect_eq(run_by(&placement).stall_ns, 101 - 10);
+    values[2] = 100;
+    cr_expect_eq(run_by(&placement).stall_ns, 0);
+}
+
+/** Three wait to leave: who comes to the place of the last has it, and the others stay. */
+Test(timeline, only_who_lies_in_the_way_leaves)
+{
+    size_t a = recorded_call(&r, "a", 1000, SIZE_MAX, SIZE_MAX, 100);
+    size_t b = recorded_call(&r, "b", 1000, SIZE_MAX, SIZE_MAX, 100);
+    size_t c = recorded_call(&r, "c", 1000, SIZE_MAX, SIZE_MAX, 100);
+    recorded_call(&r, "d", 1000, SIZE_MAX, SIZE_MAX, 100);
+    recorded_call(&r, "e", 1, a, b, 1);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    add(CEBUS_ACTION_SWAP_OUT, 3, a);
+    add(CEBUS_ACTION_SWAP_OUT, 3, b);
+    add(CEBUS_ACTION_SWAP_OUT, 3, c);
+    add(CEBUS_ACTION_SWAP_IN, 4, a);
+    add(CEBUS_ACTION_SWAP_IN, 4, b);
+    uint64_t values[5] = {0, 100, 200, 200, 400}, workspaces[5];
+    uint64_t actions[5] = {CEBUS_ANYWHERE, CEBUS_ANYWHERE, CEBUS_ANYWHERE, 0, 100};
+    memset(workspaces, 0xff, sizeof workspaces);
+    cebus_placement placement = {.values = values,
+                                 .actions = actions,
+                                 .scratch = actions,
+                                 .workspaces = workspaces,
+                                 .n_values = 5,
+                                 .n_actions = 5,
+                                 .n_calls = 5,
+                                 .height = 1000};
+    cebus_timeline t = run_by(&placement);
+    cr_expect_eq(t.in_bytes, 0, "a and b never left");
+    cr_expect_eq(t.stall_ns, 101, "for c, which was made last");
 }
 
 Test(timeline, ground_is_free_where_it_was_left)

@@ -128,6 +128,7 @@ Test(arena, finds_every_spot_that_a_walk_finds)
         for (const cebus_block *b = arena.first; b != NULL; b = b->next)
             fits = fits && (b->state == CEBUS_BLOCK_FREE || b->offset >= offset + bytes ||
                             b->offset + b->bytes <= offset);
+        cr_expect_eq(cebus_arena_fits_at(&arena, offset, bytes), fits);
         if (blocks[slot] != NULL)
             cebus_arena_release(&arena, blocks[slot]);
         else
