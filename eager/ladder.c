@@ -442,7 +442,8 @@ static cebus_place_result place_planned(cebus_runtime *rt, const cebus_request *
     do
         placed =
             cebus_arena_place_at(&rt->arena, request->spot, request->bytes, request->zone, out);
-    while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL && cebus_guidance_yield(rt));
+    while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL &&
+           cebus_guidance_yield_at(rt, request->spot, request->bytes));
     if (placed == CEBUS_PLACED)
         rt->stats.planned_placements++;
     else

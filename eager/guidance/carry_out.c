@@ -73,6 +73,16 @@ static bool make_room(cebus_runtime *rt, uint64_t bytes)
     return true;
 }
 
+/** The same at a place of its own. */
+static bool make_room_at(cebus_runtime *rt, uint64_t spot, uint64_t bytes)
+{
+    while (!cebus_arena_fits_at(&rt->arena, spot, bytes)) {
+        if (!cebus_guidance_yield_at(rt, spot, bytes))
+            return false;
+    }
+    return true;
+}
+
 /** True when it need not be tried again. */
 static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate, uint32_t ordinal)
 {
@@ -80,7 +90,10 @@ static bool swap_in(cebus_runtime *rt, cebus_candidate *candidate, uint32_t ordi
         rt->guidance->done += candidate != NULL && candidate->value.resident; /* it never left */
         return true;
     }
-    if (!make_room(rt, candidate->value.bytes))
+    const uint64_t spot =
+        rt->guidance->scheme->spots != NULL ? rt->guidance->scheme->spots[ordinal] : CEBUS_ANYWHERE;
+    if ((spot == CEBUS_ANYWHERE || !make_room_at(rt, spot, candidate->value.bytes)) &&
+        !make_room(rt, candidate->value.bytes))
         return false;
     rt->guidance->comer = candidate;
     rt->guidance->comer_ordinal = ordinal;
@@ -254,6 +267,13 @@ void cebus_carry_out_left(cebus_runtime *rt)
     cebus_candidate_settle_all(rt);
 }
 
+static bool may_leave(const cebus_guide *guide, const cebus_action *action,
+                      const cebus_candidate *candidate)
+{
+    return candidate != NULL && candidate->host != NULL && !cebus_guide_is_past(guide, action) &&
+           cebus_candidate_is_idle(candidate);
+}
+
 bool cebus_guidance_yield(cebus_runtime *rt)
 {
     cebus_guide *guide = &rt->guidance->guide;
@@ -261,13 +281,35 @@ bool cebus_guidance_yield(cebus_runtime *rt)
     while ((action = cebus_guide_waiting(guide, CEBUS_ACTION_SWAP_OUT)) != NULL) {
         cebus_candidate *candidate = bearer(rt->guidance, action->value);
         cebus_guide_done(guide, CEBUS_ACTION_SWAP_OUT);
-        if (candidate == NULL || candidate->host == NULL || cebus_guide_is_past(guide, action) ||
-            !cebus_candidate_is_idle(candidate))
+        if (!may_leave(guide, action, candidate))
             continue;
         give_up(rt, candidate, CEBUS_GO_SWAP);
         return true;
     }
     return false;
+}
+
+static bool lies_in(const cebus_candidate *candidate, uint64_t offset, uint64_t bytes)
+{
+    const cebus_block *block = candidate->block;
+    return block != NULL && block->offset < offset + bytes && offset < block->offset + block->bytes;
+}
+
+bool cebus_guidance_yield_at(cebus_runtime *rt, uint64_t offset, uint64_t bytes)
+{
+    cebus_guide *guide = &rt->guidance->guide;
+    const cebus_action *action = cebus_guide_waiting(guide, CEBUS_ACTION_SWAP_OUT);
+    bool any = false;
+    for (; action != NULL;
+         action = cebus_guide_waiting_behind(guide, CEBUS_ACTION_SWAP_OUT, action)) {
+        cebus_candidate *candidate = bearer(rt->guidance, action->value);
+        if (candidate == NULL || !lies_in(candidate, offset, bytes) ||
+            !may_leave(guide, action, candidate))
+            continue;
+        give_up(rt, candidate, CEBUS_GO_SWAP);
+        any = true;
+    }
+    return any;
 }
 
 bool cebus_guidance_follows(const cebus_runtime *rt)

@@ -66,6 +66,9 @@ void cebus_guidance_act(cebus_runtime *rt, const cebus_call *call, cebus_tensor 
 void cebus_guidance_retract(cebus_runtime *rt);
 /** A request does not fit: gives up one value that may leave; false when none is left. */
 bool cebus_guidance_yield(cebus_runtime *rt);
+/** Somebody is to have bytes at an offset: gives up what lies there and may leave; false when
+ * nothing does. */
+bool cebus_guidance_yield_at(cebus_runtime *rt, uint64_t offset, uint64_t bytes);
 /** It ran, and is about to be committed: storages still name what it read. As cebus_record_call().
  * `recordable`: a replay can make its outputs again. */
 void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const cebus_kernel *kernel,

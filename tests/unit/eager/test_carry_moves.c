@@ -21,6 +21,74 @@ static cebus_runtime *open_moving(const cebus_runtime_options *options, const ce
     return rt;
 }
 
+/* ---- who leaves --------------------------------------------------------------------------- */
+
+enum {
+    WAITING = 3,
+    FEW = 1 << 10 /* numbers */
+};
+
+/** Outputs of tanh may leave once all are made. */
+static bool let_go(const cebus_iteration *iteration, const cebus_plan_terms *terms, cebus_plan *out)
+{
+    bool ok = true;
+    (void)terms;
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (value->born != CEBUS_ITERATION_NONE &&
+            strcmp(iteration->calls[value->born].op, "tanh") == 0)
+            ok = cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, WAITING, v);
+    }
+    return ok && cebus_plan_sort(out, iteration);
+}
+
+/** Where they wait somebody is to have the place of the middle one. */
+static bool step_waiting(cebus_runtime *rt, cebus_tensor *x)
+{
+    cebus_tensor *y[WAITING], *sum;
+    bool followed = false;
+    for (int i = 0; i < WAITING; i++)
+        OK(cebus_tanh(rt, x, &y[i]));
+    OK(cebus_add_scalar_(rt, x, 1));
+    const cebus_block *block = y[1]->storage->now->block;
+    if (cebus_guidance_follows(rt)) {
+        const uint64_t offset = block->offset, bytes = block->bytes;
+        followed = true;
+        cr_expect(cebus_guidance_yield_at(rt, offset + bytes / 2, bytes / 4));
+        cr_expect_not(cebus_guidance_yield_at(rt, offset, bytes), "it has gone");
+        for (int i = 0; i < WAITING; i++)
+            cr_expect_eq(y[i]->storage->now->value.resident, i != 1, "%d", i);
+    }
+    for (int i = 0; i < WAITING; i++) {
+        OK(cebus_sum(rt, y[i], 0, NULL, false, &sum));
+        cebus_tensor_release(sum);
+        cebus_tensor_release(y[i]);
+    }
+    OK(cebus_iteration_mark(rt));
+    return followed;
+}
+
+Test(carry_moves, of_what_may_leave_only_what_lies_in_the_place_does)
+{
+    cebus_policy policy = cebus_policy_coop;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:titanv-12g";
+    options.layout = "zones";
+    options.memory_budget = 64 * FEW * sizeof(float);
+    options.swap = CEBUS_SWAP_ON;
+    policy.plan = let_go;
+    cebus_runtime *rt = open_moving(&options, &policy);
+    cebus_tensor *x = vector(rt, FEW, 1);
+    OK(cebus_tensor_set_persistent(x));
+    int followed = 0;
+    for (int i = 0; i < 6; i++)
+        followed += step_waiting(rt, x);
+    cr_expect_gt(followed, 0);
+    OK(cebus_runtime_check(rt));
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
 /* ---- blocks ------------------------------------------------------------------------------- */
 
 enum {
