@@ -53,14 +53,15 @@ typedef struct cebus_chunk {
     double newest;       /**< the same, at most */
     double hastiest;     /**< haste of one, at most; 0: all are free */
     cebus_rank rank;
-    uint64_t offset[CEBUS_CHUNK_MAX], bytes[CEBUS_CHUNK_MAX];
+    uint64_t bytes[CEBUS_CHUNK_MAX];
     double tick[CEBUS_CHUNK_MAX];   /**< not after the block's */
     double weight[CEBUS_CHUNK_MAX]; /**< in prices at an age of 1; 0: free */
-    double haste[CEBUS_CHUNK_MAX];  /**< factor of its age: 2^haste of the block; 0: free */
+    float haste[CEBUS_CHUNK_MAX];   /**< factor of its age: 2^haste of the block; 0: free */
     /* The same for vectors, rounded so that no run is cheap too late, or too short. */
-    float length[CEBUS_CHUNK_MAX]; /**< bytes, or somewhat more */
-    float since[CEBUS_CHUNK_MAX];  /**< tick, since the epoch, or somewhat less */
-    float heavy[CEBUS_CHUNK_MAX];  /**< weight, or somewhat less; HUGE_VALF of a wall */
+    float length[CEBUS_CHUNK_MAX];    /**< bytes, or somewhat more */
+    float since[CEBUS_CHUNK_MAX];     /**< tick, since the epoch, or somewhat less */
+    float heavy[CEBUS_CHUNK_MAX];     /**< weight, or somewhat less; HUGE_VALF of a wall */
+    uint64_t offset[CEBUS_CHUNK_MAX]; /**< sweeps do not read it: at the end */
     cebus_block *blocks[CEBUS_CHUNK_MAX];
 } cebus_chunk;
 
