@@ -38,14 +38,15 @@ typedef struct cebus_rank {
     bool known;
 } cebus_rank;
 
+/** Whole cache lines, each of its arrays, too: else vectors lie across two. */
 typedef struct cebus_chunk {
     uint32_t next, prev; /**< in address order; `next` of a dead one: the next dead one */
-    uint32_t count;      /**< blocks; 0: dead */
     uint32_t noted;      /**< bit i: blocks[i] may have become cheaper */
     uint32_t news;       /**< bit i: of what is kept of blocks[i] the tables were not told */
     uint32_t next_noted; /**< in the list of those with bits, NONE: the last */
     uint32_t walls;      /**< bit i: blocks[i] was in no run, whatever its owner does unsaid */
     uint32_t holes;      /**< bit i: blocks[i] was free */
+    uint16_t count;      /**< blocks; 0: dead */
     bool waiting;        /**< is in that list */
     bool dated;          /**< the following four are known */
     uint64_t total;      /**< bytes of its blocks */
