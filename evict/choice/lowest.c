@@ -183,7 +183,7 @@ static void bound_blocks(const cebus_chooser *chooser, const place *where, uint6
         return;
     }
     for (uint32_t i = 0; i < chunk->count; i++)
-        out[i] = bound_age(chooser, chunk->tick[i], chunk->haste[i]);
+        out[i] = bound_age(chooser, chunk->tick[i], (double)chunk->haste[i]);
 }
 
 static double least_age(const cebus_chooser *chooser, cebus_chunk *chunk)

@@ -170,9 +170,9 @@ static void put(cebus_chunk *chunk, uint32_t place, cebus_block *block)
     chunk->holes = widened(chunk->holes, place);
 }
 
-static double power_of_two(int8_t digits)
+static float power_of_two(int8_t digits)
 {
-    return digits >= 0 ? (double)(1 << digits) : 1 / (double)(1 << -digits);
+    return digits >= 0 ? (float)(1 << digits) : 1 / (float)(1 << -digits);
 }
 
 bool cebus_chunk_read(cebus_chunk *chunk, uint32_t place, double epoch)
@@ -230,7 +230,8 @@ void cebus_chunk_date(cebus_chunk *chunk)
         chunk->total += chunk->bytes[i];
         chunk->oldest = older ? chunk->tick[i] : chunk->oldest;
         chunk->newest = chunk->tick[i] > chunk->newest ? chunk->tick[i] : chunk->newest;
-        chunk->hastiest = chunk->haste[i] > chunk->hastiest ? chunk->haste[i] : chunk->hastiest;
+        double haste = (double)chunk->haste[i];
+        chunk->hastiest = haste > chunk->hastiest ? haste : chunk->hastiest;
     }
 }
 

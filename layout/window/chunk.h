@@ -38,14 +38,15 @@ typedef struct cebus_rank {
     bool known;
 } cebus_rank;
 
+/** Whole cache lines, each of its arrays, too: else vectors lie across two. */
 typedef struct cebus_chunk {
     uint32_t next, prev; /**< in address order; `next` of a dead one: the next dead one */
-    uint32_t count;      /**< blocks; 0: dead */
     uint32_t noted;      /**< bit i: blocks[i] may have become cheaper */
     uint32_t news;       /**< bit i: of what is kept of blocks[i] the tables were not told */
     uint32_t next_noted; /**< in the list of those with bits, NONE: the last */
     uint32_t walls;      /**< bit i: blocks[i] was in no run, whatever its owner does unsaid */
     uint32_t holes;      /**< bit i: blocks[i] was free */
+    uint16_t count;      /**< blocks; 0: dead */
     bool waiting;        /**< is in that list */
     bool dated;          /**< the following four are known */
     uint64_t total;      /**< bytes of its blocks */
@@ -53,14 +54,15 @@ typedef struct cebus_chunk {
     double newest;       /**< the same, at most */
     double hastiest;     /**< haste of one, at most; 0: all are free */
     cebus_rank rank;
-    uint64_t offset[CEBUS_CHUNK_MAX], bytes[CEBUS_CHUNK_MAX];
+    uint64_t bytes[CEBUS_CHUNK_MAX];
     double tick[CEBUS_CHUNK_MAX];   /**< not after the block's */
     double weight[CEBUS_CHUNK_MAX]; /**< in prices at an age of 1; 0: free */
-    double haste[CEBUS_CHUNK_MAX];  /**< factor of its age: 2^haste of the block; 0: free */
+    float haste[CEBUS_CHUNK_MAX];   /**< factor of its age: 2^haste of the block; 0: free */
     /* The same for vectors, rounded so that no run is cheap too late, or too short. */
-    float length[CEBUS_CHUNK_MAX]; /**< bytes, or somewhat more */
-    float since[CEBUS_CHUNK_MAX];  /**< tick, since the epoch, or somewhat less */
-    float heavy[CEBUS_CHUNK_MAX];  /**< weight, or somewhat less; HUGE_VALF of a wall */
+    float length[CEBUS_CHUNK_MAX];    /**< bytes, or somewhat more */
+    float since[CEBUS_CHUNK_MAX];     /**< tick, since the epoch, or somewhat less */
+    float heavy[CEBUS_CHUNK_MAX];     /**< weight, or somewhat less; HUGE_VALF of a wall */
+    uint64_t offset[CEBUS_CHUNK_MAX]; /**< sweeps do not read it: at the end */
     cebus_block *blocks[CEBUS_CHUNK_MAX];
 } cebus_chunk;
 
