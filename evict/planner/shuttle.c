@@ -384,17 +384,14 @@ static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t b
     return ok;
 }
 
-/** With swaps; with replays alone where these find none that fits, or if it is asked for. Where
- * neither fits nothing will in fewer bytes; and in fewer they take no less. */
-static bool try_both(shuttle *s, const cebus_iteration *iteration, uint64_t bytes, uint64_t host,
-                     bool alone)
+/** With swaps, and with replays alone: these leave the link to what persists. Where neither fits
+ * nothing will in fewer bytes; and in fewer they take no less. */
+static bool try_both(shuttle *s, const cebus_iteration *iteration, uint64_t bytes, uint64_t host)
 {
     s->fitted = false;
     s->slow = true;
     if (host > 0 && !try_part_of(s, iteration, bytes, host))
         return false;
-    if (s->fitted && !alone)
-        return true;
     const bool fitted = s->fitted, slow = s->slow;
     bool ok = try_part_of(s, iteration, bytes, 0);
     s->fitted = s->fitted || fitted;
@@ -448,7 +445,7 @@ static bool try_beside(shuttle *s, uint64_t host)
     s->fitted = true;
     s->slow = false;
     for (uint64_t i = 0; i <= MOST_LESS && s->fitted && !s->slow && ok && goes_on(s); i++)
-        ok = try_both(s, &lean, target - i * (target / LESS_PART), host, true);
+        ok = try_both(s, &lean, target - i * (target / LESS_PART), host);
     cebus_pool_free_object(s->pool, lean.calls, bytes);
     return ok;
 }
@@ -471,7 +468,7 @@ static bool try_parts(shuttle *s)
         bool last = bytes <= least;
         bytes = last ? least : bytes;
         if (bytes < s->others && bytes < target)
-            ok = try_both(s, s->iteration, bytes, host, false);
+            ok = try_both(s, s->iteration, bytes, host);
         if (last)
             break;
     }
