@@ -165,6 +165,14 @@ void cebus_pool_free_object(cebus_pool *pool, void *object, size_t bytes)
     pool->host.free(pool->host.context, object);
 }
 
+void *cebus_pool_copy(cebus_pool *pool, const void *object, size_t bytes)
+{
+    void *copy = cebus_pool_alloc(pool, bytes);
+    if (copy != NULL && bytes > 0)
+        memcpy(copy, object, bytes);
+    return copy;
+}
+
 bool cebus_pool_grow(cebus_pool *pool, void **items, size_t *capacity, size_t count,
                      size_t item_bytes)
 {

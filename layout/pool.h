@@ -43,6 +43,9 @@ void cebus_pool_deinit(cebus_pool *pool);
 /** Uninitialized memory aligned to 16 bytes, or NULL. O(1). */
 void *cebus_pool_alloc(cebus_pool *pool, size_t bytes);
 
+/** A copy of `bytes` at `object`, which may be NULL for none; NULL without host memory. */
+void *cebus_pool_copy(cebus_pool *pool, const void *object, size_t bytes);
+
 /**
  * Room for one more item in an array of the pool: doubles *items when `count` has reached
  * *capacity. Changes nothing and answers false without host memory. The array is freed with

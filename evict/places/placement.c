@@ -59,33 +59,18 @@ static bool reserve(cebus_placement *placement, const cebus_iteration *iteration
            placement->workspaces != NULL && placement->scratch != NULL;
 }
 
-static uint64_t *copy_offsets(cebus_pool *pool, const uint64_t *from, size_t n)
-{
-    uint64_t *offsets = new_offsets(pool, n);
-    if (offsets != NULL && n > 0)
-        memcpy(offsets, from, n * sizeof *offsets);
-    return offsets;
-}
-
-static cebus_relocation *copy_relocations(cebus_pool *pool, const cebus_placement *from)
-{
-    size_t bytes = from->n_relocations * sizeof *from->relocations;
-    cebus_relocation *relocations = cebus_pool_alloc(pool, bytes);
-    if (relocations != NULL && bytes > 0)
-        memcpy(relocations, from->relocations, bytes);
-    return relocations;
-}
-
 bool cebus_placement_copy(const cebus_placement *from, cebus_placement *to)
 {
     cebus_pool *pool = to->pool;
     *to = *from;
     to->pool = pool;
-    to->values = copy_offsets(pool, from->values, from->n_values);
-    to->actions = copy_offsets(pool, from->actions, from->n_actions);
-    to->workspaces = copy_offsets(pool, from->workspaces, from->n_calls);
-    to->scratch = copy_offsets(pool, from->scratch, from->n_actions);
-    to->relocations = copy_relocations(pool, from);
+    to->values = cebus_pool_copy(pool, from->values, from->n_values * sizeof *to->values);
+    to->actions = cebus_pool_copy(pool, from->actions, from->n_actions * sizeof *to->actions);
+    to->workspaces =
+        cebus_pool_copy(pool, from->workspaces, from->n_calls * sizeof *to->workspaces);
+    to->scratch = cebus_pool_copy(pool, from->scratch, from->n_actions * sizeof *to->scratch);
+    to->relocations =
+        cebus_pool_copy(pool, from->relocations, from->n_relocations * sizeof *to->relocations);
     bool ok = to->values != NULL && to->actions != NULL && to->workspaces != NULL &&
               to->scratch != NULL && to->relocations != NULL;
     if (!ok)

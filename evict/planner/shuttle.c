@@ -184,10 +184,9 @@ static bool add_from(const cebus_plan *from, size_t *a, size_t until, uint32_t a
 static bool add_beginning(const shuttle *s, const cebus_presences *presences, cebus_plan *out)
 {
     const size_t n = s->iteration->n_values;
-    bool ok = true, *away = cebus_pool_alloc(s->pool, n * sizeof *away);
+    bool ok = true, *away = cebus_pool_copy(s->pool, s->streams, n * sizeof *away);
     if (away == NULL)
         return false;
-    memcpy(away, s->streams, n * sizeof *away);
     for (size_t i = 0; i < presences->count; i++) {
         if (cebus_presence_crosses(&presences->items[i]))
             away[presences->items[i].value] = false;
@@ -436,10 +435,9 @@ static bool try_beside(shuttle *s, uint64_t host)
     cebus_iteration lean = *s->iteration;
     const size_t bytes = lean.n_calls * sizeof *lean.calls;
     const uint64_t target = cebus_plan_target(s->terms);
-    lean.calls = cebus_pool_alloc(s->pool, bytes);
+    lean.calls = cebus_pool_copy(s->pool, s->iteration->calls, bytes);
     if (lean.calls == NULL)
         return false;
-    memcpy(lean.calls, s->iteration->calls, bytes);
     make_lean(s->iteration, lean.calls);
     bool ok = true;
     s->fitted = true;

@@ -130,6 +130,27 @@ Test(pool, a_failing_host_changes_nothing)
     }
 }
 
+Test(pool, a_copy_is_its_own)
+{
+    cebus_test_host host;
+    cebus_pool pool;
+    cebus_test_host_init(&host);
+    cebus_pool_init(&pool, &host.allocator);
+    char word[] = "word";
+    char *copy = cebus_pool_copy(&pool, word, sizeof word);
+    void *none = cebus_pool_copy(&pool, NULL, 0);
+    word[0] = 'l';
+    cr_expect_str_eq(copy, "word");
+    cr_expect_not_null(none);
+    cebus_pool_free_object(&pool, copy, sizeof word);
+    cebus_pool_free_object(&pool, none, 0);
+    cr_expect_eq(pool.live_objects, 0);
+    cebus_test_host_starve(&host, true);
+    static const char large[CEBUS_POOL_MAX + 1];
+    cr_expect_null(cebus_pool_copy(&pool, large, sizeof large));
+    cebus_pool_deinit(&pool);
+}
+
 Test(pool, nothing_is_freed_for_nothing)
 {
     cebus_pool pool;
