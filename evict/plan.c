@@ -14,6 +14,21 @@ void cebus_plan_clear(cebus_plan *plan)
     cebus_plan_init(plan, plan->pool);
 }
 
+bool cebus_plan_copy(const cebus_plan *from, cebus_plan *to)
+{
+    cebus_pool *pool = to->pool;
+    const bool linked = from->first != NULL;
+    *to = *from;
+    to->pool = pool;
+    to->capacity = from->count;
+    to->actions = cebus_pool_copy(pool, from->actions, from->count * sizeof *from->actions);
+    to->first = linked ? cebus_pool_copy(pool, from->first, from->n_values) : NULL;
+    const bool ok = to->actions != NULL && (to->first != NULL || !linked);
+    if (!ok)
+        cebus_plan_clear(to);
+    return ok;
+}
+
 bool cebus_plan_add(cebus_plan *plan, cebus_action_kind kind, uint32_t at, uint32_t value)
 {
     void *actions = plan->actions;

@@ -96,6 +96,10 @@ struct cebus_plan {
 void cebus_plan_init(cebus_plan *plan, cebus_pool *pool);
 void cebus_plan_clear(cebus_plan *plan);
 
+/** `to`, empty, becomes like `from`, and as linked. False without host memory: then it stays empty.
+ * O(actions + values). */
+bool cebus_plan_copy(const cebus_plan *from, cebus_plan *to);
+
 /** Adds an action, in any order; false without host memory. */
 bool cebus_plan_add(cebus_plan *plan, cebus_action_kind kind, uint32_t at, uint32_t value);
 /** Puts the actions in the order they are due, those of one time and kind as they were added: for

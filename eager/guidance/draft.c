@@ -88,17 +88,6 @@ void cebus_draft_start(cebus_draft *draft, const cebus_policy *policy,
         close_books(draft);
 }
 
-static bool copy(const cebus_plan *from, cebus_plan *to)
-{
-    for (size_t i = 0; i < from->count; i++) {
-        const cebus_action *action = &from->actions[i];
-        if (!cebus_plan_add(to, (cebus_action_kind)action->kind, action->at, action->value))
-            return false;
-    }
-    to->over = from->over;
-    return true;
-}
-
 static void finish(cebus_draft *draft)
 {
     pthread_join(draft->thread, NULL);
@@ -110,7 +99,7 @@ bool cebus_draft_take(cebus_draft *draft, cebus_plan *out, cebus_placement *plac
 {
     if (!draft->started || !atomic_load_explicit(&draft->done, memory_order_acquire))
         return false;
-    bool taken = draft->good && copy(&draft->plan, out) &&
+    bool taken = draft->good && cebus_plan_copy(&draft->plan, out) &&
                  (!draft->places || cebus_placement_copy(&draft->placement, placement));
     if (!taken)
         cebus_plan_clear(out);

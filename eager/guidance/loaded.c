@@ -72,16 +72,6 @@ void cebus_loaded_refuse(cebus_runtime *rt, const cebus_iteration *iteration, co
                                        .value = cebus_reference_signature(iteration)});
 }
 
-static bool copy_actions(const cebus_plan *from, cebus_plan *to)
-{
-    for (size_t i = 0; i < from->count; i++) {
-        const cebus_action *action = &from->actions[i];
-        if (!cebus_plan_add(to, (cebus_action_kind)action->kind, action->at, action->value))
-            return false;
-    }
-    return true;
-}
-
 static const cebus_plan_page *find_page(const cebus_runtime *rt, const cebus_iteration *iteration)
 {
     if (rt->loaded == NULL)
@@ -102,7 +92,7 @@ bool cebus_loaded_take(cebus_runtime *rt, const cebus_iteration *iteration,
     if (page == NULL)
         return false;
     const char *wrong = judge(page, iteration, terms, &rt->pool);
-    if (wrong == NULL && !copy_actions(&page->plan, out))
+    if (wrong == NULL && !cebus_plan_copy(&page->plan, out))
         wrong = "no host memory to copy it";
     *out_placed = page->placed;
     if (wrong == NULL)

@@ -13,20 +13,6 @@ typedef struct timed {
     cebus_occupancy occupancy;
 } timed;
 
-static bool copy_plan(const cebus_iteration *iteration, const cebus_plan *from, cebus_plan *to)
-{
-    bool ok = true;
-    cebus_plan_init(to, from->pool);
-    for (size_t a = 0; a < from->count && ok; a++) {
-        const cebus_action *action = &from->actions[a];
-        ok = cebus_plan_add(to, (cebus_action_kind)action->kind, action->at, action->value);
-    }
-    to->wait_ns = from->wait_ns;
-    to->spent = from->spent;
-    to->over = from->over;
-    return ok && cebus_plan_link(to, iteration);
-}
-
 static bool occupy(timed *t)
 {
     cebus_timeline timeline;
@@ -87,8 +73,9 @@ bool cebus_timed_make(const cebus_iteration *iteration, const cebus_timeline_ter
 {
     timed t = {.iteration = iteration, .terms = terms, .site = *site};
     cebus_timeline timeline = {0};
-    bool ok = copy_plan(iteration, plan, &t.plan);
     *out_found = false;
+    cebus_plan_init(&t.plan, plan->pool);
+    bool ok = cebus_plan_copy(plan, &t.plan);
     if (ok && cebus_occupancy_init(&t.occupancy, iteration, plan, plan->pool)) {
         ok = make(&t, out, out_found, &timeline);
         cebus_occupancy_deinit(&t.occupancy);

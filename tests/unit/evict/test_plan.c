@@ -2,6 +2,7 @@
 
 #include "evict/guide.h"
 #include "evict/trigger.h"
+#include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 
 static recorded r;
@@ -41,6 +42,54 @@ Test(plan, sorts_nothing_too)
     cebus_guide_start(&guide, &r.plan);
     cr_expect_null(cebus_guide_next(&guide, 100));
     cr_expect_null(cebus_guide_waiting(&guide, CEBUS_ACTION_SWAP_IN));
+}
+
+Test(plan, a_copy_is_its_own_and_as_linked)
+{
+    cebus_test_host host;
+    cebus_pool pool;
+    cebus_plan copy;
+    cebus_test_host_init(&host);
+    cebus_pool_init(&pool, &host.allocator);
+    cebus_plan_init(&copy, &pool);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 1, 2);
+    cebus_plan_add(&r.plan, CEBUS_ACTION_REPLAY, 3, 2);
+    r.plan.wait_ns = 5;
+    r.plan.spent = 6;
+    r.plan.over = true;
+    cr_assert(cebus_plan_copy(&r.plan, &copy));
+    cr_expect_null(copy.first);
+    cebus_plan_clear(&copy);
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    cr_assert(cebus_plan_copy(&r.plan, &copy));
+    cebus_plan_clear(&r.plan);
+    cr_expect(copy.count == 2 && copy.wait_ns == 5 && copy.spent == 6 && copy.over);
+    cr_expect_eq(copy.actions[0].then, CEBUS_ACTION_REPLAY);
+    cr_expect_eq(copy.first[2], CEBUS_ACTION_DROP);
+    cr_assert(cebus_plan_add(&copy, CEBUS_ACTION_DROP, 4, 2), "it grows like any other");
+    cr_expect_eq(copy.actions[2].at, 4);
+    cebus_plan_clear(&copy);
+    cebus_pool_deinit(&pool);
+}
+
+Test(plan, without_memory_a_copy_is_empty)
+{
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, 1, 2);
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    for (uint64_t fail_at = 1; fail_at <= 2; fail_at++) {
+        cebus_test_host host;
+        cebus_pool pool;
+        cebus_plan copy;
+        cebus_test_host_init(&host);
+        cebus_pool_init(&pool, &host.allocator);
+        pool.direct = true;
+        host.fail_at = fail_at;
+        cebus_plan_init(&copy, &pool);
+        cr_expect_not(cebus_plan_copy(&r.plan, &copy));
+        cr_expect(copy.count == 0 && copy.actions == NULL && copy.first == NULL);
+        cr_expect_eq(host.live, 0);
+        cebus_pool_deinit(&pool);
+    }
 }
 
 Test(plan, the_guide_answers_what_is_due)
