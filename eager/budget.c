@@ -7,6 +7,7 @@
 #include "eager/ladder.h"
 #include "eager/swap/swap.h"
 #include "evict/choice/choose.h"
+#include "layout/number.h"
 
 /** The least that is taken at once where the arena grows by need; and the part of it: each time
  * costs the driver some calls, and what was taken is nobody else's. */

@@ -15,6 +15,7 @@
 #include "evict/choice/choose.h"
 #include "evict/choice/pricing.h"
 #include "evict/wish.h"
+#include "layout/number.h"
 #include "lineage/burden.h"
 #include "lineage/cost.h"
 

@@ -17,6 +17,7 @@
 #include "eager/strain.h"
 #include "eager/swap/swap.h"
 #include "eager/trace/record.h"
+#include "layout/number.h"
 
 /** An address no other live thread has. */
 static uintptr_t thread_identity(void)

@@ -274,9 +274,4 @@ const cebus_kernel *cebus_custom_kernel(const cebus_op *op);
 /** Queues an event (free of cost without a hook). The caller leaves time_ns to it. */
 void cebus_event_emit(cebus_runtime *rt, cebus_event event);
 
-static inline uint64_t cebus_max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 #endif

@@ -11,6 +11,7 @@
 #include "eager/swap/demotion.h"
 #include "eager/swap/swap.h"
 #include "eager/trace/record.h"
+#include "layout/number.h"
 #include "layout/window/index.h"
 #include "lineage/cost.h"
 #include "lineage/version.h"

@@ -1,5 +1,7 @@
 #include "eager/tally.h"
 
+#include "layout/number.h"
+
 static uint64_t ppm_of_budget(const cebus_runtime *rt, uint64_t bytes)
 {
     return (uint64_t)(1e6 * (double)bytes / (double)rt->arena.limit);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/runtime.h"
+#include "layout/number.h"
 #include "layout/spans.h"
 
 /** Above so many neighbours become one, which is waited for as a whole. */

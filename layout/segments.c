@@ -1,6 +1,7 @@
 #include "layout/segments.h"
 
 #include "layout/arena_blocks.h"
+#include "layout/number.h"
 
 /** Bytes of a page, a small request, a middle one, its segment, and what requests round to. */
 #define PAGE (UINT64_C(2) << 20)
@@ -15,28 +16,18 @@
 /** Pages that no pool needs: guards at both ends. */
 #define SPARE_PAGES 4
 
-static uint64_t round_up(uint64_t bytes, uint64_t unit)
-{
-    return (bytes + unit - 1) / unit * unit;
-}
-
 static uint64_t round_down(uint64_t bytes, uint64_t unit)
 {
     return bytes / unit * unit;
 }
 
-static uint64_t at_least(uint64_t bytes, uint64_t least)
-{
-    return bytes > least ? bytes : least;
-}
-
 /** The sizes for a limit. */
 static cebus_segment_rules rules_for(uint64_t limit, uint64_t alignment)
 {
-    uint64_t halved = 1, least = at_least(alignment, UNIT);
+    uint64_t halved = 1, least = cebus_max_u64(alignment, UNIT);
     while (PAGE / halved > limit / LEAST_PAGES && PAGE / halved > least)
         halved *= 2;
-    return (cebus_segment_rules){.unit = at_least(UNIT / halved, alignment),
+    return (cebus_segment_rules){.unit = cebus_max_u64(UNIT / halved, alignment),
                                  .page = PAGE / halved,
                                  .small_most = SMALL / halved,
                                  .middle_most = MIDDLE / halved,
@@ -45,7 +36,7 @@ static cebus_segment_rules rules_for(uint64_t limit, uint64_t alignment)
 
 uint64_t cebus_segments_addresses(uint64_t most, uint64_t alignment)
 {
-    return 4 * round_up(most + SPARE_PAGES * PAGE, at_least(PAGE, alignment));
+    return 4 * cebus_round_up_u64(most + SPARE_PAGES * PAGE, cebus_max_u64(PAGE, alignment));
 }
 
 uint64_t cebus_segments_most(const cebus_arena *arena)
@@ -183,7 +174,7 @@ static cebus_block *unmap(cebus_arena *arena, cebus_block *hole, uint64_t offset
 static uint64_t first_idle(const cebus_arena *arena, const cebus_block *hole)
 {
     bool by_page = arena->layout->extend == cebus_segments_grow;
-    return by_page ? round_up(hole->offset, arena->rules.page) : hole->offset;
+    return by_page ? cebus_round_up_u64(hole->offset, arena->rules.page) : hole->offset;
 }
 
 cebus_place_result cebus_segments_trim(cebus_arena *arena)
@@ -223,12 +214,12 @@ static uint64_t segment_bytes(const cebus_arena *arena, uint64_t bytes)
     const cebus_segment_rules *rules = &arena->rules;
     if (!is_expandable(arena) && !is_small(arena, bytes) && bytes < rules->middle_most)
         return rules->middle_segment;
-    return round_up(bytes, rules->page);
+    return cebus_round_up_u64(bytes, rules->page);
 }
 
 void cebus_segments_find(const cebus_arena *arena, uint64_t bytes, cebus_zone zone, cebus_spot *out)
 {
-    uint64_t length = round_up(bytes, arena->rules.unit);
+    uint64_t length = cebus_round_up_u64(bytes, arena->rules.unit);
     bool small = is_small(arena, length);
     cebus_block *hole = cebus_bins_find(small ? &arena->upper : &arena->bins, length, true);
     (void)zone;
@@ -258,7 +249,7 @@ uint64_t cebus_segments_idle_whole(const cebus_arena *arena, const cebus_block *
 
 bool cebus_segments_can_extend(const cebus_arena *arena, uint64_t bytes)
 {
-    uint64_t length = round_up(bytes, arena->rules.unit);
+    uint64_t length = cebus_round_up_u64(bytes, arena->rules.unit);
     return segment_bytes(arena, length) <= cebus_segments_mappable(arena);
 }
 
@@ -275,7 +266,7 @@ static cebus_block *find_addresses(const cebus_arena *arena, uint64_t bytes, boo
 
 bool cebus_segments_extend(cebus_arena *arena, uint64_t bytes, bool *out_no_memory)
 {
-    uint64_t length = round_up(bytes, arena->rules.unit);
+    uint64_t length = cebus_round_up_u64(bytes, arena->rules.unit);
     uint64_t segment = segment_bytes(arena, length);
     if (segment > cebus_segments_mappable(arena) || !trim_for(arena, segment, out_no_memory))
         return false;
@@ -290,7 +281,7 @@ bool cebus_segments_extend(cebus_arena *arena, uint64_t bytes, bool *out_no_memo
 
 uint64_t cebus_segments_idle_pages(const cebus_arena *arena, const cebus_block *hole)
 {
-    uint64_t from = round_up(hole->offset, arena->rules.page);
+    uint64_t from = cebus_round_up_u64(hole->offset, arena->rules.page);
     uint64_t to = round_down(hole->offset + hole->bytes, arena->rules.page);
     return to > from ? to - from : 0;
 }
@@ -315,7 +306,7 @@ static cebus_block *find_stretch(const cebus_arena *arena, uint64_t length, uint
         }
         uint64_t left = length - bytes, taken = block->bytes < left ? block->bytes : left;
         if (block->unmapped)
-            unmapped += round_up(taken, arena->rules.page);
+            unmapped += cebus_round_up_u64(taken, arena->rules.page);
         bytes += taken;
         *out_unmapped = unmapped;
         if (bytes == length)
@@ -326,7 +317,7 @@ static cebus_block *find_stretch(const cebus_arena *arena, uint64_t length, uint
 
 bool cebus_segments_can_grow(const cebus_arena *arena, uint64_t bytes)
 {
-    uint64_t unmapped, length = round_up(bytes, arena->rules.unit);
+    uint64_t unmapped, length = cebus_round_up_u64(bytes, arena->rules.unit);
     if (segment_bytes(arena, length) <= cebus_segments_mappable(arena))
         return true;
     return find_stretch(arena, length, &unmapped) != NULL &&
@@ -338,7 +329,7 @@ static bool map_stretch(cebus_arena *arena, cebus_block *block, uint64_t length)
 {
     uint64_t end = block->offset + length;
     while (block != NULL && block->offset < end) {
-        uint64_t bytes = round_up(end - block->offset, arena->rules.page);
+        uint64_t bytes = cebus_round_up_u64(end - block->offset, arena->rules.page);
         if (block->unmapped)
             block = map(arena, block, block->offset, block->bytes < bytes ? block->bytes : bytes);
         if (block == NULL)
@@ -350,7 +341,7 @@ static bool map_stretch(cebus_arena *arena, cebus_block *block, uint64_t length)
 
 bool cebus_segments_grow(cebus_arena *arena, uint64_t bytes, bool *out_no_memory)
 {
-    uint64_t unmapped = 0, length = round_up(bytes, arena->rules.unit);
+    uint64_t unmapped = 0, length = cebus_round_up_u64(bytes, arena->rules.unit);
     cebus_block *first = find_stretch(arena, length, &unmapped);
     if (first == NULL)
         return false;
@@ -380,16 +371,18 @@ static uint64_t fresh_bytes(const cebus_arena *arena, uint64_t length)
 
 uint64_t cebus_segments_largest_hole(const cebus_arena *arena, uint64_t bytes)
 {
-    uint64_t length = round_up(bytes, arena->rules.unit), left = arena->limit - arena->used_bytes;
+    uint64_t length = cebus_round_up_u64(bytes, arena->rules.unit);
+    uint64_t left = arena->limit - arena->used_bytes;
     const cebus_block *hole =
         cebus_bins_largest(is_small(arena, length) ? &arena->upper : &arena->bins);
-    uint64_t most = at_least(fresh_bytes(arena, length), hole != NULL ? hole->bytes : 0);
+    uint64_t most = cebus_max_u64(fresh_bytes(arena, length), hole != NULL ? hole->bytes : 0);
     return most < left ? most : left;
 }
 
 uint64_t cebus_segments_stranded(const cebus_arena *arena, uint64_t bytes)
 {
-    uint64_t length = round_up(bytes, arena->rules.unit), left = arena->limit - arena->used_bytes;
+    uint64_t length = cebus_round_up_u64(bytes, arena->rules.unit);
+    uint64_t left = arena->limit - arena->used_bytes;
     bool small = is_small(arena, length);
     bool maps = segment_bytes(arena, length) <= cebus_segments_mappable(arena);
     uint64_t usable = maps ? arena->limit - arena->mapped_bytes : 0;

@@ -2,13 +2,15 @@
 
 #include <string.h>
 
+#include "layout/number.h"
+
 /** Where nothing is known. */
 static const cebus_iteration nothing;
 
 /** What a value takes in memory. */
 static uint64_t block_bytes(const cebus_access_log *log, const cebus_value *value)
 {
-    return (value->bytes + log->unit - 1) & ~(log->unit - 1);
+    return cebus_align_up(value->bytes, log->unit);
 }
 
 static bool is_known(const cebus_access_log *log, uint32_t place)

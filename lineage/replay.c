@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "layout/number.h"
+
 /** A chain of more calls is not short, see follows(): a block of a network has fewer. */
 #define CHAIN 32
 
@@ -110,11 +112,6 @@ static uint64_t need_of(const cebus_value *input)
     return missing ? input->producer->need : 0;
 }
 
-static uint64_t max_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /** What a run of the call reads and makes; leaves are there anyway. */
 static uint64_t bytes_at_once(const cebus_call *call)
 {
@@ -158,7 +155,7 @@ static bool follows(const cebus_value *value, const cebus_value *other, uint64_t
     *out_bytes = 0;
     for (size_t n = 0; value != NULL && value->producer != NULL && n < CHAIN; n++) {
         const cebus_value *missing = only_missing(value->producer, other);
-        *out_bytes = max_of(*out_bytes, bytes_at_once(value->producer));
+        *out_bytes = cebus_max_u64(*out_bytes, bytes_at_once(value->producer));
         if (missing == NULL)
             return reads(value->producer, other);
         value = missing;
@@ -187,13 +184,13 @@ static void rank_call(cebus_call *call)
             second = input;
         }
     }
-    call->need = max_of(bytes_at_once(call), need_of(first));
+    call->need = cebus_max_u64(bytes_at_once(call), need_of(first));
     if (second == NULL)
         return;
     if (follows(first, second, &bytes))
-        call->need = max_of(call->need, second->bytes + bytes);
+        call->need = cebus_max_u64(call->need, second->bytes + bytes);
     else
-        call->need = max_of(call->need, need_of(second) + first->bytes);
+        call->need = cebus_max_u64(call->need, need_of(second) + first->bytes);
 }
 
 void cebus_replay_rank(const cebus_replay *replay)

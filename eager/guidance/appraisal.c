@@ -5,6 +5,7 @@
 #include "eager/swap/swap.h"
 #include "evict/planner/shuttle.h"
 #include "evict/timeline/timeline.h"
+#include "layout/number.h"
 
 /** Iterations in a row in which a plan may cost more than none, where times are measured. */
 #define MOST_DEAR 2

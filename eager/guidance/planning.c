@@ -11,6 +11,7 @@
 #include "eager/guidance/scheme.h"
 #include "eager/guidance/shuttles.h"
 #include "eager/swap/swap.h"
+#include "layout/number.h"
 
 /** Plans leave this part of the budget free where bytes have addresses but no planned places. Holes
  * take about as much when values of a few sizes come and go; with less free the policy would evict

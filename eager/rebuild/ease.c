@@ -5,6 +5,7 @@
 
 #include "eager/strain.h"
 #include "layout/checked.h"
+#include "layout/number.h"
 
 /** It is measured anew after 1 / PART of the calls of the rise. */
 #define PART 16

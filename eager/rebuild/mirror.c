@@ -6,6 +6,7 @@
 #include "eager/launch.h"
 #include "eager/op.h"
 #include "eager/rebuild/due.h"
+#include "layout/number.h"
 
 #define NONE CEBUS_ITERATION_NONE
 

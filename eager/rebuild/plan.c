@@ -8,6 +8,7 @@
 #include "eager/rebuild/replay_call.h"
 #include "evict/planner/check.h"
 #include "evict/planner/planner.h"
+#include "layout/number.h"
 
 #define NONE CEBUS_ITERATION_NONE
 

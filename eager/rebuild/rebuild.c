@@ -9,6 +9,7 @@
 #include "eager/rebuild/replay_call.h"
 #include "eager/strain.h"
 #include "eager/swap/swap.h"
+#include "layout/number.h"
 #include "lineage/cost.h"
 
 /** Depth first a rebuild may run so many times the calls of its list: in the first try, and in the

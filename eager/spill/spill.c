@@ -10,6 +10,7 @@
 #include "eager/spill/file.h"
 #include "eager/spill/pace.h"
 #include "eager/spill/queue.h"
+#include "layout/number.h"
 #include "lineage/error_text.h"
 
 /** Pieces on their way at a time: enough for a disk with many channels. */
@@ -53,14 +54,9 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t whole_blocks(uint64_t bytes)
 {
-    return (bytes + CEBUS_SPILL_ALIGNMENT - 1) / CEBUS_SPILL_ALIGNMENT * CEBUS_SPILL_ALIGNMENT;
+    return cebus_align_up(bytes, CEBUS_SPILL_ALIGNMENT);
 }
 
 /* --- opening and closing --- */
@@ -182,7 +178,7 @@ static void start_piece(transfer *t)
     piece *p = t->lane->idle;
     t->lane->idle = p->next;
     p->at = t->next;
-    p->bytes = min_u64(CEBUS_SPILL_PIECE, t->end - t->next);
+    p->bytes = cebus_min_u64(CEBUS_SPILL_PIECE, t->end - t->next);
     p->moved = p->tries = 0;
     t->next += p->bytes;
     if (t->write) {
@@ -225,7 +221,7 @@ static void finish_piece(transfer *t, piece *p)
     uint64_t wanted = whole_blocks(p->bytes);
     if (p->io.result > 0) {
         uint64_t moved = (uint64_t)p->io.result / CEBUS_SPILL_ALIGNMENT * CEBUS_SPILL_ALIGNMENT;
-        p->moved = min_u64(p->moved + moved, wanted);
+        p->moved = cebus_min_u64(p->moved + moved, wanted);
         p->tries = moved > 0 ? 0 : p->tries;
     }
     bool whole = p->moved == wanted;

@@ -6,7 +6,6 @@
 
 #include "evict/advisor/shelf.h"
 
-#define ALIGNMENT 512
 /** Of packing, where blocks do not fit at once: some milliseconds each for 10^4 of them. Few large
  * sizes leave holes of a quarter of the memory otherwise. */
 #define ROUNDS 32
@@ -203,11 +202,6 @@ static void list_blocks(listing *l)
 
 /* --- offsets -------------------------------------------------------------------------------- */
 
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 static bool comes_later(const cebus_advice_block *a, const cebus_advice_block *b)
 {
     return a->from_ns > b->from_ns || (a->from_ns == b->from_ns && a->to_ns > b->to_ns);
@@ -244,7 +238,7 @@ static void preset_stays(const listing *l, uint64_t *presets)
         if (!l->draft->bench->belady.stays[i])
             continue;
         place[i] = at;
-        at += aligned(l->draft->graph->buffers[i].bytes);
+        at += cebus_graph_rounded(l->draft->graph->buffers[i].bytes);
     }
     for (size_t i = 0; i < plan->n_blocks; i++) {
         const cebus_advice_block *block = &plan->blocks[i];
@@ -276,7 +270,7 @@ static uint64_t largest_scratch(const cebus_advice *plan)
         if (plan->blocks[i].value == UINT32_MAX && plan->blocks[i].bytes > most)
             most = plan->blocks[i].bytes;
     }
-    return aligned(most);
+    return cebus_graph_rounded(most);
 }
 
 static bool find_regions(const listing *l, regions *out)
@@ -289,7 +283,7 @@ static bool find_regions(const listing *l, regions *out)
     if (shelf->failed)
         return false;
     for (size_t i = 0; i < l->draft->graph->n_buffers; i++) {
-        const uint64_t bytes = aligned(l->draft->graph->buffers[i].bytes);
+        const uint64_t bytes = cebus_graph_rounded(l->draft->graph->buffers[i].bytes);
         if (pools->pool[i] != CEBUS_GRAPH_NONE && bytes > out->sizes[pools->pool[i]])
             out->sizes[pools->pool[i]] = bytes;
     }
@@ -329,7 +323,7 @@ static void place_in_pools(listing *l)
         }
         if (pool == CEBUS_GRAPH_NONE) {
             block->offset = r.top;
-            r.top += aligned(block->bytes);
+            r.top += cebus_graph_rounded(block->bytes);
             continue;
         }
         uint64_t place = 0;
@@ -357,11 +351,11 @@ static cebus_status place_blocks(listing *l, uint64_t *out_missing, bool *out_fi
         return CEBUS_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; i < plan->n_blocks; i++) {
         const cebus_advice_block *b = &plan->blocks[i];
-        const uint64_t bytes = aligned(b->bytes);
+        const uint64_t bytes = cebus_graph_rounded(b->bytes);
         blocks[i] = (cebus_pack_block){.lower = b->from_ns,
                                        .upper = b->to_ns > b->from_ns ? b->to_ns : b->from_ns + 1,
                                        .bytes = bytes,
-                                       .alignment = ALIGNMENT};
+                                       .alignment = CEBUS_GRAPH_ALIGNMENT};
     }
     how.capacity = l->draft->memory;
     how.rounds = ROUNDS;

@@ -4,17 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Offsets are multiples of this. */
-#define ALIGNMENT 512
 /** A buffer below this part of the memory is too small to move. */
 #define SMALL_SHIFT 18
 
 /* --- what genomes have in common ------------------------------------------------------------ */
-
-static uint64_t rounded(uint64_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 static int compare_sizes(const void *a, const void *b)
 {
@@ -27,7 +20,7 @@ static void find_sizes(cebus_species *species)
     const cebus_graph *graph = species->graph;
     size_t n = 0, distinct = 0;
     for (size_t i = 0; i < graph->n_buffers; i++) {
-        const uint64_t bytes = rounded(graph->buffers[i].bytes);
+        const uint64_t bytes = cebus_graph_rounded(graph->buffers[i].bytes);
         species->size_of[i] = CEBUS_GRAPH_NONE;
         if (bytes < species->least)
             species->reserve += bytes;
@@ -41,7 +34,7 @@ static void find_sizes(cebus_species *species)
     }
     species->n_sizes = distinct;
     for (size_t i = 0; i < graph->n_buffers; i++) {
-        const uint64_t bytes = rounded(graph->buffers[i].bytes);
+        const uint64_t bytes = cebus_graph_rounded(graph->buffers[i].bytes);
         const uint64_t *at =
             distinct == 0 ? NULL
                           : bsearch(&bytes, species->sizes, distinct, sizeof bytes, compare_sizes);
@@ -485,6 +478,6 @@ void cebus_genome_pools(const cebus_species *species, const cebus_genome *genome
     for (size_t i = 0; i < graph->n_buffers; i++) {
         const uint32_t size = species->size_of[i];
         out->pool[i] = size == CEBUS_GRAPH_NONE ? size : out->bytes ? 0 : genome->classes[size];
-        out->units[i] = out->bytes ? rounded(graph->buffers[i].bytes) : 1;
+        out->units[i] = out->bytes ? cebus_graph_rounded(graph->buffers[i].bytes) : 1;
     }
 }

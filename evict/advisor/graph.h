@@ -18,6 +18,7 @@
 #include <cebus/advise.h>
 
 #include "evict/advisor/shelf.h"
+#include "layout/number.h"
 
 #define CEBUS_GRAPH_NONE UINT32_MAX
 /** More than these are refused: positions and refs fit in 32 bits with room to spare. */
@@ -25,6 +26,14 @@
 #define CEBUS_GRAPH_MAX_REFS (UINT32_C(1) << 24)
 /** Bytes of all buffers and ns of all calls add up to less. */
 #define CEBUS_GRAPH_MAX_SUM (UINT64_C(1) << 60)
+/** Buffers lie at multiples of it. */
+#define CEBUS_GRAPH_ALIGNMENT 512
+
+/** What so many bytes take in memory. */
+static inline uint64_t cebus_graph_rounded(uint64_t bytes)
+{
+    return cebus_align_up(bytes, CEBUS_GRAPH_ALIGNMENT);
+}
 
 typedef struct cebus_buffer {
     uint64_t bytes;

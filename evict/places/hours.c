@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "layout/number.h"
+
 #define NONE UINT32_MAX
 
 static bool comes(const cebus_sojourn *stay, const cebus_plan *plan)
@@ -10,16 +12,12 @@ static bool comes(const cebus_sojourn *stay, const cebus_plan *plan)
            plan->actions[stay->index].kind == CEBUS_ACTION_SWAP_IN;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /** When an action's copy begins or ends, not before `least`. */
 static uint64_t copy_time(const cebus_occupancy *occupancy, uint32_t action, uint64_t least)
 {
     const uint64_t ns = occupancy->copies[action];
-    return ns != CEBUS_OCCUPANCY_NEVER ? later(least, cebus_occupancy_time(occupancy, ns)) : least;
+    return ns != CEBUS_OCCUPANCY_NEVER ? cebus_max_u64(least, cebus_occupancy_time(occupancy, ns))
+                                       : least;
 }
 
 static void find(cebus_hours *hours, const cebus_sojourns *sojourns, const cebus_plan *plan,
@@ -34,7 +32,7 @@ static void find(cebus_hours *hours, const cebus_sojourns *sojourns, const cebus
         if (s->gone_by != NONE)
             to += (uint64_t)(share * (double)(copy_time(occupancy, s->gone_by, to) - to));
         hours->from[i] = from;
-        hours->to[i] = later(to, from + 1);
+        hours->to[i] = cebus_max_u64(to, from + 1);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "evict/places/stages.h"
 #include "evict/places/ties.h"
 #include "evict/planner/shuttle.h"
+#include "layout/number.h"
 
 /** Blocks that all rounds of packing may place, where values can move if they find no places: many
  * rounds take longer than they are worth. */
@@ -78,11 +79,6 @@ bool cebus_placement_copy(const cebus_placement *from, cebus_placement *to)
     return ok;
 }
 
-static uint64_t round_up(uint64_t bytes, uint64_t alignment)
-{
-    return (bytes + alignment - 1) & ~(alignment - 1);
-}
-
 /**
  * What pack is asked: the sojourns, then the fixtures, which are there all the time, then what
  * stays that go on behind the end take as the next iteration begins. A fixture at
@@ -136,7 +132,7 @@ static bool add_stays(const cebus_sojourns *sojourns, const cebus_site *site, qu
     const cebus_hours *hours = &q->hours;
     bool ok = true;
     for (uint32_t i = 0; i < sojourns->count && ok; i++) {
-        const uint64_t bytes = round_up(sojourns->items[i].bytes, site->alignment);
+        const uint64_t bytes = cebus_align_up(sojourns->items[i].bytes, site->alignment);
         cebus_pack_block *block = &q->blocks[i];
         *block = (cebus_pack_block){.lower = hours->from[i],
                                     .upper = hours->to[i],
@@ -159,7 +155,7 @@ static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_si
 {
     size_t skipped = q->n_fixtures > 0 && q->fixtures[0].offset == 0;
     size_t n_fixtures = q->n_fixtures - skipped;
-    q->base = skipped > 0 ? round_up(q->fixtures[0].bytes, site->alignment) : 0;
+    q->base = skipped > 0 ? cebus_align_up(q->fixtures[0].bytes, site->alignment) : 0;
     q->count = q->n_fixed = sojourns->count + n_fixtures;
     q->room = q->n_fixed + sojourns->count;
     q->blocks = cebus_pool_alloc(pool, q->room * sizeof *q->blocks);
@@ -190,7 +186,7 @@ static void tie(const cebus_sojourns *sojourns, const cebus_site *site, question
         for (; fixture < q->n_fixed && q->presets[fixture] < offset + bytes; fixture++) {
             uint64_t end = q->presets[fixture] + q->blocks[fixture].bytes;
             uint64_t alignment = q->blocks[tie->first].alignment;
-            offset = end > offset ? round_up(end, alignment) : offset;
+            offset = end > offset ? cebus_align_up(end, alignment) : offset;
         }
         q->presets[tie->first] = q->presets[tie->last] = offset;
         q->presets[q->hours.roots[tie->last]] = offset;

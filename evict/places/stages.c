@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layout/number.h"
+
 enum {
     MOST_STAGES = 256,
     DUST_PART = 2048,  /* of the capacity: what the smallest have at most */
@@ -316,7 +318,7 @@ static uint64_t past_fixtures(const staging *s, uint64_t offset, const cebus_pac
     for (size_t i = n_moving(s); i < s->stages->n; i++) {
         uint64_t from = s->stages->presets[i], to = from + s->stages->blocks[i].bytes;
         if (offset < to && offset + b->bytes > from)
-            offset = (to + b->alignment - 1) & ~(b->alignment - 1);
+            offset = cebus_align_up(to, b->alignment);
     }
     return offset;
 }
@@ -338,8 +340,7 @@ static bool slide_down(staging *s, bool stays)
     qsort(lodgers, n, sizeof *lodgers, by_now);
     for (size_t i = 0; i < n; i++) {
         const cebus_pack_block *b = &s->stages->blocks[lodgers[i].name];
-        uint64_t mask = b->alignment - 1;
-        end = past_fixtures(s, (end + mask) & ~mask, b);
+        end = past_fixtures(s, cebus_align_up(end, b->alignment), b);
         s->slid[lodgers[i].name] = end;
         end += b->bytes;
     }

@@ -30,6 +30,7 @@
 #define CEBUS_EVICT_PLANNER_SEQUENCE_H
 
 #include "evict/planner/track.h"
+#include "layout/number.h"
 #include "lineage/iteration.h"
 
 #define CEBUS_SEQUENCE_NONE UINT32_MAX
@@ -156,7 +157,7 @@ static inline uint64_t cebus_sequence_cost(const cebus_sequence *sequence, uint3
 /** Bytes as they count. */
 static inline double cebus_sequence_bytes(const cebus_sequence *sequence, uint64_t bytes)
 {
-    return (double)((bytes + sequence->grain - 1) & ~(sequence->grain - 1));
+    return (double)(cebus_align_up(bytes, sequence->grain));
 }
 static inline double cebus_sequence_workspace(const cebus_sequence *sequence, uint32_t call)
 {

@@ -8,6 +8,7 @@
 #include "evict/timeline/holes.h"
 #include "evict/timeline/occupancy.h"
 #include "evict/timeline/streams.h"
+#include "layout/number.h"
 
 #define NONE CEBUS_ITERATION_NONE
 
@@ -45,11 +46,6 @@ typedef struct walk {
     bool shuttles; /**< some persistent value is away as the iteration begins */
 } walk;
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* --- room ------------------------------------------------------------------------------------ */
 
 static void add_hole(walk *w, uint64_t since, uint64_t bytes)
@@ -69,7 +65,7 @@ static void settle(walk *w, uint64_t place, uint64_t bytes, uint64_t since)
 static void go(walk *w, uint32_t v, uint64_t since)
 {
     state *s = &w->states[v];
-    since = later(since, s->out_end);
+    since = cebus_max_u64(since, s->out_end);
     s->resident = false;
     settle(w, s->place, w->iteration->values[v].bytes, since);
     s->place = CEBUS_ANYWHERE;
@@ -82,7 +78,7 @@ static void copy_out(walk *w, uint32_t v)
     uint64_t bytes = w->iteration->values[v].bytes;
     if (s->on_host)
         return;
-    s->out_end = cebus_streams_copy_out(&w->streams, bytes, later(s->last, s->ready)).to;
+    s->out_end = cebus_streams_copy_out(&w->streams, bytes, cebus_max_u64(s->last, s->ready)).to;
     s->on_host = true;
     w->out->out_bytes += bytes;
 }
@@ -196,9 +192,9 @@ static uint64_t copy_in(walk *w, uint32_t v)
 {
     state *s = &w->states[v];
     uint64_t bytes = w->iteration->values[v].bytes;
-    uint64_t start = later(take_for(w, v), s->out_end);
+    uint64_t start = cebus_max_u64(take_for(w, v), s->out_end);
     if (!w->terms->ahead)
-        start = later(start, w->streams.compute);
+        start = cebus_max_u64(start, w->streams.compute);
     const cebus_span span = cebus_streams_copy_in(&w->streams, bytes, start);
     s->ready = span.to;
     s->resident = true;
@@ -383,7 +379,7 @@ static void make_way(walk *w, uint32_t v)
     if (w->iteration->values[v].persistent)
         copy_out(w, v);
     if (s->on_host)
-        go(w, v, later(s->last, s->ready));
+        go(w, v, cebus_max_u64(s->last, s->ready));
 }
 
 /** The replay that action a begins; the action behind it. */
@@ -431,11 +427,12 @@ static void act(walk *w)
             make_way(w, action->value);
         }
         if (action->kind == CEBUS_ACTION_DROP && s->resident)
-            go(w, action->value, later(s->last, s->ready));
+            go(w, action->value, cebus_max_u64(s->last, s->ready));
         else if (action->kind != CEBUS_ACTION_DROP && action->kind != CEBUS_ACTION_SWAP_IN &&
                  s->resident) {
             copy_out(w, action->value);
-            cebus_occupancy_copy(w->terms->occupancy, w->next - 1, later(s->out_end, s->last));
+            cebus_occupancy_copy(w->terms->occupancy, w->next - 1,
+                                 cebus_max_u64(s->out_end, s->last));
         }
     }
     copy_in_waiting(w);
@@ -451,7 +448,7 @@ static void release(walk *w)
             break;
         if (w->states[v].resident && !w->states[v].stays && !value->persistent &&
             value->freed != value->moved)
-            go(w, v, later(w->states[v].last, w->states[v].ready));
+            go(w, v, cebus_max_u64(w->states[v].last, w->states[v].ready));
     }
 }
 
@@ -532,8 +529,8 @@ static void turn(walk *w)
             go(w, v, w->states[v].last);
         w->states[v] = (state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
     }
-    *w->out =
-        (cebus_timeline){.over_ns = later(w->streams.out, w->streams.compute) - w->streams.compute};
+    *w->out = (cebus_timeline){.over_ns = cebus_max_u64(w->streams.out, w->streams.compute) -
+                                          w->streams.compute};
     w->next = w->left = w->came = w->n_released = 0;
     w->streams.stall_ns = 0;
     for (uint32_t v = 0; v < iteration->n_values; v++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "layout/clones.h"
+#include "layout/number.h"
 #include "layout/pack/lives.h"
 
 enum {
@@ -70,7 +71,7 @@ CEBUS_CLONE_PART void pass(gaps *g, uint64_t offset, uint64_t top)
         g->best = g->floor;
     }
     if (top > g->floor)
-        g->floor = cebus_pack_align(top, g->align);
+        g->floor = cebus_align_up(top, g->align);
 }
 
 CEBUS_CLONE_PART gaps begin_gaps(const cebus_pack_problem *problem, uint32_t block)

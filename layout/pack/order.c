@@ -1,13 +1,9 @@
 #include "layout/pack/order.h"
 
 #include "layout/checked.h"
+#include "layout/number.h"
 
 #include <string.h>
-
-static uint64_t maximum(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 /** The largest load of a block's sections, by a tree over sections. */
 static void find_peaks(cebus_pack_order *order, uint64_t *tree)
@@ -16,15 +12,15 @@ static void find_peaks(cebus_pack_order *order, uint64_t *tree)
     size_t width = problem->n_sections;
     memcpy(tree + width, problem->load, width * sizeof *tree);
     for (size_t node = width - 1; node >= 1; node--)
-        tree[node] = maximum(tree[2 * node], tree[2 * node + 1]);
+        tree[node] = cebus_max_u64(tree[2 * node], tree[2 * node + 1]);
     for (size_t i = 0; i < problem->n; i++) {
         size_t lo = problem->first[i] + width, hi = problem->end[i] + width;
         order->peak[i] = 0;
         for (; lo < hi; lo /= 2, hi /= 2) {
             if (lo % 2 == 1)
-                order->peak[i] = maximum(order->peak[i], tree[lo++]);
+                order->peak[i] = cebus_max_u64(order->peak[i], tree[lo++]);
             if (hi % 2 == 1)
-                order->peak[i] = maximum(order->peak[i], tree[--hi]);
+                order->peak[i] = cebus_max_u64(order->peak[i], tree[--hi]);
         }
     }
 }

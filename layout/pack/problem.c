@@ -1,6 +1,7 @@
 #include "layout/pack/problem.h"
 
 #include "layout/checked.h"
+#include "layout/number.h"
 #include "layout/pack/presets.h"
 
 #include <string.h>
@@ -127,7 +128,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 
 static uint64_t rounded(const builder *b, const cebus_pack_block *block)
 {
-    return cebus_pack_align(block->bytes, b->least_align);
+    return cebus_align_up(block->bytes, b->least_align);
 }
 
 /**

@@ -59,12 +59,6 @@ static inline uint64_t cebus_pack_problem_top(const cebus_pack_problem *problem,
     return offset * problem->unit + problem->blocks[problem->index[i]].bytes;
 }
 
-/** The next multiple of a power of two. */
-static inline uint64_t cebus_pack_align(uint64_t offset, uint64_t align)
-{
-    return (offset + align - 1) & ~(align - 1);
-}
-
 /** The next number of a sequence (splitmix64). */
 static inline uint64_t cebus_pack_random(uint64_t *state)
 {

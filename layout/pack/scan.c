@@ -1,6 +1,7 @@
 #include "layout/pack/scan.h"
 
 #include "layout/clones.h"
+#include "layout/number.h"
 
 #include <string.h>
 
@@ -108,7 +109,7 @@ static bool rests(const cebus_pack_scan *scan, uint32_t block)
             highest = state->top[s];
     }
     return state->preset[block] != CEBUS_PACK_ANYWHERE ||
-           cebus_pack_align(highest, state->align[block]) == state->low[block];
+           cebus_align_up(highest, state->align[block]) == state->low[block];
 }
 
 /** Of several that are alike the first will do. */
@@ -144,7 +145,7 @@ uint64_t cebus_pack_scan_above(const cebus_pack_scan *scan, uint32_t block)
         if (i != block && state->first[i] < end && state->end[i] > first && top < least)
             least = top;
     }
-    return least == NEVER ? NEVER : cebus_pack_align(least, state->align[block]);
+    return least == NEVER ? NEVER : cebus_align_up(least, state->align[block]);
 }
 
 /* --- the lowest place on each section --------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "layout/pack/skyline.h"
 
+#include "layout/number.h"
 #include "layout/pack/room.h"
 
 #define NOBODY UINT32_MAX
@@ -178,7 +179,7 @@ static bool put(cebus_pack_skyline *sky, uint32_t *begin, uint32_t i, uint64_t *
     uint32_t block = sky->part->block_begin + i;
     uint32_t end = sky->end[*begin], from = problem->first[block], to = problem->end[block];
     uint64_t height = sky->height[*begin];
-    uint64_t offset = cebus_pack_align(height, problem->align[block]);
+    uint64_t offset = cebus_align_up(height, problem->align[block]);
     uint64_t top = offset + problem->size[block];
     if (top >= sky->limit)
         return false;

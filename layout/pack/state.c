@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "layout/number.h"
+
 static bool take(cebus_pack_state *state)
 {
     size_t n = state->n, sections = (size_t)state->n_sections + 1;
@@ -144,7 +146,7 @@ static bool lift(cebus_pack_state *state, uint32_t block, uint32_t from, uint64_
             fits &= top <= state->preset[i];
             continue;
         }
-        uint64_t low = cebus_pack_align(top, state->align[i]);
+        uint64_t low = cebus_align_up(top, state->align[i]);
         if (low > state->low[i])
             cebus_pack_state_set(state, &state->low[i], low);
         if (state->low[i] > state->last[i]) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "eager/tensor.h"
+#include "layout/number.h"
 
 /** Launches carry no context of ours: the meter they belong to. */
 static cebus_meter *attached;

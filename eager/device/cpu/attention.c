@@ -14,6 +14,7 @@
 #include "eager/device/cpu/widen.h"
 #include "eager/ops/attention.h"
 #include "eager/view.h"
+#include "layout/number.h"
 
 /* Rows of a block: whole register tiles of the products. Fewer where the scores are causal, for
  * a block computes all columns that its last row sees. */
@@ -64,16 +65,6 @@ typedef struct row_block {
     matrix weights, grads;
     void *scratch;
 } row_block;
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* ---- plan -------------------------------------------------------------------------------- */
 
@@ -143,7 +134,7 @@ static uint64_t product_scratch(const attention_job *job, int64_t m, int64_t n, 
 static uint64_t products_scratch(const attention_job *job)
 {
     const int64_t rows = job->block_rows, columns = job->columns;
-    const int64_t width = larger(job->features, job->values);
+    const int64_t width = cebus_max_i64(job->features, job->values);
     uint64_t bytes = product_scratch(job, rows, columns, width);
     uint64_t other = product_scratch(job, rows, width, columns);
     bytes = other > bytes ? other : bytes;
@@ -153,15 +144,18 @@ static uint64_t products_scratch(const attention_job *job)
 
 static void plan_blocks(attention_job *job, cebus_scratch *scratch)
 {
-    int64_t fit = BLOCK_SCORES / larger(1, job->columns) / MIN_ROWS * MIN_ROWS;
+    int64_t fit = BLOCK_SCORES / cebus_max_i64(1, job->columns) / MIN_ROWS * MIN_ROWS;
     int64_t most = job->attrs->is_causal ? MAX_CAUSAL_ROWS : MAX_ROWS;
-    job->block_rows = smaller(larger(1, job->length), smaller(most, larger(MIN_ROWS, fit)));
-    job->blocks = (job->length + job->block_rows - 1) / job->block_rows;
-    job->ld = larger(1, (job->columns + 15) / 16 * 16);
+    job->block_rows = cebus_min_i64(cebus_max_i64(1, job->length),
+                                    cebus_min_i64(most, cebus_max_i64(MIN_ROWS, fit)));
+    job->blocks = cebus_ceil_div(job->length, job->block_rows);
+    job->ld = cebus_max_i64(1, cebus_round_up_i64(job->columns, 16));
     job->tasks = is_backward(job) ? job->count : job->count * job->blocks;
     double work = (double)job->count * (double)job->length * (double)job->columns *
                   (double)(job->features + job->values);
-    job->workers = work < WORTH_THREADS ? 1 : smaller(job->launch->threads, larger(1, job->tasks));
+    job->workers = work < WORTH_THREADS
+                       ? 1
+                       : cebus_min_i64(job->launch->threads, cebus_max_i64(1, job->tasks));
     job->matrix_bytes = (uint64_t)((job->block_rows * job->ld * job->size + 63) / 64 * 64);
     job->product_bytes = products_scratch(job);
     job->worker_bytes = job->matrix_bytes * (is_backward(job) ? 2 : 1) + job->product_bytes;
@@ -239,7 +233,7 @@ static void multiply(const row_block *block, matrix a, matrix b, matrix c, sizes
 
 static int64_t visible(const attention_job *job, int64_t row)
 {
-    return job->attrs->is_causal ? smaller(row + 1, job->columns) : job->columns;
+    return job->attrs->is_causal ? cebus_min_i64(row + 1, job->columns) : job->columns;
 }
 
 /* Zeros where other rows of the block see more columns than this one. */
@@ -282,7 +276,7 @@ static row_block block_at(const attention_job *job, int64_t worker, int64_t inde
 {
     char *scratch = job->scratch + (uint64_t)worker * job->worker_bytes;
     row_block b = {.job = job, .index = index, .first = block * job->block_rows};
-    b.rows = smaller(job->block_rows, job->length - b.first);
+    b.rows = cebus_min_i64(job->block_rows, job->length - b.first);
     b.columns = visible(job, b.first + b.rows - 1);
     b.weights = (matrix){.data = scratch, .ld = job->ld};
     b.grads = (matrix){.data = scratch + job->matrix_bytes, .ld = job->ld};

@@ -14,6 +14,7 @@
 #include "eager/device/cpu/widen.h"
 #include "eager/view.h"
 #include "layout/clones.h"
+#include "layout/number.h"
 
 /** Elements of a block: 16 KiB of f32. */
 #define BLOCK 4096
@@ -164,11 +165,6 @@ static bn_block block_at(const bn_job *job, int64_t at, int64_t rows, int64_t ch
     };
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /** ROWS: each part reduces its rows to its own totals. */
 static void reduce_rows(void *context, int64_t begin, int64_t end)
 {
@@ -186,7 +182,7 @@ static void reduce_rows(void *context, int64_t begin, int64_t end)
         memset(total.first, 0, (size_t)(2 * channels) * sizeof(double));
         int64_t row = job->count * part / job->parts, stop = job->count * (part + 1) / job->parts;
         for (int64_t rows; row < stop; row += rows) {
-            rows = least(most, stop - row);
+            rows = cebus_min_i64(most, stop - row);
             bn_block block = block_at(job, row * channels, rows, 0);
             job->kernels->reduce[ROWS][job->reduction](&block, first, second);
             job->kernels->join[job->reduction](&total, first, second, (double)rows);
@@ -204,7 +200,7 @@ static void reduce_planes(void *context, int64_t begin, int64_t end)
         for (int64_t n = 0; n < job->batch; n++)
             for (int64_t i = 0, rows; i < job->plane; i += rows) {
                 double first, second; /* room for either element type */
-                rows = least(BLOCK, job->plane - i);
+                rows = cebus_min_i64(BLOCK, job->plane - i);
                 bn_block block = block_at(job, (n * job->channels + c) * job->plane + i, rows, c);
                 job->kernels->reduce[PLANES][job->reduction](&block, &first, &second);
                 job->kernels->join[job->reduction](&total, &first, &second, (double)rows);

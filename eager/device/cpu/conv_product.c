@@ -16,6 +16,7 @@
 #include "eager/device/cpu/gemm.h"
 #include "eager/device/cpu/pack.h"
 #include "eager/device/cpu/parallel.h"
+#include "layout/number.h"
 
 /** A weight's gradient is preferred as a product up to so many pixels (512 x 512 x 3 x 3 from 16
  * images of 2 x 2: 2.0 ms instead of 7.5 by oneDNN on one thread; from 4 x 4 they are even) and
@@ -65,16 +66,6 @@ static inline int64_t pixel_under(const cebus_conv_shape *s, int64_t p, int64_t 
 #define REAL double
 #define NAME(x) x##_f64
 #include "eager/device/cpu/conv_product_typed.h"
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static void *shifted(void *base, int64_t bytes)
 {
@@ -152,19 +143,21 @@ static product product_init(const cebus_conv_job *job)
     cebus_gemm largest;
     if (job->way == CEBUS_CONV_WEIGHT) {
         int64_t image = s->batch * s->image_channels * s->image[0] * s->image[1];
-        d.block = least(most(least(PATCHES, image) / d.length, LEAST_PATCHES), d.pixels);
+        d.block = cebus_min_i64(
+            cebus_max_i64(cebus_min_i64(PATCHES, image) / d.length, LEAST_PATCHES), d.pixels);
         d.items = s->output_channels;
         largest = weight_product(&d, 0, 0, d.out_group, d.block);
     } else if (job->way == CEBUS_CONV_OUTPUT) {
-        d.block = least(most((d.pixels + threads - 1) / threads, LEAST_BLOCK), MOST_BLOCK);
-        d.items = (d.pixels + d.block - 1) / d.block;
+        d.block = cebus_min_i64(cebus_max_i64(cebus_ceil_div(d.pixels, threads), LEAST_BLOCK),
+                                MOST_BLOCK);
+        d.items = cebus_ceil_div(d.pixels, d.block);
         largest = output_product(&d, 0, 0, d.block);
     } else {
-        d.block = least(d.pixels / s->batch, MOST_BLOCK);
+        d.block = cebus_min_i64(d.pixels / s->batch, MOST_BLOCK);
         d.items = s->batch;
         largest = group_product(&d, 0, 0, d.block);
     }
-    d.parts = least(d.items, threads);
+    d.parts = cebus_min_i64(d.items, threads);
     d.patches = cebus_pack_align((uint64_t)(d.block * d.length * d.size));
     d.scratch = cebus_pack_align(cebus_gemm_scratch(&largest));
     return d;
@@ -210,7 +203,7 @@ static void fill(const product *d, void *pixels, int64_t n, int64_t channels)
 /** One block of pixels of the output. */
 static void output_block(const product *d, int64_t block, int64_t part)
 {
-    int64_t first = block * d->block, n = least(d->block, d->pixels - first);
+    int64_t first = block * d->block, n = cebus_min_i64(d->block, d->pixels - first);
     int64_t channels = d->s->output_channels;
     char *patches = part_patches(d, part);
     for (int64_t p = 0; p < n; p++)
@@ -232,7 +225,7 @@ static void image_whole(const product *d, int64_t image, int64_t part)
     fill(d, shifted(d->job->image.data, image * area * channels * d->size), area, channels);
     for (int64_t done = 0, n; done < pixels; done += n) {
         int64_t first = image * pixels + done;
-        n = least(d->block, pixels - done);
+        n = cebus_min_i64(d->block, pixels - done);
         for (int64_t g = 0; g < d->s->groups; g++) {
             cebus_gemm gemm = group_product(d, g, first, n);
             gemm.c = patches + g * d->in_group * d->taps * d->size;
@@ -247,11 +240,11 @@ static void image_whole(const product *d, int64_t image, int64_t part)
 /** Adds the block's patches to the rows of the weight that belong to `part`. */
 static void weight_rows(const product *d, int64_t part)
 {
-    int64_t n = least(d->block, d->pixels - d->done);
+    int64_t n = cebus_min_i64(d->block, d->pixels - d->done);
     int64_t row = d->items * part / d->parts, end = d->items * (part + 1) / d->parts;
     for (int64_t rows; row < end; row += rows) {
         int64_t g = row / d->out_group, first = row % d->out_group;
-        rows = least(d->out_group - first, end - row);
+        rows = cebus_min_i64(d->out_group - first, end - row);
         cebus_gemm gemm = weight_product(d, g, first, rows, n);
         gemm.b = part_patches(d, 0) + g * d->in_group * d->taps * d->size;
         cebus_gemm_run(&gemm, part_scratch(d, part));
@@ -287,7 +280,7 @@ void cebus_conv_product_run(const cebus_conv_job *job)
         return;
     }
     for (; d.done < d.pixels; d.done += d.block) {
-        int64_t n = least(d.block, d.pixels - d.done);
+        int64_t n = cebus_min_i64(d.block, d.pixels - d.done);
         cebus_parallel_for(job->launch->threads, n, CEBUS_GRAIN / d.length, gather_block, &d);
         cebus_parallel_for((int)d.parts, d.parts, 0, run_parts, &d);
     }

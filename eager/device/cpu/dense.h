@@ -6,6 +6,7 @@
 #define CEBUS_EAGER_DEVICE_CPU_DENSE_H
 
 #include "eager/op.h"
+#include "layout/number.h"
 
 /** Scratch bytes cebus_dense_read() needs; 0 when `view` lies like `layout` (a dense view of the
  * same shape). Multiples of 64. */
@@ -23,7 +24,7 @@ const void *cebus_row_major_read(int threads, const cebus_array *x, char **scrat
 /** Sizes of what lies in scratch are multiples of a cache line. */
 static inline uint64_t cebus_scratch_round(uint64_t bytes)
 {
-    return (bytes + 63) / 64 * 64;
+    return cebus_align_up(bytes, 64);
 }
 
 /** `bytes` into the workspace of a kernel; NULL where it asked for none, as nothing has elements.

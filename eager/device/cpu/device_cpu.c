@@ -20,6 +20,7 @@
 #include "eager/device/cpu/pages.h"
 #include "eager/device/cpu/streams.h"
 #include "eager/device/device.h"
+#include "layout/number.h"
 
 #if CEBUS_HAVE_OPENMP
 #include <omp.h>
@@ -197,7 +198,7 @@ static void cpu_slab_decommit(cebus_device *device, char *base, uint64_t from, u
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     cebus_cpu_streams_finish(&device->streams); /* copies may still read what goes */
-    from = (from + page - 1) / page * page;
+    from = cebus_align_up(from, page);
     to = to / page * page;
     if (from >= to)
         return;

@@ -11,6 +11,8 @@
 #include <omp.h>
 #endif
 
+#include "layout/number.h"
+
 #define ALIGNMENT 64
 #define BUCKETS 1024
 
@@ -80,11 +82,6 @@ static int threads_set(int threads)
 #else
     return threads;
 #endif
-}
-
-static uint64_t align_up(uint64_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 /* FNV-1a. */
@@ -192,7 +189,7 @@ static dnnl_status_t operand_init(dnnl_engine_t engine, cebus_dnnl_plan *plan,
         return dnnl_success;
     }
     out->offset = plan->workspace;
-    plan->workspace += align_up(dnnl_memory_desc_get_size(wanted));
+    plan->workspace += cebus_align_up(dnnl_memory_desc_get_size(wanted), ALIGNMENT);
     status = memory_create(engine, wanted, &out->wanted);
     if (status != dnnl_success)
         return status;
@@ -213,7 +210,7 @@ static dnnl_status_t scratch_init(dnnl_engine_t engine, cebus_dnnl_plan *plan, u
     if (status == dnnl_success)
         status = memory_create(engine, &md, &plan->scratch);
     plan->scratch_offset = plan->workspace;
-    plan->workspace += align_up(bytes);
+    plan->workspace += cebus_align_up(bytes, ALIGNMENT);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "eager/device/cpu/gemm_batch.h"
 
 #include "eager/device/cpu/parallel.h"
+#include "layout/number.h"
 
 /* Multiplications below which a second thread costs more than it brings (about 3 us). */
 #define WORTH_A_THREAD (INT64_C(1) << 18)
@@ -18,14 +19,9 @@ typedef struct gemm_job {
     uint64_t scratch_each;
 } gemm_job;
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t divide_up(int64_t n, int64_t parts)
 {
-    return parts > 0 ? (n + parts - 1) / parts : 0;
+    return parts > 0 ? cebus_ceil_div(n, parts) : 0;
 }
 
 /* Part lengths are whole register tiles of the engines where that costs no balance. */
@@ -66,7 +62,7 @@ static gemm_cut cut_batch(const cebus_gemm_batch *batch, int threads)
         return cut;
     if (cut.count < 4 * (int64_t)threads && cut.count % threads != 0)
         cut_matrix(&cut, g->m, g->n, threads);
-    cut.workers = smaller(threads, cut.count * cut.down * cut.across);
+    cut.workers = cebus_min_i64(threads, cut.count * cut.down * cut.across);
     return cut;
 }
 
@@ -134,8 +130,8 @@ static void crop(cebus_gemm *g, const gemm_cut *cut, int64_t row, int64_t column
     g->a = forward(g->a, row * (g->trans_a ? 1 : g->lda) * size);
     g->b = forward(g->b, column * (g->trans_b ? g->ldb : 1) * size);
     g->c = (char *)g->c + (row * g->ldc + column) * size;
-    g->m = smaller(cut->tile_m, g->m - row);
-    g->n = smaller(cut->tile_n, g->n - column);
+    g->m = cebus_min_i64(cut->tile_m, g->m - row);
+    g->n = cebus_min_i64(cut->tile_n, g->n - column);
 }
 
 static void run_task(const gemm_job *job, int64_t task, void *scratch)

@@ -6,6 +6,8 @@
  */
 #include "eager/device/cpu/gemm_kernels.h"
 
+#include "layout/number.h"
+
 /* A panel of B (depth x tile columns) and one of A fit the first-level cache together, a block of
  * A the second level, a block of B the second or third. */
 #define BLOCK_DEPTH 256
@@ -25,40 +27,31 @@ typedef struct block {
     bool accumulate;
 } block;
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t round_up(int64_t n, int64_t unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
-
 /* Bytes of one packed operand, a multiple of the alignment. */
 static uint64_t packed_bytes(const cebus_gemm *gemm, int64_t lines, int64_t unit)
 {
-    int64_t depth = smaller(gemm->k, BLOCK_DEPTH);
-    int64_t bytes = round_up(lines, unit) * depth * (int64_t)cebus_dtype_size(gemm->dtype);
-    return (uint64_t)round_up(bytes, 64);
+    int64_t depth = cebus_min_i64(gemm->k, BLOCK_DEPTH);
+    int64_t bytes =
+        cebus_round_up_i64(lines, unit) * depth * (int64_t)cebus_dtype_size(gemm->dtype);
+    return (uint64_t)cebus_round_up_i64(bytes, 64);
 }
 
 static uint64_t packed_a_bytes(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel)
 {
-    return packed_bytes(gemm, smaller(gemm->m, BLOCK_ROWS), kernel->rows);
+    return packed_bytes(gemm, cebus_min_i64(gemm->m, BLOCK_ROWS), kernel->rows);
 }
 
 uint64_t cebus_gemm_blocked_scratch(const cebus_gemm *gemm, const cebus_gemm_kernel *kernel)
 {
     return packed_a_bytes(gemm, kernel) +
-           packed_bytes(gemm, smaller(gemm->n, BLOCK_COLS), kernel->cols);
+           packed_bytes(gemm, cebus_min_i64(gemm->n, BLOCK_COLS), kernel->cols);
 }
 
 static void pack(const block *b, cebus_gemm_lines lines, int64_t width, char *packed)
 {
     int64_t count = lines.count;
     for (int64_t i = 0; i < count; i += width) {
-        lines.count = smaller(width, count - i);
+        lines.count = cebus_min_i64(width, count - i);
         b->kernel->pack(&lines, width, packed + i * lines.depth * b->size);
         lines.first = (const char *)lines.first + width * lines.stride * b->size;
     }
@@ -90,8 +83,8 @@ static cebus_gemm_target target_at(const block *b, int64_t i, int64_t j)
 {
     return (cebus_gemm_target){.c = b->c + (i * b->gemm->ldc + j) * b->size,
                                .ldc = b->gemm->ldc,
-                               .rows = smaller(b->kernel->rows, b->m - i),
-                               .cols = smaller(b->kernel->cols, b->n - j),
+                               .rows = cebus_min_i64(b->kernel->rows, b->m - i),
+                               .cols = cebus_min_i64(b->kernel->cols, b->n - j),
                                .alpha = b->gemm->alpha,
                                .accumulate = b->accumulate};
 }
@@ -133,7 +126,7 @@ static void multiply_rows(block b)
 {
     const int64_t m = b.m;
     for (int64_t i = 0; i < m; i += BLOCK_ROWS) {
-        b.m = smaller(BLOCK_ROWS, m - i);
+        b.m = cebus_min_i64(BLOCK_ROWS, m - i);
         multiply_block(&b);
         b.a += BLOCK_ROWS * b.a_row * b.size;
         b.c += BLOCK_ROWS * b.gemm->ldc * b.size;
@@ -175,10 +168,10 @@ void cebus_gemm_blocked_run(const cebus_gemm *gemm, const cebus_gemm_kernel *ker
                .packed_a = scratch,
                .packed_b = (char *)scratch + packed_a_bytes(gemm, kernel)};
     for (int64_t j = 0; j < gemm->n; j += BLOCK_COLS) {
-        b.n = smaller(BLOCK_COLS, gemm->n - j);
+        b.n = cebus_min_i64(BLOCK_COLS, gemm->n - j);
         b.c = (char *)gemm->c + j * b.size;
         for (int64_t p = 0; p < gemm->k; p += BLOCK_DEPTH) {
-            b.depth = smaller(BLOCK_DEPTH, gemm->k - p);
+            b.depth = cebus_min_i64(BLOCK_DEPTH, gemm->k - p);
             b.a = (const char *)gemm->a + p * b.a_col * b.size;
             b.b = (const char *)gemm->b + (p * b.b_row + j * b.b_col) * b.size;
             b.accumulate = gemm->accumulate || p > 0;

@@ -6,6 +6,7 @@
 #include "eager/device/cpu/norm.h"
 #include "eager/ops/norm.h"
 #include "eager/view.h"
+#include "layout/number.h"
 
 /* Values kept for each line (a channel of a sample) while a kernel runs. */
 #define FORWARD_VALUES 3
@@ -44,7 +45,7 @@ static cebus_lines channel_lines(const cebus_view *layout)
     cebus_lines lines = {.outer = layout->shape[0] * channels, .n = n, .inner = 1};
     if (n == 1 || layout->strides[1] == 1)
         lines = (cebus_lines){.outer = layout->shape[0], .n = n, .inner = channels};
-    lines.tiles = lines.outer * ((lines.inner + CEBUS_FOLD_WIDTH - 1) / CEBUS_FOLD_WIDTH);
+    lines.tiles = lines.outer * cebus_ceil_div(lines.inner, CEBUS_FOLD_WIDTH);
     return lines;
 }
 

@@ -19,6 +19,7 @@
 #include "eager/ops/index.h"
 #include "eager/view.h"
 #include "layout/clones.h"
+#include "layout/number.h"
 
 /* One line of the loop, in elements: what a typed function does in one go. */
 typedef struct line {
@@ -238,18 +239,13 @@ static void walk_block(const walk *w, int64_t o, range k, range r)
         walk_run(w, o, k, r);
 }
 
-static int64_t at_most(int64_t value, int64_t limit)
-{
-    return value < limit ? value : limit;
-}
-
 /* Rows [begin, end) of the o x k rows there are. */
 static void take_part(void *context, int64_t begin, int64_t end)
 {
     const walk *w = context;
     for (int64_t row = begin; row < end;) {
         int64_t o = row / w->depth, k = row % w->depth;
-        int64_t n = at_most(w->depth - k, end - row);
+        int64_t n = cebus_min_i64(w->depth - k, end - row);
         walk_block(w, o, (range){k, k + n}, (range){0, w->run});
         row += n;
     }
@@ -267,7 +263,7 @@ static void add_part(void *context, int64_t begin, int64_t end)
     }
     for (int64_t column = begin; column < end;) {
         int64_t o = column / w->run, r = column % w->run;
-        int64_t n = at_most(w->run - r, end - column);
+        int64_t n = cebus_min_i64(w->run - r, end - column);
         walk_block(w, o, all, (range){r, r + n});
         column += n;
     }

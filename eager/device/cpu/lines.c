@@ -1,6 +1,7 @@
 #include "eager/device/cpu/lines.h"
 
 #include "eager/view.h"
+#include "layout/number.h"
 
 cebus_lines cebus_lines_of(const cebus_view *dense, int dim)
 {
@@ -13,7 +14,7 @@ cebus_lines cebus_lines_of(const cebus_view *dense, int dim)
         lines.inner = dense->strides[dim];
         lines.outer = numel / (lines.n * lines.inner);
     }
-    lines.tiles = lines.outer * ((lines.inner + CEBUS_FOLD_WIDTH - 1) / CEBUS_FOLD_WIDTH);
+    lines.tiles = lines.outer * cebus_ceil_div(lines.inner, CEBUS_FOLD_WIDTH);
     return lines;
 }
 

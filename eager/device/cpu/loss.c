@@ -9,6 +9,7 @@
 #include "eager/device/scalar.h"
 #include "eager/ops/loss.h"
 #include "eager/view.h"
+#include "layout/number.h"
 
 /** A loss over classes, or its gradient; what an op does not have is NULL. */
 typedef struct class_job {
@@ -209,7 +210,7 @@ static cebus_status run_nll_loss_backward(const cebus_launch *launch)
 
 static int64_t mse_slices(const cebus_view *x)
 {
-    return (cebus_view_numel(x) + MSE_SLICE - 1) / MSE_SLICE;
+    return cebus_ceil_div(cebus_view_numel(x), MSE_SLICE);
 }
 
 /** The order both inputs are read in: that of x when it is dense. */

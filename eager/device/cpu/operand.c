@@ -4,11 +4,7 @@
 
 #include "eager/device/cpu/copy.h"
 #include "eager/view.h"
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+#include "layout/number.h"
 
 void *cebus_scratch_take(cebus_scratch *scratch, uint64_t bytes)
 {
@@ -78,5 +74,5 @@ void cebus_operand_place(const cebus_operand *operand, bool *out_trans, int64_t 
 {
     *out_trans = !cebus_operand_by_rows(operand);
     cebus_operand o = *out_trans ? cebus_operand_transpose(operand) : *operand;
-    *out_ld = larger(1, o.rows == 1 ? o.cols : o.row_stride);
+    *out_ld = cebus_max_i64(1, o.rows == 1 ? o.cols : o.row_stride);
 }

@@ -12,6 +12,7 @@
 #include "eager/device/step.h"
 #include "eager/view.h"
 #include "layout/clones.h"
+#include "layout/number.h"
 
 /* Inlined so that constant steps reach the loop. */
 #define CEBUS_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -258,7 +259,7 @@ static void square_part(void *context, int64_t begin, int64_t end)
 
 static int64_t square_blocks(int64_t numel)
 {
-    return (numel + CEBUS_SUM_SQUARES_BLOCK - 1) / CEBUS_SUM_SQUARES_BLOCK;
+    return cebus_ceil_div(numel, CEBUS_SUM_SQUARES_BLOCK);
 }
 
 /* Room for the block sums of the largest tensor. */

@@ -4,10 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+#include "layout/number.h"
 
 void cebus_cpu_pages_open(cebus_cpu_pages *pages, const char *base, uint64_t bytes,
                           const cebus_host_allocator *host)
@@ -49,7 +46,7 @@ static uint64_t resident_pages(const cebus_cpu_pages *pages, uint64_t from, uint
 
 static uint64_t count_chunk(cebus_cpu_pages *pages, uint64_t from)
 {
-    uint64_t i = from / pages->chunk, to = min_u64(from + pages->chunk, pages->used);
+    uint64_t i = from / pages->chunk, to = cebus_min_u64(from + pages->chunk, pages->used);
     if (i < pages->chunks && pages->whole[i])
         return CEBUS_CPU_CHUNK;
     if (from >= pages->idle_from && to <= pages->idle_to)

@@ -6,6 +6,7 @@
 #include "eager/device/draw.h"
 #include "eager/view.h"
 #include "layout/clones.h"
+#include "layout/number.h"
 
 /* Philox blocks drawn at a time. */
 #define CHUNK 64
@@ -100,7 +101,7 @@ static void run_chunks(void *context, int64_t begin, int64_t end)
 static cebus_status run_drawing(drawing *d)
 {
     int64_t n = cebus_view_numel(d->launch->out[0].view);
-    int64_t chunks = (n + d->per_chunk - 1) / d->per_chunk;
+    int64_t chunks = cebus_ceil_div(n, d->per_chunk);
     cebus_parallel_for(d->launch->threads, chunks, CEBUS_GRAIN / WORDS, run_chunks, d);
     return CEBUS_OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/device/cpu/parallel.h"
+#include "layout/number.h"
 
 /* Fewer units than this are cut into slices, of no fewer elements than that. */
 #define ENOUGH_UNITS 32
@@ -44,11 +45,6 @@ static int merge(cebus_axis *axes, int n)
     return n == 0 ? 0 : last + 1;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 static int64_t choose_slices(const cebus_reduction *r)
 {
     if (r->units == 0 || r->units >= ENOUGH_UNITS)
@@ -87,13 +83,13 @@ void cebus_reduction_plan(cebus_reduction *out, const cebus_view *x, uint32_t di
 
     r->by_columns = r->n_kept > 0 && (r->n_reduced == 0 ||
                                       r->kept[r->n_kept - 1].in < r->reduced[r->n_reduced - 1].in);
-    r->tiles = r->by_columns ? ceil_div(r->kept[r->n_kept - 1].length, CEBUS_FOLD_WIDTH) : 1;
+    r->tiles = r->by_columns ? cebus_ceil_div(r->kept[r->n_kept - 1].length, CEBUS_FOLD_WIDTH) : 1;
     r->units = product(r->kept, r->n_kept - r->by_columns) * r->tiles;
     r->slices = choose_slices(r);
 
     int64_t widest = r->by_columns ? r->kept[r->n_kept - 1].length : 1;
     widest = widest < CEBUS_FOLD_WIDTH ? widest : CEBUS_FOLD_WIDTH;
-    r->block_bytes = ceil_div(widest * CEBUS_FOLD_BYTES, 64) * 64;
+    r->block_bytes = cebus_ceil_div(widest * CEBUS_FOLD_BYTES, 64) * 64;
 }
 
 uint64_t cebus_reduction_workspace(const cebus_reduction *r)

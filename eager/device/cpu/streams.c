@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "layout/number.h"
 #include "layout/thread.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -63,17 +64,12 @@ static bool may_start(const cebus_cpu_streams *streams, const uint64_t *after)
 /** The last piece counts as one of so many. */
 #define MEMORY 64
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /** Since when nothing but its own stream keeps a piece from starting. */
 static uint64_t asked_ns(const cebus_cpu_streams *streams, const cebus_cpu_work *work)
 {
     uint64_t from = work->given_ns;
     for (int on = CEBUS_STREAM_OUT; on < CEBUS_STREAM_COUNT; on++) {
-        from = later(from, over_ns(&streams->of[on], work->after[on]));
+        from = cebus_max_u64(from, over_ns(&streams->of[on], work->after[on]));
     }
     return from;
 }
@@ -104,8 +100,8 @@ static void do_next(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
     while (!may_start(streams, work.after))
         pthread_cond_wait(&stream->changed, &streams->mutex);
     stream->held = false;
-    const uint64_t asked = asked_ns(streams, &work), from = later(asked, stream->link_ns);
-    const uint64_t ready = later(asked, stream->done_ns), start = now_ns();
+    const uint64_t asked = asked_ns(streams, &work), from = cebus_max_u64(asked, stream->link_ns);
+    const uint64_t ready = cebus_max_u64(asked, stream->done_ns), start = now_ns();
     pthread_mutex_unlock(&streams->mutex);
     run_work(&work);
     pthread_mutex_lock(&streams->mutex);
@@ -116,7 +112,7 @@ static void do_next(cebus_cpu_streams *streams, cebus_cpu_stream *stream)
     } else {
         learn_latency(streams, ready, start);
     }
-    stream->over[stream->done++ % CEBUS_CPU_RING] = later(stream->done_ns, stream->link_ns);
+    stream->over[stream->done++ % CEBUS_CPU_RING] = cebus_max_u64(stream->done_ns, stream->link_ns);
     tell(streams, stream);
 }
 

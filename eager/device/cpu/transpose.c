@@ -5,6 +5,7 @@
 #include "eager/device/cpu/parallel.h"
 #include "eager/device/cpu/rows.h"
 #include "layout/clones.h"
+#include "layout/number.h"
 
 /* Elements of a tile's side: at least a cache line of bytes, and all of a tile in half of L1. */
 #define TILE 32
@@ -83,7 +84,7 @@ bool cebus_transpose_copy(int threads, const cebus_array *to, const cebus_array 
     t.across = find_across(&t.rows);
     if (t.across < 0 || t.rows.step[0] != 1 || t.rows.step[1] == 1 || t.rows.run < SHORTEST)
         return false;
-    t.strips = (t.rows.shape[t.across] + TILE - 1) / TILE;
+    t.strips = cebus_ceil_div(t.rows.shape[t.across], TILE);
     int64_t all = t.rows.numel / t.rows.shape[t.across] / t.rows.run * t.strips;
     int64_t strip_elements = t.rows.run * TILE;
     cebus_parallel_for(threads, all, CEBUS_GRAIN / strip_elements + 1, run_strips, &t);

@@ -1,6 +1,7 @@
 #include "eager/device/cuda/attention_plan.h"
 
 #include "eager/device/cuda/scores.h"
+#include "layout/number.h"
 
 typedef cebus_cuda_attention job;
 
@@ -31,20 +32,9 @@ typedef cebus_cuda_attention job;
 static const int factors[] = {CEBUS_ATTENTION_Q, CEBUS_ATTENTION_K, CEBUS_ATTENTION_V,
                               CEBUS_ATTENTION_GRAD};
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* `length` as a multiple of `part`. */
-static int64_t rounded(int64_t length, int64_t part)
-{
-    return (length + part - 1) / part * part;
-}
-
 int64_t cebus_cuda_attention_ld(int64_t columns)
 {
-    return rounded(columns, CEBUS_CUDA_SCORES_PACK);
+    return cebus_round_up_i64(columns, CEBUS_CUDA_SCORES_PACK);
 }
 
 /* ---- operands ---------------------------------------------------------------------------- */
@@ -190,8 +180,8 @@ static int64_t tiles(const job *j, int64_t together, int64_t rows)
 {
     const int64_t fit = BUFFER_SCORES / j->ld / rows;
     if (fit == 0)
-        return rounded(smaller(rows, BUFFER_SCORES / j->ld), TILE) / TILE;
-    return smaller(together, fit) * (rounded(rows, TILE) / TILE);
+        return cebus_round_up_i64(cebus_min_i64(rows, BUFFER_SCORES / j->ld), TILE) / TILE;
+    return cebus_min_i64(together, fit) * (cebus_round_up_i64(rows, TILE) / TILE);
 }
 
 /* Rows of a block at most. Blocks of rows need but the columns that they see; narrow types would be
@@ -200,9 +190,9 @@ static int64_t block_rows(const job *j, int64_t together)
 {
     if (!j->attrs->is_causal || j->dtype != j->wide)
         return j->length;
-    const int64_t whole = smaller(WAVE, tiles(j, together, j->length));
+    const int64_t whole = cebus_min_i64(WAVE, tiles(j, together, j->length));
     for (int64_t parts = CAUSAL_BLOCKS; parts > 1; parts /= 2) {
-        const int64_t rows = rounded((j->length + parts - 1) / parts, TILE);
+        const int64_t rows = cebus_round_up_i64(cebus_ceil_div(j->length, parts), TILE);
         if (rows < j->length && tiles(j, together, rows) >= whole)
             return rows;
     }
@@ -214,8 +204,8 @@ int64_t cebus_cuda_attention_seen(const cebus_cuda_attention *j, int64_t index)
     const int64_t end = index * j->cut.rows + cebus_cuda_cut_rows(&j->cut, index);
     if (!j->attrs->is_causal)
         return j->columns;
-    const int64_t step = rounded((j->columns + SEEN_LENGTHS - 1) / SEEN_LENGTHS, TILE);
-    return smaller(j->columns, rounded(end, step));
+    const int64_t step = cebus_round_up_i64(cebus_ceil_div(j->columns, SEEN_LENGTHS), TILE);
+    return cebus_min_i64(j->columns, cebus_round_up_i64(end, step));
 }
 
 /* A buffer of scores, and another of what is made of them where that is of another type. */

@@ -9,6 +9,7 @@
 
 #include "eager/device/cuda/choice.h"
 #include "eager/device/cuda/plans.h"
+#include "layout/number.h"
 
 #define PROPOSALS 16
 
@@ -286,7 +287,7 @@ cebus_status cebus_cuda_blas_query(cebus_cuda *cuda, const char *op, const cebus
     cebus_status status = find(cuda, op, gemm, &plan);
     if (status != CEBUS_OK)
         return status;
-    out->workspace = (plan->workspace + CEBUS_CUDA_PIECE - 1) / CEBUS_CUDA_PIECE * CEBUS_CUDA_PIECE;
+    out->workspace = cebus_align_up(plan->workspace, CEBUS_CUDA_PIECE);
     out->adds_bias = plan->adds_bias;
     return CEBUS_OK;
 }

@@ -1,9 +1,6 @@
 #include "eager/device/cuda/conv.h"
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+#include "layout/number.h"
 
 cebus_cuda_conv_frame cebus_cuda_conv_frame_of(const cebus_conv_shape *s)
 {
@@ -13,7 +10,7 @@ cebus_cuda_conv_frame cebus_cuda_conv_frame_of(const cebus_conv_shape *s)
         const int64_t room = s->image[i] + 2 * s->padding[i] - span;
         const int64_t end = (s->output[i] - 1) * s->stride[i] + span - s->padding[i];
         const bool whole = room >= 0 && room / s->stride[i] + 1 == s->output[i];
-        frame.size[i] = whole ? s->image[i] : smaller(s->image[i], end);
+        frame.size[i] = whole ? s->image[i] : cebus_min_i64(s->image[i], end);
         frame.after[i] = whole ? s->padding[i] : end - frame.size[i];
     }
     return frame;

@@ -4,6 +4,7 @@
 #include "eager/device/cuda/copy.h"
 #include "eager/device/cuda/parts.h"
 #include "eager/view.h"
+#include "layout/number.h"
 
 /* A weight is a sum over all pixels, and often a small matrix: with fewer tiles than these the sum
  * is cut into slices, of so many pixels at least, that are added in order. */
@@ -28,7 +29,7 @@ bool cebus_cuda_conv_is_point(const cebus_cuda_conv_key *key)
 
 static int64_t tiles(int64_t length)
 {
-    return (length + TILE - 1) / TILE;
+    return cebus_ceil_div(length, TILE);
 }
 
 /* As many as are worth it, and divide the pixels evenly. */

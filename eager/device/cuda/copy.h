@@ -6,6 +6,7 @@
 #define CEBUS_EAGER_DEVICE_CUDA_COPY_H
 
 #include "eager/device/cuda/cuda.h"
+#include "layout/number.h"
 
 CEBUS_BEGIN_DECLS
 
@@ -27,7 +28,7 @@ const void *cebus_cuda_dense(const cebus_launch *launch, const cebus_array *x,
 /** Pieces of a workspace begin at multiples of this. */
 static inline uint64_t cebus_cuda_round(uint64_t bytes)
 {
-    return (bytes + 255) / 256 * 256;
+    return cebus_align_up(bytes, 256);
 }
 
 CEBUS_END_DECLS

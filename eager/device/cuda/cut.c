@@ -1,24 +1,11 @@
 #include "eager/device/cuda/cut.h"
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t parts(int64_t length, int64_t part)
-{
-    return (length + part - 1) / part;
-}
+#include "layout/number.h"
 
 /* `part` of `length`, made as even as the same number of parts allows. */
 static int64_t even(int64_t length, int64_t part)
 {
-    return parts(length, parts(length, part));
+    return cebus_ceil_div(length, cebus_ceil_div(length, part));
 }
 
 /* ---- order ------------------------------------------------------------------------------- */
@@ -65,7 +52,7 @@ int cebus_cuda_cut_order(int ndim, const int64_t *shape, int n, const int64_t *c
             order[at++] = dims[i];
     for (int i = best; i < best_end; i++)
         order[at++] = dims[i];
-    *out_together = larger(1, most);
+    *out_together = cebus_max_i64(1, most);
     return count;
 }
 
@@ -78,15 +65,15 @@ cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length,
     const int64_t most = bound / row / rows; /* matrices */
     for (int i = 0; i < ndim; i++)
         cut.shape[i] = shape[i];
-    cut.rows = most > 0 ? rows : even(length, larger(1, smaller(length, bound / row)));
-    cut.blocks = parts(length, cut.rows);
+    cut.rows = most > 0 ? rows : even(length, cebus_max_i64(1, cebus_min_i64(length, bound / row)));
+    cut.blocks = cebus_ceil_div(length, cut.rows);
     cut.dim = ndim - 1;
     while (cut.dim >= 0 && cut.inner * shape[cut.dim] <= most)
         cut.inner *= shape[cut.dim--];
     if (cut.dim < 0)
         return cut;
-    cut.step = even(shape[cut.dim], larger(1, most / cut.inner));
-    cut.chunks = parts(shape[cut.dim], cut.step);
+    cut.step = even(shape[cut.dim], cebus_max_i64(1, most / cut.inner));
+    cut.chunks = cebus_ceil_div(shape[cut.dim], cut.step);
     for (int i = 0; i < cut.dim; i++)
         cut.chunks *= shape[i];
     return cut;
@@ -94,15 +81,15 @@ cebus_cuda_cut cebus_cuda_cut_of(int ndim, const int64_t *shape, int64_t length,
 
 cebus_cuda_chunk cebus_cuda_cut_chunk(const cebus_cuda_cut *cut, int64_t index)
 {
-    cebus_cuda_chunk chunk = {.from = larger(0, cut->dim)};
+    cebus_cuda_chunk chunk = {.from = cebus_max_i64(0, cut->dim)};
     int64_t length = 1, begin = 0;
     chunk.ndim = cut->ndim - chunk.from;
     for (int i = 0; i < chunk.ndim; i++)
         chunk.shape[i] = cut->shape[chunk.from + i];
     if (cut->dim >= 0) {
-        const int64_t ranges = parts(cut->shape[cut->dim], cut->step);
+        const int64_t ranges = cebus_ceil_div(cut->shape[cut->dim], cut->step);
         begin = index % ranges * cut->step;
-        length = smaller(cut->step, cut->shape[cut->dim] - begin);
+        length = cebus_min_i64(cut->step, cut->shape[cut->dim] - begin);
         begin += index / ranges * cut->shape[cut->dim];
         chunk.shape[0] = length;
     }
@@ -118,5 +105,5 @@ int64_t cebus_cuda_cut_matrices(const cebus_cuda_cut *cut)
 
 int64_t cebus_cuda_cut_rows(const cebus_cuda_cut *cut, int64_t index)
 {
-    return smaller(cut->rows, cut->length - index * cut->rows);
+    return cebus_min_i64(cut->rows, cut->length - index * cut->rows);
 }

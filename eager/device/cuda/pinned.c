@@ -2,10 +2,11 @@
 
 #include <string.h>
 
+#include "layout/number.h"
+
 static uint64_t rounded(uint64_t bytes)
 {
-    uint64_t mask = CEBUS_PINNED_ALIGNMENT - 1;
-    return bytes == 0 ? CEBUS_PINNED_ALIGNMENT : (bytes + mask) & ~mask;
+    return bytes == 0 ? CEBUS_PINNED_ALIGNMENT : cebus_align_up(bytes, CEBUS_PINNED_ALIGNMENT);
 }
 
 /** Room for `n` items; false without host memory. */

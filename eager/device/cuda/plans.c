@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/op.h"
+#include "layout/number.h"
 
 #define BUCKETS 256
 
@@ -24,7 +25,7 @@ struct cebus_cuda_plans {
 static size_t key_room(const cebus_cuda_plans *plans)
 {
     const size_t unit = sizeof(max_align_t);
-    return (plans->options.key_bytes + unit - 1) / unit * unit;
+    return cebus_round_up_u64(plans->options.key_bytes, unit);
 }
 
 static void *plan_of(const cebus_cuda_plans *plans, entry *e)

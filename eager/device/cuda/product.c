@@ -1,21 +1,12 @@
 #include "eager/device/cuda/product.h"
 
 #include "eager/view.h"
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+#include "layout/number.h"
 
 void *cebus_cuda_scratch_take(cebus_cuda_scratch *scratch, uint64_t bytes)
 {
     void *piece = scratch->base ? scratch->base + scratch->bytes : NULL;
-    scratch->bytes += (bytes + CEBUS_CUDA_PIECE - 1) / CEBUS_CUDA_PIECE * CEBUS_CUDA_PIECE;
+    scratch->bytes += cebus_align_up(bytes, CEBUS_CUDA_PIECE);
     return piece;
 }
 
@@ -181,14 +172,14 @@ static void place_matrix(const cebus_cuda_operand *operand, int64_t *out_trans, 
     *out_trans = !cebus_cuda_operand_by_rows(operand);
     if (*out_trans)
         o = cebus_cuda_operand_transpose(operand);
-    *out_ld = larger(1, o.rows == 1 ? o.cols : o.row_stride);
+    *out_ld = cebus_max_i64(1, o.rows == 1 ? o.cols : o.row_stride);
 }
 
 /* What the calls after the first find their data aligned to. */
 static int64_t aligned(int64_t align, const int64_t *step, int ndim, int64_t size)
 {
     for (int i = 0; i < ndim; i++)
-        align = smaller(align, cebus_cuda_alignment(step[i], size));
+        align = cebus_min_i64(align, cebus_cuda_alignment(step[i], size));
     return align;
 }
 

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "layout/number.h"
+
 static const char op[] = "device cuda";
 
 /** CUresult 0 is success; its other numbers are those of cudaError_t wherever both have one. */
@@ -64,7 +66,7 @@ cebus_status cebus_slab_init(cebus_cuda_slab *slab, int ordinal, const cebus_hos
 
 static uint64_t round_up(const cebus_cuda_slab *slab, uint64_t bytes)
 {
-    return (bytes + slab->step - 1) / slab->step * slab->step;
+    return cebus_round_up_u64(bytes, slab->step);
 }
 
 cebus_status cebus_slab_reserve(cebus_cuda_slab *slab, uint64_t bytes, char **out_base)

@@ -1,6 +1,7 @@
 #include "eager/device/cuda/staging.h"
 
 #include "eager/device/cuda/mapped.h"
+#include "layout/number.h"
 
 static const char op[] = "device cuda";
 
@@ -25,11 +26,6 @@ void cebus_staging_deinit(cebus_cuda_staging *staging)
     if (staging->bounce != NULL)
         (void)cudaFree(staging->bounce);
     *staging = (cebus_cuda_staging){0};
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /** Between a piece and the device. */
@@ -69,7 +65,7 @@ cebus_status cebus_staging_upload(cebus_cuda_staging *staging, cebus_cuda_stream
 {
     for (uint64_t at = 0; at < bytes; at += CEBUS_STAGING_BYTES) {
         unsigned i;
-        uint64_t part = least(bytes - at, CEBUS_STAGING_BYTES);
+        uint64_t part = cebus_min_u64(bytes - at, CEBUS_STAGING_BYTES);
         cebus_status status = take_piece(staging, streams, &i);
         if (status != CEBUS_OK)
             return status;
@@ -92,7 +88,7 @@ cebus_status cebus_staging_download(cebus_cuda_staging *staging, cebus_cuda_stre
         unsigned *slot = &slots[sent / CEBUS_STAGING_BYTES % CEBUS_STAGING_PIECES];
         cebus_status status;
         if (sent < bytes && sent - got < CEBUS_STAGING_PIECES * CEBUS_STAGING_BYTES) {
-            uint64_t part = least(bytes - sent, CEBUS_STAGING_BYTES);
+            uint64_t part = cebus_min_u64(bytes - sent, CEBUS_STAGING_BYTES);
             status = take_piece(staging, streams, slot);
             if (status == CEBUS_OK)
                 status = exchange(staging, streams, piece_at(staging, *slot),
@@ -107,7 +103,7 @@ cebus_status cebus_staging_download(cebus_cuda_staging *staging, cebus_cuda_stre
         status = cebus_stream_await(streams, CEBUS_STREAM_COMPUTE, staging->marks[*slot]);
         if (status != CEBUS_OK)
             return status;
-        uint64_t part = least(bytes - got, CEBUS_STAGING_BYTES);
+        uint64_t part = cebus_min_u64(bytes - got, CEBUS_STAGING_BYTES);
         memcpy((char *)to + got, piece_at(staging, *slot), part);
         got += part;
     }
@@ -139,7 +135,7 @@ cebus_status cebus_staging_move(cebus_cuda_staging *staging, cebus_cuda_streams 
     if (distance >= bytes)
         step = bytes;
     for (uint64_t done = 0; distance > 0 && done < bytes && status == CEBUS_OK; done += step) {
-        uint64_t part = least(bytes - done, step), at = down ? done : bytes - done - part;
+        uint64_t part = cebus_min_u64(bytes - done, step), at = down ? done : bytes - done - part;
         status = move_piece(staging, streams, target + at, source + at, part, distance);
     }
     return status;

@@ -3,11 +3,7 @@
 #include <string.h>
 
 #include "eager/device/sim/duration.h"
-
-static uint64_t max_u64(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
+#include "layout/number.h"
 
 bool cebus_sim_clock_init(cebus_sim_clock *clock, uint64_t issue_ns, uint64_t depth,
                           const cebus_host_allocator *host)
@@ -45,7 +41,7 @@ static void await(cebus_sim_clock *clock, uint64_t until, bool copy)
 static void count_stall(cebus_sim_clock *clock, uint64_t start)
 {
     uint64_t asked = clock->host - clock->host_copies;
-    clock->stall += start - max_u64(clock->streams[CEBUS_STREAM_COMPUTE].free, asked);
+    clock->stall += start - cebus_max_u64(clock->streams[CEBUS_STREAM_COMPUTE].free, asked);
     clock->host_copies = 0;
 }
 
@@ -54,7 +50,7 @@ uint64_t cebus_sim_clock_begin(cebus_sim_clock *clock, cebus_stream stream)
     cebus_sim_stream *s = &clock->streams[stream];
     await(clock, s->ends[s->count % clock->depth], stream != CEBUS_STREAM_COMPUTE);
     clock->host = cebus_ns_add(clock->host, clock->issue_ns);
-    uint64_t start = max_u64(max_u64(s->free, clock->host), s->wait);
+    uint64_t start = cebus_max_u64(cebus_max_u64(s->free, clock->host), s->wait);
     if (stream == CEBUS_STREAM_COMPUTE)
         count_stall(clock, start);
     return start;
@@ -81,7 +77,7 @@ void cebus_sim_clock_wait(cebus_sim_clock *clock, cebus_stream stream, cebus_str
                           uint64_t mark)
 {
     cebus_sim_stream *s = &clock->streams[stream];
-    s->wait = max_u64(s->wait, cebus_sim_clock_reached_at(clock, on, mark));
+    s->wait = cebus_max_u64(s->wait, cebus_sim_clock_reached_at(clock, on, mark));
 }
 
 void cebus_sim_clock_await(cebus_sim_clock *clock, cebus_stream stream, uint64_t mark)
@@ -97,5 +93,6 @@ void cebus_sim_clock_synchronize(cebus_sim_clock *clock)
 
 uint64_t cebus_sim_clock_done(const cebus_sim_clock *clock, cebus_stream stream)
 {
-    return max_u64(clock->host, max_u64(clock->streams[stream].free, clock->streams[stream].wait));
+    return cebus_max_u64(clock->host,
+                         cebus_max_u64(clock->streams[stream].free, clock->streams[stream].wait));
 }

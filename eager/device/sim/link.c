@@ -3,11 +3,7 @@
 #include <string.h>
 
 #include "eager/device/sim/duration.h"
-
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+#include "layout/number.h"
 
 /** Forgets the steps that end by `now`. */
 static void prune(cebus_link *link, uint64_t now)
@@ -44,7 +40,7 @@ static uint64_t left(const cebus_link *link, const cebus_link_step *step,
                      cebus_link_direction direction)
 {
     uint64_t all = step->used[CEBUS_LINK_OUT] + step->used[CEBUS_LINK_IN];
-    return min_u64(link->rate[direction] - step->used[direction], link->both - all);
+    return cebus_min_u64(link->rate[direction] - step->used[direction], link->both - all);
 }
 
 uint64_t cebus_link_book(cebus_link *link, cebus_link_direction direction, uint64_t now,
@@ -64,7 +60,7 @@ uint64_t cebus_link_book(cebus_link *link, cebus_link_direction direction, uint6
             return end;
         }
         uint64_t moved = cebus_amount_in(link->steps[i + 1].at - step->at, rate);
-        bytes -= min_u64(moved, bytes);
+        bytes -= cebus_min_u64(moved, bytes);
         step->used[direction] += rate;
     }
 }

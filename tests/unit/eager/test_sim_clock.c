@@ -6,6 +6,7 @@
 #include "eager/device/sim/duration.h"
 #include "eager/device/sim/link.h"
 #include "eager/host.h"
+#include "layout/number.h"
 #include "tests/unit/layout/random.h"
 
 TestSuite(sim_clock);
@@ -139,11 +140,6 @@ typedef struct plain_clock {
     uint64_t ends[CEBUS_STREAM_COUNT][4096];
 } plain_clock;
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static uint64_t plain_end(const plain_clock *p, cebus_stream stream, uint64_t mark)
 {
     uint64_t n = mark < p->count[stream] ? mark : p->count[stream];
@@ -154,9 +150,10 @@ static uint64_t plain_work(plain_clock *p, cebus_stream stream, uint64_t ns)
 {
     uint64_t n = p->count[stream];
     if (n >= p->depth)
-        p->host = later(p->host, p->ends[stream][n - p->depth]);
+        p->host = cebus_max_u64(p->host, p->ends[stream][n - p->depth]);
     p->host += p->issue;
-    uint64_t start = later(later(p->host, p->wait[stream]), plain_end(p, stream, n));
+    uint64_t start =
+        cebus_max_u64(cebus_max_u64(p->host, p->wait[stream]), plain_end(p, stream, n));
     p->ends[stream][n] = start + ns;
     p->count[stream]++;
     return start + ns;
@@ -178,10 +175,10 @@ Test(sim_clock, forgets_nothing_that_matters)
             uint64_t ns = random_below(&random, 60), what = random_below(&random, 8);
             if (what == 0) {
                 cebus_sim_clock_await(&clock, on, mark);
-                p.host = later(p.host, plain_end(&p, on, mark));
+                p.host = cebus_max_u64(p.host, plain_end(&p, on, mark));
             } else if (what <= 2) {
                 cebus_sim_clock_wait(&clock, stream, on, mark);
-                p.wait[stream] = later(p.wait[stream], plain_end(&p, on, mark));
+                p.wait[stream] = cebus_max_u64(p.wait[stream], plain_end(&p, on, mark));
             } else {
                 cr_assert_eq(work(&clock, stream, ns), plain_work(&p, stream, ns));
             }
@@ -263,7 +260,7 @@ static uint64_t moved(const cebus_link *link, int direction, uint64_t from, uint
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < link->count; i++) {
-        uint64_t start = later(link->steps[i].at, from);
+        uint64_t start = cebus_max_u64(link->steps[i].at, from);
         uint64_t end = i + 1 < link->count ? link->steps[i + 1].at : to;
         end = end < to ? end : to;
         if (start < end)

@@ -3,6 +3,7 @@
  * height the lowest is next, wherever it is. The library fills niches in another order, which
  * changes nothing, since a niche is between higher neighbours until it is raised.
  */
+#include "layout/number.h"
 #include "layout/pack/skyline.h"
 #include "pack_model.h"
 #include "random.h"
@@ -109,7 +110,7 @@ static uint64_t pack_plainly(fixture *f, const cebus_pack_part *part)
         find_lowest(f, part, &begin, &end);
         uint32_t block = find_best(f, part, begin, end);
         if (block != UINT32_MAX) {
-            f->plain[block] = cebus_pack_align(f->heights[begin], f->problem.align[block]);
+            f->plain[block] = cebus_align_up(f->heights[begin], f->problem.align[block]);
             uint64_t top = f->plain[block] + f->problem.size[block];
             set(f, f->problem.first[block], f->problem.end[block], top);
             f->is_put[block] = true;
