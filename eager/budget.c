@@ -13,6 +13,10 @@
  * costs the driver some calls, and what was taken is nobody else's. */
 #define LEAST_GROWTH (UINT64_C(256) << 20)
 #define GROWTH_PART 4
+/** Where others took memory steps are halved down to so little: the device's libraries want some,
+ * too.
+ */
+#define SMALLEST_GROWTH (UINT64_C(32) << 20)
 
 static cebus_status shrink(cebus_runtime *rt, uint64_t bytes)
 {
@@ -68,16 +72,27 @@ uint64_t cebus_budget_begin(cebus_runtime *rt, uint64_t budget)
     return rt->growth > LEAST_GROWTH ? LEAST_GROWTH : budget;
 }
 
+/** Grows by so many bytes, or by half of them, and so on. As far as it did not get it will not try
+ * to get again. */
+static void take_step(cebus_runtime *rt, uint64_t more)
+{
+    const uint64_t limit = rt->arena.limit, unit = rt->info.alignment;
+    while (grow(rt, limit + more) != CEBUS_OK) {
+        rt->growth = more >= 2 * SMALLEST_GROWTH ? limit + more - unit : 0;
+        if (rt->growth == 0)
+            return;
+        more = more / 2 - more / 2 % unit;
+    }
+}
+
 void cebus_budget_reach(cebus_runtime *rt, uint64_t bytes)
 {
     const uint64_t limit = rt->arena.limit, unit = rt->info.alignment;
     if (bytes <= limit || bytes > rt->growth)
         return;
     uint64_t more = cebus_max_u64(limit / GROWTH_PART, LEAST_GROWTH);
-    more = cebus_max_u64(more, bytes - limit + unit - 1);
-    uint64_t to = more < rt->growth - limit ? limit + more : rt->growth;
-    if (grow(rt, to - to % unit) != CEBUS_OK)
-        rt->growth = 0; /* others have it */
+    more = cebus_align_up(cebus_max_u64(more, bytes - limit), unit);
+    take_step(rt, cebus_min_u64(more, rt->growth - limit));
     rt->stats.reserved_bytes_current = rt->arena.limit;
 }
 

@@ -5,8 +5,8 @@
  *
  *     |==== arena ====|----------- growth ----------->|   80% of what was free
  *
- * Until then nothing is given up. Where another program took the memory meanwhile, and the next
- * step does not fit what it left, what the arena has by then is the budget.
+ * Until then nothing is given up. Where another program took the memory meanwhile, half a step is
+ * tried, and so on; once the smallest does not fit either what the arena has is the budget.
  */
 #ifndef CEBUS_EAGER_BUDGET_H
 #define CEBUS_EAGER_BUDGET_H

@@ -168,6 +168,27 @@ Test(cuda_device, what_others_leave_is_made_do_with)
     cebus_runtime_destroy(rt);
 }
 
+/** They left less than a step. */
+Test(cuda_device, what_others_leave_is_taken_by_smaller_steps)
+{
+    cebus_runtime *rt, *other;
+    cebus_tensor *x[7];
+    uint64_t budget = 1024 * MIB;
+    OK(open_cuda("cuda:0", 0, CEBUS_SWAP_DEFAULT, &rt));
+    OK(open_cuda("cuda:0", budget, CEBUS_SWAP_OFF, &other));
+    while (cebus_runtime_set_budget(other, budget + 32 * MIB) == CEBUS_OK)
+        budget += 32 * MIB;
+    OK(cebus_runtime_set_budget(other, budget - 128 * MIB));
+    for (int i = 0; i < 7; i++)
+        x[i] = mebibytes(rt, 50);
+    cr_expect_eq(stats_of(rt).evictions, 0);
+    cr_expect_geq(stats_of(rt).reserved_bytes_current, (256 + 128) * MIB);
+    for (int i = 0; i < 7; i++)
+        cebus_tensor_release(x[i]);
+    cebus_runtime_destroy(other);
+    cebus_runtime_destroy(rt);
+}
+
 Test(cuda_device, more_than_there_is_is_refused_and_loses_nothing)
 {
     cebus_runtime *rt, *second;

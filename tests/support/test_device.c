@@ -229,6 +229,8 @@ static cebus_status test_slab_commit(cebus_device *device, char *base, uint64_t 
 {
     if (strikes(&cebus_test_faults.reserve_at))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, "device test", "ordered to fail");
+    if (cebus_test_faults.slab_most > 0 && to > cebus_test_faults.slab_most)
+        return cebus_fail(CEBUS_DEVICE_ERROR, "device test", "others have it");
     if (from != device->committed) {
         fputs("test device: committed with a gap\n", stderr);
         abort();

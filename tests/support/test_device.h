@@ -4,8 +4,8 @@
  * Launches, copies and discards are queued and run late: each stream in order, the streams against
  * each other as chance will have it within what they were told to wait for. What touches bytes
  * after they were given up finds poison, what forgets to wait finds old bytes. The n-th
- * launch, copy or slab reservation can be made to fail. Registered as "test" by
- * cebus_test_device_register(); its state is process-wide, for one runtime at a time.
+ * launch, copy or slab reservation can be made to fail, and memory to be short. Registered as
+ * "test" by cebus_test_device_register(); its state is process-wide, for one runtime at a time.
  */
 #ifndef CEBUS_TESTS_SUPPORT_TEST_DEVICE_H
 #define CEBUS_TESTS_SUPPORT_TEST_DEVICE_H
@@ -16,7 +16,8 @@ typedef struct cebus_test_device_faults {
     uint64_t launch_at; /**< 1: the next launch fails; 0: none does */
     uint64_t copy_at;
     uint64_t reserve_at;
-    bool fired; /**< a fault was delivered */
+    uint64_t slab_most; /**< bytes of the slab that others leave; 0: all */
+    bool fired;         /**< a fault was delivered */
 } cebus_test_device_faults;
 
 extern cebus_test_device_faults cebus_test_faults;

@@ -363,3 +363,31 @@ Test(budget, may_be_any_number_of_bytes)
     OK(cebus_runtime_set_budget(rt, 2 * BLOCK + 9));
     cebus_runtime_destroy(rt);
 }
+
+/** The first two fit what a runtime begins with, the third and the fourth half a step and a
+ * quarter of one; the fifth does not fit what others leave. */
+Test(budget, what_others_leave_is_taken_by_smaller_steps)
+{
+    enum {
+        MIB = 1 << 20
+    };
+    static const int64_t mebibytes[] = {125, 125, 120, 60, 30};
+    cebus_runtime *rt;
+    cebus_tensor *x[5];
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cr_assert(cebus_test_device_register());
+    cebus_test_faults.slab_most = UINT64_C(450) * MIB;
+    options.device = "test";
+    options.policy = "lru";
+    OK(cebus_runtime_create(&options, &rt));
+    for (int i = 0; i < 5; i++) {
+        cr_expect_eq(stats_of(rt).evictions, 0);
+        x[i] = vector(rt, mebibytes[i] * MIB / (int64_t)sizeof(float), i);
+    }
+    cr_expect_gt(stats_of(rt).evictions, 0);
+    cr_expect_gt(stats_of(rt).reserved_bytes_current, UINT64_C(440) * MIB);
+    cr_expect_eq(cebus_runtime_budget(rt), stats_of(rt).reserved_bytes_current, "found out");
+    for (int i = 0; i < 5; i++)
+        cebus_tensor_release(x[i]);
+    cebus_runtime_destroy(rt);
+}
