@@ -148,14 +148,20 @@ static cebus_view by_channel(const cebus_view *x, int64_t step)
 }
 
 /** Folds all dimensions but the channels'; `grad` and `mean` NULL: moments. */
-static cebus_fold_job plan(const cebus_launch *launch, const cebus_array *x,
-                           const cebus_array *grad, const cebus_array *mean)
+static cebus_fold_job plan(const cebus_array *x, const cebus_array *grad, const cebus_array *mean)
+{
+    cebus_view centers = by_channel(x->view, mean != NULL ? values_of(mean).step : 0);
+    return cebus_fold_plan(x->view, grad != NULL ? grad->view : NULL, &centers,
+                           CEBUS_WALK_ALL & ~2U, false);
+}
+
+/** The same with its arrays, and its places in the workspace. */
+static cebus_fold_job fold_of(const cebus_launch *launch, const cebus_array *x,
+                              const cebus_array *grad, const cebus_array *mean)
 {
     places at = places_of(x->view);
     char *base = (char *)launch->workspace;
-    cebus_view centers = by_channel(x->view, mean != NULL ? values_of(mean).step : 0);
-    cebus_fold_job job = cebus_fold_plan(x->view, grad != NULL ? grad->view : NULL, &centers,
-                                         CEBUS_WALK_ALL & ~2U, false);
+    cebus_fold_job job = plan(x, grad, mean);
     job.x = cebus_cells_of(x);
     if (grad != NULL)
         job.y = cebus_cells_of(grad);
@@ -192,13 +198,12 @@ static bool run_planes(const cebus_launch *launch, const cebus_array *x, const c
 }
 
 /** Bytes of workspace for slices, whichever way they are summed. */
-static uint64_t slices_bytes(const cebus_launch *launch, const cebus_array *x,
-                             const cebus_array *grad, const cebus_array *mean)
+static uint64_t slices_bytes(const cebus_array *x, const cebus_array *grad, const cebus_array *mean)
 {
     cebus_plane_job planes;
     if (cebus_plane_plan(x, grad, &planes))
         return cebus_plane_workspace(&planes);
-    cebus_fold_job job = plan(launch, x, grad, mean);
+    cebus_fold_job job = plan(x, grad, mean);
     return cebus_fold_workspace(&job);
 }
 
@@ -227,7 +232,7 @@ static void map(const cebus_launch *launch, const cebus_array *x, const cebus_ar
 /** The same by folds of any images. */
 template <class T> static void train_fold(const cebus_launch *launch, coefficient_job p)
 {
-    cebus_fold_job job = plan(launch, &launch->in[0], NULL, NULL);
+    cebus_fold_job job = fold_of(launch, &launch->in[0], NULL, NULL);
     job.divisor = (double)job.count;
     cebus_fold_run<cebus_fold_moments<T>>(launch, &job);
     p.sums[0] = (const double *)job.out.data;
@@ -264,7 +269,7 @@ template <class T> static cebus_status eval(const cebus_launch *launch)
 
 template <class T> static void backward_fold(const cebus_launch *launch, coefficient_job p)
 {
-    cebus_fold_job job = plan(launch, &launch->in[1], &launch->in[0], &launch->in[2]);
+    cebus_fold_job job = fold_of(launch, &launch->in[1], &launch->in[0], &launch->in[2]);
     cebus_fold_run<cebus_fold_products<T>>(launch, &job);
     p.sums[0] = (const double *)job.out.data;
     p.sums[1] = (const double *)job.second.data;
@@ -332,7 +337,7 @@ RUN(running)
 static uint64_t train_workspace(const cebus_launch *launch)
 {
     const cebus_array *x = &launch->in[0];
-    return places_of(x->view).slices + slices_bytes(launch, x, NULL, NULL);
+    return places_of(x->view).slices + slices_bytes(x, NULL, NULL);
 }
 
 static uint64_t eval_workspace(const cebus_launch *launch)
@@ -343,7 +348,7 @@ static uint64_t eval_workspace(const cebus_launch *launch)
 static uint64_t backward_workspace(const cebus_launch *launch)
 {
     const cebus_array *x = &launch->in[1];
-    return places_of(x->view).slices + slices_bytes(launch, x, &launch->in[0], &launch->in[2]);
+    return places_of(x->view).slices + slices_bytes(x, &launch->in[0], &launch->in[2]);
 }
 
 const cebus_kernel cebus_cuda_batch_norm_kernels[] = {

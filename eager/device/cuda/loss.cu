@@ -196,9 +196,9 @@ static class_job class_plan(const cebus_launch *launch, const cebus_array *const
 static void reduce_losses(const cebus_launch *launch, const cebus_array *losses)
 {
     const cebus_class_loss_attrs *attrs = (const cebus_class_loss_attrs *)launch->attrs;
-    char *count = (char *)launch->workspace + losses_bytes(launch);
     if (attrs->reduction == CEBUS_LOSS_NONE || launch->out[0].data == NULL)
         return;
+    char *count = (char *)launch->workspace + losses_bytes(launch);
     cebus_fold_job total = cebus_fold_plan(losses->view, NULL, NULL, CEBUS_WALK_ALL, false);
     total.x = cebus_cells_of(losses);
     total.out = cebus_cells_of(&launch->out[0]);
