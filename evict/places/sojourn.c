@@ -40,8 +40,11 @@ static bool arrive(walk *w, cebus_sojourn_kind kind, uint32_t index, uint32_t va
     uint64_t bytes = w->iteration->values[value].bytes;
     if (w->open[value] != NONE || bytes == 0 || (w->outside != NULL && w->outside->has[value]))
         return true;
-    w->open[value] = (uint32_t)w->sojourns->count;
-    return begin(w, kind, index, bytes);
+    const uint32_t stay = (uint32_t)w->sojourns->count;
+    if (!begin(w, kind, index, bytes))
+        return false;
+    w->open[value] = stay;
+    return true;
 }
 
 /** Bytes that came and go before anything runs have no stay, but must not end before they began. */

@@ -188,6 +188,23 @@ Test(placement, without_host_memory_there_is_none)
     cr_expect_gt(n, 10);
 }
 
+/** More of them than arrays begin with. */
+Test(placement, without_host_memory_there_are_no_stays)
+{
+    cebus_sojourns stays;
+    cebus_iteration_clear(&r.iteration);
+    recorded_network(&r, RECORDED_LAYERS, 1000, 10);
+    bool found = false;
+    for (uint64_t n = 1; !found; n++) {
+        host.fail_at = n;
+        found = cebus_sojourns_init(&stays, &r.iteration, &r.plan, NULL, &r.pool);
+        cr_expect_eq(found, host.fail_at > 0);
+    }
+    host.fail_at = 0;
+    cr_expect_gt(stays.count, 64);
+    cebus_sojourns_deinit(&stays);
+}
+
 Test(placement, what_passes_to_the_next_iteration_has_no_place)
 {
     cebus_outside outside;
