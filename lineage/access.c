@@ -353,15 +353,14 @@ static uint64_t fold_name(uint64_t hash, const char *name)
 /** The prefix with the call just recorded. */
 static uint64_t extend_prefix(const cebus_access_log *log, const cebus_access *access)
 {
-    uint32_t n_refs = access->n_in + access->n_out;
     const cebus_iteration *learning = &log->learning;
-    const uint32_t *refs = &learning->refs[learning->n_refs - n_refs];
     uint64_t hash = fold_name(fold(log->prefix, access->signature), access->op);
     hash = fold(hash, (uint64_t)access->n_in << 32 | access->n_out);
-    for (uint32_t i = 0; i < n_refs; i++) {
-        hash = fold(hash, refs[i]);
-        if (refs[i] != CEBUS_ITERATION_NONE)
-            hash = fold(hash, learning->values[refs[i]].bytes);
+    for (size_t i = learning->n_refs - access->n_in - access->n_out; i < learning->n_refs; i++) {
+        const uint32_t ref = learning->refs[i];
+        hash = fold(hash, ref);
+        if (ref != CEBUS_ITERATION_NONE)
+            hash = fold(hash, learning->values[ref].bytes);
     }
     return hash;
 }

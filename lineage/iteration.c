@@ -59,14 +59,20 @@ bool cebus_iteration_add_value(cebus_iteration *iteration, const cebus_iteration
     return true;
 }
 
-bool cebus_iteration_add_ref(cebus_iteration *iteration, uint32_t ordinal)
+/** Room for one more: before a call, too, so that there is an address where one names nothing. */
+static bool reserve_ref(cebus_iteration *iteration)
 {
     void *refs = iteration->refs;
-    if (iteration->n_refs >= MAX_REFS ||
-        !cebus_pool_grow(iteration->pool, &refs, &iteration->refs_capacity, iteration->n_refs,
-                         sizeof ordinal))
-        return false;
+    bool ok = cebus_pool_grow(iteration->pool, &refs, &iteration->refs_capacity, iteration->n_refs,
+                              sizeof *iteration->refs);
     iteration->refs = refs;
+    return ok;
+}
+
+bool cebus_iteration_add_ref(cebus_iteration *iteration, uint32_t ordinal)
+{
+    if (iteration->n_refs >= MAX_REFS || !reserve_ref(iteration))
+        return false;
     iteration->refs[iteration->n_refs++] = ordinal;
     return true;
 }
@@ -74,7 +80,7 @@ bool cebus_iteration_add_ref(cebus_iteration *iteration, uint32_t ordinal)
 bool cebus_iteration_add_call(cebus_iteration *iteration, const cebus_iteration_call *call)
 {
     void *calls = iteration->calls;
-    if (iteration->n_calls >= CEBUS_ITERATION_MAX_CALLS ||
+    if (iteration->n_calls >= CEBUS_ITERATION_MAX_CALLS || !reserve_ref(iteration) ||
         !cebus_pool_grow(iteration->pool, &calls, &iteration->calls_capacity, iteration->n_calls,
                          sizeof *call))
         return false;
