@@ -52,19 +52,13 @@ CEBUS_DEVICE void cebus_sync(void)
     cebus_host_sync();
 }
 
-/** The value of the thread `delta` behind in this warp; one's own at its end. */
-template <class T> CEBUS_DEVICE T cebus_shuffle_down(T value, int delta)
+template <bool across, class T> CEBUS_DEVICE T cebus_shuffle(T value, int by)
 {
     T other;
-    cebus_host_shuffle(&value, &other, sizeof value, delta);
-    return other;
-}
-
-/** The value of the thread whose place in this warp differs in the bits of `mask`. */
-template <class T> CEBUS_DEVICE T cebus_shuffle_across(T value, int mask)
-{
-    T other;
-    cebus_host_exchange(&value, &other, sizeof value, mask);
+    if (across)
+        cebus_host_exchange(&value, &other, sizeof value, by);
+    else
+        cebus_host_shuffle(&value, &other, sizeof value, by);
     return other;
 }
 
@@ -121,7 +115,7 @@ CEBUS_DEVICE void cebus_sync(void)
 }
 
 /** Word by word, so that any struct of them can be moved. */
-template <class T> CEBUS_DEVICE T cebus_shuffle_down(T value, int delta)
+template <bool across, class T> CEBUS_DEVICE T cebus_shuffle(T value, int by)
 {
     union {
         T all;
@@ -130,20 +124,8 @@ template <class T> CEBUS_DEVICE T cebus_shuffle_down(T value, int delta)
     u.all = value;
     CEBUS_UNROLL
     for (size_t i = 0; i < sizeof(T) / 4; i++)
-        u.word[i] = __shfl_down_sync(0xFFFFFFFF, u.word[i], (unsigned)delta);
-    return u.all;
-}
-
-template <class T> CEBUS_DEVICE T cebus_shuffle_across(T value, int mask)
-{
-    union {
-        T all;
-        uint32_t word[sizeof(T) / 4];
-    } u;
-    u.all = value;
-    CEBUS_UNROLL
-    for (size_t i = 0; i < sizeof(T) / 4; i++)
-        u.word[i] = __shfl_xor_sync(0xFFFFFFFF, u.word[i], mask);
+        u.word[i] = across ? __shfl_xor_sync(0xFFFFFFFF, u.word[i], by)
+                           : __shfl_down_sync(0xFFFFFFFF, u.word[i], (unsigned)by);
     return u.all;
 }
 
@@ -161,6 +143,18 @@ CEBUS_DEVICE void cebus_grid_report(cebus_cuda_fault *fault, cebus_cuda_fault fo
 }
 
 #endif
+
+/** The value of the thread `delta` behind in this warp; one's own at its end. */
+template <class T> CEBUS_DEVICE T cebus_shuffle_down(T value, int delta)
+{
+    return cebus_shuffle<false>(value, delta);
+}
+
+/** The value of the thread whose place in this warp differs in the bits of `mask`. */
+template <class T> CEBUS_DEVICE T cebus_shuffle_across(T value, int mask)
+{
+    return cebus_shuffle<true>(value, mask);
+}
 
 /** This thread's first position in a loop of the whole grid, and the step to its next. */
 CEBUS_DEVICE int64_t cebus_grid_first(void)

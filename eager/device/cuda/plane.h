@@ -345,6 +345,19 @@ CEBUS_DEVICE cebus_fold_sums cebus_plane_statistics(const cebus_plane_job *p, in
     return {origin + away, var < 0 ? 0 : var};
 }
 
+/** Threads of a block that shares `n` elements. */
+static inline int cebus_plane_team(int64_t n)
+{
+    int threads = cebus_grid_team(n);
+    return threads < CEBUS_PLANE_THREADS ? threads : CEBUS_PLANE_THREADS;
+}
+
+/** Threads of a block that merges a channel's slices. */
+static inline int cebus_plane_merging(const cebus_plane_job *job)
+{
+    return cebus_plane_team(job->slices);
+}
+
 template <class F, cebus_dtype D>
 static void cebus_plane_launch(const cebus_launch *launch, const cebus_plane_job *job)
 {
@@ -366,16 +379,8 @@ static void cebus_plane_launch(const cebus_launch *launch, const cebus_plane_job
                        CEBUS_PLANE_THREADS, *job);
         return;
     }
-    int threads = cebus_grid_team(job->count / job->slices / 2);
     cebus_grid_run(launch, planes[which], cebus_grid_teams(job->channels * job->slices),
-                   threads < CEBUS_PLANE_THREADS ? threads : CEBUS_PLANE_THREADS, *job);
-}
-
-/** Threads of a block that merges a channel's slices. */
-static inline int cebus_plane_merging(const cebus_plane_job *job)
-{
-    int threads = cebus_grid_team(job->slices);
-    return threads < CEBUS_PLANE_THREADS ? threads : CEBUS_PLANE_THREADS;
+                   cebus_plane_team(job->count / job->slices / 2), *job);
 }
 
 /** Sums the slices of all channels into `job->parts`, cebus_plane_workspace() bytes. */
