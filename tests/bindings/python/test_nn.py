@@ -289,6 +289,9 @@ def test_bad_layers_and_options_are_refused():
         nn.GRU(3, 4, proj_size=2)
     with pytest.raises(RuntimeError, match="hidden size"):
         nn.LSTM(3, 4, proj_size=2)(cebus.ones(5, 1, 3), (cebus.ones(1, 1, 4), cebus.ones(1, 1, 4)))
+    for state in (cebus.ones(1, 1, 2), (cebus.ones(1, 1, 2),)):
+        with pytest.raises(TypeError, match=r"pair of tensors \(h, c\), got "):
+            nn.LSTM(3, 4, proj_size=2)(cebus.ones(5, 1, 3), state)
     for cutoffs in ([], [3, 2], [0, 3], [3, 3], [3, 10], [2.5]):
         with pytest.raises(ValueError, match="cutoffs"):
             nn.AdaptiveLogSoftmaxWithLoss(4, 10, cutoffs)

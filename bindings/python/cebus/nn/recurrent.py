@@ -173,7 +173,12 @@ class LSTM(_Recurrent):
     gates, kind, projects = 4, "lstm", True
 
     def _run(self, x, state):
-        return _stepped(self, x, state) if self.proj_size else super()._run(x, state)
+        if not self.proj_size:
+            return super()._run(x, state)
+        if state is not None and not (isinstance(state, (tuple, list)) and len(state) == 2):
+            raise TypeError("LSTM: Expected state to be a pair of tensors (h, c), got "
+                            f"{type(state).__name__}")
+        return _stepped(self, x, state)
 
     def _steps(self, x, state, layer, direction):
         w_ih, w_hh, b_ih, b_hh = self._weights(layer, direction)
