@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "evict/policy.h"
+#include "tests/support/host.h"
 
 enum {
     RECORDED_VALUES = 512,
@@ -38,6 +39,15 @@ static inline void recorded_init(recorded *r)
     cebus_pool_init(&r->pool, NULL);
     cebus_iteration_init(&r->iteration, &r->pool);
     cebus_plan_init(&r->plan, &r->pool);
+}
+
+/** Each object of its pool is an allocation of its own of the host, and can fail. */
+static inline void recorded_init_on(recorded *r, cebus_test_host *host)
+{
+    recorded_init(r);
+    cebus_test_host_init(host);
+    cebus_pool_init(&r->pool, &host->allocator);
+    r->pool.direct = true;
 }
 
 static inline void recorded_deinit(recorded *r)
@@ -133,6 +143,12 @@ static inline void recorded_network(recorded *r, size_t n, uint64_t bytes, uint6
     recorded_free(r, dx);
     recorded_free(r, r->x[0]);
     cr_assert(cebus_iteration_seal(&r->iteration));
+}
+
+/** Adds an action on a value to the plan. */
+static inline void recorded_act(recorded *r, cebus_action_kind kind, uint32_t at, size_t handle)
+{
+    cr_assert(cebus_plan_add(&r->plan, kind, at, r->values[handle].ordinal));
 }
 
 /** When the plan first does something to a value; NONE: never. */

@@ -5,7 +5,6 @@
 #ifndef CEBUS_TESTS_UNIT_EVICT_STEPPING_H
 #define CEBUS_TESTS_UNIT_EVICT_STEPPING_H
 
-#include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 
 enum {
@@ -35,11 +34,7 @@ static inline void update(const size_t *in, uint16_t n, uint16_t n_written)
 static inline void setup(void)
 {
     size_t x[LAYERS + 1], dw[LAYERS];
-    cebus_test_host_init(&host);
-    recorded_init(&r);
-    cebus_pool_deinit(&r.pool);
-    cebus_pool_init(&r.pool, &host.allocator);
-    r.pool.direct = true;
+    recorded_init_on(&r, &host);
     x[0] = recorded_leaf(&r, MAP, false);
     for (size_t i = 0; i < LAYERS; i++) {
         w[i] = recorded_leaf(&r, BYTES, true);

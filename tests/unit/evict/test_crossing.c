@@ -4,7 +4,6 @@
 #include "evict/places/placement.h"
 #include "evict/timeline/crossing.h"
 #include "evict/timeline/timeline.h"
-#include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 
 enum {
@@ -29,20 +28,11 @@ static void write(size_t value)
     cr_assert(cebus_iteration_add_call(&r.iteration, &call));
 }
 
-static void act(cebus_action_kind kind, uint32_t at, size_t value)
-{
-    cr_assert(cebus_plan_add(&r.plan, kind, at, r.values[value].ordinal));
-}
-
 /** Calls 0 and 1 make x1 and x2, 2 writes m, 3 writes w: both come for that and leave at the end.
  */
 static void setup(void)
 {
-    cebus_test_host_init(&host);
-    recorded_init(&r);
-    cebus_pool_deinit(&r.pool);
-    cebus_pool_init(&r.pool, &host.allocator);
-    r.pool.direct = true;
+    recorded_init_on(&r, &host);
     size_t x0 = recorded_leaf(&r, 10, false);
     m = recorded_leaf(&r, BYTES, true);
     w = recorded_leaf(&r, BYTES, true);
@@ -53,12 +43,12 @@ static void setup(void)
     write(m);
     write(w);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    act(CEBUS_ACTION_SWAP_OUT, 0, m);
-    act(CEBUS_ACTION_SWAP_OUT, 0, w);
-    act(CEBUS_ACTION_SWAP_IN, 2, m);
-    act(CEBUS_ACTION_SWAP_IN, 2, w);
-    act(CEBUS_ACTION_SWAP_OUT, 4, m);
-    act(CEBUS_ACTION_SWAP_OUT, 4, w);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 0, m);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 0, w);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 2, m);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 2, w);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 4, m);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 4, w);
     cr_assert(cebus_plan_link(&r.plan, &r.iteration));
     cr_assert(cebus_sojourns_init(&sojourns, &r.iteration, &r.plan, NULL, &r.pool));
 }
@@ -115,8 +105,8 @@ Test(crossing, who_comes_to_a_place_first_waits_for_its_copy)
 Test(crossing, a_copy_that_began_earlier_is_over_earlier)
 {
     r.plan.count -= 2;
-    act(CEBUS_ACTION_COPY_OUT, 3, m);
-    act(CEBUS_ACTION_SWAP_OUT, 4, m);
+    recorded_act(&r, CEBUS_ACTION_COPY_OUT, 3, m);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 4, m);
     cr_assert(cebus_plan_link(&r.plan, &r.iteration));
     find();
     cr_assert_eq(crossings.count, 1, "w does not leave at the end");

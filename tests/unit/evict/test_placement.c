@@ -2,7 +2,6 @@
 
 #include "evict/places/placement.h"
 #include "evict/places/sojourn.h"
-#include "tests/support/host.h"
 #include "tests/unit/evict/random_iteration.h"
 #include "tests/unit/evict/recorded.h"
 
@@ -14,11 +13,7 @@ static cebus_test_host host;
 
 static void setup(void)
 {
-    cebus_test_host_init(&host);
-    recorded_init(&r);
-    cebus_pool_deinit(&r.pool);
-    cebus_pool_init(&r.pool, &host.allocator);
-    r.pool.direct = true;
+    recorded_init_on(&r, &host);
     recorded_network(&r, 6, 1000, 10);
     cebus_placement_init(&placement, &r.pool);
 }
@@ -134,8 +129,8 @@ Test(placement, what_finds_its_place_free_comes_back_to_it)
     recorded_call(&r, "v", 1, SIZE_MAX, SIZE_MAX, 64);
     recorded_call(&r, "w", 1, x, SIZE_MAX, 64);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 3, ordinal(x)));
-    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 4, ordinal(x)));
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 3, x);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 4, x);
     cebus_site site = {.capacity = 1 << 11, .alignment = 64};
     cr_assert_eq(place(&site), CEBUS_SITE_PLACED);
     cr_expect_eq(placement.actions[1], placement.values[ordinal(x)]);
@@ -253,8 +248,8 @@ static void make_anew(uint64_t seed, bool swapped)
     cr_assert(cebus_iteration_seal(&r.iteration));
     if (!swapped)
         return;
-    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, 2, ordinal(made[0])));
-    cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, MANY - 2, ordinal(made[0])));
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 2, made[0]);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, MANY - 2, made[0]);
 }
 
 /** In less and less room than it takes at first. How often values moved. */

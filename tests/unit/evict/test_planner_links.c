@@ -5,7 +5,6 @@
 #include "evict/planner/exchange.h"
 #include "evict/planner/links.h"
 #include "evict/planner/yielding.h"
-#include "tests/support/host.h"
 #include "tests/unit/evict/random_iteration.h"
 #include "tests/unit/evict/recorded.h"
 
@@ -29,10 +28,7 @@ static const cebus_plan_terms terms = {
 /** Calls of which the first make x, y and z; the last reads x and y, calls 10 and 18 read z. */
 static void setup(void)
 {
-    cebus_test_host_init(&host);
-    recorded_init(&r);
-    cebus_pool_init(&r.pool, &host.allocator);
-    r.pool.direct = true;
+    recorded_init_on(&r, &host);
     x = recorded_call(&r, "x", COST, SIZE_MAX, SIZE_MAX, BYTES);
     y = recorded_call(&r, "y", COST, SIZE_MAX, SIZE_MAX, BYTES);
     z = recorded_call(&r, "z", COST, SIZE_MAX, SIZE_MAX, BYTES);

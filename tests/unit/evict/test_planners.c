@@ -1,7 +1,6 @@
 #include <criterion/criterion.h>
 
 #include "evict/policies/cache.h"
-#include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 
 #define NONE CEBUS_ITERATION_NONE
@@ -11,10 +10,7 @@ static cebus_test_host host;
 
 static void setup(void)
 {
-    cebus_test_host_init(&host);
-    recorded_init(&r);
-    cebus_pool_init(&r.pool, &host.allocator);
-    r.pool.direct = true;
+    recorded_init_on(&r, &host);
 }
 
 static void teardown(void)

@@ -3,32 +3,57 @@
 #include "evict/timeline/presence.h"
 #include "tests/unit/evict/stepping.h"
 
+static cebus_runs runs;
+static cebus_presences presences;
+static bool streams[64];
+static cebus_presence_terms terms;
+
+/** All that persists comes and goes, in half of what it takes. */
+static void begin(void)
+{
+    setup();
+    mark_persistent(streams);
+    terms = (cebus_presence_terms){
+        .streams = streams, .room = PERSISTENT / 2, .out_rate = 1000000000, .in_rate = 1000000000};
+    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
+}
+
 static void teardown(void)
 {
+    cebus_runs_deinit(&runs);
     recorded_deinit(&r);
 }
 
-TestSuite(presence, .init = setup, .fini = teardown);
+TestSuite(presence, .init = begin, .fini = teardown);
+
+static void find(void)
+{
+    cr_assert_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FITS);
+}
+
+/** Whether a presence covers a run, on a clock that goes around. */
+static bool covers(const cebus_presence *p, uint32_t from, uint32_t to, uint32_t run)
+{
+    return cebus_presence_crosses(p) ? run >= from || run < to : run >= from && run < to;
+}
+
+/** Bytes of those that are there while a run goes on; of those that must be. */
+static uint64_t bytes_at(uint32_t run, bool must)
+{
+    uint64_t bytes = runs.bytes[run];
+    for (size_t i = 0; i < presences.count; i++) {
+        const cebus_presence *p = &presences.items[i];
+        bytes += covers(p, must ? p->from : p->since, must ? p->to : p->gone, run) ? BYTES : 0;
+    }
+    return bytes;
+}
 
 Test(presence, they_are_there_for_each_use_and_fit)
 {
-    cebus_runs runs;
-    cebus_presences presences;
-    bool streams[64] = {false};
-    mark_persistent(streams);
-    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
-    cebus_presence_terms terms = {.streams = streams,
-                                  .room = PERSISTENT / 2,
-                                  .ahead = BYTES,
-                                  .out_rate = 1000000000,
-                                  .in_rate = 1000000000};
-    cr_assert_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FITS);
-    for (uint32_t run = 0; run < runs.count; run++) {
-        uint64_t bytes = runs.bytes[run];
-        for (size_t i = 0; i < presences.count; i++)
-            bytes += presences.items[i].since <= run && run < presences.items[i].gone ? BYTES : 0;
-        cr_expect_leq(bytes, terms.room, "run %u", run);
-    }
+    terms.ahead = BYTES;
+    find();
+    for (uint32_t run = 0; run < runs.count; run++)
+        cr_expect_leq(bytes_at(run, false), terms.room, "run %u", run);
     for (uint32_t o = 0; o < r.iteration.n_values; o++) {
         for (uint32_t u = runs.first_uses[o]; u < runs.first_uses[o + 1]; u++) {
             size_t there = 0;
@@ -41,38 +66,16 @@ Test(presence, they_are_there_for_each_use_and_fit)
     cebus_presences_deinit(&presences);
     terms.room = 2 * BYTES;
     cr_expect_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FULL);
-    cebus_runs_deinit(&runs);
-}
-
-/** Whether a presence covers a run, on a clock that goes around. */
-static bool covers(const cebus_presence *p, uint32_t from, uint32_t to, uint32_t run)
-{
-    return cebus_presence_crosses(p) ? run >= from || run < to : run >= from && run < to;
 }
 
 Test(presence, they_that_cross_are_there_for_each_use_and_fit)
 {
-    cebus_runs runs;
-    cebus_presences presences;
-    bool streams[64] = {false};
     size_t crossing = 0;
-    mark_persistent(streams);
-    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
-    cebus_presence_terms terms = {.streams = streams,
-                                  .room = PERSISTENT / 2,
-                                  .ahead = BYTES,
-                                  .out_rate = 1000000000,
-                                  .in_rate = 1000000000,
-                                  .turn = LAYERS};
-    cr_assert_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FITS);
-    for (uint32_t run = 0; run < runs.count; run++) {
-        uint64_t bytes = runs.bytes[run];
-        for (size_t i = 0; i < presences.count; i++) {
-            const cebus_presence *p = &presences.items[i];
-            bytes += covers(p, p->since, p->gone, run) ? BYTES : 0;
-        }
-        cr_expect_leq(bytes, terms.room, "run %u", run);
-    }
+    terms.ahead = BYTES;
+    terms.turn = LAYERS;
+    find();
+    for (uint32_t run = 0; run < runs.count; run++)
+        cr_expect_leq(bytes_at(run, false), terms.room, "run %u", run);
     for (size_t i = 0; i < presences.count; i++) {
         const cebus_presence *p = &presences.items[i];
         crossing += cebus_presence_crosses(p);
@@ -92,13 +95,11 @@ Test(presence, they_that_cross_are_there_for_each_use_and_fit)
         }
     }
     cebus_presences_deinit(&presences);
-    cebus_runs_deinit(&runs);
 }
 
 Test(presence, runs_turn_with_all_that_is_known_of_them)
 {
-    cebus_runs runs, turned;
-    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
+    cebus_runs turned;
     const uint32_t n = (uint32_t)runs.count, by = n / 3;
     cr_assert(cebus_runs_turn(&runs, by, &turned));
     cr_assert_eq(turned.count, n);
@@ -118,42 +119,18 @@ Test(presence, runs_turn_with_all_that_is_known_of_them)
         }
     }
     cebus_runs_deinit(&turned);
-    cebus_runs_deinit(&runs);
-}
-
-/** Bytes of those that are there while a run goes on; of those that must be. */
-static uint64_t bytes_at(const cebus_runs *runs, const cebus_presences *presences, uint32_t run,
-                         bool must)
-{
-    uint64_t bytes = runs->bytes[run];
-    for (size_t i = 0; i < presences->count; i++) {
-        const cebus_presence *p = &presences->items[i];
-        bytes += (must ? p->from : p->since) <= run && run < (must ? p->to : p->gone) ? BYTES : 0;
-    }
-    return bytes;
 }
 
 Test(presence, what_is_spared_has_nobody_who_need_not)
 {
-    cebus_runs runs;
-    cebus_presences presences;
-    bool streams[64] = {false};
     size_t early = 0;
-    mark_persistent(streams);
-    cr_assert(cebus_runs_init(&runs, &r.iteration, &r.plan, &r.pool));
-    cebus_presence_terms terms = {.streams = streams,
-                                  .room = PERSISTENT / 2,
-                                  .spared = 3 * BYTES,
-                                  .out_rate = 1000000000,
-                                  .in_rate = 1000000000};
-    cr_assert_eq(cebus_presences_find(&runs, &terms, &presences), CEBUS_PRESENCE_FITS);
+    terms.spared = 3 * BYTES;
+    find();
     for (uint32_t run = 0; run < runs.count; run++) {
-        const uint64_t must = bytes_at(&runs, &presences, run, true),
-                       all = bytes_at(&runs, &presences, run, false);
+        const uint64_t must = bytes_at(run, true), all = bytes_at(run, false);
         cr_expect(all == must || all <= terms.room - terms.spared, "run %u", run);
         early += all > must;
     }
     cr_expect_gt(early, 0, "elsewhere some come early");
     cebus_presences_deinit(&presences);
-    cebus_runs_deinit(&runs);
 }

@@ -437,14 +437,11 @@ Test(shuttle, what_crosses_has_one_place)
         .capacity = PERSISTENT, .alignment = 1, .fixtures = &there, .n_fixtures = 1};
     uint64_t first[LAYERS], last[LAYERS];
     for (size_t i = 0; i < LAYERS; i++) {
-        cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, 0, r.values[w[i]].ordinal));
-        cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, (uint32_t)i + 1,
-                                 r.values[w[i]].ordinal));
-        cr_assert(
-            cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, LAYERS + 1, r.values[w[i]].ordinal));
-        cr_assert(
-            cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_OUT, steps - 1, r.values[w[i]].ordinal));
-        cr_assert(cebus_plan_add(&r.plan, CEBUS_ACTION_SWAP_IN, steps, r.values[w[i]].ordinal));
+        recorded_act(&r, CEBUS_ACTION_SWAP_IN, 0, w[i]);
+        recorded_act(&r, CEBUS_ACTION_SWAP_OUT, (uint32_t)i + 1, w[i]);
+        recorded_act(&r, CEBUS_ACTION_SWAP_IN, LAYERS + 1, w[i]);
+        recorded_act(&r, CEBUS_ACTION_SWAP_OUT, steps - 1, w[i]);
+        recorded_act(&r, CEBUS_ACTION_SWAP_IN, steps, w[i]);
     }
     cr_assert(cebus_plan_sort(&r.plan, &r.iteration));
     cr_assert(cebus_plan_link(&r.plan, &r.iteration));

@@ -5,7 +5,6 @@
 
 #include "evict/places/hours.h"
 #include "evict/places/timed.h"
-#include "tests/support/host.h"
 #include "tests/unit/evict/recorded.h"
 
 enum {
@@ -23,11 +22,7 @@ static cebus_timeline anywhere;
 
 static void setup(void)
 {
-    cebus_test_host_init(&host);
-    recorded_init(&r);
-    cebus_pool_deinit(&r.pool);
-    cebus_pool_init(&r.pool, &host.allocator);
-    r.pool.direct = true;
+    recorded_init_on(&r, &host);
 }
 
 static void teardown(void)
@@ -43,11 +38,6 @@ static cebus_timeline_terms terms_for(uint64_t budget)
         .budget = budget, .out_rate = 1000000000, .in_rate = 1000000000, .ahead = true};
 }
 
-static void add(cebus_action_kind kind, uint32_t at, size_t handle)
-{
-    cr_assert(cebus_plan_add(&r.plan, kind, at, r.values[handle].ordinal));
-}
-
 /** a and b may leave when they were made, and the last two calls read them. Of so many calls in
  * between the first half make twice as much, the others next to nothing. */
 static void make_two(int idle, size_t *a, size_t *b)
@@ -61,8 +51,8 @@ static void make_two(int idle, size_t *a, size_t *b)
     recorded_call(&r, "d", COST, *a, SIZE_MAX, 1);
     recorded_call(&r, "e", COST, *b, SIZE_MAX, 1);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    add(CEBUS_ACTION_SWAP_OUT, 1, *a);
-    add(CEBUS_ACTION_SWAP_OUT, 2, *b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 1, *a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 2, *b);
 }
 
 static void ready(void)
@@ -94,8 +84,8 @@ Test(timed, a_timeline_tells_when_bytes_are_taken)
 {
     size_t a, b;
     make_two(30, &a, &b);
-    add(CEBUS_ACTION_SWAP_IN, 20, a);
-    add(CEBUS_ACTION_SWAP_IN, 20, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 20, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 20, b);
     ready();
     occupy(TIGHT);
     cr_expect_eq(occupancy.count, 34);
@@ -113,8 +103,8 @@ Test(timed, copies_are_asked_for_when_they_can_begin)
 {
     size_t a, b;
     make_two(30, &a, &b);
-    add(CEBUS_ACTION_SWAP_IN, 18, a);
-    add(CEBUS_ACTION_SWAP_IN, 18, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 18, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 18, b);
     ready();
     occupy(TIGHT);
     const cebus_timeline before = anywhere;
@@ -138,8 +128,8 @@ Test(timed, hours_have_copies_take_their_time)
     cebus_sojourns sojourns;
     cebus_hours hours;
     make_two(30, &a, &b);
-    add(CEBUS_ACTION_SWAP_IN, 20, a);
-    add(CEBUS_ACTION_SWAP_IN, 20, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 20, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 20, b);
     ready();
     occupy(TIGHT);
     cr_assert(cebus_sojourns_init(&sojourns, &r.iteration, &r.plan, NULL, &r.pool));
@@ -166,8 +156,8 @@ Test(timed, what_never_left_has_one_stay)
     cebus_sojourns sojourns;
     cebus_hours hours;
     make_two(3, &a, &b);
-    add(CEBUS_ACTION_SWAP_IN, 5, a);
-    add(CEBUS_ACTION_SWAP_IN, 5, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 5, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 5, b);
     ready();
     occupy(WIDE);
     cr_assert(cebus_sojourns_init(&sojourns, &r.iteration, &r.plan, NULL, &r.pool));
@@ -204,8 +194,8 @@ Test(timed, nothing_waits_for_a_place_that_a_copy_leaves)
     cebus_timeline_terms terms = terms_for(WIDE);
     const cebus_site site = {.capacity = WIDE, .alignment = 1};
     make_two(40, &a, &b);
-    add(CEBUS_ACTION_SWAP_IN, 36, a);
-    add(CEBUS_ACTION_SWAP_IN, 36, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 36, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 36, b);
     ready();
     cebus_placement_init(&placement, &r.pool);
     cr_assert_eq(cebus_placement_make(&r.iteration, &r.plan, &site, &placement, &missing),
@@ -248,8 +238,8 @@ Test(timed, without_host_memory_nothing_is_found)
     size_t a, b;
     bool ok = false;
     make_two(12, &a, &b);
-    add(CEBUS_ACTION_SWAP_IN, 10, a);
-    add(CEBUS_ACTION_SWAP_IN, 10, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 10, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 10, b);
     ready();
     const uint64_t live = r.pool.live_objects;
     for (uint64_t n = 1; n < 1000 && !ok; n++) {

@@ -35,11 +35,6 @@ static cebus_timeline run(uint64_t budget, bool swaps, bool ahead)
     return out;
 }
 
-static void add(cebus_action_kind kind, uint32_t at, size_t handle)
-{
-    cr_assert(cebus_plan_add(&r.plan, kind, at, r.values[handle].ordinal));
-}
-
 /** a (100 bytes) is made and read by the call after next; between them are n calls of 10 ns. */
 static size_t make_idle(int n)
 {
@@ -50,6 +45,15 @@ static size_t make_idle(int n)
     }
     recorded_call(&r, "c", 7, a, SIZE_MAX, 1);
     cr_assert(cebus_iteration_seal(&r.iteration));
+    return a;
+}
+
+/** a may leave once it is made, and is to come back before call `back`. */
+static size_t make_swapped(int n, uint32_t back)
+{
+    size_t a = make_idle(n);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 1, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, back, a);
     return a;
 }
 
@@ -65,8 +69,8 @@ Test(timeline, without_a_plan_calls_follow_each_other)
 Test(timeline, a_replay_takes_its_call_again)
 {
     size_t a = make_idle(3);
-    add(CEBUS_ACTION_DROP, 1, a);
-    add(CEBUS_ACTION_REPLAY, 4, a);
+    recorded_act(&r, CEBUS_ACTION_DROP, 1, a);
+    recorded_act(&r, CEBUS_ACTION_REPLAY, 4, a);
     cebus_timeline t = run(101, false, true);
     cr_expect_eq(t.replay_ns, 1000);
     cr_expect_eq(t.total_ns, 2037);
@@ -76,7 +80,7 @@ Test(timeline, a_replay_takes_its_call_again)
 Test(timeline, what_no_plan_replays_is_made_again_when_it_is_read)
 {
     size_t a = make_idle(3);
-    add(CEBUS_ACTION_DROP, 1, a);
+    recorded_act(&r, CEBUS_ACTION_DROP, 1, a);
     cebus_timeline t = run(101, false, true);
     cr_expect_eq(t.total_ns, 2037);
     cr_expect_eq(t.unforeseen, 1);
@@ -86,9 +90,7 @@ Test(timeline, what_no_plan_replays_is_made_again_when_it_is_read)
  * is gone (the host asked for it ahead): compute waits the whole way back. */
 Test(timeline, copies_that_do_not_hide_are_waited_for)
 {
-    size_t a = make_idle(3);
-    add(CEBUS_ACTION_SWAP_OUT, 1, a);
-    add(CEBUS_ACTION_SWAP_IN, 4, a);
+    make_swapped(3, 4);
     cebus_timeline t = run(101, true, true);
     cr_expect_eq(t.out_bytes, 100);
     cr_expect_eq(t.in_bytes, 100);
@@ -99,32 +101,17 @@ Test(timeline, copies_that_do_not_hide_are_waited_for)
 /** With room for both there is no need to wait for the copy out, nor to bring anything back. */
 Test(timeline, what_need_not_leave_stays)
 {
-    size_t a = make_idle(3);
-    add(CEBUS_ACTION_SWAP_OUT, 1, a);
-    add(CEBUS_ACTION_SWAP_IN, 2, a);
+    make_swapped(3, 2);
     cebus_timeline t = run(301, true, true);
     cr_expect_eq(t.stall_ns, 0);
     cr_expect_eq(t.in_bytes, 0);
 }
 
-static cebus_timeline run_by(const cebus_placement *placement)
+/** With offsets of values, and of what the plan's actions bring back. */
+static cebus_timeline run_at(uint64_t *values, uint64_t *actions)
 {
     cebus_timeline out;
-    cebus_timeline_terms terms = {.budget = 1000,
-                                  .out_rate = 1000000000,
-                                  .in_rate = 1000000000,
-                                  .placement = placement,
-                                  .ahead = true};
-    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &out));
-    return out;
-}
-
-/** What run() says where the first b is made at an offset, and a lies at 0 and comes back to
- * `back`.
- */
-static cebus_timeline run_placed(size_t a, uint64_t b_at, uint64_t back)
-{
-    uint64_t values[64], workspaces[64], actions[2] = {CEBUS_ANYWHERE, back};
+    uint64_t workspaces[64];
     cebus_placement placement = {.values = values,
                                  .actions = actions,
                                  .scratch = actions,
@@ -133,19 +120,30 @@ static cebus_timeline run_placed(size_t a, uint64_t b_at, uint64_t back)
                                  .n_actions = r.plan.count,
                                  .n_calls = r.iteration.n_calls,
                                  .height = 1000};
-    memset(values, 0xff, sizeof values);
+    cebus_timeline_terms terms = {.budget = 1000,
+                                  .out_rate = 1000000000,
+                                  .in_rate = 1000000000,
+                                  .placement = &placement,
+                                  .ahead = true};
     memset(workspaces, 0xff, sizeof workspaces);
+    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &out));
+    return out;
+}
+
+/** Where the first b is made at an offset, and a lies at 0 and comes back to `back`. */
+static cebus_timeline run_placed(size_t a, uint64_t b_at, uint64_t back)
+{
+    uint64_t values[64], actions[2] = {CEBUS_ANYWHERE, back};
+    memset(values, 0xff, sizeof values);
     values[r.values[a].ordinal] = 0;
     values[1] = b_at;
-    return run_by(&placement);
+    return run_at(values, actions);
 }
 
 /** However much is free elsewhere: a copy out takes 101 ns. */
 Test(timeline, who_has_a_place_waits_until_it_is_free)
 {
-    size_t a = make_idle(30);
-    add(CEBUS_ACTION_SWAP_OUT, 1, a);
-    add(CEBUS_ACTION_SWAP_IN, 28, a);
+    size_t a = make_swapped(30, 28);
     cr_expect_eq(run(1000, false, true).stall_ns, 0);
     cr_expect_eq(run_placed(a, 500, 0).stall_ns, 0);
     cr_expect_eq(run_placed(a, 0, 0).stall_ns, 101);
@@ -155,9 +153,7 @@ Test(timeline, who_has_a_place_waits_until_it_is_free)
 
 Test(timeline, what_never_left_goes_on_to_its_next_place)
 {
-    size_t a = make_idle(30);
-    add(CEBUS_ACTION_SWAP_OUT, 1, a);
-    add(CEBUS_ACTION_SWAP_IN, 28, a);
+    size_t a = make_swapped(30, 28);
     cr_expect_eq(run_placed(a, 500, 0).in_bytes, 0, "it is there");
     cebus_timeline t = run_placed(a, 500, 700);
     cr_expect_eq(t.in_bytes, 100);
@@ -174,20 +170,11 @@ Test(timeline, who_comes_to_what_is_copied_still_waits_though_it_was_let_go)
     recorded_call(&r, "c", 7, SIZE_MAX, SIZE_MAX, 1);
     r.iteration.values[r.values[a].ordinal].freed = 2;
     cr_assert(cebus_iteration_seal(&r.iteration));
-    add(CEBUS_ACTION_SWAP_OUT, 1, a);
-    uint64_t values[3] = {0, 500, 0}, workspaces[3], actions[1] = {CEBUS_ANYWHERE};
-    memset(workspaces, 0xff, sizeof workspaces);
-    cebus_placement placement = {.values = values,
-                                 .actions = actions,
-                                 .scratch = actions,
-                                 .workspaces = workspaces,
-                                 .n_values = 3,
-                                 .n_actions = 1,
-                                 .n_calls = 3,
-                                 .height = 1000};
-    cr_expect_eq(run_by(&placement).stall_ns, 101 - 10);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 1, a);
+    uint64_t values[3] = {0, 500, 0}, actions[1] = {CEBUS_ANYWHERE};
+    cr_expect_eq(run_at(values, actions).stall_ns, 101 - 10);
     values[2] = 100;
-    cr_expect_eq(run_by(&placement).stall_ns, 0);
+    cr_expect_eq(run_at(values, actions).stall_ns, 0);
 }
 
 /** Three wait to leave: who comes to the place of the last has it, and the others stay. */
@@ -199,23 +186,14 @@ Test(timeline, only_who_lies_in_the_way_leaves)
     recorded_call(&r, "d", 1000, SIZE_MAX, SIZE_MAX, 100);
     recorded_call(&r, "e", 1, a, b, 1);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    add(CEBUS_ACTION_SWAP_OUT, 3, a);
-    add(CEBUS_ACTION_SWAP_OUT, 3, b);
-    add(CEBUS_ACTION_SWAP_OUT, 3, c);
-    add(CEBUS_ACTION_SWAP_IN, 4, a);
-    add(CEBUS_ACTION_SWAP_IN, 4, b);
-    uint64_t values[5] = {0, 100, 200, 200, 400}, workspaces[5];
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 3, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 3, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 3, c);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 4, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 4, b);
+    uint64_t values[5] = {0, 100, 200, 200, 400};
     uint64_t actions[5] = {CEBUS_ANYWHERE, CEBUS_ANYWHERE, CEBUS_ANYWHERE, 0, 100};
-    memset(workspaces, 0xff, sizeof workspaces);
-    cebus_placement placement = {.values = values,
-                                 .actions = actions,
-                                 .scratch = actions,
-                                 .workspaces = workspaces,
-                                 .n_values = 5,
-                                 .n_actions = 5,
-                                 .n_calls = 5,
-                                 .height = 1000};
-    cebus_timeline t = run_by(&placement);
+    cebus_timeline t = run_at(values, actions);
     cr_expect_eq(t.in_bytes, 0, "a and b never left");
     cr_expect_eq(t.stall_ns, 101, "for c, which was made last");
 }
@@ -250,9 +228,9 @@ Test(timeline, what_has_come_back_leaves_no_more)
     recorded_call(&r, "d", 10, SIZE_MAX, SIZE_MAX, 200);
     recorded_call(&r, "e", 7, a, SIZE_MAX, 1);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    add(CEBUS_ACTION_SWAP_OUT, 1, a);
-    add(CEBUS_ACTION_SWAP_OUT, 2, b);
-    add(CEBUS_ACTION_SWAP_IN, 3, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 1, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 2, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 3, a);
     cebus_timeline t = run(301, true, true);
     cr_expect_eq(t.unforeseen, 0);
     cr_expect_eq(t.in_bytes, 0);
@@ -267,8 +245,8 @@ Test(timeline, the_link_carries_one_copy_at_a_time)
     recorded_free(&r, c);
     recorded_call(&r, "d", 7, a, b, 1);
     cr_assert(cebus_iteration_seal(&r.iteration));
-    add(CEBUS_ACTION_SWAP_OUT, 1, a);
-    add(CEBUS_ACTION_SWAP_OUT, 2, b);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 1, a);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 2, b);
     cebus_timeline t = run(201, true, true);
     /* Out: 1000 to 1101, 1101 to 1202; c from 1202 to 1212; back to 1313 and 1414. */
     cr_expect_eq(t.total_ns, 1414 + 7);
@@ -278,9 +256,7 @@ Test(timeline, the_link_carries_one_copy_at_a_time)
 /** A host that does not run ahead asks for the copy when compute gets there. */
 Test(timeline, a_host_that_is_not_ahead_starts_copies_later)
 {
-    size_t a = make_idle(30);
-    add(CEBUS_ACTION_SWAP_OUT, 1, a);
-    add(CEBUS_ACTION_SWAP_IN, 20, a);
+    make_swapped(30, 20);
     uint64_t ahead = run(101 + 100, true, true).stall_ns;
     r.plan.actions[0].at = 1;
     uint64_t behind = run(101 + 100, true, false).stall_ns;
