@@ -59,6 +59,12 @@ static bool find_span(const cebus_iteration *iteration, uint32_t v, span *out)
     return false;
 }
 
+static bool made_by(const cebus_iteration *iteration, uint32_t v, const char *op)
+{
+    const uint32_t born = iteration->values[v].born;
+    return born != CEBUS_ITERATION_NONE && strcmp(iteration->calls[born].op, op) == 0;
+}
+
 static uint64_t planned;
 static cebus_swap swaps = CEBUS_SWAP_ON;
 static bool copies; /**< to the host, before they go */
@@ -76,8 +82,7 @@ static bool drop_and_replay(const cebus_iteration *iteration, const cebus_plan_t
     for (uint32_t k = 0; k < iteration->n_calls; k++) {
         for (uint32_t v = 0, tanhs = 0; v < iteration->n_values; v++) {
             const cebus_iteration_value *value = &iteration->values[v];
-            if (value->born == CEBUS_ITERATION_NONE ||
-                strcmp(iteration->calls[value->born].op, "tanh") != 0 || tanhs++ % 2 == 0 ||
+            if (!made_by(iteration, v, "tanh") || tanhs++ % 2 == 0 ||
                 !find_span(iteration, v, &idle))
                 continue;
             if (copies && idle.from + 1 == k)
@@ -243,9 +248,7 @@ static bool make_again_what_was_let_go(const cebus_iteration *iteration,
     (void)terms;
     for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
         const cebus_iteration_value *value = &iteration->values[v];
-        if (value->born == CEBUS_ITERATION_NONE ||
-            strcmp(iteration->calls[value->born].op, "tanh") != 0 ||
-            !find_span(iteration, v, &idle))
+        if (!made_by(iteration, v, "tanh") || !find_span(iteration, v, &idle))
             continue;
         uint32_t input = iteration->refs[iteration->calls[value->born].refs];
         ok = cebus_plan_add(out, CEBUS_ACTION_COPY_OUT, value->born, input) &&
@@ -398,10 +401,7 @@ static bool leave_and_come(const cebus_iteration *iteration, const cebus_plan_te
     bool ok = true;
     (void)terms;
     for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
-        const cebus_iteration_value *value = &iteration->values[v];
-        if (value->born == CEBUS_ITERATION_NONE ||
-            strcmp(iteration->calls[value->born].op, "tanh") != 0 ||
-            !find_span(iteration, v, &idle))
+        if (!made_by(iteration, v, "tanh") || !find_span(iteration, v, &idle))
             continue;
         ok = cebus_plan_add(out, CEBUS_ACTION_COPY_OUT, idle.from + 1, v) &&
              cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, idle.from + 2, v) &&
@@ -440,9 +440,7 @@ static bool drop_large(const cebus_iteration *iteration, const cebus_plan_terms 
     bool ok = true;
     (void)terms;
     for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
-        const cebus_iteration_value *value = &iteration->values[v];
-        if (value->born != CEBUS_ITERATION_NONE &&
-            strcmp(iteration->calls[value->born].op, "exp") == 0 && find_span(iteration, v, &idle))
+        if (made_by(iteration, v, "exp") && find_span(iteration, v, &idle))
             ok = cebus_plan_add(out, CEBUS_ACTION_DROP, idle.from + 1, v) &&
                  cebus_plan_add(out, CEBUS_ACTION_REPLAY, idle.to, v);
     }
