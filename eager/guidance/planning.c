@@ -305,10 +305,11 @@ static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_draft *draft = &rt->guidance->draft;
     if (!scheme->better_placed) {
-        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL);
+        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL, 0);
     } else if (cebus_outside_init(&outside, iteration, &rt->pool)) {
         cebus_site site = site_of(rt, scheme, &outside);
-        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, &site);
+        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, &site,
+                          scheme->terms.holes);
         cebus_outside_deinit(&outside);
     }
 }
@@ -351,19 +352,23 @@ static void spare_unfit(const cebus_iteration *iteration, const cebus_scheme *sc
         cebus_plan_clear(plan);
 }
 
-/** A plan, with its places if it has any, takes the place of the first one. */
+/** A plan, with its places if it has any, takes the place of the first one; not one that was to
+ * have places, and has none, of one that has. */
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
                          cebus_placement placement)
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    bool found_none = scheme->better_placed && placement.height == 0;
     spare_unfit(iteration, scheme, &better);
-    if (!cebus_plan_link(&better, iteration)) {
+    if ((found_none && scheme->spots != NULL) || !cebus_plan_link(&better, iteration)) {
         cebus_plan_clear(&better);
         cebus_placement_clear(&placement);
         return;
     }
     if (scheme->placeless && scheme->spots != NULL)
         cebus_scheme_set_aside(rt, scheme);
+    if (placement.height > 0)
+        scheme->aside_lost = 0;
     cebus_scheme_take(rt, scheme, better, placement);
     cebus_appraisal_predict(rt, scheme, iteration);
 }
@@ -379,6 +384,17 @@ static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
     return waits;
 }
 
+/** A search found nothing that has places, nor that could do without: one for a plan without is
+ * next. */
+static void do_without_places(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (!scheme->better_placed || scheme->spots != NULL)
+        return;
+    scheme->better_placed = false;
+    scheme->better = terms_of(rt, false);
+    scheme->waits = true;
+}
+
 /** If the search is over what it found is taken over. */
 static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
 {
@@ -387,10 +403,13 @@ static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_guidance *guidance = rt->guidance;
     cebus_plan_init(&better, &rt->pool);
     cebus_placement_init(&placement, &rt->pool);
-    if (cebus_draft_take(&guidance->draft, &better, &placement))
+    const bool taken = cebus_draft_take(&guidance->draft, &better, &placement);
+    if (taken)
         replace_plan(rt, scheme, better, placement);
     if (guidance->draft.started)
         return;
+    if (!taken)
+        do_without_places(rt, scheme);
     scheme->placeless &= scheme->spots == NULL; /* no other was found */
     cebus_pace_note(&guidance->searching, guidance->draft.took_ns,
                     iteration_of(guidance, scheme)->n_calls);
@@ -481,17 +500,17 @@ static bool is_early(const cebus_runtime *rt, const cebus_scheme *scheme)
            !cebus_loaded_has(rt, iteration);
 }
 
-/** A first plan, and a better one begun. */
+/** A first plan, and a better one begun. That the first one, made at once, finds no places does not
+ * mean that one that is searched for will not. */
 static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
 {
     const uint64_t begun = cebus_pace_clock();
     const cebus_plan_terms placed = terms_of(rt, true);
     scheme->aside_lost = 0;
-    scheme->better_placed =
-        places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme);
+    bool found = places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme);
+    scheme->better_placed = found || (places && !cebus_appraisal_repeats(rt));
     scheme->waits = false;
-    if ((scheme->better_placed || has_no_places(scheme, places) ||
-         plan(rt, scheme, scheme->terms)) &&
+    if ((found || has_no_places(scheme, places) || plan(rt, scheme, scheme->terms)) &&
         scheme->plan.count > 0)
         start_draft(rt, scheme, scheme->better_placed ? placed : scheme->terms);
     spare_unfit(iteration_of(rt->guidance, scheme), scheme, &scheme->plan);

@@ -297,6 +297,61 @@ Test(planning, a_first_plan_that_costs_more_than_none_is_not_followed)
     cebus_runtime_destroy(rt);
 }
 
+/** The first plan drops a value, which is not enough. */
+static bool plan_little_at_first(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                                 cebus_plan *out)
+{
+    if (terms->effort > 0)
+        return count_plans(iteration, terms, out);
+    return cebus_plan_add(out, CEBUS_ACTION_DROP, 1, (uint32_t)iteration->n_values - 1);
+}
+
+Test(planning, a_better_plan_has_places_though_the_first_found_none)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    counting.plan = plan_little_at_first;
+    for (int i = 0; i < 2; i++)
+        slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    cr_assert_null(scheme->spots);
+    scheme->worth.ran_ns = CEBUS_WORTH_MOST_NS;
+    slow_step(rt);
+    cr_assert(rt->guidance->draft.started);
+    await_draft(rt);
+    slow_step(rt);
+    cr_expect_gt(scheme->plan.count, 1);
+    cr_expect_not_null(scheme->spots);
+    cebus_runtime_destroy(rt);
+}
+
+/** A search that finds nothing where places are asked for, and a plan where they are not. */
+static bool plan_loosely(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                         cebus_plan *out)
+{
+    if (terms->effort > 0 && terms->holes == 0)
+        return false;
+    return plan_little_at_first(iteration, terms, out);
+}
+
+Test(planning, where_places_are_not_found_a_better_plan_goes_without)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    counting.plan = plan_loosely;
+    for (int i = 0; i < 2; i++)
+        slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    for (int i = 0; i < 2; i++) {
+        scheme->worth.ran_ns = UINT64_MAX / 2;
+        slow_step(rt);
+        await_draft(rt);
+        slow_step(rt);
+    }
+    cr_expect_gt(searches, 0);
+    cr_expect_gt(scheme->plan.count, 1);
+    cr_expect_null(scheme->spots);
+    cebus_runtime_destroy(rt);
+}
+
 Test(planning, only_a_plan_that_is_plainly_worse_is_held_back)
 {
     cebus_scheme scheme = {.iteration_ns = 10000000, .predicted_ns = 12000000};
