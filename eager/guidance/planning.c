@@ -260,20 +260,30 @@ static cebus_site site_of(const cebus_runtime *rt, const cebus_scheme *scheme,
                         .rounds = ROUNDS};
 }
 
+/** The scheme's plan and its placement, for these terms; the scheme has no places yet. */
+static cebus_fit fit_of(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms,
+                        const cebus_outside *outside)
+{
+    return (cebus_fit){.policy = rt->policy,
+                       .iteration = iteration_of(rt->guidance, scheme),
+                       .site = site_of(rt, scheme, outside),
+                       .terms = terms,
+                       .holes = scheme->terms.holes,
+                       .plan = &scheme->plan,
+                       .placement = &scheme->placement};
+}
+
 /** Places for the scheme's plan. False: they do not fit, or host memory is short. */
 static bool place(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    uint64_t missing;
     cebus_outside outside;
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_scheme_clear_places(rt, scheme);
-    if (!cebus_outside_init(&outside, iteration, &rt->pool))
+    if (!cebus_outside_init(&outside, iteration_of(rt->guidance, scheme), &rt->pool))
         return false;
-    cebus_site site = site_of(rt, scheme, &outside);
-    cebus_site_verdict verdict =
-        cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, &missing);
+    cebus_fit fit = fit_of(rt, scheme, terms_of(rt, true), &outside);
+    bool placed = cebus_fit_place(&fit);
     cebus_outside_deinit(&outside);
-    return verdict == CEBUS_SITE_PLACED && cebus_scheme_make_spots(rt, scheme);
+    return placed && cebus_scheme_make_spots(rt, scheme);
 }
 
 /** A plan with places for its values. */
@@ -284,13 +294,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
     cebus_scheme_clear_plan(rt, scheme);
     if (!cebus_outside_init(&outside, iteration, &rt->pool))
         return false;
-    cebus_fit fit = {.policy = rt->policy,
-                     .iteration = iteration,
-                     .site = site_of(rt, scheme, &outside),
-                     .terms = terms,
-                     .holes = scheme->terms.holes,
-                     .plan = &scheme->plan,
-                     .placement = &scheme->placement};
+    cebus_fit fit = fit_of(rt, scheme, terms, &outside);
     fit.terms.effort = effort_now(rt, iteration);
     if (fit.terms.effort == 0)
         fit.site.rounds = 0; /* the program waits */
