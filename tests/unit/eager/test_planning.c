@@ -368,6 +368,76 @@ Test(planning, only_a_plan_that_is_plainly_worse_is_held_back)
     cr_expect_not(cebus_appraisal_foretells_worse(&scheme), "too short to tell");
 }
 
+/* --- a plan against none -------------------------------------------------------------------- */
+
+/** With a plan that is searched for no more, where the host runs ahead. */
+static cebus_runtime *open_settled(void)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    rt->info.deferred = true;
+    for (int i = 0; i < 2; i++)
+        slow_step(rt);
+    scheme_of(rt)->worth.ran_ns = CEBUS_WORTH_MOST_NS;
+    slow_step(rt);
+    await_draft(rt);
+    slow_step(rt);
+    cr_assert_not(cebus_appraisal_awaits_better(rt, scheme_of(rt)));
+    cr_assert_gt(scheme_of(rt)->plan.count, 0);
+    return rt;
+}
+
+/** Until it is set aside for taking longer than foretold. */
+static void suspect(cebus_runtime *rt)
+{
+    cebus_scheme *scheme = scheme_of(rt);
+    for (int i = 0; i < 10 && scheme->plan.count > 0; i++) {
+        scheme->predicted_ns = scheme->unplanned_ns = 1;
+        slow_step(rt);
+    }
+    cr_assert_eq(scheme->plan.count, 0);
+    cr_assert(cebus_trial_runs(&scheme->trial));
+    cr_expect_gt(scheme->trial.planned_ns, LAYERS * UINT64_C(50000), "the pauses alone");
+}
+
+/** As many iterations as a trial takes. */
+static void try_none(cebus_runtime *rt, uint64_t planned_ns)
+{
+    cebus_scheme *scheme = scheme_of(rt);
+    scheme->trial.planned_ns = planned_ns;
+    for (int i = 0; i < 10 && cebus_trial_runs(&scheme->trial); i++)
+        slow_step(rt);
+    cr_assert_not(cebus_trial_runs(&scheme->trial));
+    slow_step(rt);
+}
+
+Test(planning, a_plan_comes_back_after_iterations_that_took_longer_without)
+{
+    cebus_runtime *rt = open_settled();
+    cebus_scheme *scheme = scheme_of(rt);
+    const size_t actions = scheme->plan.count;
+    suspect(rt);
+    cr_expect_eq(scheme->aside.count, actions);
+    try_none(rt, 1);
+    cr_expect_eq(scheme->plan.count, actions);
+    for (int i = 0; i < 20; i++) {
+        scheme->predicted_ns = scheme->unplanned_ns = 1;
+        slow_step(rt);
+    }
+    cr_expect_gt(scheme->plan.count, 0, "once");
+    cebus_runtime_destroy(rt);
+}
+
+Test(planning, a_plan_stays_away_after_iterations_that_took_less_without)
+{
+    cebus_runtime *rt = open_settled();
+    cebus_scheme *scheme = scheme_of(rt);
+    suspect(rt);
+    try_none(rt, UINT64_C(1) << 60);
+    cr_expect_eq(scheme->plan.count, 0);
+    cr_expect_eq(scheme->aside.count, 0, "nobody keeps it");
+    cebus_runtime_destroy(rt);
+}
+
 /* --- how many kinds ------------------------------------------------------------------------- */
 
 Test(planning, knows_a_hundred_kinds)
