@@ -142,8 +142,8 @@ static cebus_status note(training *t, double wall_ms)
                 "%.3f ms, %" PRIu64 " guided, the last %.3f ms foretold, %.3f measured, %" PRIu64
                 " actions, %" PRIu64 " missed, %" PRIu64 " unforeseen; %" PRIu64 " replans\n",
                 wall_ms, s.guided_iterations, ms_of(s.guided_predicted_ns),
-                ms_of(s.guided_measured_ns), s.guided_actions, s.guided_missed,
-                s.guided_unforeseen, s.replans);
+                ms_of(s.guided_measured_ns), s.guided_actions, s.guided_missed, s.guided_unforeseen,
+                s.replans);
     return status;
 }
 
