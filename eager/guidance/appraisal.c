@@ -119,7 +119,7 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
     stats->guided_peak_bytes = rt->iteration_peak;
     stats->guided_predicted_ns = scheme->predicted_ns;
     stats->guided_measured_ns = took->compute_ns + lost_of(took);
-    stats->guided_lost_ns = lost_of(took);
+    stats->guided_lost_ns = scheme->lost = lost_of(took);
     stats->guided_swap_outs = took->swap_outs;
     stats->guided_swapped_bytes = took->out_bytes;
     stats->guided_recomputes = took->recomputes;

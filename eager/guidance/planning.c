@@ -302,22 +302,41 @@ static void end_trial(cebus_scheme *scheme)
     scheme->trial = (cebus_trial){0};
 }
 
-/** A plan, with its places if it has any, takes the place of the first one; not one that was to
- * have places, and has none, of one that has. */
+/** A search for a plan with places found but one that does without. It is tried against the one at
+ * hand, which has some, if it is to lose less. */
+static void try_loose(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan loose)
+{
+    cebus_placement none;
+    const uint64_t lost = scheme->guided > 0 ? scheme->lost : scheme->predicted_lost;
+    cebus_placement_init(&none, &rt->pool);
+    cebus_scheme_set_aside(rt, scheme);
+    cebus_scheme_take(rt, scheme, loose, none);
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    scheme->placeless = scheme->predicted_ns > 0 && scheme->predicted_lost < lost;
+    if (scheme->placeless)
+        scheme->placed_lost = lost;
+    else
+        bring_back(rt, scheme);
+}
+
+/** A plan, with its places if it has any, takes the place of the first one. */
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
                          cebus_placement placement)
 {
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
-    bool found_none = scheme->better_placed && placement.height == 0;
     spare_unfit(iteration, scheme, &better);
-    if ((found_none && scheme->spots != NULL) || !cebus_plan_link(&better, iteration)) {
+    if (!cebus_plan_link(&better, iteration)) {
         cebus_plan_clear(&better);
         cebus_placement_clear(&placement);
         return;
     }
+    end_trial(scheme);
+    if (scheme->better_placed && placement.height == 0 && scheme->spots != NULL) {
+        try_loose(rt, scheme, better);
+        return;
+    }
     if (scheme->placeless && scheme->spots != NULL)
         cebus_scheme_set_aside(rt, scheme);
-    end_trial(scheme);
     if (placement.height > 0)
         scheme->aside_lost = 0;
     cebus_scheme_take(rt, scheme, better, placement);

@@ -352,6 +352,63 @@ Test(planning, where_places_are_not_found_a_better_plan_goes_without)
     cebus_runtime_destroy(rt);
 }
 
+/** The kind that came last is searched for while it is done once more. */
+static void search_now(cebus_runtime *rt)
+{
+    cebus_scheme *scheme = scheme_of(rt);
+    scheme->waits = true;
+    scheme->worth.ran_ns = UINT64_MAX / 2;
+    slow_step(rt);
+    cr_assert(rt->guidance->draft.started);
+    await_draft(rt);
+}
+
+/** A plan with places is followed, and a search for a better one is over that found none; of its
+ * plan so many actions are left. */
+static cebus_runtime *open_loose(size_t actions)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    for (int i = 0; i < 2; i++)
+        slow_step(rt);
+    if (!rt->guidance->draft.started)
+        search_now(rt);
+    await_draft(rt);
+    slow_step(rt);
+    cr_assert_not_null(scheme_of(rt)->spots);
+    search_now(rt);
+    cebus_draft *draft = &rt->guidance->draft;
+    cebus_placement_clear(&draft->placement);
+    draft->plan.count = draft->plan.count < actions ? draft->plan.count : actions;
+    return rt;
+}
+
+#define MUCH_LOST (UINT64_C(1) << 40) /* ns */
+
+Test(planning, a_plan_without_places_is_tried_where_it_is_to_lose_less)
+{
+    cebus_runtime *rt = open_loose(SIZE_MAX);
+    rt->stats.recompute_ns += MUCH_LOST; /* by the one with places */
+    slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    cr_expect_gt(scheme->plan.count, 0);
+    cr_expect_null(scheme->spots);
+    cr_expect_gt(scheme->aside.count, 0, "it may come back");
+    cr_expect_geq(scheme->placed_lost, MUCH_LOST);
+    cebus_runtime_destroy(rt);
+}
+
+Test(planning, a_plan_with_places_stands_where_one_without_foretells_nothing)
+{
+    cebus_runtime *rt = open_loose(1);
+    slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    cr_expect_not(rt->guidance->draft.started);
+    cr_expect_not_null(scheme->spots);
+    cr_expect_eq(scheme->aside.count, 0);
+    cr_expect_not(scheme->placeless);
+    cebus_runtime_destroy(rt);
+}
+
 Test(planning, only_a_plan_that_is_plainly_worse_is_held_back)
 {
     cebus_scheme scheme = {.iteration_ns = 10000000, .predicted_ns = 12000000};
@@ -383,6 +440,7 @@ static cebus_runtime *open_settled(void)
     slow_step(rt);
     cr_assert_not(cebus_appraisal_awaits_better(rt, scheme_of(rt)));
     cr_assert_gt(scheme_of(rt)->plan.count, 0);
+    scheme_of(rt)->replans = 4; /* nor because costs change, which they do */
     return rt;
 }
 
