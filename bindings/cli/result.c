@@ -76,7 +76,7 @@ static void put_settings(json_t *json, const struct program *program,
     json_put_text(json, "swap", swap != NULL ? swap : "default");
     json_put_text(json, "budget", result->options.budget);
     json_put_number(json, "budget_bytes", result->budget_bytes);
-    json_put_number(json, "iterations", (uint64_t)settings_iterations(settings));
+    json_put_number(json, "iterations", (uint64_t)result->iterations);
     json_put_text(json, "marks", settings->of[SETTING_MARKS].text);
     json_put_text(json, "learn", settings->of[SETTING_LEARN].text);
 }

@@ -214,7 +214,15 @@ static double limit_of(const struct running *running, int pass)
     double times = settings_limit(settings);
     if (is_hopeless(running))
         return fmin(times, HOPELESS_TIMES);
-    return pass == 0 && settings_iterations(settings) > 1 ? FIRST_TIMES * times : times;
+    return pass == 0 && settings_iterations(settings, false) > 1 ? FIRST_TIMES * times : times;
+}
+
+/** As many as are asked for; by default more once a plan is followed that swaps. */
+static int passes_now(struct run_result *result)
+{
+    bool swaps = result->last.guided_iterations > 0 && result->last.guided_swap_outs > 0;
+    result->iterations = settings_iterations(result->options.settings, swaps);
+    return result->iterations;
 }
 
 static enum replay_outcome run_passes(struct running *running)
@@ -222,9 +230,8 @@ static enum replay_outcome run_passes(struct running *running)
     struct run_result *result = running->result;
     const struct observer *observer = result->options.observer;
     const struct settings *settings = result->options.settings;
-    int iterations = settings_iterations(settings);
     enum replay_outcome outcome = REPLAY_DONE;
-    for (int pass = 0; pass < iterations && outcome == REPLAY_DONE; pass++) {
+    for (int pass = 0; outcome == REPLAY_DONE && pass < passes_now(result); pass++) {
         cebus_reset_peak_memory_stats(running->replayer.rt);
         running->before = replayer_stats(&running->replayer);
         if (observer != NULL && observer->pass != NULL)
@@ -279,6 +286,13 @@ static void explain_outcome(const struct running *running, enum replay_outcome o
         explain_need(running->program, result);
 }
 
+static int most_passes(const struct settings *settings)
+{
+    const int few = settings_iterations(settings, false),
+              more = settings_iterations(settings, true);
+    return few > more ? few : more;
+}
+
 bool run_program(const struct program *program, const struct run_options *options,
                  struct run_result *out)
 {
@@ -286,7 +300,8 @@ bool run_program(const struct program *program, const struct run_options *option
     *out = (struct run_result){
         .options = *options,
         .asked_bytes = settings_bytes(options->budget, program->figures.peak_bytes),
-        .pass_ns = take(NULL, (size_t)settings_iterations(settings), sizeof(uint64_t)),
+        .iterations = settings_iterations(settings, false),
+        .pass_ns = take(NULL, (size_t)most_passes(settings), sizeof(uint64_t)),
     };
     if (out->asked_bytes < LEAST_BUDGET) {
         out->budget_bytes = out->asked_bytes;

@@ -37,6 +37,7 @@ struct run_result {
     const char *layout; /**< in force; NULL: there was no runtime */
     uint64_t asked_bytes, budget_bytes;
     uint64_t peak_bytes;     /**< of all passes */
+    int iterations;          /**< passes that there were to be */
     int passes;              /**< complete ones */
     uint64_t *pass_ns;       /**< device time of each */
     uint64_t host_ns;        /**< wall time of the last pass */

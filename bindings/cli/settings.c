@@ -18,6 +18,7 @@ enum {
     KEY_JSON,
     KEY_FIRST, /**< + setting_key */
     MOST_ITERATIONS = 1000,
+    SETTLING_ITERATIONS = 16,
 };
 
 static _Thread_local char problem[600];
@@ -160,7 +161,7 @@ static const struct argp_option machine_options[] = {
     {NULL, 0, NULL, 0, "The runs:", 2},
     {"iterations", KEY_FIRST + SETTING_ITERATIONS, "N", 0,
      "passes over the trace; the last one is reported (default 3: policies that plan have seen a "
-     "whole pass by the second)",
+     "whole pass by the second; 16 where their plans swap: some are tried against others first)",
      0},
     {"marks", KEY_FIRST + SETTING_MARKS, "on|off", 0,
      "on (default): the program marks the end of each iteration; off: the runtime finds the ends "
@@ -282,9 +283,12 @@ const char *setting_origin_name(enum setting_origin origin)
     return names[origin];
 }
 
-int settings_iterations(const struct settings *settings)
+int settings_iterations(const struct settings *settings, bool plan_swaps)
 {
-    return (int)strtol(settings->of[SETTING_ITERATIONS].text, NULL, 10);
+    const struct setting *setting = &settings->of[SETTING_ITERATIONS];
+    if (plan_swaps && setting->origin == FROM_DEFAULT)
+        return SETTLING_ITERATIONS;
+    return (int)strtol(setting->text, NULL, 10);
 }
 
 double settings_limit(const struct settings *settings)

@@ -67,7 +67,9 @@ const char *setting_variable(enum setting_key key);
 const char *setting_origin_name(enum setting_origin origin);
 
 /** Values of checked settings. */
-int settings_iterations(const struct settings *settings);
+/** Passes, at most; `plan_swaps`: a plan that swaps is followed. Where nobody asked for a number it
+ * is given time to settle. */
+int settings_iterations(const struct settings *settings, bool plan_swaps);
 double settings_limit(const struct settings *settings);
 
 /** A checked budget in bytes: a size, or a percentage of `whole`. */

@@ -62,6 +62,7 @@ static cebus_tally tally_now(cebus_runtime *rt)
                          .recompute_ns = stats->recompute_ns,
                          .stall_ns = tells_time(rt) ? rt->device_ops->stalled(rt->device) : 0,
                          .moving_ns = moving_ns(rt),
+                         .clock_ns = rt->device_ops->clock(rt->device, CEBUS_STREAM_COMPUTE),
                          .evictions = stats->evictions,
                          .recomputes = stats->recomputes,
                          .planned_replays = stats->planned_replays,
@@ -90,6 +91,7 @@ static cebus_tally tally_of(cebus_runtime *rt)
                          .recompute_ns = now.recompute_ns - begun->recompute_ns,
                          .stall_ns = now.stall_ns - begun->stall_ns,
                          .moving_ns = now.moving_ns - begun->moving_ns,
+                         .clock_ns = now.clock_ns - begun->clock_ns,
                          .evictions = now.evictions - begun->evictions,
                          .recomputes = now.recomputes - begun->recomputes,
                          .planned_replays = now.planned_replays - begun->planned_replays,
@@ -118,7 +120,7 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
     stats->guided_peak_bytes = rt->iteration_peak;
     stats->guided_predicted_ns = scheme->predicted_ns;
     stats->guided_measured_ns = took->compute_ns + lost_of(took);
-    stats->guided_lost_ns = lost_of(took);
+    stats->guided_lost_ns = scheme->lost = lost_of(took);
     stats->guided_swap_outs = took->swap_outs;
     stats->guided_swapped_bytes = took->out_bytes;
     stats->guided_recomputes = took->recomputes;
@@ -295,6 +297,22 @@ static bool misses_places(const cebus_runtime *rt, const cebus_scheme *scheme, u
            !cebus_appraisal_awaits_better(rt, scheme);
 }
 
+/** What the program waits for by itself is not counted: only the clock tells what is better. */
+static bool runs_ahead(const cebus_runtime *rt)
+{
+    return rt->info.deferred && rt->policy->searches && !cebus_appraisal_repeats(rt);
+}
+
+/** What is counted is lost without a plan at least, but for the first times, when kernels were new:
+ * where it is twice all that is lost with this one none need not be tried. */
+static bool is_suspect(const cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *took)
+{
+    if (cebus_appraisal_awaits_better(rt, scheme) ||
+        took->compute_ns + scheme->unplanned_ns / 2 > took->clock_ns)
+        return false;
+    return cebus_trial_suspects(&scheme->trial, took->clock_ns, scheme->predicted_ns);
+}
+
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
                            const cebus_tally *took)
 {
@@ -317,7 +335,9 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
     }
     bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took));
     bool drifted = stale && refresh_costs(rt, scheme, iteration);
-    if (!drifted && is_dear(rt, scheme, lost)) {
+    if (!drifted && runs_ahead(rt) && is_suspect(rt, scheme, took))
+        return CEBUS_PLAN_TRY_NONE;
+    if (!drifted && !runs_ahead(rt) && is_dear(rt, scheme, lost)) {
         scheme->dear_lost = lost;
         return CEBUS_PLAN_IS_DEAR;
     }
@@ -409,6 +429,18 @@ static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme
     return CEBUS_PLAN_IS_STALE;
 }
 
+static cebus_verdict compare_with_none(cebus_scheme *scheme, uint64_t took_ns)
+{
+    switch (cebus_trial_compare(&scheme->trial, took_ns)) {
+    case CEBUS_TRIAL_PLAN_WINS:
+        return CEBUS_PLAN_COMES_BACK;
+    case CEBUS_TRIAL_NONE_WINS:
+        return CEBUS_PLAN_IS_DEAR;
+    default:
+        return CEBUS_PLAN_STANDS;
+    }
+}
+
 cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
                                   cebus_iteration *iteration, bool followed)
 {
@@ -419,6 +451,8 @@ cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
     scheme->worth.ran_ns += took.compute_ns + lost;
     if (!guidance->planned || !followed) {
         verdict = judge_without(rt, scheme, lost);
+        if (cebus_trial_runs(&scheme->trial))
+            verdict = compare_with_none(scheme, took.clock_ns);
     } else if (guidance->begun_with == scheme) {
         publish(rt, scheme, &took);
         if (!is_settling(rt, scheme))

@@ -5,7 +5,8 @@
  *     an iteration     measured: its calls, replays, and waiting for copies
  *     they part        by more than 5%: the record takes over what calls cost now, and is planned
  *                      again; where costs are as they were, copies are reckoned with as slower
- *     it costs more    than without a plan: the plan is given up
+ *     it costs more    than without a plan: the plan is given up; where the host runs ahead of its
+ *                      device a trial tells (trial.h)
  *     persistent       values shuttle between places of their own, or go wherever there is room:
  *     values           both are tried, and the better one stands; places that would be waited for
  *                      are set aside until it loses more without
@@ -25,6 +26,8 @@ typedef enum cebus_verdict {
     CEBUS_PLAN_IS_STALE,      /**< make another */
     CEBUS_PLAN_TRY_PLACELESS, /**< one without places may be better */
     CEBUS_PLAN_NEEDS_PLACES,  /**< it was not */
+    CEBUS_PLAN_TRY_NONE,      /**< none may be better */
+    CEBUS_PLAN_COMES_BACK,    /**< it was not */
 } cebus_verdict;
 
 /** Whether plans must be the same in every run: then they are waited for. */

@@ -23,7 +23,7 @@ static void *work(void *context)
     cebus_draft *draft = context;
     cebus_fit *fit = &draft->fit;
     const uint64_t begun = cebus_pace_clock();
-    draft->good = draft->places ? cebus_fit_make(fit)
+    draft->good = draft->places ? cebus_fit_make(fit) || fit->plan->count > 0
                                 : fit->policy->plan(fit->iteration, &fit->terms, fit->plan) &&
                                       cebus_plan_make_ready(fit->plan, fit->iteration);
     draft->took_ns = cebus_pace_clock() - begun;
@@ -63,7 +63,7 @@ static bool open_books(cebus_draft *draft, const cebus_iteration *iteration, con
 
 void cebus_draft_start(cebus_draft *draft, const cebus_policy *policy,
                        const cebus_iteration *iteration, const cebus_plan_terms *terms,
-                       const cebus_site *site)
+                       const cebus_site *site, uint64_t holes)
 {
     cebus_draft_cancel(draft);
     cebus_pool_init(&draft->pool, NULL);
@@ -75,6 +75,7 @@ void cebus_draft_start(cebus_draft *draft, const cebus_policy *policy,
     draft->fit = (cebus_fit){.policy = policy,
                              .iteration = &draft->iteration,
                              .terms = *terms,
+                             .holes = holes,
                              .plan = &draft->plan,
                              .placement = &draft->placement};
     draft->fit.terms.go_on = go_on;
@@ -95,12 +96,17 @@ static void finish(cebus_draft *draft)
     close_books(draft);
 }
 
+static bool is_placed(const cebus_draft *draft)
+{
+    return draft->places && draft->placement.height > 0;
+}
+
 bool cebus_draft_take(cebus_draft *draft, cebus_plan *out, cebus_placement *placement)
 {
     if (!draft->started || !atomic_load_explicit(&draft->done, memory_order_acquire))
         return false;
     bool taken = draft->good && cebus_plan_copy(&draft->plan, out) &&
-                 (!draft->places || cebus_placement_copy(&draft->placement, placement));
+                 (!is_placed(draft) || cebus_placement_copy(&draft->placement, placement));
     if (!taken)
         cebus_plan_clear(out);
     finish(draft);

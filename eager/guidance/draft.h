@@ -34,14 +34,14 @@ typedef struct cebus_draft {
 void cebus_draft_init(cebus_draft *draft);
 
 /** Begins to plan; what was being planned before is given up. site: where its values are to be
- * placed, too (copied; what is outside is found out); NULL: nowhere. Without memory or threads
- * nothing happens. */
+ * placed, too (copied; what is outside is found out), or, where they cannot be, a plan that leaves
+ * `holes` bytes free will do (fit.h); NULL: nowhere. Without memory or threads nothing happens. */
 void cebus_draft_start(cebus_draft *draft, const cebus_policy *policy,
                        const cebus_iteration *iteration, const cebus_plan_terms *terms,
-                       const cebus_site *site);
+                       const cebus_site *site, uint64_t holes);
 
 /** True once, when a plan is there: `out` (empty) is a copy of it, to be linked. With a site
- * `placement` (empty) is one of its places. */
+ * `placement` (empty) is one of its places, and stays empty where the plan found none. */
 bool cebus_draft_take(cebus_draft *draft, cebus_plan *out, cebus_placement *placement);
 
 /** Gives it up, waiting for the thread to notice. */

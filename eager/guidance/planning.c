@@ -2,37 +2,22 @@
 
 #include <string.h>
 
-#include "eager/budget.h"
-#include "eager/compaction.h"
 #include "eager/guidance/appraisal.h"
 #include "eager/guidance/feedback.h"
 #include "eager/guidance/fixtures.h"
 #include "eager/guidance/loaded.h"
 #include "eager/guidance/scheme.h"
 #include "eager/guidance/shuttles.h"
+#include "eager/guidance/terms.h"
 #include "eager/swap/swap.h"
 #include "layout/number.h"
 
-/** Plans leave this part of the budget free where bytes have addresses but no planned places. Holes
- * take about as much when values of a few sizes come and go; with less free the policy would evict
- * what the plan keeps. */
-#define HOLES_PART 16
-
-/** Rounds of packing where a plan's values do not fit at once: about a millisecond each for 500
- * values. */
-#define ROUNDS 100
 /** How often in a row places are chosen anew because some were taken. */
 #define MOST_MOVES 4
 /** After this many new iterations in a row that never came again, new ones are planned only once
  * they do: a program that never repeats itself shall not pay for plans. */
 #define MOST_UNPROVEN 4
-/** Steps of a planner that searches: a second or so at most, and enough for its ways of planning
- * to be tried at all. */
-#define MOST_EFFORT 1000000
-#define LEAST_EFFORT 100000
-/** One step of effort for each 32 ns of the iteration. A step takes about a microsecond, so
- * searching takes as long as some thirty iterations. */
-#define NS_A_STEP 32
+/** What a step of a search takes, about. */
 #define STEP_NS 1000
 /** Waiting for places for less than this part of an iteration does not matter. */
 #define WAIT_PART 50
@@ -100,31 +85,6 @@ void cebus_planning_look(cebus_runtime *rt)
     cebus_fixtures_look(rt);
 }
 
-/** A link that was slower than reckoned with is taken to be (appraisal.h). */
-static uint64_t slowed(uint64_t rate, uint32_t times)
-{
-    while (times-- > 0)
-        rate -= rate / 20;
-    return rate;
-}
-
-static cebus_plan_terms terms_of(cebus_runtime *rt, bool placed)
-{
-    const uint64_t budget = cebus_budget_now(rt);
-    uint32_t slower = rt->guidance->scheme->slower;
-    uint64_t silent = rt->guidance->scheme->fixtures.silent;
-    rt->swap.blocked = false;
-    cebus_swap_terms swap = cebus_swap_terms_now(rt);
-    return (cebus_plan_terms){
-        .budget = budget > silent ? budget - silent : 0,
-        .holes = rt->arena.commodity || placed ? 0 : budget / HOLES_PART,
-        .host = swap.use != CEBUS_SWAP_NEVER ? rt->swap.budget : 0,
-        .out_rate = slowed(swap.out_rate, slower),
-        .in_rate = slowed(swap.in_rate, slower),
-        .latency_ns = swap.latency_ns,
-    };
-}
-
 /** Another plan is made from what the record says now: while the program goes on by this one, where
  * plans are drafted; else when it is followed next. What was loaded is of no more use. */
 static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
@@ -156,7 +116,7 @@ static void change_places(cebus_runtime *rt, cebus_scheme *scheme, bool placeles
     }
     scheme->better_placed = !placeless;
     if (drafts(scheme))
-        scheme->better = terms_of(rt, !placeless);
+        scheme->better = cebus_terms_now(rt, scheme, !placeless);
     else if (placeless)
         cebus_scheme_set_aside(rt, scheme);
     else
@@ -175,6 +135,13 @@ static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_scheme_clear_plan(rt, scheme);
 }
 
+/** The plan that was set aside while none was followed. */
+static void bring_back(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (cebus_scheme_restore(rt, scheme))
+        cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+}
+
 static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
 {
     switch (verdict) {
@@ -189,6 +156,12 @@ static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
     case CEBUS_PLAN_TRY_PLACELESS:
     case CEBUS_PLAN_NEEDS_PLACES:
         change_places(rt, scheme, verdict == CEBUS_PLAN_TRY_PLACELESS);
+        break;
+    case CEBUS_PLAN_TRY_NONE:
+        cebus_scheme_set_aside(rt, scheme);
+        break;
+    case CEBUS_PLAN_COMES_BACK:
+        bring_back(rt, scheme);
         break;
     }
 }
@@ -208,29 +181,9 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
     guidance->fixtures = former;
 }
 
-/** Measured rates are never twice the same, and a plan is dear: where they are only somewhat off,
- * iterations will tell whether that matters (appraisal.h). */
-static bool is_other_rate(uint64_t a, uint64_t b)
-{
-    return a > 2 * b || b > 2 * a;
-}
-
-static bool differ(const cebus_plan_terms *a, const cebus_plan_terms *b)
-{
-    return a->budget != b->budget || a->holes != b->holes || a->host != b->host ||
-           is_other_rate(a->out_rate, b->out_rate) || is_other_rate(a->in_rate, b->in_rate);
-}
-
-static uint64_t effort_for(const cebus_iteration *iteration)
-{
-    uint64_t effort = cebus_iteration_cost(iteration) / NS_A_STEP;
-    effort = cebus_max_u64(effort, LEAST_EFFORT);
-    return effort < MOST_EFFORT ? effort : MOST_EFFORT;
-}
-
 static uint64_t effort_now(cebus_runtime *rt, const cebus_iteration *iteration)
 {
-    return rt->policy->searches && cebus_appraisal_repeats(rt) ? effort_for(iteration) : 0;
+    return rt->policy->searches && cebus_appraisal_repeats(rt) ? cebus_terms_effort(iteration) : 0;
 }
 
 /** False when there is no plan: the policy has none, or host memory is short. */
@@ -246,35 +199,30 @@ static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms
     return false;
 }
 
-/** Where values may be placed. The fixtures are the scheme's. */
-static cebus_site site_of(const cebus_runtime *rt, const cebus_scheme *scheme,
-                          const cebus_outside *outside)
+/** The scheme's plan and its placement, for these terms; the scheme has no places yet. */
+static cebus_fit fit_of(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms,
+                        const cebus_outside *outside)
 {
-    uint64_t limit = cebus_budget_now(rt);
-    return (cebus_site){.capacity = limit > outside->bytes ? limit - outside->bytes : 0,
-                        .alignment = rt->arena.alignment,
-                        .fixtures = scheme->fixtures.items,
-                        .n_fixtures = scheme->fixtures.count,
-                        .outside = outside,
-                        .moves = cebus_compaction_terms(rt),
-                        .link = {scheme->terms.out_rate, scheme->terms.latency_ns},
-                        .rounds = ROUNDS};
+    return (cebus_fit){.policy = rt->policy,
+                       .iteration = iteration_of(rt->guidance, scheme),
+                       .site = cebus_terms_site(rt, scheme, outside),
+                       .terms = terms,
+                       .holes = scheme->terms.holes,
+                       .plan = &scheme->plan,
+                       .placement = &scheme->placement};
 }
 
 /** Places for the scheme's plan. False: they do not fit, or host memory is short. */
 static bool place(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    uint64_t missing;
     cebus_outside outside;
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_scheme_clear_places(rt, scheme);
-    if (!cebus_outside_init(&outside, iteration, &rt->pool))
+    if (!cebus_outside_init(&outside, iteration_of(rt->guidance, scheme), &rt->pool))
         return false;
-    cebus_site site = site_of(rt, scheme, &outside);
-    cebus_site_verdict verdict =
-        cebus_placement_make(iteration, &scheme->plan, &site, &scheme->placement, &missing);
+    cebus_fit fit = fit_of(rt, scheme, cebus_terms_now(rt, scheme, true), &outside);
+    bool placed = cebus_fit_place(&fit);
     cebus_outside_deinit(&outside);
-    return verdict == CEBUS_SITE_PLACED && cebus_scheme_make_spots(rt, scheme);
+    return placed && cebus_scheme_make_spots(rt, scheme);
 }
 
 /** A plan with places for its values. */
@@ -285,13 +233,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
     cebus_scheme_clear_plan(rt, scheme);
     if (!cebus_outside_init(&outside, iteration, &rt->pool))
         return false;
-    cebus_fit fit = {.policy = rt->policy,
-                     .iteration = iteration,
-                     .site = site_of(rt, scheme, &outside),
-                     .terms = terms,
-                     .holes = scheme->terms.holes,
-                     .plan = &scheme->plan,
-                     .placement = &scheme->placement};
+    cebus_fit fit = fit_of(rt, scheme, terms, &outside);
     fit.terms.effort = effort_now(rt, iteration);
     if (fit.terms.effort == 0)
         fit.site.rounds = 0; /* the program waits */
@@ -306,10 +248,11 @@ static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
     const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
     cebus_draft *draft = &rt->guidance->draft;
     if (!scheme->better_placed) {
-        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL);
+        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL, 0);
     } else if (cebus_outside_init(&outside, iteration, &rt->pool)) {
-        cebus_site site = site_of(rt, scheme, &outside);
-        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, &site);
+        cebus_site site = cebus_terms_site(rt, scheme, &outside);
+        cebus_draft_start(draft, rt->policy, iteration, &scheme->better, &site,
+                          scheme->terms.holes);
         cebus_outside_deinit(&outside);
     }
 }
@@ -333,7 +276,7 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
     if (!scheme->waits)
         return;
     scheme->better = terms;
-    scheme->better.effort = effort_for(iteration_of(guidance, scheme));
+    scheme->better.effort = cebus_terms_effort(iteration_of(guidance, scheme));
     if (!is_due(guidance, scheme))
         return;
     scheme->waits = false;
@@ -352,6 +295,31 @@ static void spare_unfit(const cebus_iteration *iteration, const cebus_scheme *sc
         cebus_plan_clear(plan);
 }
 
+/** Another plan is there than the one that was tried against none. */
+static void end_trial(cebus_scheme *scheme)
+{
+    if (cebus_trial_runs(&scheme->trial))
+        cebus_scheme_clear_aside(scheme);
+    scheme->trial = (cebus_trial){0};
+}
+
+/** A search for a plan with places found but one that does without. It is tried against the one at
+ * hand, which has some, if it is to lose less. */
+static void try_loose(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan loose)
+{
+    cebus_placement none;
+    const uint64_t lost = scheme->guided > 0 ? scheme->lost : scheme->predicted_lost;
+    cebus_placement_init(&none, &rt->pool);
+    cebus_scheme_set_aside(rt, scheme);
+    cebus_scheme_take(rt, scheme, loose, none);
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    scheme->placeless = scheme->predicted_ns > 0 && scheme->predicted_lost < lost;
+    if (scheme->placeless)
+        scheme->placed_lost = lost;
+    else
+        bring_back(rt, scheme);
+}
+
 /** A plan, with its places if it has any, takes the place of the first one. */
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
                          cebus_placement placement)
@@ -363,8 +331,15 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
         cebus_placement_clear(&placement);
         return;
     }
+    end_trial(scheme);
+    if (scheme->better_placed && placement.height == 0 && scheme->spots != NULL) {
+        try_loose(rt, scheme, better);
+        return;
+    }
     if (scheme->placeless && scheme->spots != NULL)
         cebus_scheme_set_aside(rt, scheme);
+    if (placement.height > 0)
+        scheme->aside_lost = 0;
     cebus_scheme_take(rt, scheme, better, placement);
     cebus_appraisal_predict(rt, scheme, iteration);
 }
@@ -380,6 +355,17 @@ static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
     return waits;
 }
 
+/** A search found nothing that has places, nor that could do without: one for a plan without is
+ * next. */
+static void do_without_places(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (!scheme->better_placed || scheme->spots != NULL)
+        return;
+    scheme->better_placed = false;
+    scheme->better = cebus_terms_now(rt, scheme, false);
+    scheme->waits = true;
+}
+
 /** If the search is over what it found is taken over. */
 static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
 {
@@ -388,10 +374,13 @@ static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_guidance *guidance = rt->guidance;
     cebus_plan_init(&better, &rt->pool);
     cebus_placement_init(&placement, &rt->pool);
-    if (cebus_draft_take(&guidance->draft, &better, &placement))
+    const bool taken = cebus_draft_take(&guidance->draft, &better, &placement);
+    if (taken)
         replace_plan(rt, scheme, better, placement);
     if (guidance->draft.started)
         return;
+    if (!taken)
+        do_without_places(rt, scheme);
     scheme->placeless &= scheme->spots == NULL; /* no other was found */
     cebus_pace_note(&guidance->searching, guidance->draft.took_ns,
                     iteration_of(guidance, scheme)->n_calls);
@@ -408,7 +397,8 @@ static void adopt_draft(cebus_runtime *rt)
     else if (scheme != NULL)
         take_draft(rt, scheme);
     if (is_due(guidance, guidance->scheme)) {
-        cebus_plan_terms terms = guidance->scheme->better, now = terms_of(rt, false);
+        cebus_plan_terms terms = guidance->scheme->better,
+                         now = cebus_terms_now(rt, guidance->scheme, false);
         terms.out_rate = now.out_rate;
         terms.in_rate = now.in_rate;
         terms.latency_ns = now.latency_ns;
@@ -482,17 +472,18 @@ static bool is_early(const cebus_runtime *rt, const cebus_scheme *scheme)
            !cebus_loaded_has(rt, iteration);
 }
 
-/** A first plan, and a better one begun. */
+/** A first plan, and a better one begun. That the first one, made at once, finds no places does not
+ * mean that one that is searched for will not. */
 static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
 {
     const uint64_t begun = cebus_pace_clock();
-    const cebus_plan_terms placed = terms_of(rt, true);
+    const cebus_plan_terms placed = cebus_terms_now(rt, scheme, true);
     scheme->aside_lost = 0;
-    scheme->better_placed =
-        places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme);
+    end_trial(scheme);
+    bool found = places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme);
+    scheme->better_placed = found || (places && !cebus_appraisal_repeats(rt));
     scheme->waits = false;
-    if ((scheme->better_placed || has_no_places(scheme, places) ||
-         plan(rt, scheme, scheme->terms)) &&
+    if ((found || has_no_places(scheme, places) || plan(rt, scheme, scheme->terms)) &&
         scheme->plan.count > 0)
         start_draft(rt, scheme, scheme->better_placed ? placed : scheme->terms);
     spare_unfit(iteration_of(rt->guidance, scheme), scheme, &scheme->plan);
@@ -513,8 +504,8 @@ static void hold_back(cebus_runtime *rt, cebus_scheme *scheme)
 static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
     bool move = should_move(rt->guidance);
-    cebus_plan_terms terms = terms_of(rt, false);
-    bool other = differ(&terms, &scheme->terms);
+    cebus_plan_terms terms = cebus_terms_now(rt, scheme, false);
+    bool other = cebus_terms_differ(&terms, &scheme->terms);
     if (other && scheme->terms.out_rate > 0) /* not the first time: nothing is known of these */
         forget_trials(scheme);
     bool places = rt->arena.layout->planned && scheme->fixtures.complete && !scheme->placeless;
@@ -523,7 +514,7 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
     cebus_swap_learn_link(rt);
-    scheme->terms = terms_of(rt, false);
+    scheme->terms = cebus_terms_now(rt, scheme, false);
     scheme->better = (cebus_plan_terms){0};
     cebus_feedback_reset(rt, scheme);
     if (scheme->renewed || !use_loaded(rt, scheme, places))

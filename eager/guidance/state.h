@@ -8,6 +8,7 @@
 #include "eager/guidance/detect.h"
 #include "eager/guidance/draft.h"
 #include "eager/guidance/guidance.h"
+#include "eager/guidance/trial.h"
 #include "eager/guidance/worth.h"
 #include "evict/guide.h"
 #include "evict/places/placement.h"
@@ -31,6 +32,7 @@ typedef struct cebus_shuttles {
 typedef struct cebus_tally {
     uint64_t compute_ns, recompute_ns, stall_ns;
     uint64_t moving_ns; /**< of blocks that moved, by the rate that the device says */
+    uint64_t clock_ns;  /**< of the device */
     uint64_t evictions, recomputes, planned_replays, swap_outs, swap_ins, prefetches, out_bytes;
 } cebus_tally;
 
@@ -39,7 +41,8 @@ typedef struct cebus_scheme {
     cebus_plan plan;
     cebus_plan_terms terms;    /**< it was made for; no rates: there is none yet */
     cebus_placement placement; /**< of the plan; empty: none, or the layout does not follow any */
-    cebus_plan aside;          /**< one with places, kept while one without is tried (scheme.h) */
+    cebus_plan aside;          /**< one that is kept while none, or one without its places, is tried
+                                    (scheme.h) */
     cebus_placement aside_placement;
     cebus_fixtures fixtures; /**< when such an iteration ended last */
     uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
@@ -63,6 +66,7 @@ typedef struct cebus_scheme {
     uint32_t seen;               /**< times it was done again, up to a few */
     uint64_t best_lost;          /**< the least replays and waiting took, as the link was slowed */
     uint32_t guided;             /**< iterations by this plan */
+    uint64_t lost;               /**< replays and waiting in the last of them */
     uint32_t parted;             /**< of these in a row, the last: not as predicted */
     uint32_t replans;            /**< plans made because of that */
     uint32_t slower;             /**< times 5%: slower than measured the link is taken to be */
@@ -76,6 +80,7 @@ typedef struct cebus_scheme {
     uint64_t aside_lost;  /**< what they were to take with places that were set aside, since it
                                would wait for them; 0: none were */
     bool patient;         /**< it waits for places rather than to go without */
+    cebus_trial trial;    /**< of the plan, or the one aside, against none */
     bool waits;           /**< for a better plan: it is not worth one yet, or one is made for
                                another */
     cebus_worth worth;

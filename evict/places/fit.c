@@ -271,18 +271,34 @@ static bool make(cebus_fit *fit, int tries)
     return false;
 }
 
+static void begin(cebus_fit *fit)
+{
+    fit->memory = fit->terms.budget;
+    fit->site.go_on = fit->terms.go_on;
+    fit->site.context = fit->terms.context;
+    cebus_placement_init(&fit->found, fit->placement->pool);
+}
+
+bool cebus_fit_place(cebus_fit *fit)
+{
+    uint64_t ignored;
+    begin(fit);
+    bool found = find_places(fit, fit->plan, NULL, &ignored);
+    if (found)
+        keep_places(fit);
+    cebus_placement_clear(&fit->found);
+    return found;
+}
+
 bool cebus_fit_make(cebus_fit *fit)
 {
     bool asks = fit->policy->searches && fit->terms.effort > 0;
-    fit->memory = fit->terms.budget;
+    begin(fit);
     fit->crowded = 0;
     fit->terms.grain = fit->site.alignment;
-    fit->site.go_on = fit->terms.go_on;
-    fit->site.context = fit->terms.context;
     fit->terms.place = asks ? find_places : NULL;
     fit->terms.keep = asks ? keep_places : NULL;
     fit->terms.place_context = fit;
-    cebus_placement_init(&fit->found, fit->placement->pool);
     cebus_plan_init(&fit->loose, fit->plan->pool);
     fit->holes = asks ? fit->holes : 0;
     bool made = make(fit, asks ? TRIES_BESIDE_SEARCH : TRIES);

@@ -37,4 +37,8 @@ typedef struct cebus_fit {
  * Costs some plans and some packings. */
 bool cebus_fit_make(cebus_fit *fit);
 
+/** Places for the plan that is there, as it would have found them when it was made; it may ask for
+ * copies in later then. False: there are none, or host memory is short. Costs some packings. */
+bool cebus_fit_place(cebus_fit *fit);
+
 #endif

@@ -2,12 +2,13 @@
  * gpu_step: what one training step of a published network takes on a device, without a limit and
  * under shares of its peak. One JSON object a line.
  *
- * usage: gpu_step [--trace FILE] [--warm N] DEVICE PRESET [PERCENT...]
+ * usage: gpu_step [--trace FILE] [--warm N] [--settle MS] [--history FILE] DEVICE PRESET
+ *        [PERCENT...]
  *
  * --trace: two more steps without a limit are recorded, with the costs that were measured. --warm:
  * so many steps come first under plans, 24 by default, and on a real device so many that they
- * take SETTLING_MS: better plans are searched meanwhile, and two ways may be tried. Else there are
- * 6.
+ * take MS, 6000 by default: better plans are searched meanwhile, and two ways may be tried. Else
+ * there are 6. --history: each of these steps on a line, and what was said about it.
  * ms_per_step is wall time, the median of STEPS after these; host_us_per_op the host's part of it:
  * from the start of a step to its last call's return, over the kernels run, so it counts what the
  * host is held up by a full queue, too. outside_bytes is all that the driver counts beside the
@@ -28,11 +29,12 @@
 #include "tests/support/models.h"
 
 static int warm_plans = 24;
+static int settling_ms = 6000;
+static FILE *history;
 static bool waits;
 
 enum {
     WARM = 6,
-    SETTLING_MS = 6000,
     STEPS = 5,
     RECORDED = 2
 };
@@ -126,12 +128,34 @@ static cebus_status step(training *t, double *out_wall_ms, double *out_host_us)
     return CEBUS_OK;
 }
 
+static double ms_of(uint64_t ns)
+{
+    return (double)ns * 1e-6;
+}
+
+static cebus_status note(training *t, double wall_ms)
+{
+    cebus_memory_stats s;
+    cebus_status status = stats_of(t->rt, &s);
+    if (status == CEBUS_OK)
+        fprintf(history,
+                "%.3f ms, %" PRIu64 " guided, the last %.3f ms foretold, %.3f measured, %" PRIu64
+                " actions, %" PRIu64 " missed, %" PRIu64 " unforeseen; %" PRIu64 " replans\n",
+                wall_ms, s.guided_iterations, ms_of(s.guided_predicted_ns),
+                ms_of(s.guided_measured_ns), s.guided_actions, s.guided_missed, s.guided_unforeseen,
+                s.replans);
+    return status;
+}
+
 static cebus_status steps(training *t, int n)
 {
-    double ignored;
+    double wall_ms, host_us;
     cebus_status status = CEBUS_OK;
-    for (int i = 0; i < n && status == CEBUS_OK; i++)
-        status = step(t, &ignored, &ignored);
+    for (int i = 0; i < n && status == CEBUS_OK; i++) {
+        status = step(t, &wall_ms, &host_us);
+        if (status == CEBUS_OK && history != NULL)
+            status = note(t, wall_ms);
+    }
     return status;
 }
 
@@ -149,7 +173,7 @@ static cebus_status warm_up(training *t, bool plans)
 {
     double begun = now_ms();
     cebus_status status = steps(t, plans ? warm_plans : WARM);
-    while (plans && waits && status == CEBUS_OK && now_ms() - begun < SETTLING_MS)
+    while (plans && waits && status == CEBUS_OK && now_ms() - begun < settling_ms)
         status = steps(t, 1);
     return status;
 }
@@ -192,11 +216,6 @@ static cebus_status train(cebus_runtime *rt, const cebus_model_preset *preset, b
     return status;
 }
 
-static double ms_of(uint64_t ns)
-{
-    return (double)ns * 1e-6;
-}
-
 static void print(const figures *f)
 {
     const cebus_memory_stats *s = &f->stats;
@@ -224,6 +243,9 @@ static int measure(const char *device, const cebus_model_preset *preset, struct 
     options.policy = setting.policy;
     options.swap = setting.swap;
     options.memory_budget = budget;
+    if (history != NULL)
+        fprintf(history, "%s, %s, swap %s, %" PRIu64 " bytes\n", preset->name, setting.policy,
+                setting.swap == CEBUS_SWAP_ON ? "on" : "off", budget);
     cebus_status status = cebus_runtime_create(&options, &rt);
     if (status == CEBUS_OK) {
         char plan[512];
@@ -258,11 +280,15 @@ int main(int argc, char **argv)
             trace = argv[at + 1];
         else if (strcmp(argv[at], "--warm") == 0)
             warm_plans = atoi(argv[at + 1]);
+        else if (strcmp(argv[at], "--settle") == 0)
+            settling_ms = atoi(argv[at + 1]);
+        else if (strcmp(argv[at], "--history") == 0)
+            history = fopen(argv[at + 1], "w");
     }
     const cebus_model_preset *preset = argc > at + 1 ? cebus_model_preset_find(argv[at + 1]) : NULL;
     if (preset == NULL)
-        return fprintf(stderr, "usage: gpu_step [--trace FILE] [--warm N] DEVICE PRESET "
-                               "[PERCENT...]\n"),
+        return fprintf(stderr, "usage: gpu_step [--trace FILE] [--warm N] [--settle MS] "
+                               "[--history FILE] DEVICE PRESET [PERCENT...]\n"),
                2;
     uint64_t peak, ignored;
     const struct setting unlimited = {"none", CEBUS_SWAP_OFF};

@@ -4,9 +4,10 @@
  * A stream counts its work; a mark is such a count (device.h). Events are taken from a fixed ring a
  * stream and recorded behind each copy, and rarely behind kernels: after every CEBUS_MARK_STRIDE of
  * them, and when somebody asks for a mark that no event covers. Whoever waits for a mark waits for
- * the first event at or behind it: for a few kernels more, but never for the next copies, each of
- * which may take milliseconds. When the ring is full its oldest event is given up: the next one
- * stands for it.
+ * the first event at or behind it: for a few kernels more, but not for the next copies, each of
+ * which may take milliseconds. The host may be a whole step ahead, with hundreds of copies: when
+ * the ring is full of what is not done every other event is given up, and the next one stands for
+ * it.
  *
  * The only places where the host waits are cebus_stream_await() and cebus_stream_finish(); both
  * count (waits), and launches assert that nothing was added meanwhile.
@@ -17,7 +18,7 @@
 #include "eager/device/cuda/stalls.h"
 #include "eager/device/device.h"
 
-#define CEBUS_MARK_RING 64
+#define CEBUS_MARK_RING 512
 #define CEBUS_MARK_STRIDE 4 /**< kernels */
 
 /** All work up to `mark` is done once `event` is. */

@@ -272,6 +272,15 @@ def case_values_that_cannot_be_made_again_stay(cli):
     assert not cli.one("replay", path, "--budget", "2.5MiB", "--commodity")["feasible"]
 
 
+def case_plans_that_swap_are_given_time_to_settle(cli):
+    how = ("replay", example(cli), "--budget", "75%", "--policy", "cebus", "--swap")
+    swapped = cli.one(*how, "on")
+    assert swapped["swapped_bytes"] > 0 and swapped["guided_iterations"] > 0, swapped
+    assert len(swapped["overhead_per_iteration"]) == swapped["iterations"] == 16, swapped
+    assert cli.one(*how, "on", "--iterations", "4")["iterations"] == 4
+    assert cli.one(*how, "off")["iterations"] == 3
+
+
 def case_iterations_are_found_without_marks(cli):
     log = os.path.join(DTR_LOGS, "chain.log")
     how = ("replay", log, "--budget", "50%", "--policy", "sublinear", "--iterations")

@@ -74,12 +74,13 @@ static bool plan_by_signals(const cebus_iteration *of, const cebus_plan_terms *t
 
 static const cebus_policy by_signals = {.name = "by signals", .plan = plan_by_signals};
 static const cebus_policy drops = {.name = "drops", .plan = plan_drops},
+                          searching = {.name = "searching", .plan = plan_drops, .searches = true},
                           for_ever = {.name = "for ever", .plan = plan_for_ever},
                           nothing = {.name = "nothing", .plan = plan_nothing};
 
 static void start(const cebus_policy *policy)
 {
-    cebus_draft_start(&draft, policy, &iteration, &(cebus_plan_terms){.effort = 40}, NULL);
+    cebus_draft_start(&draft, policy, &iteration, &(cebus_plan_terms){.effort = 40}, NULL, 0);
     cr_assert(draft.started);
 }
 
@@ -140,7 +141,7 @@ Test(draft, places_what_it_plans)
     cebus_fixture below = {.offset = 0, .bytes = 16};
     cebus_site site = {.capacity = 24, .alignment = 8, .fixtures = &below, .n_fixtures = 1};
     cebus_placement_init(&placement, &pool);
-    cebus_draft_start(&draft, &drops, &iteration, &(cebus_plan_terms){.budget = 64}, &site);
+    cebus_draft_start(&draft, &drops, &iteration, &(cebus_plan_terms){.budget = 64}, &site, 0);
     below.bytes = 4096; /* what it looks at is a copy */
     await();
     cr_assert(cebus_draft_take(&draft, &plan, &placement));
@@ -149,7 +150,25 @@ Test(draft, places_what_it_plans)
     cr_expect_eq(placement.height, 24);
     cebus_placement_clear(&placement);
     below.bytes = 20;
-    cebus_draft_start(&draft, &drops, &iteration, &(cebus_plan_terms){.budget = 64}, &site);
+    cebus_draft_start(&draft, &drops, &iteration, &(cebus_plan_terms){.budget = 64}, &site, 0);
     await();
     cr_expect_not(cebus_draft_take(&draft, &plan, &placement), "24 to 32 is above");
+}
+
+/** What finds no places stands all the same if it leaves the holes free that go without. */
+Test(draft, keeps_a_plan_without_places)
+{
+    cebus_placement placement;
+    cebus_fixture below = {.offset = 0, .bytes = 20};
+    cebus_site site = {.capacity = 24, .alignment = 8, .fixtures = &below, .n_fixtures = 1};
+    cebus_plan_terms terms = {.budget = 64, .effort = 4};
+    cebus_placement_init(&placement, &pool);
+    cebus_draft_start(&draft, &searching, &iteration, &terms, &site, 0);
+    await();
+    cr_expect_not(cebus_draft_take(&draft, &plan, &placement));
+    cebus_draft_start(&draft, &searching, &iteration, &terms, &site, 8);
+    await();
+    cr_assert(cebus_draft_take(&draft, &plan, &placement));
+    cr_expect_eq(plan.count, 2, "by half the effort, for less");
+    cr_expect_eq(placement.height, 0);
 }

@@ -297,6 +297,118 @@ Test(planning, a_first_plan_that_costs_more_than_none_is_not_followed)
     cebus_runtime_destroy(rt);
 }
 
+/** The first plan drops a value, which is not enough. */
+static bool plan_little_at_first(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                                 cebus_plan *out)
+{
+    if (terms->effort > 0)
+        return count_plans(iteration, terms, out);
+    return cebus_plan_add(out, CEBUS_ACTION_DROP, 1, (uint32_t)iteration->n_values - 1);
+}
+
+Test(planning, a_better_plan_has_places_though_the_first_found_none)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    counting.plan = plan_little_at_first;
+    for (int i = 0; i < 2; i++)
+        slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    cr_assert_null(scheme->spots);
+    scheme->worth.ran_ns = CEBUS_WORTH_MOST_NS;
+    slow_step(rt);
+    cr_assert(rt->guidance->draft.started);
+    await_draft(rt);
+    slow_step(rt);
+    cr_expect_gt(scheme->plan.count, 1);
+    cr_expect_not_null(scheme->spots);
+    cebus_runtime_destroy(rt);
+}
+
+/** A search that finds nothing where places are asked for, and a plan where they are not. */
+static bool plan_loosely(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                         cebus_plan *out)
+{
+    if (terms->effort > 0 && terms->holes == 0)
+        return false;
+    return plan_little_at_first(iteration, terms, out);
+}
+
+Test(planning, where_places_are_not_found_a_better_plan_goes_without)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    counting.plan = plan_loosely;
+    for (int i = 0; i < 2; i++)
+        slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    for (int i = 0; i < 2; i++) {
+        scheme->worth.ran_ns = UINT64_MAX / 2;
+        slow_step(rt);
+        await_draft(rt);
+        slow_step(rt);
+    }
+    cr_expect_gt(searches, 0);
+    cr_expect_gt(scheme->plan.count, 1);
+    cr_expect_null(scheme->spots);
+    cebus_runtime_destroy(rt);
+}
+
+/** The kind that came last is searched for while it is done once more. */
+static void search_now(cebus_runtime *rt)
+{
+    cebus_scheme *scheme = scheme_of(rt);
+    scheme->waits = true;
+    scheme->worth.ran_ns = UINT64_MAX / 2;
+    slow_step(rt);
+    cr_assert(rt->guidance->draft.started);
+    await_draft(rt);
+}
+
+/** A plan with places is followed, and a search for a better one is over that found none; of its
+ * plan so many actions are left. */
+static cebus_runtime *open_loose(size_t actions)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    for (int i = 0; i < 2; i++)
+        slow_step(rt);
+    if (!rt->guidance->draft.started)
+        search_now(rt);
+    await_draft(rt);
+    slow_step(rt);
+    cr_assert_not_null(scheme_of(rt)->spots);
+    search_now(rt);
+    cebus_draft *draft = &rt->guidance->draft;
+    cebus_placement_clear(&draft->placement);
+    draft->plan.count = draft->plan.count < actions ? draft->plan.count : actions;
+    return rt;
+}
+
+#define MUCH_LOST (UINT64_C(1) << 40) /* ns */
+
+Test(planning, a_plan_without_places_is_tried_where_it_is_to_lose_less)
+{
+    cebus_runtime *rt = open_loose(SIZE_MAX);
+    rt->stats.recompute_ns += MUCH_LOST; /* by the one with places */
+    slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    cr_expect_gt(scheme->plan.count, 0);
+    cr_expect_null(scheme->spots);
+    cr_expect_gt(scheme->aside.count, 0, "it may come back");
+    cr_expect_geq(scheme->placed_lost, MUCH_LOST);
+    cebus_runtime_destroy(rt);
+}
+
+Test(planning, a_plan_with_places_stands_where_one_without_foretells_nothing)
+{
+    cebus_runtime *rt = open_loose(1);
+    slow_step(rt);
+    cebus_scheme *scheme = scheme_of(rt);
+    cr_expect_not(rt->guidance->draft.started);
+    cr_expect_not_null(scheme->spots);
+    cr_expect_eq(scheme->aside.count, 0);
+    cr_expect_not(scheme->placeless);
+    cebus_runtime_destroy(rt);
+}
+
 Test(planning, only_a_plan_that_is_plainly_worse_is_held_back)
 {
     cebus_scheme scheme = {.iteration_ns = 10000000, .predicted_ns = 12000000};
@@ -311,6 +423,77 @@ Test(planning, only_a_plan_that_is_plainly_worse_is_held_back)
     scheme = (cebus_scheme){
         .iteration_ns = 10000, .predicted_ns = 20000, .predicted_lost = 10000, .unplanned_ns = 100};
     cr_expect_not(cebus_appraisal_foretells_worse(&scheme), "too short to tell");
+}
+
+/* --- a plan against none -------------------------------------------------------------------- */
+
+/** With a plan that is searched for no more, where the host runs ahead. */
+static cebus_runtime *open_settled(void)
+{
+    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
+    rt->info.deferred = true;
+    for (int i = 0; i < 2; i++)
+        slow_step(rt);
+    scheme_of(rt)->worth.ran_ns = CEBUS_WORTH_MOST_NS;
+    slow_step(rt);
+    await_draft(rt);
+    slow_step(rt);
+    cr_assert_not(cebus_appraisal_awaits_better(rt, scheme_of(rt)));
+    cr_assert_gt(scheme_of(rt)->plan.count, 0);
+    scheme_of(rt)->replans = 4; /* nor because costs change, which they do */
+    return rt;
+}
+
+/** Until it is set aside for taking longer than foretold. */
+static void suspect(cebus_runtime *rt)
+{
+    cebus_scheme *scheme = scheme_of(rt);
+    for (int i = 0; i < 10 && scheme->plan.count > 0; i++) {
+        scheme->predicted_ns = scheme->unplanned_ns = 1;
+        slow_step(rt);
+    }
+    cr_assert_eq(scheme->plan.count, 0);
+    cr_assert(cebus_trial_runs(&scheme->trial));
+    cr_expect_gt(scheme->trial.planned_ns, LAYERS * UINT64_C(50000), "the pauses alone");
+}
+
+/** As many iterations as a trial takes. */
+static void try_none(cebus_runtime *rt, uint64_t planned_ns)
+{
+    cebus_scheme *scheme = scheme_of(rt);
+    scheme->trial.planned_ns = planned_ns;
+    for (int i = 0; i < 10 && cebus_trial_runs(&scheme->trial); i++)
+        slow_step(rt);
+    cr_assert_not(cebus_trial_runs(&scheme->trial));
+    slow_step(rt);
+}
+
+Test(planning, a_plan_comes_back_after_iterations_that_took_longer_without)
+{
+    cebus_runtime *rt = open_settled();
+    cebus_scheme *scheme = scheme_of(rt);
+    const size_t actions = scheme->plan.count;
+    suspect(rt);
+    cr_expect_eq(scheme->aside.count, actions);
+    try_none(rt, 1);
+    cr_expect_eq(scheme->plan.count, actions);
+    for (int i = 0; i < 20; i++) {
+        scheme->predicted_ns = scheme->unplanned_ns = 1;
+        slow_step(rt);
+    }
+    cr_expect_gt(scheme->plan.count, 0, "once");
+    cebus_runtime_destroy(rt);
+}
+
+Test(planning, a_plan_stays_away_after_iterations_that_took_less_without)
+{
+    cebus_runtime *rt = open_settled();
+    cebus_scheme *scheme = scheme_of(rt);
+    suspect(rt);
+    try_none(rt, UINT64_C(1) << 60);
+    cr_expect_eq(scheme->plan.count, 0);
+    cr_expect_eq(scheme->aside.count, 0, "nobody keeps it");
+    cebus_runtime_destroy(rt);
 }
 
 /* --- how many kinds ------------------------------------------------------------------------- */

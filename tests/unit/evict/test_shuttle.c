@@ -426,6 +426,54 @@ Test(shuttle, values_that_shuttle_are_placed)
     cebus_outside_deinit(&outside);
 }
 
+/** By the plan with these places; none: as if it never ended. */
+static uint64_t total_placed(uint64_t memory, const cebus_placement *placement)
+{
+    cebus_timeline timeline;
+    const cebus_plan_terms terms = terms_for(memory);
+    const cebus_timeline_terms with = {.budget = memory,
+                                       .out_rate = terms.out_rate,
+                                       .in_rate = terms.in_rate,
+                                       .latency_ns = terms.latency_ns,
+                                       .placement = placement,
+                                       .ahead = true};
+    if (placement->height == 0)
+        return UINT64_MAX;
+    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &with, &r.pool, &timeline));
+    return timeline.total_ns;
+}
+
+/** A plan that was saved is placed anew: by its runs alone places may be waited for. */
+Test(shuttle, a_plan_finds_the_places_again_that_it_had)
+{
+    int worse_by_runs = 0;
+    for (uint64_t percent = 40; percent <= 90; percent += 2) {
+        const uint64_t memory = PERSISTENT * percent / 100;
+        uint64_t missing;
+        cebus_placement placement;
+        cebus_placement_init(&placement, &r.pool);
+        cebus_fit fit = {.policy = cebus_policy_find("cebus"),
+                         .iteration = &r.iteration,
+                         .site = {.capacity = memory, .alignment = 1, .rounds = 20},
+                         .terms = terms_for(memory),
+                         .plan = &r.plan,
+                         .placement = &placement};
+        cebus_plan_clear(&r.plan);
+        if (!cebus_fit_make(&fit))
+            continue;
+        const uint64_t before = total_placed(memory, &placement);
+        cebus_placement_clear(&placement);
+        (void)cebus_placement_make(&r.iteration, &r.plan, &fit.site, &placement, &missing);
+        worse_by_runs += total_placed(memory, &placement) > before;
+        cebus_placement_clear(&placement);
+        fit.terms = terms_for(memory);
+        cr_expect(cebus_fit_place(&fit), "%d%%", (int)percent);
+        cr_expect_leq(total_placed(memory, &placement), before, "%d%%", (int)percent);
+        cebus_placement_clear(&placement);
+    }
+    cr_expect_gt(worse_by_runs, 0, "nothing else is tested");
+}
+
 /* Two stays on both sides of where iterations meet are one, beside what lies there already. */
 Test(shuttle, what_crosses_has_one_place)
 {
