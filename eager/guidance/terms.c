@@ -3,6 +3,7 @@
 #include "eager/budget.h"
 #include "eager/compaction.h"
 #include "eager/swap/swap.h"
+#include "layout/number.h"
 
 /** Plans leave this part of the budget free where bytes have addresses but no planned places. Holes
  * take about as much when values of a few sizes come and go; with less free the policy would evict
