@@ -5,7 +5,8 @@
 #
 # Lies in a bundle that ./dev gpu made: bin/ and lib/ beside it. Needs an NVIDIA driver, and where
 # the bundle is a light one cuBLASLt and cuDNN; uses compute-sanitizer of a CUDA toolkit and PyTorch
-# where they are. Nothing is installed. What the time does not suffice for is listed as skipped.
+# where they are. Nothing is installed. What the time does not suffice for is listed as skipped:
+# CEBUS_GPU_SECONDS, 475; CEBUS_GPU_TORCH is how PyTorch runs its steps in f32, "none checkpoint".
 set -u
 cd "$(dirname "$0")" || exit 1
 device=${1-cuda:0}
@@ -210,7 +211,8 @@ for preset in gpt2-small speed-resnet50 speed-bert-base; do
     within 90 bin/gpu_step "$device" "$preset" 70 50 30
     bench="$bench${bench:+, }$(lines "$preset")"
     [ "$has_torch" = yes ] || continue
-    within 60 python3 torch_step.py "$preset" none checkpoint
+    # shellcheck disable=SC2086 # words
+    within 60 python3 torch_step.py "$preset" ${CEBUS_GPU_TORCH-none checkpoint}
     bench="$bench, $(lines "$preset in PyTorch")"
 done
 for preset in speed-resnet50-bf16 gpt2-small-bf16; do
