@@ -19,7 +19,7 @@ enum {
     FIT = 24,
     MIB = 1 << 20,
     EACH = 64 * MIB,
-    WARM = 8, /**< passes until policy cebus follows a plan */
+    WARM = 24, /**< passes until policy cebus follows a plan, and has tried it against none */
     PASSES = 8
 };
 
