@@ -194,8 +194,8 @@ struct cebus_runtime {
     cebus_replay_buffer replay;
     cebus_replay_stack stack;
     cebus_replay_cursor cursor; /**< of a rebuild by the stack */
-    bool deep;                  /**< one runs */
     cebus_frugality frugal;     /**< of the running rebuild */
+    bool deep;                  /**< a rebuild by the stack runs */
     bool generous;              /**< rebuilds try on for as long as more may go (residency.c) */
     cebus_foresight foresight;
     cebus_ease ease;

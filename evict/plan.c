@@ -125,6 +125,15 @@ bool cebus_plan_make_ready(cebus_plan *plan, const cebus_iteration *iteration)
     return cebus_plan_link(plan, iteration) && cebus_plan_spare_held(plan, iteration);
 }
 
+bool cebus_plan_shuttles(const cebus_plan *plan, const cebus_iteration *iteration)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (iteration->values[plan->actions[i].value].persistent)
+            return true;
+    }
+    return false;
+}
+
 const char *cebus_plan_wrong(const cebus_plan *plan, const cebus_iteration *iteration)
 {
     for (size_t i = 0; i < plan->count; i++) {

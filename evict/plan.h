@@ -120,6 +120,24 @@ bool cebus_plan_spare_held(cebus_plan *plan, const cebus_iteration *iteration);
 /** Both of these, as a plan is followed. */
 bool cebus_plan_make_ready(cebus_plan *plan, const cebus_iteration *iteration);
 
+/** Whether a plan that is linked says anything about a value. */
+static inline bool cebus_plan_names(const cebus_plan *plan, uint32_t value)
+{
+    return plan->first != NULL && plan->first[value] != CEBUS_ACTION_KINDS;
+}
+
+/** Whether a plan has persistent values come and go (planner/shuttle.h). O(actions). */
+bool cebus_plan_shuttles(const cebus_plan *plan, const cebus_iteration *iteration);
+
+/** Whether a plan that is linked has a persistent value away between iterations: it leaves before
+ * anything else happens to it. */
+static inline bool cebus_plan_begins_away(const cebus_plan *plan, const cebus_iteration *iteration,
+                                          uint32_t value)
+{
+    return plan->first != NULL && iteration->values[value].persistent &&
+           plan->first[value] == CEBUS_ACTION_SWAP_OUT;
+}
+
 /** What of a plan from elsewhere cannot be meant for the iteration: what is out of order or range,
  * names what is not there yet, or would send what stays away. A static text; NULL: nothing.
  * O(actions). */

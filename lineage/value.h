@@ -8,7 +8,7 @@
  * refs = holders + edges + parked names. At zero the value is dead and waits to be reaped (call.h).
  *
  * An absent value must be rebuildable: it has a producer, and each input of that is resident or,
- * again, rebuildable (cebus_lineage_check verifies the closure). A leaf cannot be rebuilt: its
+ * again, rebuildable (cebus_value_check() verifies the closure). A leaf cannot be rebuilt: its
  * bytes stay while refs > 0.
  *
  * The owner embeds cebus_value at the start of its own struct and allocates it.

@@ -5,7 +5,7 @@
  * elsewhere (Coop's recomputable in-place). A leaf cannot, so before the write every record that
  * reads it, directly or through absent versions, must go:
  *  - its resident outputs lose the record (they become leaves);
- *  - absent outputs somebody holds have to be rebuilt first (cebus_version_dependants names them);
+ *  - absent outputs somebody holds have to be rebuilt first (cebus_version_dependant() finds them);
  *  - absent outputs nobody holds are forgotten, and so on through what reads them.
  * The same cut bounds lineage: chains of unheld versions, and leaves kept only for records.
  */

@@ -3,7 +3,6 @@
 #include "eager/compaction.h"
 #include "eager/guidance/feedback.h"
 #include "eager/swap/swap.h"
-#include "evict/planner/shuttle.h"
 #include "evict/timeline/timeline.h"
 #include "layout/number.h"
 
@@ -472,7 +471,7 @@ void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
     if (rt->info.simulated) /* a slower one is what the plan was made for, not what it finds */
         link = cebus_swap_terms_now(rt);
     scheme->guided = 0;
-    scheme->shuttling = cebus_shuttle_any(iteration, &scheme->plan);
+    scheme->shuttling = cebus_plan_shuttles(&scheme->plan, iteration);
     scheme->reckoned_ns = cebus_iteration_cost(iteration);
     predict(rt, scheme, iteration, &link);
 }

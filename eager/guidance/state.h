@@ -49,9 +49,9 @@ typedef struct cebus_scheme {
     uint64_t iteration_ns;   /**< its calls together */
     uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; or the last
                                   time, once one was given up; 0: unknown */
+    uint64_t dear_lost;      /**< what it took when a plan was given up for it; 0: none was */
     uint32_t dear;           /**< times in a row that it took more with one */
-    uint64_t dear_lost;      /**< what it took when that was given up for it; 0: none was */
-    uint32_t unplanned;      /**< iterations without a plan since */
+    uint32_t unplanned;      /**< iterations without a plan since one was given up */
     cebus_shuttles shuttles; /**< persistent values of the iteration */
     cebus_trigger *triggers; /**< by ordinal, of n_triggers; NULL: nothing came back yet */
     size_t n_triggers;
@@ -83,9 +83,9 @@ typedef struct cebus_scheme {
     cebus_trial trial;    /**< of the plan, or the one aside, against none */
     bool waits;           /**< for a better plan: it is not worth one yet, or one is made for
                                another */
+    bool better_placed;   /**< that one is to have places */
     cebus_worth worth;
     cebus_plan_terms better; /**< that it is to be made for; no rates: none was ever waited for */
-    bool better_placed;      /**< it is to have places */
 } cebus_scheme;
 
 typedef struct cebus_guidance {

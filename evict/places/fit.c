@@ -1,7 +1,6 @@
 #include "evict/places/fit.h"
 
 #include "evict/places/timed.h"
-#include "evict/planner/shuttle.h"
 #include "evict/timeline/timeline.h"
 
 /** So many plans are made, each for less. */
@@ -97,7 +96,7 @@ static bool find_places(void *context, cebus_plan *plan, uint64_t *crowd, uint64
     if (!cebus_plan_make_ready(plan, fit->iteration))
         return false;
     bool found = place(fit, plan, crowd, &fit->found, &missing) == CEBUS_SITE_PLACED;
-    if (cebus_shuttle_any(fit->iteration, plan))
+    if (cebus_plan_shuttles(plan, fit->iteration))
         found = find_shuttling(fit, plan, found);
     *out_ns = fit->found.moving_ns;
     return found;
@@ -129,7 +128,7 @@ static bool attempt(cebus_fit *fit, uint64_t *out_missing)
     fit->terms.crowded = fit->terms.budget <= fit->crowded;
     if (!fit->policy->plan(fit->iteration, &fit->terms, fit->plan))
         return false;
-    if (fit->terms.budget > fit->crowded && cebus_shuttle_any(fit->iteration, fit->plan))
+    if (fit->terms.budget > fit->crowded && cebus_plan_shuttles(fit->plan, fit->iteration))
         fit->crowded = fit->terms.budget;
     if (is_placed(fit))
         return true;
@@ -176,7 +175,7 @@ static bool settle(cebus_fit *fit, uint64_t first_ns)
     static const uint64_t parts[] = {2, 4};
     const uint64_t less = fit->memory - fit->terms.budget;
     const double first = (double)first_ns;
-    if (fit->terms.place == NULL || !cebus_shuttle_any(fit->iteration, fit->plan))
+    if (fit->terms.place == NULL || !cebus_plan_shuttles(fit->plan, fit->iteration))
         return true;
     for (size_t i = 0; i < sizeof parts / sizeof *parts && less > 0 && is_wanted(fit); i++) {
         if ((double)total_ns(fit) > MUCH_LONGER * first)
@@ -204,7 +203,7 @@ static bool any_persists(const cebus_iteration *iteration)
 static void look_elsewhere(cebus_fit *fit)
 {
     if (fit->terms.place == NULL || fit->terms.host == 0 || !is_wanted(fit) || !is_dear(fit) ||
-        !any_persists(fit->iteration) || cebus_shuttle_any(fit->iteration, fit->plan))
+        !any_persists(fit->iteration) || cebus_plan_shuttles(fit->plan, fit->iteration))
         return;
     fit->crowded = fit->memory;
     rival(fit, fit->memory);
@@ -216,7 +215,7 @@ static void look_for_room(cebus_fit *fit)
 {
     cebus_timeline anywhere;
     if (fit->terms.place == NULL || !is_wanted(fit) ||
-        !cebus_shuttle_any(fit->iteration, fit->plan) || !run(fit, fit->plan, NULL, &anywhere) ||
+        !cebus_plan_shuttles(fit->plan, fit->iteration) || !run(fit, fit->plan, NULL, &anywhere) ||
         (double)total_ns(fit) <= WAITS_LONG * (double)anywhere.total_ns)
         return;
     rival(fit, fit->memory - fit->memory / MOST_LESS_PART);
@@ -227,7 +226,7 @@ static void look_for_room(cebus_fit *fit)
 static uint64_t lessen(const cebus_fit *fit, uint64_t missing)
 {
     const uint64_t least = fit->memory / LEAST_LESS_PART, most = fit->memory / MOST_LESS_PART;
-    if (!cebus_shuttle_any(fit->iteration, fit->plan))
+    if (!cebus_plan_shuttles(fit->plan, fit->iteration))
         return missing;
     return missing < least ? least : missing > most ? most : missing;
 }

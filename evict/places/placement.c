@@ -8,7 +8,6 @@
 #include "evict/places/sojourn.h"
 #include "evict/places/stages.h"
 #include "evict/places/ties.h"
-#include "evict/planner/shuttle.h"
 #include "layout/number.h"
 
 /** Blocks that all rounds of packing may place, where values can move if they find no places: many
@@ -116,7 +115,7 @@ static bool find_fixtures(cebus_pool *pool, const cebus_plan *plan, const cebus_
     for (size_t i = 0; i < site->n_fixtures && q->fixtures != NULL; i++) {
         cebus_fixture fixture = site->fixtures[i];
         cebus_fixture *last = q->n_fixtures > 0 ? &q->fixtures[q->n_fixtures - 1] : NULL;
-        if (fixture.owner > 0 && cebus_shuttle_names(plan, fixture.owner - 1))
+        if (fixture.owner > 0 && cebus_plan_names(plan, fixture.owner - 1))
             continue;
         if (last != NULL && last->offset + last->bytes == fixture.offset)
             last->bytes += fixture.bytes;

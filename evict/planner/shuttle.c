@@ -511,15 +511,6 @@ static bool fits(const shuttle *s, const cebus_plan *plan, bool *out_fits)
     return true;
 }
 
-bool cebus_shuttle_any(const cebus_iteration *iteration, const cebus_plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        if (iteration->values[plan->actions[i].value].persistent)
-            return true;
-    }
-    return false;
-}
-
 /** The planner's own, which may take so many steps until one fits (0: all it has). */
 static bool plan_stays(const shuttle *s, uint64_t trial, cebus_plan *out, bool *out_fits)
 {

@@ -31,22 +31,4 @@
 bool cebus_shuttle_plan(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                         cebus_plan *out);
 
-/** Whether a plan that is linked says anything about a value. */
-static inline bool cebus_shuttle_names(const cebus_plan *plan, uint32_t value)
-{
-    return plan->first != NULL && plan->first[value] != CEBUS_ACTION_KINDS;
-}
-
-/** Whether a plan has persistent values come and go. O(actions). */
-bool cebus_shuttle_any(const cebus_iteration *iteration, const cebus_plan *plan);
-
-/** Whether a plan that is linked has a persistent value away between iterations: it leaves before
- * anything else happens to it. */
-static inline bool cebus_shuttle_begins_away(const cebus_iteration *iteration,
-                                             const cebus_plan *plan, uint32_t value)
-{
-    return plan->first != NULL && iteration->values[value].persistent &&
-           plan->first[value] == CEBUS_ACTION_SWAP_OUT;
-}
-
 #endif

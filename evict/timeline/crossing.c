@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "evict/planner/shuttle.h"
-
 #define NONE UINT32_MAX
 
 /** One walk over the planned iteration, for its copies out. */
@@ -80,7 +78,7 @@ static void collect(cebus_crossings *crossings, const walk *w, uint32_t *at)
         if (stay->kind != CEBUS_SOJOURN_ACTION)
             continue;
         uint32_t v = w->plan->actions[stay->index].value;
-        if (w->done[v] <= w->now || !cebus_shuttle_begins_away(w->iteration, w->plan, v))
+        if (w->done[v] <= w->now || !cebus_plan_begins_away(w->plan, w->iteration, v))
             continue;
         if (at[v] == NONE) {
             at[v] = (uint32_t)crossings->count;
@@ -99,7 +97,7 @@ bool cebus_crossings_init(cebus_crossings *crossings, const cebus_sojourns *sojo
     cebus_pool *pool = sojourns->pool;
     size_t n = iteration->n_values;
     *crossings = (cebus_crossings){.sojourns = sojourns};
-    if (link->out_rate == 0 || !cebus_shuttle_any(iteration, plan))
+    if (link->out_rate == 0 || !cebus_plan_shuttles(plan, iteration))
         return true;
     walk w = {.iteration = iteration, .plan = plan, .link = link};
     uint32_t *at = cebus_pool_alloc(pool, n * sizeof *at);

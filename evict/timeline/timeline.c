@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "evict/places/placement.h"
-#include "evict/planner/shuttle.h"
 #include "evict/timeline/ground.h"
 #include "evict/timeline/holes.h"
 #include "evict/timeline/occupancy.h"
@@ -490,9 +489,9 @@ static void begin(walk *w)
     const cebus_iteration *iteration = w->iteration;
     add_hole(w, 0, w->terms->budget);
     for (uint32_t v = 0; v < iteration->n_values; v++) {
-        w->states[v].on_host = cebus_shuttle_begins_away(iteration, w->plan, v);
+        w->states[v].on_host = cebus_plan_begins_away(w->plan, iteration, v);
         w->shuttles =
-            w->shuttles || (iteration->values[v].persistent && cebus_shuttle_names(w->plan, v));
+            w->shuttles || (iteration->values[v].persistent && cebus_plan_names(w->plan, v));
         if (!w->states[v].on_host &&
             (iteration->values[v].born == NONE || iteration->values[v].persistent))
             come(w, v);

@@ -3,19 +3,9 @@
 #include "eager/device/cpu/copy.h"
 #include "eager/view.h"
 
-/** Strides of dimensions of length 1 are never used. */
-static bool lies_like(const cebus_view *view, const cebus_view *layout)
-{
-    for (int d = 0; d < view->ndim; d++) {
-        if (view->shape[d] != 1 && view->strides[d] != layout->strides[d])
-            return false;
-    }
-    return true;
-}
-
 uint64_t cebus_dense_bytes(const cebus_view *view, const cebus_view *layout)
 {
-    if (lies_like(view, layout))
+    if (cebus_view_same_layout(view, layout))
         return 0;
     return cebus_scratch_round((uint64_t)cebus_view_numel(view) * cebus_dtype_size(view->dtype));
 }

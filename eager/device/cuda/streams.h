@@ -9,7 +9,7 @@
  * the ring is full of what is not done every other event is given up, and the next one stands for
  * it.
  *
- * The only places where the host waits are cebus_stream_await() and cebus_stream_finish(); both
+ * The only places where the host waits are cebus_stream_await() and cebus_streams_finish(); both
  * count (waits), and launches assert that nothing was added meanwhile.
  */
 #ifndef CEBUS_EAGER_DEVICE_CUDA_STREAMS_H

@@ -327,5 +327,5 @@ Test(planner_detour, what_is_made_in_place_needs_no_room_twice)
     with.budget = 11 * BYTES;
     with.effort = 100000;
     cr_assert(cebus_shuttle_plan(&r.iteration, &with, &r.plan));
-    cr_expect_not(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect_not(cebus_plan_shuttles(&r.plan, &r.iteration));
 }

@@ -7,7 +7,6 @@
 #include "evict/places/fit.h"
 #include "evict/places/placement.h"
 #include "evict/planner/check.h"
-#include "evict/planner/shuttle.h"
 #include "evict/timeline/timeline.h"
 #include "tests/unit/evict/stepping.h"
 
@@ -60,7 +59,7 @@ Test(shuttle, plans_hold_in_less_than_the_parameters_take)
                        check.at);
         cr_expect_leq(check.peak, budget);
         cr_expect_null(cebus_plan_wrong(&r.plan, &r.iteration));
-        cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+        cr_expect(cebus_plan_shuttles(&r.plan, &r.iteration));
         cr_expect_eq(timeline_in(budget).unforeseen, 0);
     }
 }
@@ -89,7 +88,7 @@ Test(shuttle, none_is_made_that_takes_as_long_as_a_rival)
         cr_expect_eq(policy->plan(&r.iteration, &terms, &r.plan), i >= 2);
     }
     cr_expect_lt(asked[1], asked[3] / 2, "%lu, %lu", asked[1], asked[3]);
-    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect(cebus_plan_shuttles(&r.plan, &r.iteration));
     cr_expect_gt(r.plan.spent, 0);
 }
 
@@ -97,7 +96,7 @@ Test(shuttle, none_is_made_that_takes_as_long_as_a_rival)
 Test(shuttle, parts_in_which_swaps_fit_are_planned_with_replays_alone_too)
 {
     cr_assert(plan_for(PERSISTENT * 8 / 10));
-    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect(cebus_plan_shuttles(&r.plan, &r.iteration));
     cr_expect_gt(r.plan.spent, 2000, "%lu steps", r.plan.spent);
 }
 
@@ -106,11 +105,11 @@ Test(shuttle, where_all_of_them_fit_they_stay)
     cebus_plan_terms terms = terms_for(PERSISTENT + 6 * MAP + 2 * LAYERS * 10);
     cr_assert(plan_for(terms.budget));
     cr_expect_gt(r.plan.count, 0, "some maps do not");
-    cr_expect_not(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect_not(cebus_plan_shuttles(&r.plan, &r.iteration));
     terms.crowded = true;
     cebus_plan_clear(&r.plan);
     cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
-    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan), "but where they are said not to");
+    cr_expect(cebus_plan_shuttles(&r.plan, &r.iteration), "but where they are said not to");
     cr_assert(plan_for(2 * PERSISTENT));
     cr_expect_eq(r.plan.count, 0);
 }
@@ -120,7 +119,7 @@ Test(shuttle, where_nothing_may_leave_they_stay)
     cebus_plan_terms terms = terms_for(PERSISTENT / 2);
     terms.host = 0;
     cr_assert(cebus_policy_find("cebus")->plan(&r.iteration, &terms, &r.plan));
-    cr_expect_not(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect_not(cebus_plan_shuttles(&r.plan, &r.iteration));
 }
 
 /* Who is away as the iteration begins is away as it ends, and the other way round. */
@@ -136,7 +135,7 @@ Test(shuttle, an_iteration_begins_as_it_ends)
                 last = r.plan.actions[i].kind;
         }
         cr_assert(last == CEBUS_ACTION_SWAP_OUT || last == CEBUS_ACTION_SWAP_IN);
-        cr_expect_eq(cebus_shuttle_begins_away(&r.iteration, &r.plan, o),
+        cr_expect_eq(cebus_plan_begins_away(&r.plan, &r.iteration, o),
                      last == CEBUS_ACTION_SWAP_OUT);
     }
 }
@@ -153,7 +152,7 @@ Test(shuttle, what_the_step_wrote_waits_for_the_next_forward)
         for (size_t a = 0; a < r.plan.count && r.iteration.values[ordinal].persistent; a++)
             leaves += r.plan.actions[a].value == ordinal &&
                       r.plan.actions[a].kind == CEBUS_ACTION_SWAP_OUT;
-        waits += leaves > 0 && !cebus_shuttle_begins_away(&r.iteration, &r.plan, ordinal);
+        waits += leaves > 0 && !cebus_plan_begins_away(&r.plan, &r.iteration, ordinal);
     }
     cr_expect_gt(waits, 0);
     cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
@@ -180,7 +179,7 @@ Test(shuttle, state_comes_for_the_step)
             left += action->kind == CEBUS_ACTION_SWAP_OUT;
         }
         cr_expect_eq(came, left > 0, "or it waits on the device from one step to the next");
-        if (cebus_shuttle_begins_away(&r.iteration, &r.plan, ordinal))
+        if (cebus_plan_begins_away(&r.plan, &r.iteration, ordinal))
             cr_expect_gt(recorded_when(&r, CEBUS_ACTION_SWAP_IN, m[i]), first_step / 2);
     }
     cebus_timeline timeline = timeline_in(PERSISTENT / 3);
@@ -263,7 +262,7 @@ Test(shuttle, activations_have_what_parameters_leave_where_they_are_used)
     cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
     cr_expect_null(check.wrong, "%s at %u", check.wrong, check.at);
     cr_expect_leq(check.peak, 104);
-    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan));
+    cr_expect(cebus_plan_shuttles(&r.plan, &r.iteration));
     cr_expect_eq(timeline_in(104).unforeseen, 0);
 }
 
@@ -397,7 +396,7 @@ Test(shuttle, where_it_is_dear_that_they_stay_they_may_come_and_go)
     cr_assert(fit_by(memory, plan_dear_first));
     cr_expect_eq(n_planned, 2);
     cr_expect(planned_for[1] == planned_for[0] && !was_crowded[0] && was_crowded[1]);
-    cr_expect(cebus_shuttle_any(&r.iteration, &r.plan), "that takes less");
+    cr_expect(cebus_plan_shuttles(&r.plan, &r.iteration), "that takes less");
 }
 
 Test(shuttle, values_that_shuttle_are_placed)

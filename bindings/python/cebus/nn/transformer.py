@@ -160,15 +160,25 @@ def _causal(n, like):
 
 
 class _Layer(Module):
-    def _common(self, d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first,
-                kind):
+    """Attentions, then two linear layers: blocks, each with a residual connection and a norm."""
+
+    attentions = ("self_attn",)
+
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu",
+                 layer_norm_eps=1e-5, batch_first=False, norm_first=False, device=None,
+                 dtype=None):
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        for name in self.attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout,
+                                                   batch_first=batch_first, **kind))
         self.linear1 = Linear(d_model, dim_feedforward, **kind)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, **kind)
         self.norm_first = norm_first
         self.activation = {"relu": F.relu, "gelu": F.gelu}[activation] \
             if isinstance(activation, str) else activation
-        for i in range(1, self.blocks + 1):
+        for i in range(1, len(self.attentions) + 2):
             setattr(self, f"norm{i}", LayerNorm(d_model, layer_norm_eps, **kind))
             setattr(self, f"dropout{i}", Dropout(dropout))
 
@@ -183,18 +193,6 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """Self-attention and two linear layers, each with a residual connection and a norm."""
 
-    blocks = 2
-
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu",
-                 layer_norm_eps=1e-5, batch_first=False, norm_first=False, device=None,
-                 dtype=None):
-        super().__init__()
-        kind = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first,
-                                            **kind)
-        self._common(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first,
-                     kind)
-
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         def attend(x):
             return self.self_attn(x, x, x, src_key_padding_mask, False, src_mask,
@@ -205,19 +203,7 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """As the encoder's, with attention to the encoder's result in between."""
 
-    blocks = 3
-
-    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation="relu",
-                 layer_norm_eps=1e-5, batch_first=False, norm_first=False, device=None,
-                 dtype=None):
-        super().__init__()
-        kind = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first,
-                                            **kind)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first,
-                                                 **kind)
-        self._common(d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first,
-                     kind)
+    attentions = ("self_attn", "multihead_attn")
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
                 memory_key_padding_mask=None):
