@@ -17,8 +17,8 @@ enum {
 typedef struct run {
     uint32_t first, end;
     uint32_t count;
-    int32_t last_first, first_end; /**< the last to begin, the first to end */
-    uint64_t widest, top;          /**< of the gaps between them, if all live at once; their end */
+    int32_t last_first, first_end;  /**< the last to begin, the first to end */
+    uint64_t widest, top;           /**< of the gaps between them, if all live at once; their end */
     int32_t firsts[RUN], ends[RUN]; /**< signed, as vectors compare them; unused: meets nothing */
     uint64_t offsets[RUN], tops[RUN];
     struct run *next;
