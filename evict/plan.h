@@ -61,6 +61,9 @@ typedef struct cebus_plan_terms {
     uint64_t rival_ns; /**< that an iteration takes by another plan: planners that search need not
                           answer with one by which it takes as long; 0: there is none */
     uint64_t trial;    /**< steps after which it gives up if no plan fits; 0: as the above */
+    /** Plans for parts of the memory that were made for another budget, and may do again: planners
+     * that search look there, and leave theirs. NULL: there are none. */
+    struct cebus_stock *stock;
     /** Asked now and then while it searches; false: nobody wants the plan any more. NULL: go on. */
     bool (*go_on)(void *context);
     void *context;

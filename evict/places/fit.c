@@ -1,6 +1,7 @@
 #include "evict/places/fit.h"
 
 #include "evict/places/timed.h"
+#include "evict/planner/search.h"
 #include "evict/timeline/timeline.h"
 
 /** So many plans are made, each for less. */
@@ -19,6 +20,10 @@
  * found no places, at least and at most. */
 #define LEAST_LESS_PART 32
 #define MOST_LESS_PART 16
+
+/** Steps of a first plan for each call that an attempt counts beside those of its plan: places are
+ * looked for. */
+#define ATTEMPT_VISITS 8
 
 static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t *crowd,
                                 cebus_placement *out, uint64_t *out_missing)
@@ -242,6 +247,13 @@ static void keep_loose(cebus_fit *fit)
     cebus_plan_init(fit->plan, fit->loose.pool);
 }
 
+/** Notes an attempt. False: the program waits for the plan, and that took enough. */
+static bool has_time(cebus_fit *fit)
+{
+    fit->waited += fit->plan->spent + ATTEMPT_VISITS * fit->iteration->n_calls;
+    return fit->terms.effort > 0 || fit->waited < CEBUS_SEARCH_FIRST;
+}
+
 /** The plan and its places; again for less where there are none, each time with half the effort. */
 static bool make(cebus_fit *fit, int tries)
 {
@@ -255,12 +267,14 @@ static bool make(cebus_fit *fit, int tries)
             return true;
         }
         first = i == 0 ? missing : first;
-        first_ns = i == 0 ? total_ns(fit) : first_ns;
+        if (i == 0 && fit->terms.place != NULL) /* else nobody compares */
+            first_ns = total_ns(fit);
         bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
         fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;
         const uint64_t less = lessen(fit, missing);
+        const bool goes_on = has_time(fit);
         keep_loose(fit);
-        if (fit->none_fits || missing == 0 || missing >= fit->terms.budget || !gains)
+        if (!goes_on || fit->none_fits || missing == 0 || missing >= fit->terms.budget || !gains)
             break;
         fit->terms.effort /= 2;
         fit->terms.budget -= less; /* more than there is room for fits nowhere */
@@ -293,15 +307,18 @@ bool cebus_fit_make(cebus_fit *fit)
 {
     bool asks = fit->policy->searches && fit->terms.effort > 0;
     begin(fit);
-    fit->crowded = 0;
+    fit->crowded = fit->waited = 0;
     fit->terms.grain = fit->site.alignment;
     fit->terms.place = asks ? find_places : NULL;
     fit->terms.keep = asks ? keep_places : NULL;
     fit->terms.place_context = fit;
     cebus_plan_init(&fit->loose, fit->plan->pool);
+    cebus_stock_init(&fit->stock, fit->plan->pool);
+    fit->terms.stock = &fit->stock;
     fit->holes = asks ? fit->holes : 0;
     bool made = make(fit, asks ? TRIES_BESIDE_SEARCH : TRIES);
     cebus_placement_clear(&fit->found);
+    cebus_stock_clear(&fit->stock);
     if (!made)
         cebus_placement_clear(fit->placement);
     if (!made && !fit->none_fits) {

@@ -10,6 +10,7 @@
 #define CEBUS_EVICT_PLACES_FIT_H
 
 #include "evict/places/placement.h"
+#include "evict/planner/stock.h"
 #include "evict/policy.h"
 
 typedef struct cebus_fit {
@@ -25,7 +26,9 @@ typedef struct cebus_fit {
     /* No one else's business. */
     cebus_placement found; /**< those found last */
     cebus_plan loose;      /**< one that leaves as much free as one without places has to */
+    cebus_stock stock;     /**< parts of plans, which may do for others */
     uint64_t memory;       /**< the budget that there is */
+    uint64_t waited;       /**< steps of all attempts so far */
     uint64_t crowded;      /**< what persists had to come and go in so much; 0: nothing did */
     /* Answers. */
     bool none_fits; /**< false; then whether no plan was found that fits by its bytes alone */

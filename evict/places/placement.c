@@ -13,6 +13,9 @@
 /** Blocks that all rounds of packing may place, where values can move if they find no places: many
  * rounds take longer than they are worth. */
 #define MOST_TRIED 200000
+/** Beyond so many blocks each takes longer, the more there are: who lives at the same time is
+ * looked through. With no rounds, as somebody waits, half as many get no stages. */
+#define MANY_BLOCKS 4096
 
 void cebus_placement_init(cebus_placement *placement, cebus_pool *pool)
 {
@@ -213,6 +216,8 @@ static void note_crowd(const question *q, const cebus_sojourns *sojourns, const 
 static uint64_t most_rounds(const cebus_site *site, size_t n_blocks)
 {
     uint64_t most = MOST_TRIED / (n_blocks + 1);
+    if (n_blocks > MANY_BLOCKS)
+        most = most * MANY_BLOCKS / n_blocks;
     return site->rounds < most ? site->rounds : most;
 }
 
@@ -403,9 +408,12 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
         cebus_ties_init(&q.ties, &sojourns, iteration, plan) &&
         find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q)) {
         tie(&sojourns, site, &q);
+        if (site->tied != NULL)
+            *site->tied = q.ties.count > 0;
         verdict = answer(out->pool, &q, &sojourns, site, out_missing);
     }
-    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0 && site->occupancy == NULL)
+    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0 && site->occupancy == NULL &&
+        (site->rounds > 0 || q.count <= MANY_BLOCKS / 2))
         verdict = relocate(iteration, plan, &sojourns, site, &q, out);
     *out_missing = verdict == CEBUS_SITE_PLACED ? 0 : *out_missing;
     if (verdict == CEBUS_SITE_PLACED &&

@@ -34,9 +34,11 @@ static cebus_site_verdict place(timed *t, cebus_placement *out)
     static const double shares[] = {1, 0.75, 0.5};
     cebus_site_verdict verdict = CEBUS_SITE_FULL;
     uint64_t missing = 0;
+    bool tied = true;
+    t->site.tied = &tied;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         t->site.share = shares[i];
-        for (int order = 0; order < CEBUS_TIE_ORDERS; order++) {
+        for (int order = 0; order == 0 || (order < CEBUS_TIE_ORDERS && tied); order++) {
             t->site.order = (cebus_tie_order)order;
             verdict = cebus_placement_make(t->iteration, &t->plan, &t->site, out, &missing);
             if (verdict != CEBUS_SITE_FULL || missing > t->site.capacity / MOST_MISSING_PART)

@@ -27,9 +27,16 @@
  * places are found for at once goes on with the rest. */
 #define LONG_CALLS 4096
 #define FIRST_EFFORT (3.0 / 4)
+/** Times the effort that all there is may take in the longest programs that swap. */
+#define LONG_EFFORTS 2.5
 /** Plans that take less than such a part of the program's time, and copy nothing, are searched with
  * half of the effort: with all of it they came out cheaper by 0.13% of the program at most. */
 #define CHEAP 0.04
+/** Of the steps of a first plan with swaps, before anything is swapped. */
+#define BARE_PART 2
+/** Rounds in which weights are found; and where the program waits. */
+#define ROUNDS 200
+#define FIRST_ROUNDS 60
 /** Of the effort for each of two searches; the better one goes on with the rest. */
 #define BOTH_PARTS (3.0 / 8)
 
@@ -119,7 +126,15 @@ static bool fits(const cebus_search *s)
 
 uint64_t cebus_search_first_visits(const cebus_iteration *iteration)
 {
-    return FIRST_VISITS * (iteration->n_calls + 64);
+    const uint64_t calls = iteration->n_calls;
+    return FIRST_VISITS * ((calls < CEBUS_SEARCH_LONG ? calls : CEBUS_SEARCH_LONG) + 64);
+}
+
+/** A first plan of a long program makes do with few rounds of weights. */
+static int rounds_of(const cebus_search *s)
+{
+    const bool first = s->greedy.terms->effort == 0;
+    return first && s->sequence.iteration->n_calls > CEBUS_SEARCH_LONG ? FIRST_ROUNDS : ROUNDS;
 }
 
 /** Sets the search up as told, runs it, and runs it again at some of the price it ended at. */
@@ -132,7 +147,7 @@ static bool try_one(cebus_search *s, const way *how)
         cebus_weights_level(&s->sequence);
     else if (!cebus_weights_fit(&s->sequence, s->limit,
                                 s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
-                                s->sequence.pool, &s->price))
+                                rounds_of(s), s->sequence.pool, &s->price))
         return false;
     return run_steps(s, how, 0) &&
            (!how->twice || run_steps(s, how, 0.3 * s->greedy.closure.theta));
@@ -257,7 +272,7 @@ static bool fill_base(cebus_search *s, const cebus_plan_terms *terms, cebus_swap
     return cebus_sequence_clear(&s->sequence) &&
            cebus_weights_fit(&s->sequence, s->limit,
                              s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
-                             s->sequence.pool, &s->price) &&
+                             rounds_of(s), s->sequence.pool, &s->price) &&
            cebus_swap_slots_fill(&s->sequence, terms, s->limit, order, s->price, again) &&
            cebus_snapshot_take(&s->base, &s->sequence) && cebus_search_offer(s);
 }
@@ -268,8 +283,9 @@ typedef struct sharing {
     bool once;
 } sharing;
 
-/** Of an order: those to be tried. Where none is of use the first one stands: to look for values
- * that come back twice takes steps, which found more elsewhere in most programs. */
+/** Of an order: those to be tried, of a first plan of a long program one. Where none is of use the
+ * first one stands: to look for values that come back twice takes steps, which found more elsewhere
+ * in most programs. */
 static const sharing *sharings_of(cebus_swap_order order, size_t *out_count)
 {
     static const sharing in_turn[] = {{1, true}, {1, false}};
@@ -284,11 +300,15 @@ static bool add_swaps(cebus_search *s, cebus_plan_terms *terms, cebus_swap_order
 {
     static const way plain = {.factor = 1, .weighs = true};
     const uint64_t first = cebus_search_first_visits(s->sequence.iteration);
-    s->greedy.most_spent = s->greedy.closure.spent + first;
+    const uint64_t most = terms->effort == 0 ? s->greedy.end / BARE_PART : first,
+                   bare = most < first ? most : first;
+    s->greedy.most_spent = s->greedy.closure.spent + bare;
     if (!try_one(s, &plain))
         return false;
     size_t n, best = 0;
     const sharing *ways = sharings_of(order, &n);
+    if (terms->effort == 0 && s->sequence.iteration->n_calls > CEBUS_SEARCH_LONG)
+        n = 1;
     for (size_t i = 0; i < n; i++) {
         uint64_t ns = s->best_ns;
         double peak = s->best.peak;
@@ -447,6 +467,16 @@ bool cebus_search_run(cebus_search *s, const cebus_plan_terms *terms)
     return ok && descend(s, terms) && cebus_search_improve(s, terms, s->first);
 }
 
+/** Times the effort for all there is: fewer for long programs, each step of which takes longer, if
+ * they swap. Else there is nothing beside it, and what fits in the end may need all of it. */
+static double most_efforts(const cebus_iteration *iteration, const cebus_plan_terms *terms)
+{
+    const double part = (double)CEBUS_SEARCH_LONG / (double)(iteration->n_calls + 1);
+    if (terms->host == 0)
+        return CEBUS_SEARCH_EFFORTS;
+    return fmax(CEBUS_SEARCH_EFFORTS * fmin(part, 1), LONG_EFFORTS);
+}
+
 bool cebus_search_init(cebus_search *s, const cebus_iteration *iteration,
                        const cebus_plan_terms *terms, double limit, cebus_pool *pool)
 {
@@ -462,9 +492,11 @@ bool cebus_search_init(cebus_search *s, const cebus_iteration *iteration,
     if (cebus_greedy_init(&s->greedy, &s->sequence, pool)) {
         s->greedy.terms = terms;
         s->last = UINT64_MAX;
-        const uint64_t most = terms->most > 0 ? terms->most : CEBUS_SEARCH_EFFORTS * terms->effort;
-        if (terms->effort > 0)
-            s->greedy.end = most + cebus_search_first_visits(iteration);
+        const double efforts = most_efforts(iteration, terms) * (double)terms->effort;
+        const uint64_t most = terms->most > 0 ? terms->most : (uint64_t)efforts;
+        s->greedy.end = most + cebus_search_first_visits(iteration);
+        if (terms->effort == 0)
+            s->greedy.end = terms->most > 0 ? terms->most : CEBUS_SEARCH_FIRST;
         if (terms->effort > 0 && terms->place != NULL)
             s->last = s->greedy.end - terms->effort;
         return true;

@@ -16,6 +16,10 @@
 
 /** Times the effort that all there is may take, what places are asked for included. */
 #define CEBUS_SEARCH_EFFORTS 7
+/** Steps that a first plan, which the program waits for, may take in all. */
+#define CEBUS_SEARCH_FIRST (UINT64_C(1) << 17)
+/** Programs of more calls are long: what is looked for whatever the effort takes as long. */
+#define CEBUS_SEARCH_LONG 2048
 /** Times the iteration itself, beyond which a run is not worth going on with. */
 #define CEBUS_SEARCH_MOST_OVERHEAD 5
 

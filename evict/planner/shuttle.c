@@ -5,7 +5,10 @@
 #include "evict/planner/check.h"
 #include "evict/planner/finalists.h"
 #include "evict/planner/planner.h"
+#include "evict/planner/search.h"
+#include "evict/planner/stock.h"
 #include "evict/planner/usage.h"
+#include "evict/planner/weave.h"
 #include "evict/timeline/presence.h"
 #include "evict/timeline/timeline.h"
 
@@ -30,6 +33,11 @@
  * of them: who comes early finds room there, and all find places. */
 #define LESS_PART 32
 #define MOST_LESS 4
+/** Of the steps of a first plan: for each part of it. */
+#define FIRST_PART 4
+/** What is planned for so small a part of the memory more or less does for another budget, too, of
+ * long programs: to plan it again takes long. */
+#define LIKE_PART 16
 
 typedef struct shuttle {
     const cebus_iteration *iteration;
@@ -42,10 +50,13 @@ typedef struct shuttle {
     bool crosses;        /**< what the step writes waits on the device for the next iteration */
     bool *streams;       /**< of values */
     cebus_finalists best;
-    uint32_t n_others; /**< plans for the activations */
-    uint64_t spent;    /**< steps, on all of them */
-    bool fitted;       /**< the last fits its part of the memory */
-    bool slow;         /**< by the last an iteration takes as long as by the rival, without waits */
+    uint32_t n_others;  /**< plans for the activations */
+    uint64_t spent;     /**< steps, on all of them */
+    cebus_stock *stock; /**< these plans */
+    bool shared_all;    /**< it was tried to share out the memory where activations all stay */
+    bool slow_all;      /**< an iteration takes as long as by the rival then */
+    bool fitted;        /**< the last fits its part of the memory */
+    bool slow; /**< by the last an iteration takes as long as by the rival, without waits */
 } shuttle;
 
 static void find_least(shuttle *s)
@@ -123,122 +134,6 @@ static uint64_t choose(shuttle *s, const cebus_runs *runs, uint64_t stay)
     return staying;
 }
 
-/* --- both in one plan ------------------------------------------------------------------------ */
-
-/** What is due before each run, as lists of presences by index. */
-typedef struct schedule {
-    const cebus_runs *runs;
-    const cebus_presences *presences;
-    uint32_t *first_in, *next_in;     /**< of runs, of presences */
-    uint32_t *first_copy, *next_copy; /**< those whose copy out starts there; of the end, too */
-    uint32_t *first_out, *next_out;   /**< those that are gone then */
-} schedule;
-
-static void fill_schedule(schedule *d)
-{
-    memset(d->first_in, 0xff, (d->runs->count + 1) * sizeof *d->first_in);
-    memset(d->first_copy, 0xff, (d->runs->count + 1) * sizeof *d->first_copy);
-    memset(d->first_out, 0xff, (d->runs->count + 1) * sizeof *d->first_out);
-    for (uint32_t i = (uint32_t)d->presences->count; i-- > 0;) {
-        const cebus_presence *p = &d->presences->items[i];
-        d->next_in[i] = d->first_in[p->since];
-        d->first_in[p->since] = i;
-        d->next_out[i] = d->first_out[p->gone];
-        d->first_out[p->gone] = i;
-        if (p->writes && p->gone != p->done) {
-            d->next_copy[i] = d->first_copy[p->done];
-            d->first_copy[p->done] = i;
-        }
-    }
-}
-
-static bool add_list(const schedule *d, cebus_action_kind kind, uint32_t i, const uint32_t *next,
-                     uint32_t at, cebus_plan *out)
-{
-    bool ok = true;
-    for (; i != NONE && ok; i = next[i])
-        ok = cebus_plan_add(out, kind, at, d->presences->items[i].value);
-    return ok;
-}
-
-/** What goes, then what comes, before a run. */
-static bool add_all(const schedule *d, uint32_t r, uint32_t at, cebus_plan *out)
-{
-    return add_list(d, CEBUS_ACTION_COPY_OUT, d->first_copy[r], d->next_copy, at, out) &&
-           add_list(d, CEBUS_ACTION_SWAP_OUT, d->first_out[r], d->next_out, at, out) &&
-           add_list(d, CEBUS_ACTION_SWAP_IN, d->first_in[r], d->next_in, at, out);
-}
-
-/** Copies actions from *a on up to `until`, or to those due later. */
-static bool add_from(const cebus_plan *from, size_t *a, size_t until, uint32_t at, cebus_plan *out)
-{
-    bool ok = true;
-    for (; *a < until && *a < from->count && from->actions[*a].at <= at && ok; ++*a) {
-        const cebus_action *action = &from->actions[*a];
-        ok = cebus_plan_add(out, (cebus_action_kind)action->kind, action->at, action->value);
-    }
-    return ok;
-}
-
-/** Where everything is when an iteration begins: what crosses is there. */
-static bool add_beginning(const shuttle *s, const cebus_presences *presences, cebus_plan *out)
-{
-    const size_t n = s->iteration->n_values;
-    bool ok = true, *away = cebus_pool_copy(s->pool, s->streams, n * sizeof *away);
-    if (away == NULL)
-        return false;
-    for (size_t i = 0; i < presences->count; i++) {
-        if (cebus_presence_crosses(&presences->items[i]))
-            away[presences->items[i].value] = false;
-    }
-    for (int there = 0; there <= 1; there++) {
-        for (uint32_t v = 0; v < n && ok; v++) {
-            if (s->iteration->values[v].persistent && away[v] == (there == 0))
-                ok =
-                    cebus_plan_add(out, there ? CEBUS_ACTION_SWAP_IN : CEBUS_ACTION_SWAP_OUT, 0, v);
-        }
-    }
-    cebus_pool_free_object(s->pool, away, n * sizeof *away);
-    return ok;
-}
-
-static bool weave(const shuttle *s, const schedule *d, const cebus_plan *others, cebus_plan *out)
-{
-    const cebus_runs *runs = d->runs;
-    size_t a = 0;
-    bool ok = add_beginning(s, d->presences, out);
-    for (uint32_t r = 0; r < runs->count && ok; r++) {
-        const cebus_run *run = &runs->items[r];
-        size_t until = run->action != NONE ? run->action : others->count;
-        ok = add_from(others, &a, until, run->at, out) && add_all(d, r, run->at, out);
-    }
-    uint32_t end = (uint32_t)s->iteration->n_calls;
-    return ok && add_from(others, &a, others->count, end, out) &&
-           add_all(d, (uint32_t)runs->count, end, out);
-}
-
-static bool weave_all(const shuttle *s, const cebus_runs *runs, const cebus_presences *presences,
-                      const cebus_plan *others, cebus_plan *out)
-{
-    size_t n_runs = runs->count + 1, n = presences->count;
-    size_t bytes = 3 * (n_runs + n) * sizeof(uint32_t);
-    uint32_t *lists = cebus_pool_alloc(s->pool, bytes);
-    if (lists == NULL)
-        return false;
-    schedule d = {.runs = runs,
-                  .presences = presences,
-                  .first_in = lists,
-                  .first_copy = lists + n_runs,
-                  .first_out = lists + 2 * n_runs,
-                  .next_in = lists + 3 * n_runs,
-                  .next_copy = lists + 3 * n_runs + n,
-                  .next_out = lists + 3 * n_runs + 2 * n};
-    fill_schedule(&d);
-    bool ok = weave(s, &d, others, out) && cebus_plan_link(out, s->iteration);
-    cebus_pool_free_object(s->pool, lists, bytes);
-    return ok;
-}
-
 /* --- the best of some ------------------------------------------------------------------------ */
 
 /** Whether something that takes so long is of no use. */
@@ -293,7 +188,7 @@ static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *othe
     if (verdict != CEBUS_PRESENCE_FITS)
         return verdict == CEBUS_PRESENCE_FULL;
     cebus_plan_init(&plan, s->pool);
-    bool ok = weave_all(s, runs, &presences, others, &plan) && offer(s, &plan);
+    bool ok = cebus_weave(runs, &presences, s->streams, others, &plan) && offer(s, &plan);
     cebus_plan_clear(&plan);
     cebus_presences_deinit(&presences);
     return ok;
@@ -331,6 +226,12 @@ static bool try_spared(shuttle *s, const cebus_runs *runs, const cebus_plan *oth
     return try_share(s, runs, others, &how);
 }
 
+/** The program waits, and is long: what there is will do. */
+static bool has_enough(const shuttle *s)
+{
+    return s->terms->effort == 0 && s->best.count > 0 && s->iteration->n_calls > CEBUS_SEARCH_LONG;
+}
+
 static bool try_shares(shuttle *s, const cebus_plan *others)
 {
     static const double stays[] = {0.9, 0.6, 0.2}, aheads[] = {0.5, 0.25};
@@ -345,12 +246,14 @@ static bool try_shares(shuttle *s, const cebus_plan *others)
     uint64_t spare = target > peak + s->at_once ? target - peak - s->at_once : 0;
     share how = {.stay = UINT64_MAX, .turn = s->crosses ? find_fullest(&runs, peak) : 0};
     for (size_t i = 0; i < sizeof stays / sizeof *stays && peak < target && ok && !s->slow; i++) {
+        if (has_enough(s))
+            break;
         uint64_t stay = (uint64_t)(stays[i] * (double)spare);
         if (how.stay - stay < least)
             continue;
         how.stay = stay;
         how.ahead = UINT64_MAX;
-        for (size_t j = 0; j < sizeof aheads / sizeof *aheads && ok; j++) {
+        for (size_t j = 0; j < sizeof aheads / sizeof *aheads && ok && !has_enough(s); j++) {
             uint64_t ahead = (uint64_t)(aheads[j] * (double)(target - peak - stay));
             if (how.ahead - ahead < least)
                 continue;
@@ -362,25 +265,72 @@ static bool try_shares(shuttle *s, const cebus_plan *others)
     return ok;
 }
 
-/** Activations in so many bytes, of an iteration like ours. */
-static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t bytes, uint64_t host)
+/** Of long programs, each plan of which takes long, every second or fourth part is planned. */
+static uint64_t stride_of(const shuttle *s)
+{
+    const size_t n = s->iteration->n_calls;
+    return n > 3 * CEBUS_SEARCH_LONG ? 4 : n > CEBUS_SEARCH_LONG ? 2 : 1;
+}
+
+/** How the memory may be shared out beside a plan for the activations. If that is none, as where
+ * all fit, it is known from the first time on. */
+static bool try_beside_plan(shuttle *s, const cebus_plan *others)
+{
+    if (others->count == 0 && s->shared_all) {
+        s->slow = s->slow_all;
+        return true;
+    }
+    if (!try_shares(s, others))
+        return false;
+    if (others->count == 0) {
+        s->shared_all = true;
+        s->slow_all = s->slow;
+    }
+    return true;
+}
+
+/** Activations in so many bytes, of an iteration like ours; NULL without host memory. */
+static const cebus_plan *plan_others(shuttle *s, const cebus_iteration *iteration,
+                                     const cebus_stock_kind *kind, uint64_t host)
 {
     cebus_plan others;
     cebus_plan_terms terms = *s->terms;
-    terms.budget = bytes + s->persistent + (s->terms->budget - cebus_plan_target(s->terms));
+    terms.budget = kind->bytes + s->persistent + (s->terms->budget - cebus_plan_target(s->terms));
     terms.host = host;
     terms.effort /= EFFORT_PART;
     terms.place = NULL;
-    if (s->best.count > 0)
+    if (terms.effort == 0)
+        terms.most = CEBUS_SEARCH_FIRST / FIRST_PART;
+    else if (s->best.count > 0)
         terms.most = MOST_EFFORTS * cebus_planner_effort(iteration, terms.effort);
     cebus_plan_init(&others, s->pool);
-    const bool fits = iteration == s->iteration && bytes >= s->others;
-    bool ok = (fits || cebus_planner_plan(iteration, &terms, &others)) &&
-              cebus_plan_make_ready(&others, s->iteration) && try_shares(s, &others);
-    s->fitted = fits || !others.over;
+    const bool fits = iteration == s->iteration && kind->bytes >= s->others;
+    const bool ok = (fits || cebus_planner_plan(iteration, &terms, &others)) &&
+                    cebus_plan_make_ready(&others, s->iteration);
     s->spent += others.spent;
+    const cebus_plan *kept = ok ? cebus_stock_add(s->stock, kind, &others) : NULL;
     cebus_plan_clear(&others);
-    return ok;
+    return kept;
+}
+
+/** Such a plan, made or at hand, and parameters beside it. */
+static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t bytes, uint64_t host)
+{
+    const cebus_stock_kind kind = {.bytes = bytes,
+                                   .budget = s->terms->budget,
+                                   .lean = iteration != s->iteration,
+                                   .swaps = host > 0};
+    const uint64_t target = cebus_plan_target(s->terms);
+    const uint64_t slack = kind.lean ? stride_of(s) * (target / LESS_PART) : target / LIKE_PART;
+    const cebus_plan *others = NULL;
+    if (s->iteration->n_calls > CEBUS_SEARCH_LONG)
+        others = cebus_stock_find(s->stock, &kind, slack);
+    if (others == NULL)
+        others = plan_others(s, iteration, &kind, host);
+    if (others == NULL || !try_beside_plan(s, others))
+        return false;
+    s->fitted = !others->over;
+    return true;
 }
 
 /** With swaps, and with replays alone: these leave the link to what persists. Where neither fits
@@ -424,7 +374,7 @@ static void make_lean(const cebus_iteration *iteration, cebus_iteration_call *ca
 /** The program waits for a first plan, and nobody for one that is not wanted any more. */
 static bool goes_on(const shuttle *s)
 {
-    return (s->terms->effort > 0 || s->best.count == 0) &&
+    return (s->terms->effort > 0 || (s->best.count == 0 && s->spent < CEBUS_SEARCH_FIRST)) &&
            (s->terms->go_on == NULL || s->terms->go_on(s->terms->context));
 }
 
@@ -442,7 +392,8 @@ static bool try_beside(shuttle *s, uint64_t host)
     bool ok = true;
     s->fitted = true;
     s->slow = false;
-    for (uint64_t i = 0; i <= MOST_LESS && s->fitted && !s->slow && ok && goes_on(s); i++)
+    const uint64_t stride = stride_of(s);
+    for (uint64_t i = 0; i <= MOST_LESS && s->fitted && !s->slow && ok && goes_on(s); i += stride)
         ok = try_both(s, &lean, target - i * (target / LESS_PART), host);
     cebus_pool_free_object(s->pool, lean.calls, bytes);
     return ok;
@@ -516,6 +467,8 @@ static bool plan_stays(const shuttle *s, uint64_t trial, cebus_plan *out, bool *
 {
     cebus_plan_terms terms = *s->terms;
     terms.trial = trial;
+    if (terms.effort == 0)
+        terms.most = CEBUS_SEARCH_FIRST - CEBUS_SEARCH_FIRST / FIRST_PART;
     cebus_plan_clear(out);
     return cebus_planner_plan(s->iteration, &terms, out) && fits(s, out, out_fits);
 }
@@ -532,12 +485,18 @@ static bool plan_hidden(const cebus_iteration *iteration, const cebus_plan_terms
     find_least(&s);
     const bool may_stay = !terms->crowded && s.persistent + s.least <= cebus_plan_target(terms);
     /* If none fits soon one that does is dear: those by which parameters shuttle come first. */
-    const uint64_t trial = cebus_planner_effort(iteration, terms->effort);
+    const bool is_long = iteration->n_calls > CEBUS_SEARCH_LONG;
+    const uint64_t trial = cebus_planner_effort(iteration, terms->effort) / (is_long ? 2 : 1);
     if (may_stay && !plan_stays(&s, trial, out, &fit))
         return false;
     if (fit)
         return true;
-    if (!search(&s, out, &found))
+    cebus_stock own;
+    cebus_stock_init(&own, out->pool);
+    s.stock = terms->stock != NULL ? terms->stock : &own;
+    const bool searched = search(&s, out, &found);
+    cebus_stock_clear(&own);
+    if (!searched)
         return false;
     if (found || (may_stay && trial == 0))
         return true;

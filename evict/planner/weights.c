@@ -2,10 +2,6 @@
 
 #include <string.h>
 
-enum {
-    ROUNDS = 200
-};
-
 /** An idle stretch: positions [from, to). Position 0 is START, k + 1 is call k. */
 typedef struct stretch {
     uint32_t from, to;
@@ -83,10 +79,10 @@ static double evaluate(model *m)
     return dual;
 }
 
-static void climb(model *m, double cost)
+static void climb(model *m, double cost, int rounds)
 {
     double best = 0, pace = 1;
-    for (int round = 0, since = 0; round < ROUNDS; round++) {
+    for (int round = 0, since = 0; round < rounds; round++) {
         double dual = evaluate(m), square = 0;
         since = dual > best ? 0 : since + 1;
         if (dual > best) {
@@ -142,8 +138,8 @@ void cebus_weights_level(cebus_sequence *sequence)
         cebus_track_weigh(&sequence->track, instance_at(sequence, t), 1);
 }
 
-bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebus_pool *pool,
-                       double *out_price)
+bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, int rounds,
+                       cebus_pool *pool, double *out_price)
 {
     model m = {.pool = pool, .n = sequence->iteration->n_calls + 2};
     m.over = numbers(pool, m.n + 1);
@@ -158,7 +154,7 @@ bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebu
     if (ok) {
         for (size_t t = 0; t < m.n; t++)
             m.over[t] = cebus_track_level(&sequence->track, instance_at(sequence, t)) - limit;
-        climb(&m, cost);
+        climb(&m, cost, rounds);
         *out_price = set_weights(&m, sequence);
     }
     free_numbers(&m, m.over);

@@ -14,8 +14,9 @@
 
 /** All alike. Of a sequence without replays but swaps, as cebus_weights_fit(). */
 void cebus_weights_level(cebus_sequence *sequence);
-/** cost: ns of the best plan known. *out_price: ns for an area of 1. False without host memory. */
-bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, cebus_pool *pool,
-                       double *out_price);
+/** cost: ns of the best plan known. rounds: of the climb, each O(calls + stretches). *out_price: ns
+ * for an area of 1. False without host memory. */
+bool cebus_weights_fit(cebus_sequence *sequence, double limit, double cost, int rounds,
+                       cebus_pool *pool, double *out_price);
 
 #endif

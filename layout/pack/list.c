@@ -13,10 +13,13 @@ enum {
     SPARSE = 64
 };
 
-/** Neighbours in the order of offsets, and the lifetimes that they touch. */
+/** Neighbours in the order of offsets, and the lifetimes that they touch. To one that meets all of
+ * them, and is larger than what is free between any two, they are as one block. */
 typedef struct run {
     uint32_t first, end;
     uint32_t count;
+    int32_t last_first, first_end;  /**< the last to begin, the first to end */
+    uint64_t widest, top;           /**< of the gaps between them, if all live at once; their end */
     int32_t firsts[RUN], ends[RUN]; /**< signed, as vectors compare them; unused: meets nothing */
     uint64_t offsets[RUN], tops[RUN];
     struct run *next;
@@ -105,12 +108,27 @@ static run *add_run(cebus_pack_list *list)
     return added;
 }
 
-static void widen(run *r, size_t i)
+/** What is known of all its blocks. */
+static void sum_up(run *r)
 {
-    if ((uint32_t)r->firsts[i] < r->first)
-        r->first = (uint32_t)r->firsts[i];
-    if ((uint32_t)r->ends[i] > r->end)
-        r->end = (uint32_t)r->ends[i];
+    int32_t first = INT32_MAX, end = 0, last_first = 0, first_end = INT32_MAX;
+    for (uint32_t i = 0; i < r->count; i++) {
+        first = r->firsts[i] < first ? r->firsts[i] : first;
+        end = r->ends[i] > end ? r->ends[i] : end;
+        last_first = r->firsts[i] > last_first ? r->firsts[i] : last_first;
+        first_end = r->ends[i] < first_end ? r->ends[i] : first_end;
+    }
+    r->first = (uint32_t)first;
+    r->end = (uint32_t)end;
+    r->last_first = last_first;
+    r->first_end = first_end;
+    r->widest = 0;
+    r->top = r->tops[0];
+    for (uint32_t i = 1; i < r->count; i++) {
+        if (r->offsets[i] > r->top && r->offsets[i] - r->top > r->widest)
+            r->widest = r->offsets[i] - r->top;
+        r->top = r->tops[i] > r->top ? r->tops[i] : r->top;
+    }
 }
 
 /** Moves the upper half of a full run to a new one after it. */
@@ -125,13 +143,9 @@ static void split(cebus_pack_list *list, run *full)
     upper->count = full->count = RUN / 2;
     upper->next = full->next;
     full->next = upper;
-    full->first = UINT32_MAX;
-    full->end = 0;
     clear(full, half);
-    for (size_t i = 0; i < half; i++) {
-        widen(full, i);
-        widen(upper, i);
-    }
+    sum_up(full);
+    sum_up(upper);
 }
 
 static void insert(cebus_pack_list *list, uint32_t block, uint64_t offset)
@@ -157,7 +171,7 @@ static void insert(cebus_pack_list *list, uint32_t block, uint64_t offset)
     r->offsets[at] = offset;
     r->tops[at] = offset + list->problem->size[block];
     r->count++;
-    widen(r, at);
+    sum_up(r);
 }
 
 /** A bit for each of eight bytes of 0 or 1, the first one's the lowest: the product moves byte i to
@@ -185,6 +199,12 @@ CEBUS_CLONE_PART uint64_t meets(const run *r, int32_t first, int32_t end)
     return bits;
 }
 
+/** Whether to a block of that lifetime and size those of a run are as one. */
+CEBUS_CLONE_PART bool is_one(const run *r, int32_t first, int32_t end, uint64_t size)
+{
+    return r->last_first < end && r->first_end > first && r->widest < size;
+}
+
 /** The start of the smallest gap among the blocks of this lifetime that the block fits into. */
 CEBUS_CLONES static uint64_t best_fit(const cebus_pack_list *list, uint32_t block)
 {
@@ -194,7 +214,11 @@ CEBUS_CLONES static uint64_t best_fit(const cebus_pack_list *list, uint32_t bloc
     for (const run *r = &list->runs[0]; r != NULL; r = r->next) {
         if (r->first >= end || r->end <= first)
             continue;
-        uint64_t bits = meets(r, (int32_t)first, (int32_t)end);
+        uint64_t bits = 0;
+        if (is_one(r, (int32_t)first, (int32_t)end, g.size))
+            pass(&g, r->offsets[0], r->top);
+        else
+            bits = meets(r, (int32_t)first, (int32_t)end);
         for (; bits != 0; bits &= bits - 1) {
             int i = __builtin_ctzll(bits);
             pass(&g, r->offsets[i], r->tops[i]);

@@ -274,6 +274,40 @@ Test(fit, values_move_where_they_find_no_places_for_good)
     cr_expect_gt(moved, 5, "%d of %d", moved, placed);
 }
 
+/** Places for the program as it is, in less than one packing takes; whether values move between. */
+static bool moves_in(uint64_t capacity, uint64_t rounds)
+{
+    uint64_t missing;
+    const cebus_site site = {.capacity = capacity,
+                             .alignment = 8,
+                             .rounds = rounds,
+                             .moves = {.rate = UINT64_C(1) << 40, .ns = 1}};
+    cebus_placement_clear(&placement);
+    cr_expect_neq(cebus_placement_make(&iteration, &plan, &site, &placement, &missing),
+                  CEBUS_SITE_NO_HOST_MEMORY);
+    return placement.n_relocations > 0;
+}
+
+/** To find where takes too long while the program waits. */
+Test(fit, in_long_programs_values_move_only_where_nobody_waits)
+{
+    int moved[2][2] = {{0}};
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const bool is_long = seed > 20;
+        cebus_iteration_clear(&iteration);
+        random_iteration_make(&iteration, seed, is_long ? 2200 : 400);
+        cr_assert(cebus_plan_make_ready(&plan, &iteration));
+        cr_expect_not(moves_in(UINT64_C(1) << 40, 0));
+        const uint64_t less = placement.height - 8;
+        moved[is_long][0] += moves_in(less, 0);
+        moved[is_long][1] += moves_in(less, 1);
+        clear();
+    }
+    cr_expect_gt(moved[0][0], 0, "%d", moved[0][0]);
+    cr_expect_eq(moved[1][0], 0, "%d", moved[1][0]);
+    cr_expect_gt(moved[1][1], 0, "%d", moved[1][1]);
+}
+
 Test(fit, plans_of_others_are_for_less_until_they_are)
 {
     int placed = place_all("sublinear", 4000);

@@ -100,6 +100,69 @@ Test(planner_effort, all_that_a_plan_takes_is_some_times_its_effort, .timeout = 
     setup();
 }
 
+/** The next call, which makes the next value of those before, `reads` of them. */
+static void add_long(uint32_t value, const uint32_t *reads, uint16_t n_reads)
+{
+    const uint32_t k = (uint32_t)r.iteration.n_calls;
+    const cebus_iteration_value made = {.bytes = 1024,
+                                        .born = k,
+                                        .freed = CEBUS_ITERATION_NONE,
+                                        .moved = CEBUS_ITERATION_NONE,
+                                        .replayable = true};
+    const cebus_iteration_call call = {.op = "f", .cost_ns = 1000, .n_in = n_reads, .n_out = 1};
+    cr_assert(cebus_iteration_add_value(&r.iteration, &made));
+    for (uint16_t i = 0; i < n_reads; i++)
+        cr_assert(cebus_iteration_add_ref(&r.iteration, reads[i]));
+    cr_assert(cebus_iteration_add_ref(&r.iteration, value));
+    cr_assert(cebus_iteration_add_call(&r.iteration, &call));
+}
+
+/** Layers whose maps the backward reads, last first: more calls than may be recorded by hand. */
+static void make_long_chain(uint32_t layers)
+{
+    for (uint32_t v = 0; v < layers; v++)
+        add_long(v, (uint32_t[]){v - 1}, v > 0);
+    for (uint32_t v = layers; v < 2 * layers; v++) {
+        const uint32_t map = 2 * layers - 1 - v;
+        add_long(v, (uint32_t[]){map, v - 1}, v > layers ? 2 : 1);
+        r.iteration.values[map].freed = v + 1;
+        if (v > layers)
+            r.iteration.values[v - 1].freed = v + 1;
+    }
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+/** The program waits for it. It may look for none that fits. */
+Test(planner_effort, a_first_plan_takes_no_longer_the_more_calls_there_are, .timeout = 120)
+{
+    for (uint32_t layers = 200; layers <= 3200; layers *= 4) {
+        setup();
+        make_long_chain(layers);
+        for (uint64_t part = 2; part <= 512; part *= 4) {
+            cebus_plan_terms terms = {.budget = peak() / part + 4096, .out_rate = 1, .in_rate = 1};
+            cr_expect_leq(plan(&terms), CEBUS_SEARCH_FIRST + 1000, "%u layers, 1/%lu", layers,
+                          part);
+            terms.host = UINT64_MAX;
+            cr_expect_leq(plan(&terms), CEBUS_SEARCH_FIRST + 1000, "swaps: %u layers, 1/%lu",
+                          layers, part);
+        }
+        teardown();
+    }
+    setup();
+}
+
+/** Steps take longer there. */
+Test(planner_effort, long_programs_that_swap_have_fewer_efforts_in_all, .timeout = 120)
+{
+    make_long_chain(3500);
+    const cebus_plan_terms terms = {
+        .budget = 6000, .host = UINT64_MAX, .out_rate = 1, .in_rate = 1, .effort = 4 * EFFORT};
+    const uint64_t most = 3 * terms.effort + cebus_search_first_visits(&r.iteration);
+    cr_expect_leq(plan(&terms), most);
+    cr_expect_leq(cebus_search_first_visits(&r.iteration), 64 * 2112);
+    cr_expect(r.plan.over, "nothing fits");
+}
+
 /** What is offered, and which of it is to stand. */
 typedef struct offers {
     int asked, kept;

@@ -159,6 +159,29 @@ Test(pack_list, puts_each_block_where_the_rule_does)
     pack_model_destroy(model);
 }
 
+/** Many that live all the time, with gaps between some that small ones fit into: to most others
+ * runs of these are as one. */
+Test(pack_list, puts_blocks_among_those_that_live_all_the_time)
+{
+    pack_model *model = pack_model_create(3000);
+    uint64_t seed = 33, offset = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        const uint64_t bytes = 1 + random_below(&seed, 900);
+        offset += random_below(&seed, 4) == 0 ? 64 * random_below(&seed, 8) : 0;
+        pack_model_add_at(model, random_below(&seed, 3), 3000 - random_below(&seed, 3), bytes, 64,
+                          offset);
+        offset += (bytes + 63) / 64 * 64;
+    }
+    for (size_t i = 0; i < 2000; i++) {
+        const uint64_t lower = random_below(&seed, 2990), bytes = 1 + random_below(&seed, 600);
+        pack_model_add(model, lower, lower + 1 + random_below(&seed, 2999 - lower), bytes,
+                       UINT64_C(1) << random_below(&seed, 10));
+    }
+    model->has_presets = true;
+    compare(model, &seed);
+    pack_model_destroy(model);
+}
+
 static bool count(void *context)
 {
     ++*(int *)context;
