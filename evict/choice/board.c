@@ -1,8 +1,10 @@
 #include "evict/choice/board.h"
 
+#include <string.h>
+
 /** Runs are compared in groups of so many. */
-#define GROUP 64
-#define NONE UINT32_MAX
+#define GROUP 32
+#define NONE CEBUS_BOARD_NONE
 
 /* Rows. */
 
@@ -11,42 +13,80 @@ static size_t groups_of(uint32_t count)
     return ((size_t)count + GROUP - 1) / GROUP;
 }
 
-static size_t bytes_of(uint32_t count)
+/** Lays the board's arrays out in memory, those of the widest items first, and answers how much
+ * they take. With NULL only that. */
+static size_t lay_out(cebus_board *board, void *memory, uint32_t count)
 {
-    return count * (sizeof(cebus_board_row) + sizeof(cebus_board_hole) + sizeof(cebus_board_run)) +
-           groups_of(count) * sizeof(uint32_t);
+    size_t rows = count, bytes = 0;
+    char *at = memory;
+#define PLACE(array, items)                                                                        \
+    do {                                                                                           \
+        if (at != NULL)                                                                            \
+            board->array = (void *)(at + bytes);                                                   \
+        bytes += (items) * sizeof *board->array;                                                   \
+    } while (0)
+    PLACE(blocks, rows);
+    PLACE(rates, rows);
+    PLACE(widths, rows);
+    PLACE(offsets, rows + 1);
+    PLACE(prices, rows + 1);
+    PLACE(evicted, rows + 1);
+    PLACE(scratch.paid, rows);
+    PLACE(scratch.moved, rows);
+    PLACE(scratch.gained, rows + 1);
+    PLACE(scratch.evicted, rows + 1);
+    PLACE(holes, rows);
+    PLACE(runs, rows);
+    PLACE(best, groups_of(count));
+    PLACE(states, rows);
+    PLACE(stays, rows);
+    PLACE(scratch.yields, rows);
+#undef PLACE
+    return bytes;
 }
 
-static cebus_board_row row_of(cebus_block *block, uint64_t now)
+static uint8_t stays_of(const cebus_block *block)
 {
-    cebus_board_row row = {.block = block,
-                           .offset = block->offset,
-                           .bytes = block->bytes,
-                           .state = block->state,
-                           .fixed = block->immovable || block->unmapped};
-    row.settled = row.fixed || block->owner == NULL || block->zone == CEBUS_ZONE_PERSISTENT;
-    if (block->state != CEBUS_BLOCK_EVICTABLE)
-        return row;
-    row.price = cebus_block_price(block, now);
-    row.rate = (double)block->weight / (double)(now > block->tick ? now - block->tick : 1);
-    return row;
+    bool fixed = block->immovable || block->unmapped;
+    bool settled = fixed || block->owner == NULL || block->zone == CEBUS_ZONE_PERSISTENT;
+    return (uint8_t)((fixed ? CEBUS_BOARD_FIXED : 0) | (settled ? CEBUS_BOARD_SETTLED : 0));
+}
+
+static void add_row(cebus_board *board, cebus_block *block, uint64_t now)
+{
+    uint32_t row = board->count++;
+    bool goes = block->state == CEBUS_BLOCK_EVICTABLE;
+    board->blocks[row] = block;
+    board->states[row] = block->state;
+    board->stays[row] = stays_of(block);
+    board->offsets[row + 1] = block->offset + block->bytes;
+    board->widths[row] = (double)block->bytes;
+    board->prices[row + 1] = board->prices[row];
+    board->evicted[row + 1] = board->evicted[row];
+    board->rates[row] = block->state == CEBUS_BLOCK_FREE ? -HUGE_VAL : HUGE_VAL;
+    if (!goes)
+        return;
+    board->prices[row + 1] += cebus_block_price(block, now);
+    board->evicted[row + 1] += block->bytes;
+    board->rates[row] = (double)block->weight / (double)(now > block->tick ? now - block->tick : 1);
 }
 
 bool cebus_board_make(cebus_board *board, const cebus_arena *arena, uint64_t now)
 {
     uint64_t blocks = arena->used_blocks + arena->free_blocks;
     *board = (cebus_board){0};
-    board->rows = blocks < NONE ? cebus_pool_alloc(arena->pool, bytes_of((uint32_t)blocks)) : NULL;
-    if (board->rows == NULL)
+    void *memory = blocks < NONE
+                       ? cebus_pool_alloc(arena->pool, lay_out(board, NULL, (uint32_t)blocks))
+                       : NULL;
+    if (memory == NULL)
         return false;
+    (void)lay_out(board, memory, (uint32_t)blocks);
     board->pool = arena->pool;
     board->limit = arena->limit;
-    board->holes = (cebus_board_hole *)(board->rows + blocks);
-    board->runs = (cebus_board_run *)(board->holes + blocks);
-    board->best = (uint32_t *)(board->runs + blocks);
+    board->offsets[0] = board->prices[0] = board->evicted[0] = 0;
     for (cebus_block *block = arena->first; block != NULL; block = block->next) {
         __builtin_prefetch(block->next);
-        board->rows[board->count++] = row_of(block, now);
+        add_row(board, block, now);
     }
     cebus_board_list_holes(board);
     return true;
@@ -55,21 +95,36 @@ bool cebus_board_make(cebus_board *board, const cebus_arena *arena, uint64_t now
 void cebus_board_free(cebus_board *board)
 {
     if (board->pool != NULL)
-        cebus_pool_free_object(board->pool, board->rows, bytes_of(board->count));
+        cebus_pool_free_object(board->pool, board->blocks, lay_out(board, NULL, board->count));
     board->pool = NULL;
 }
 
-cebus_board_row *cebus_board_find(const cebus_board *board, const cebus_block *block)
+uint32_t cebus_board_find(const cebus_board *board, const cebus_block *block)
 {
     uint32_t low = 0, high = board->count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (board->rows[middle].offset <= block->offset)
+        if (board->offsets[middle] <= block->offset)
             low = middle;
         else
             high = middle;
     }
-    return &board->rows[low];
+    return low;
+}
+
+void cebus_board_open(cebus_board *board, uint32_t row)
+{
+    board->states[row] = CEBUS_BLOCK_FREE;
+    board->rates[row] = -HUGE_VAL;
+}
+
+static void mark_large(cebus_board *board)
+{
+    for (uint32_t i = 0; i < board->count; i++) {
+        bool large = cebus_board_bytes(board, i) > board->largest;
+        board->stays[i] =
+            (uint8_t)((board->stays[i] & ~CEBUS_BOARD_LARGE) | (large ? CEBUS_BOARD_LARGE : 0));
+    }
 }
 
 void cebus_board_list_holes(cebus_board *board)
@@ -78,127 +133,117 @@ void cebus_board_list_holes(cebus_board *board)
     board->n_holes = 0;
     board->idle = board->largest = 0;
     for (uint32_t i = 0; i < board->count; i++) {
-        const cebus_board_row *row = &board->rows[i];
-        if (row->state != CEBUS_BLOCK_FREE) {
+        if (board->states[i] != CEBUS_BLOCK_FREE) {
             hole = NULL;
             continue;
         }
+        uint64_t bytes = cebus_board_bytes(board, i);
         if (hole == NULL) {
             hole = &board->holes[board->n_holes++];
             *hole = (cebus_board_hole){.from = i};
         }
         hole->to = i;
-        hole->bytes += row->bytes;
-        board->idle += row->bytes;
+        hole->bytes += bytes;
+        board->idle += bytes;
         board->largest = hole->bytes > board->largest ? hole->bytes : board->largest;
     }
+    mark_large(board);
 }
 
 /* Windows. */
 
-static void push(cebus_board_run *sum, uint64_t *bytes, const cebus_board_row *row)
+static uint64_t evicted_of(const cebus_board *board, const cebus_board_run *run)
 {
-    *bytes += row->bytes;
-    sum->price += row->price;
-    sum->evicted_bytes += row->state != CEBUS_BLOCK_FREE ? row->bytes : 0;
+    return board->evicted[run->last + 1] - board->evicted[run->first];
 }
 
-static void pop(cebus_board_run *sum, uint64_t *bytes, const cebus_board_row *row)
+static bool is_better(const cebus_board *board, const cebus_board_run *a, const cebus_board_run *b)
 {
-    *bytes -= row->bytes;
-    sum->price -= row->price;
-    sum->evicted_bytes -= row->state != CEBUS_BLOCK_FREE ? row->bytes : 0;
+    return a->price < b->price ||
+           (a->price == b->price && evicted_of(board, a) < evicted_of(board, b));
 }
 
-/** All runs none of whose ends could be left out. */
 static void find_runs(cebus_board *board, uint64_t wanted)
 {
-    cebus_board_run sum = {0};
-    uint64_t bytes = 0;
-    for (uint32_t i = 0, first = 0; i < board->count; i++) {
-        const cebus_board_row *row = &board->rows[i];
-        board->runs[i].price = UINT64_MAX;
-        if (row->state == CEBUS_BLOCK_BARRIER) {
-            sum = (cebus_board_run){0};
-            bytes = 0;
+    const uint64_t *offsets = board->offsets, *prices = board->prices;
+    uint32_t count = 0, first = 0;
+    for (uint32_t i = 0; i < board->count; i++) {
+        if (board->states[i] == CEBUS_BLOCK_BARRIER) {
             first = i + 1;
             continue;
         }
-        push(&sum, &bytes, row);
-        while (bytes - board->rows[first].bytes >= wanted)
-            pop(&sum, &bytes, &board->rows[first++]);
-        sum.last = i;
-        if (bytes >= wanted && bytes - row->bytes < wanted)
-            board->runs[first] = sum;
+        while (offsets[i + 1] - offsets[first + 1] >= wanted)
+            first++;
+        board->runs[count] = (cebus_board_run){prices[i + 1] - prices[first], first, i};
+        count += offsets[i + 1] - offsets[first] >= wanted && offsets[i] - offsets[first] < wanted;
     }
+    board->n_runs = count;
 }
 
-static bool is_better(const cebus_board_run *a, const cebus_board_run *b)
-{
-    return a->price != b->price ? a->price < b->price : a->evicted_bytes < b->evicted_bytes;
-}
-
+/** The lowest of equals. */
 static void find_best(const cebus_board *board, uint32_t group)
 {
-    uint32_t end = (group + 1) * GROUP, best = NONE;
-    end = end < board->count ? end : board->count;
-    for (uint32_t i = group * GROUP; i < end; i++) {
-        const cebus_board_run *run = &board->runs[i];
-        if (run->price != UINT64_MAX && (best == NONE || is_better(run, &board->runs[best])))
+    const cebus_board_run *runs = board->runs;
+    uint32_t end = (group + 1) * GROUP, best = group * GROUP;
+    end = end < board->n_runs ? end : board->n_runs;
+    for (uint32_t i = best + 1; i < end; i++) {
+        if (runs[i].price <= runs[best].price && is_better(board, &runs[i], &runs[best]))
             best = i;
     }
     board->best[group] = best;
 }
 
-/** The lowest of equals. */
+/** NONE: all are taken. */
 static uint32_t best_of_all(const cebus_board *board)
 {
+    const cebus_board_run *runs = board->runs;
     uint32_t best = NONE;
-    for (uint32_t group = 0; group < groups_of(board->count); group++) {
+    for (uint32_t group = 0; group < groups_of(board->n_runs); group++) {
         uint32_t one = board->best[group];
-        if (one != NONE && (best == NONE || is_better(&board->runs[one], &board->runs[best])))
+        if (best == NONE || is_better(board, &runs[one], &runs[best]))
             best = one;
     }
-    return best;
+    return best != NONE && runs[best].price != UINT64_MAX ? best : NONE;
 }
 
-/** Runs that share a block with this one are none any more. Of two, that which starts later ends
+/** Runs that share a row with this one are none any more. Of two, that which starts later ends
  * later. */
-static void take(cebus_board *board, uint32_t first)
+static void take(cebus_board *board, uint32_t run)
 {
-    uint32_t last = board->runs[first].last, low = first;
-    for (; low > 0 && board->rows[low - 1].state != CEBUS_BLOCK_BARRIER &&
-           (board->runs[low - 1].price == UINT64_MAX || board->runs[low - 1].last >= first);
-         low--)
-        board->runs[low - 1].price = UINT64_MAX;
-    for (uint32_t i = first; i <= last; i++)
-        board->runs[i].price = UINT64_MAX;
-    for (uint32_t group = low / GROUP; group <= last / GROUP; group++)
+    cebus_board_run *runs = board->runs;
+    const uint32_t from = runs[run].first, to = runs[run].last;
+    uint32_t low = run, high = run + 1;
+    while (low > 0 && runs[low - 1].last >= from)
+        low--;
+    while (high < board->n_runs && runs[high].first <= to)
+        high++;
+    for (uint32_t i = low; i < high; i++)
+        runs[i].price = UINT64_MAX;
+    for (uint32_t group = low / GROUP; group <= (high - 1) / GROUP; group++)
         find_best(board, group);
 }
 
-static cebus_window window_of(const cebus_board *board, uint32_t first)
+static cebus_window window_of(const cebus_board *board, const cebus_board_run *run)
 {
-    const cebus_board_run *run = &board->runs[first];
-    cebus_window window = {.first = board->rows[first].block,
-                           .last = board->rows[run->last].block,
+    cebus_window window = {.first = board->blocks[run->first],
+                           .last = board->blocks[run->last],
                            .price = run->price,
-                           .evicted_bytes = run->evicted_bytes};
-    for (uint32_t i = first; i <= run->last; i++)
-        window.evicted_blocks += board->rows[i].state != CEBUS_BLOCK_FREE;
+                           .evicted_bytes = evicted_of(board, run)};
+    for (uint32_t i = run->first; i <= run->last; i++)
+        window.evicted_blocks += board->states[i] != CEBUS_BLOCK_FREE;
     return window;
 }
 
 size_t cebus_board_find_windows(cebus_board *board, uint64_t bytes, cebus_window *out, size_t limit)
 {
     size_t count = 0;
-    uint32_t first;
+    uint32_t best;
     find_runs(board, bytes != 0 ? bytes : 1);
-    for (uint32_t group = 0; group < groups_of(board->count); group++)
+    for (uint32_t group = 0; group < groups_of(board->n_runs); group++)
         find_best(board, group);
-    while (count < limit && (first = best_of_all(board)) != NONE) {
-        out[count++] = window_of(board, first);
-        take(board, first);
+    while (count < limit && (best = best_of_all(board)) != NONE) {
+        out[count++] = window_of(board, &board->runs[best]);
+        take(board, best);
     }
     return count;
 }

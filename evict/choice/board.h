@@ -4,26 +4,31 @@
  * each record again and again: so they are read once, priced once, and all look at the board.
  *
  *     arena   | w | y1 | free | y2 | pinned |       row 0   1   2   3   4
- *     price     #   40    0     15     #            state B   E   F   E   B
+ *     rate      inf 40  -inf    15   inf          state B   E   F   E   B
+ *
+ * What is summed over runs of rows (bytes, prices of windows) is kept as sums from the first row
+ * on.
  *
  * A board is of one moment. What happens to blocks later it does not know; who wants to know what
- * would be if some had gone sets their states, and has holes listed anew.
+ * would be if some had gone frees their rows, and has holes listed anew.
  */
 #ifndef CEBUS_EVICT_CHOICE_BOARD_H
 #define CEBUS_EVICT_CHOICE_BOARD_H
 
+#include <math.h>
+
 #include "layout/arena.h"
 #include "layout/window/window.h"
 
-typedef struct cebus_board_row {
-    cebus_block *block;
-    uint64_t offset, bytes;
-    uint64_t price; /**< as a block of a window; 0: free */
-    double rate;    /**< ns to make again per ns of age; 0 where it does not go */
-    uint8_t state;  /**< cebus_block_state */
-    bool fixed;     /**< must not slide */
-    bool settled;   /**< must not go to another hole, either: nobody's, or persistent */
-} cebus_board_row;
+/** No row. */
+#define CEBUS_BOARD_NONE UINT32_MAX
+
+/** What becomes of a row that does not go; combined with |. */
+enum {
+    CEBUS_BOARD_FIXED = 1 << 0,   /**< must not slide */
+    CEBUS_BOARD_SETTLED = 1 << 1, /**< nor go to another hole: nobody's, or persistent */
+    CEBUS_BOARD_LARGE = 1 << 2    /**< larger than all holes */
+};
 
 /** Free bytes side by side: rows from..to. */
 typedef struct cebus_board_hole {
@@ -31,12 +36,18 @@ typedef struct cebus_board_hole {
     uint32_t from, to; /**< inclusive */
 } cebus_board_hole;
 
-/** The shortest run of so many bytes that starts at a row. */
+/** A run of rows that has so many bytes, without any row at its ends that it could do without. */
 typedef struct cebus_board_run {
-    uint64_t price; /**< UINT64_MAX: none, or it is taken */
-    uint64_t evicted_bytes;
-    uint32_t last;
+    uint64_t price; /**< UINT64_MAX: it is taken */
+    uint32_t first, last;
 } cebus_board_run;
+
+/** Room for what is worked out of rows (shares.h). */
+typedef struct cebus_board_scratch {
+    double *paid, *moved;
+    uint64_t *gained, *evicted;
+    uint8_t *yields;
+} cebus_board_scratch;
 
 typedef struct cebus_board {
     cebus_pool *pool; /**< borrowed; NULL: there is no board */
@@ -45,10 +56,19 @@ typedef struct cebus_board {
     uint64_t limit;   /**< of the arena */
     uint64_t idle;    /**< free bytes in all */
     uint64_t largest; /**< hole */
-    cebus_board_row *rows;
+    cebus_block **blocks;
+    double *rates;  /**< ns to make again per ns of age; HUGE_VAL: does not go, -HUGE_VAL: free */
+    double *widths; /**< bytes */
+    uint64_t *offsets;       /**< and one more, where the last row ends */
+    uint64_t *prices;        /**< of windows, of all rows before; one more */
+    uint64_t *evicted;       /**< bytes that may go, of all rows before; one more */
+    uint8_t *states;         /**< cebus_block_state */
+    uint8_t *stays;          /**< CEBUS_BOARD_FIXED, _SETTLED, _LARGE */
     cebus_board_hole *holes; /**< in address order */
-    cebus_board_run *runs;   /**< of the last search */
-    uint32_t *best;          /**< of each group of these; UINT32_MAX: none */
+    cebus_board_run *runs;   /**< of the last search, in address order */
+    uint32_t *best;          /**< of each group of these */
+    uint32_t n_runs;
+    cebus_board_scratch scratch;
 } cebus_board;
 
 /** By the states and weights that there are. False without host memory: no board. O(blocks). */
@@ -58,9 +78,23 @@ bool cebus_board_make(cebus_board *board, const cebus_arena *arena, uint64_t now
 void cebus_board_free(cebus_board *board);
 
 /** The row of a block. O(log). */
-cebus_board_row *cebus_board_find(const cebus_board *board, const cebus_block *block);
+uint32_t cebus_board_find(const cebus_board *board, const cebus_block *block);
 
-/** Lists what is free. O(blocks). */
+static inline uint64_t cebus_board_bytes(const cebus_board *board, uint32_t row)
+{
+    return board->offsets[row + 1] - board->offsets[row];
+}
+
+/** Whether a row yields its bytes where a byte costs up to `dearest`: it is free, or goes. */
+static inline bool cebus_board_yields(const cebus_board *board, uint32_t row, double dearest)
+{
+    return board->rates[row] <= dearest * board->widths[row];
+}
+
+/** A row that may go is as if it had. Windows and holes do not know yet. */
+void cebus_board_open(cebus_board *board, uint32_t row);
+
+/** Lists what is free, and what fits none of that. O(blocks). */
 void cebus_board_list_holes(cebus_board *board);
 
 /** What cebus_window_find_best() finds. O(blocks), for each window a part of that. */

@@ -158,20 +158,34 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes, b
                            .next_price = best[1].first != NULL ? best[1].price : 0};
 }
 
-/** What all that goes of a window really costs, and the ns to make it again. */
-static uint64_t exact_sum(const cebus_chooser *chooser, const cebus_window *window, double *out_ns)
+/** A weight above this has a price above `units`. */
+static uint64_t most_weight(const cebus_chooser *chooser, const cebus_block *block, double units)
 {
-    uint64_t price = 0;
+    uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
+    double weight = units * (double)age * (1 + 1e-9) + 1;
+    return weight < 0x1p63 ? (uint64_t)fmax(weight, 0) : UINT64_MAX;
+}
+
+/** What all that goes of a window really costs, and the ns to make it again. False: more than
+ * `most`; walks end as soon as that is clear. */
+static bool find_exact_sum(const cebus_chooser *chooser, const cebus_window *window, double most,
+                           uint64_t *out_price, double *out_ns)
+{
+    double units = (double)(UINT64_C(1) << CEBUS_PRICE_SHIFT);
+    *out_price = 0;
     *out_ns = 0;
     for (const cebus_block *block = window->first;; block = block->next) {
         if (block->state == CEBUS_BLOCK_EVICTABLE) {
             cebus_block exact = *block;
-            exact.weight = cebus_pricing_exact_weight(chooser, block);
-            price += cebus_block_price(&exact, chooser->now);
+            double left = most - (double)*out_price / units;
+            if (!cebus_pricing_exact_within(chooser, block, most_weight(chooser, block, left),
+                                            &exact.weight))
+                return false;
+            *out_price += cebus_block_price(&exact, chooser->now);
             *out_ns += (double)exact.weight;
         }
         if (block == window->last)
-            return price;
+            return true;
     }
 }
 
@@ -203,12 +217,35 @@ static cebus_victims refine_lowest(const cebus_chooser *chooser)
                                next != NULL ? cebus_pricing_exact_price(chooser, next) : 0};
 }
 
+/** Whether scores are prices by the byte, so that the board tells about which are low. */
+static bool scores_by_rate(const cebus_chooser *chooser)
+{
+    return chooser->policy->score == NULL;
+}
+
+/** Offers what may be among the lowest. By its rate a score is known up to rounding. */
+static void offer_board(const cebus_chooser *chooser, const cebus_board *board,
+                        cebus_shortlist *list)
+{
+    for (uint32_t row = 0; row < board->count; row++) {
+        double most = list->count == list->limit ? list->entries[0].score * (1 + 1e-9) : HUGE_VAL;
+        if (board->states[row] != CEBUS_BLOCK_EVICTABLE || !cebus_board_yields(board, row, most))
+            continue;
+        double score = cebus_pricing_score_now(chooser, board->blocks[row]);
+        cebus_shortlist_offer(list, (cebus_scored){score, board->blocks[row]});
+    }
+}
+
 /** The lowest scores, lowest first; the first few exact. */
-static size_t list_offers(const cebus_chooser *chooser, cebus_offer out[CEBUS_SHORTLIST_MAX])
+static size_t list_offers(const cebus_chooser *chooser, const cebus_board *board,
+                          cebus_offer out[CEBUS_SHORTLIST_MAX])
 {
     cebus_shortlist list;
     cebus_shortlist_init(&list, UINT64_MAX, CEBUS_SHORTLIST_MAX);
-    cebus_lowest_sweep(chooser, &list);
+    if (board->pool != NULL && scores_by_rate(chooser))
+        offer_board(chooser, board, &list);
+    else
+        cebus_lowest_sweep(chooser, &list);
     size_t count = list.count;
     for (size_t i = count; i-- > 0;) {
         cebus_scored one = cebus_shortlist_pop(&list);
@@ -227,12 +264,12 @@ static size_t list_offers(const cebus_chooser *chooser, cebus_offer out[CEBUS_SH
 }
 
 /** Those of the last sweep while its prices stand. */
-static size_t find_offers(const cebus_chooser *chooser, bool stands,
+static size_t find_offers(const cebus_chooser *chooser, const cebus_board *board, bool stands,
                           cebus_offer out[CEBUS_SHORTLIST_MAX])
 {
     cebus_standing *standing = chooser->standing;
     if (!stands || standing->n_offers == 0) {
-        size_t count = list_offers(chooser, out);
+        size_t count = list_offers(chooser, board, out);
         if (standing != NULL) {
             standing->n_offers = count;
             memcpy(standing->offers, out, count * sizeof *out);
@@ -277,7 +314,7 @@ static void find_market(cebus_contest *contest, uint64_t bytes, bool stands)
                            .passing = chooser->replaying,
                            .moves = moves->rate > 0};
     double weight = 0, price = 0;
-    contest->count = find_offers(chooser, stands, contest->lowest);
+    contest->count = find_offers(chooser, &contest->board, stands, contest->lowest);
     for (size_t i = 0; i < contest->count && (i == 0 || found < bytes); i++) {
         const cebus_offer *offer = &contest->lowest[i];
         uint64_t age = chooser->now > offer->tick ? chooser->now - offer->tick : 1;
@@ -325,6 +362,24 @@ static size_t find_candidates(cebus_contest *contest, bool stands, cebus_window 
     return count;
 }
 
+#if CEBUS_CHECKS >= 2
+/** It does not matter what a window costs in full that costs too much. */
+static void check_lost(const cebus_contest *contest, const cebus_window *w)
+{
+    cebus_contest other = *contest;
+    cebus_victims victims = {w->first, w->last};
+    double ns;
+    (void)find_exact_sum(contest->chooser, w, HUGE_VAL, &victims.price, &ns);
+    cebus_contest_enter_window(&other, &victims, w->evicted_bytes, ns);
+    assert(other.winner.victims.first == contest->winner.victims.first);
+    assert(other.best == contest->best);
+    assert(!contest->chooser->compare ||
+           other.winner.victims.next_price == contest->winner.victims.next_price);
+    assert(contest->board.pool == NULL || other.usable == contest->usable ||
+           contest->market.idle >= contest->market.bytes || !contest->market.moves);
+}
+#endif
+
 /** Windows all of which goes. */
 static void enter_windows(cebus_contest *contest, bool stands)
 {
@@ -332,10 +387,14 @@ static void enter_windows(cebus_contest *contest, bool stands)
     size_t count = find_candidates(contest, stands, windows);
     for (size_t i = 0; i < count; i++) {
         const cebus_window *w = &windows[i];
-        double ns;
-        uint64_t price = exact_sum(contest->chooser, w, &ns);
-        cebus_victims victims = {w->first, w->last, .price = price};
-        cebus_contest_enter_window(contest, &victims, w->evicted_bytes, ns);
+        double ns, most = cebus_contest_most(contest, w->evicted_bytes);
+        cebus_victims victims = {w->first, w->last};
+        if (find_exact_sum(contest->chooser, w, most, &victims.price, &ns))
+            cebus_contest_enter_window(contest, &victims, w->evicted_bytes, ns);
+#if CEBUS_CHECKS >= 2
+        else
+            check_lost(contest, w);
+#endif
     }
 }
 
@@ -359,9 +418,9 @@ static cebus_victims hold_contest(cebus_contest *contest, bool stands)
 static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     cebus_contest contest = {.chooser = chooser, .usable = HUGE_VAL};
-    find_market(&contest, bytes, stands);
     if (are_few(chooser->arena))
         (void)cebus_board_make(&contest.board, chooser->arena, chooser->now);
+    find_market(&contest, bytes, stands);
     cebus_victims victims = hold_contest(&contest, stands);
     cebus_board_free(&contest.board);
     return victims;

@@ -16,8 +16,7 @@ static double part_of(const cebus_market *market)
     return market->passing ? PASSING : LASTING;
 }
 
-/** The most a freed byte can be worth: it counts in full, and spares its part of a search. */
-static double byte_worth(const cebus_market *market)
+double cebus_market_byte_worth(const cebus_market *market)
 {
     return part_of(market) * (market->byte_price + market->search / (double)market->bytes);
 }
@@ -47,105 +46,71 @@ double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t e
     return part_of(market) * market->byte_price * useful + part_of(market) * spared;
 }
 
+double cebus_market_usable(const cebus_market *market, uint64_t limit, double cost, uint64_t bytes)
+{
+    if (bytes < market->bytes) {
+        cost += (double)(market->bytes - bytes) * market->byte_price;
+        bytes = market->bytes;
+    }
+    return cost / cebus_market_useful(market, limit, bytes);
+}
+
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest)
 {
     uint64_t age = market->now > block->tick ? market->now - block->tick : 1;
     return (double)block->weight / (double)age <= dearest * (double)block->bytes;
 }
 
-/** What a block adds to the sums of a run. */
-typedef struct share {
+/** Rows first..last and what they cost. */
+typedef struct run {
+    uint32_t first, last;
     double price, moving;
-    uint64_t gained, evicted; /**< bytes */
-    bool wall;                /**< can neither be evicted nor moved: no run crosses it */
-} share;
+} run;
 
-static share share_of(const cebus_market *market, const cebus_board_row *row, double dearest)
+/** Enters the run if it is the best so far. */
+static void enter(const cebus_board *board, const cebus_market *market, const cebus_shares *shares,
+                  run at, double *best, cebus_clearing *out)
 {
-    if (row->state == CEBUS_BLOCK_FREE)
-        return (share){.gained = row->bytes};
-    if (cebus_market_sells_row(row, dearest))
-        return (share){.price = row->rate, .gained = row->bytes, .evicted = row->bytes};
-    if (row->fixed)
-        return (share){.wall = true};
-    return (share){.moving = market->move_byte * (double)row->bytes + market->move_block};
-}
-
-static void add(share *sum, const share *one)
-{
-    sum->price += one->price;
-    sum->moving += one->moving;
-    sum->gained += one->gained;
-    sum->evicted += one->evicted;
-}
-
-static void take_away(share *sum, const share *one)
-{
-    sum->price -= one->price;
-    sum->moving -= one->moving;
-    sum->gained -= one->gained;
-    sum->evicted -= one->evicted;
-}
-
-/** The shortest run that ends with the current row, and the score of the best run so far. */
-typedef struct runner {
-    double dearest, best;
-    const cebus_board_row *first; /**< NULL: the run has none yet */
-    share sum;
-} runner;
-
-/** Drops leading rows while the rest still has the request's bytes. Leading blocks that would only
- * move always go: nothing needs them to. */
-static void trim(const cebus_market *market, runner *run, const cebus_board_row *last)
-{
-    while (run->first != last) {
-        share one = share_of(market, run->first, run->dearest);
-        if (run->sum.gained - one.gained < market->bytes && one.gained > 0)
-            break;
-        take_away(&run->sum, &one);
-        run->first++;
-    }
-}
-
-static void extend(const cebus_market *market, uint64_t limit, runner *run,
-                   const cebus_board_row *row, cebus_clearing *out)
-{
-    share one = share_of(market, row, run->dearest);
-    if (one.wall) {
-        run->first = NULL;
-        return;
-    }
-    if (run->first == NULL) {
-        run->first = row;
-        run->sum = (share){0};
-    }
-    add(&run->sum, &one);
-    trim(market, run, row);
-    const share *sum = &run->sum;
-    if (sum->gained < market->bytes)
-        return;
+    uint64_t evicted = shares->evicted[at.last + 1] - shares->evicted[at.first];
     /* A bound first: it spares most rows the divisions of cebus_market_worth. */
-    const double most = byte_worth(market) * (double)sum->evicted;
-    if (out->first != NULL && sum->price + sum->moving - most > run->best)
+    const double most = cebus_market_byte_worth(market) * (double)evicted;
+    if (out->first != NULL && at.price + at.moving - most > *best)
         return;
-    double net = sum->price + sum->moving - cebus_market_worth(market, limit, sum->evicted);
-    if (out->first == NULL || net < run->best) {
-        *out =
-            (cebus_clearing){run->first->block, row->block, sum->evicted, sum->price, sum->moving};
-        run->best = net;
-    }
+    double net = at.price + at.moving - cebus_market_worth(market, board->limit, evicted);
+    if (out->first != NULL && net >= *best)
+        return;
+    *out = (cebus_clearing){board->blocks[at.first], board->blocks[at.last], evicted, at.price,
+                            at.moving};
+    *best = net;
 }
 
+/** For each row that yields something the shortest run that ends with it: one that ends with what
+ * moves is better without. Leading rows that would only move always go: nothing needs them to. */
 void cebus_clearing_find(const cebus_board *board, const cebus_market *market,
-                         const double *dearest, size_t n, cebus_clearing *out)
+                         const cebus_shares *shares, cebus_clearing *out)
 {
-    runner runs[CEBUS_CLEARINGS] = {{0}};
-    for (size_t i = 0; i < n; i++) {
-        runs[i].dearest = dearest[i];
-        out[i] = (cebus_clearing){0};
-    }
-    for (uint32_t k = 0; k < board->count && market->moves; k++) {
-        for (size_t i = 0; i < n; i++)
-            extend(market, board->limit, &runs[i], &board->rows[k], &out[i]);
+    const cebus_shares by = *shares;
+    const uint64_t wanted = market->bytes;
+    const uint32_t count = board->count;
+    run at = {0};
+    double best = 0;
+    *out = (cebus_clearing){0};
+    if (!market->moves || by.gained_in_all < wanted)
+        return;
+    for (; at.last < count; at.last++) {
+        if (cebus_shares_wall(board, &by, at.last, CEBUS_BOARD_FIXED)) {
+            at = (run){.first = at.last + 1, .last = at.last};
+            continue;
+        }
+        at.price += by.paid[at.last];
+        at.moving += by.moved[at.last];
+        uint64_t end = by.gained[at.last + 1];
+        while (at.first < at.last &&
+               (!by.yields[at.first] || end - by.gained[at.first + 1] >= wanted)) {
+            at.price -= by.paid[at.first];
+            at.moving -= by.moved[at.first++];
+        }
+        if (by.yields[at.last] && end - by.gained[at.first] >= wanted)
+            enter(board, market, shares, at, &best, out);
     }
 }

@@ -16,7 +16,7 @@
 #ifndef CEBUS_EVICT_CHOICE_CLEARING_H
 #define CEBUS_EVICT_CHOICE_CLEARING_H
 
-#include "evict/choice/board.h"
+#include "evict/choice/shares.h"
 
 /** From so many blocks on, sweeps for clearings would take longer than they save. */
 #define CEBUS_CLEARING_BLOCKS 3000
@@ -58,24 +58,22 @@ double cebus_market_useful(const cebus_market *market, uint64_t limit, uint64_t 
  * searches which later requests of this size are spared. */
 double cebus_market_worth(const cebus_market *market, uint64_t limit, uint64_t evicted_bytes);
 
+/** What a byte costs of the `bytes` that are set free for `cost`; free bytes that are used up
+ * beside them have the market's price. */
+double cebus_market_usable(const cebus_market *market, uint64_t limit, double cost, uint64_t bytes);
+
+/** The most that a freed byte may be worth: it counts in full, and spares its part of a search. So
+ * many of it are no less than cebus_market_worth(), and sooner known. */
+double cebus_market_byte_worth(const cebus_market *market);
+
 /** Whether an EVICTABLE block goes where bytes cost up to `dearest`; none does below 0. */
 bool cebus_market_sells(const cebus_market *market, const cebus_block *block, double dearest);
 
-/** The same of a row, which may be in any state. */
-static inline bool cebus_market_sells_row(const cebus_board_row *row, double dearest)
-{
-    return row->state == CEBUS_BLOCK_EVICTABLE && row->rate <= dearest * (double)row->bytes;
-}
-
-/** So many borders between cheap (evicted) and dear (moved) are tried in one sweep. */
-#define CEBUS_CLEARINGS 6
-
 /**
- * For each of n borders (at most CEBUS_CLEARINGS) the run with the lowest price + moving - credit,
- * where what costs more a byte than dearest[i] moves and all else is evicted. out[i].first is NULL
- * where there is none. One sweep for all: O(n x blocks).
+ * The run with the lowest price + moving - credit, where what has its share of price goes and all
+ * else slides. out->first is NULL where there is none. O(blocks).
  */
 void cebus_clearing_find(const cebus_board *board, const cebus_market *market,
-                         const double *dearest, size_t n, cebus_clearing *out);
+                         const cebus_shares *shares, cebus_clearing *out);
 
 #endif

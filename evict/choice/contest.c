@@ -8,6 +8,8 @@
 
 /** What a scattered byte is worth: this part of what a byte of a hole costs by the cheapest way. */
 #define SCATTERED 0.9
+/** Scores are off by no more, as a part of what they are worked out from. */
+#define ROUNDING 1e-9
 /** A limit on prices below all of them: nothing goes, only moves. */
 #define NOTHING_GOES (-1.0)
 
@@ -23,18 +25,12 @@ static uint64_t price_of(double units)
     return price < most ? (uint64_t)price : CEBUS_PRICE_MAX;
 }
 
-/** What a byte of a hole costs this way; free bytes that it uses up have the market's price. */
+/** What a byte of a hole costs this way. */
 static void note_usable(cebus_contest *contest, const cebus_entry *entry, double cost)
 {
-    const cebus_market *market = &contest->market;
-    uint64_t bytes = entry->evicted_bytes;
-    if (bytes < market->bytes) {
-        cost += (double)(market->bytes - bytes) * market->byte_price;
-        bytes = market->bytes;
-    }
-    double usable = cost / cebus_market_useful(market, contest->chooser->arena->limit, bytes);
-    if (usable < contest->usable)
-        contest->usable = usable;
+    contest->usable =
+        fmin(contest->usable, cebus_market_usable(&contest->market, contest->chooser->arena->limit,
+                                                  cost, entry->evicted_bytes));
 }
 
 static void enter(cebus_contest *c, const cebus_entry *entry, double score)
@@ -62,6 +58,36 @@ static void enter_at_market(cebus_contest *contest, const cebus_entry *entry)
                                     entry->evicted_bytes));
 }
 
+/** What an entry has to be better than, to win or, where somebody wants to know, to come second. */
+static double score_to_beat(const cebus_contest *contest)
+{
+    const cebus_victims *winner = &contest->winner.victims;
+    if (winner->first == NULL)
+        return HUGE_VAL;
+    if (!contest->chooser->compare)
+        return contest->best;
+    return winner->next_price == 0 ? HUGE_VAL : contest->second;
+}
+
+/** Whether anybody will ask what a byte of a hole costs. */
+static bool may_scatter(const cebus_contest *contest)
+{
+    return contest->market.idle < contest->market.bytes;
+}
+
+double cebus_contest_most(const cebus_contest *contest, uint64_t evicted_bytes)
+{
+    const cebus_market *market = &contest->market;
+    uint64_t limit = contest->chooser->arena->limit;
+    double score = score_to_beat(contest), worth = cebus_market_worth(market, limit, evicted_bytes);
+    double most = score + worth, usable = contest->usable;
+    if (contest->board.pool != NULL && market->moves && may_scatter(contest)) {
+        double bytes = fmax((double)evicted_bytes, (double)market->bytes);
+        most = fmax(most, usable * bytes);
+    }
+    return most + ROUNDING * (fabs(score) + worth);
+}
+
 void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *victims,
                                 uint64_t evicted_bytes, double ns)
 {
@@ -82,28 +108,47 @@ static cebus_entry entry_of(const cebus_contest *contest, cebus_block *first, ce
                          .from = first->offset,
                          .to = last->offset + last->bytes,
                          .dearest = dearest};
-    const cebus_board_row *end = cebus_board_find(&contest->board, last);
-    for (const cebus_board_row *row = cebus_board_find(&contest->board, first); row <= end; row++) {
-        if (cebus_market_sells_row(row, dearest))
-            entry.victims.price += cebus_pricing_exact_price(contest->chooser, row->block);
+    const cebus_board *board = &contest->board;
+    uint32_t end = cebus_board_find(board, last);
+    for (uint32_t row = cebus_board_find(board, first); row <= end; row++) {
+        if (board->states[row] == CEBUS_BLOCK_EVICTABLE && cebus_board_yields(board, row, dearest))
+            entry.victims.price += cebus_pricing_exact_price(contest->chooser, board->blocks[row]);
     }
     return entry;
 }
 
+/** Whether rows yield enough at a limit, and others than at the one before: where the same goes,
+ * the same is found. */
+static bool is_worth_trying(const cebus_contest *contest, double dearest, uint64_t *gained)
+{
+    uint64_t before = *gained;
+    *gained = cebus_shares_gained(&contest->board, dearest);
+    return *gained != before && *gained >= contest->market.bytes;
+}
+
+static void lay_shares(cebus_contest *contest, double dearest, cebus_shares *out)
+{
+    const cebus_market *market = &contest->market;
+    cebus_shares_lay(&contest->board, dearest, market->move_byte, market->move_block, out);
+}
+
 static void enter_clearings(cebus_contest *contest)
 {
-    static const double degrees[CEBUS_CLEARINGS] = {0, 0.5, 1, 2, 4, 8};
-    double dearest[CEBUS_CLEARINGS];
-    cebus_clearing found[CEBUS_CLEARINGS];
-    for (size_t i = 0; i < CEBUS_CLEARINGS; i++)
-        dearest[i] = degrees[i] * contest->market.byte_price;
-    cebus_clearing_find(&contest->board, &contest->market, dearest, CEBUS_CLEARINGS, found);
-    for (size_t i = 0; i < CEBUS_CLEARINGS; i++) {
-        if (found[i].first == NULL)
+    static const double degrees[] = {0, 0.5, 1, 2, 4, 8};
+    uint64_t gained = UINT64_MAX;
+    cebus_shares shares;
+    cebus_clearing found;
+    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        double dearest = degrees[i] * contest->market.byte_price;
+        if (!is_worth_trying(contest, dearest, &gained))
             continue;
-        cebus_entry entry = entry_of(contest, found[i].first, found[i].last, dearest[i]);
-        entry.evicted_bytes = found[i].evicted_bytes;
-        entry.moving = found[i].moving;
+        lay_shares(contest, dearest, &shares);
+        cebus_clearing_find(&contest->board, &contest->market, &shares, &found);
+        if (found.first == NULL)
+            continue;
+        cebus_entry entry = entry_of(contest, found.first, found.last, shares.dearest);
+        entry.evicted_bytes = found.evicted_bytes;
+        entry.moving = found.moving;
         enter_at_market(contest, &entry);
     }
 }
@@ -129,35 +174,44 @@ static double worth_of_idle(const cebus_market *market)
 
 bool cebus_contest_only_moves(cebus_contest *contest)
 {
-    const double none = NOTHING_GOES;
     const cebus_market *market = &contest->market;
     const cebus_board *board = &contest->board;
+    cebus_shares shares;
     cebus_clearing run;
     cebus_vacancy stretch;
     if (!market->moves || market->idle <= market->bytes || market->passing)
         return false;
-    cebus_clearing_find(board, market, &none, 1, &run);
-    bool vacates = cebus_vacancy_find(board, market, none, &stretch) &&
-                   (run.first == NULL || stretch.moving < run.moving);
-    if (!vacates && run.first == NULL)
-        return false;
-    if ((vacates ? stretch.moving : run.moving) >= worth_of_idle(market))
-        return false;
-    contest->winner = vacates ? entry_of_vacancy(contest, &stretch, none)
-                              : entry_of(contest, run.first, run.last, none);
-    return true;
+    double worth = worth_of_idle(market);
+    lay_shares(contest, NOTHING_GOES, &shares);
+    cebus_clearing_find(board, market, &shares, &run);
+    bool slides = run.first != NULL && run.moving < worth;
+    cebus_stakes stakes = {.score = slides ? run.moving : worth};
+    if (cebus_vacancy_find(board, market, &shares, &stakes, &stretch))
+        contest->winner = entry_of_vacancy(contest, &stretch, NOTHING_GOES);
+    else if (slides)
+        contest->winner = entry_of(contest, run.first, run.last, NOTHING_GOES);
+    return contest->winner.victims.first != NULL;
 }
 
 /** Where the lowest `gone` scores go, of `bytes` for `price`. */
 static void enter_vacancies(cebus_contest *contest, size_t gone, uint64_t bytes, double price)
 {
     static const double degrees[] = {0, 1, 2, 4};
+    uint64_t gained = UINT64_MAX;
+    cebus_shares shares;
     cebus_vacancy found;
     for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
+        cebus_stakes stakes = {.cost = units_of(price_of(price)),
+                               .bytes = bytes,
+                               .score = score_to_beat(contest),
+                               .usable = may_scatter(contest) ? contest->usable : 0};
         double dearest = degrees[i] * contest->market.byte_price;
-        if (!cebus_vacancy_find(&contest->board, &contest->market, dearest, &found))
+        if (!is_worth_trying(contest, dearest, &gained))
             continue;
-        cebus_entry entry = entry_of_vacancy(contest, &found, dearest);
+        lay_shares(contest, dearest, &shares);
+        if (!cebus_vacancy_find(&contest->board, &contest->market, &shares, &stakes, &found))
+            continue;
+        cebus_entry entry = entry_of_vacancy(contest, &found, shares.dearest);
         entry.victims.price += price_of(price);
         entry.evicted_bytes = found.evicted_bytes + bytes;
         entry.gone = gone;
@@ -177,7 +231,7 @@ static void enter_all_vacancies(cebus_contest *contest)
         const cebus_offer *one = &contest->lowest[gone];
         price += one->score * (double)one->block->bytes;
         bytes += one->block->bytes;
-        cebus_board_find(&contest->board, one->block)->state = CEBUS_BLOCK_FREE;
+        cebus_board_open(&contest->board, cebus_board_find(&contest->board, one->block));
     }
     if (gone == 0 || bytes < missing)
         return; /* or nobody looks at the board any more */

@@ -57,6 +57,9 @@ typedef struct cebus_contest {
 void cebus_contest_enter_window(cebus_contest *contest, const cebus_victims *victims,
                                 uint64_t evicted_bytes, double ns);
 
+/** What a window that sets so many bytes free may cost at most to matter. HUGE_VAL: anything. */
+double cebus_contest_most(const cebus_contest *contest, uint64_t evicted_bytes);
+
 /** Whether it is best that blocks only move; the winner then. For an empty contest. O(blocks). */
 bool cebus_contest_only_moves(cebus_contest *contest);
 

@@ -99,10 +99,20 @@ void cebus_lowest_price(const cebus_chooser *chooser)
 
 /* Lists. */
 
+/** What has more changes nothing in the list. */
+static double most_of(const cebus_shortlist *list)
+{
+    return list->lost.block != NULL ? list->lost.score : HUGE_VAL;
+}
+
 static void offer(const cebus_chooser *chooser, cebus_block *block, cebus_shortlist *list)
 {
-    if (block->state == CEBUS_BLOCK_EVICTABLE)
+    if (block->state != CEBUS_BLOCK_EVICTABLE)
+        return;
+    if (cebus_pricing_may_be_within(chooser, block, most_of(list)))
         cebus_shortlist_offer(list, (cebus_scored){cebus_pricing_score_now(chooser, block), block});
+    else
+        assert(cebus_pricing_score_now(chooser, block) > most_of(list));
 }
 
 void cebus_lowest_sweep(const cebus_chooser *chooser, cebus_shortlist *list)
@@ -124,17 +134,13 @@ static void price_and_sweep(const cebus_chooser *chooser, cebus_shortlist *list)
     let_stand(chooser);
 }
 
-/** What has more changes nothing in the list. */
-static double most_of(const cebus_shortlist *list)
-{
-    return list->lost.block != NULL ? list->lost.score : HUGE_VAL;
-}
-
 /** The same for who wants no more than the list: exact prices are worked out in so far as they may
  * change it. Prices of other blocks stay as they were. */
 static void sweep_within(const cebus_chooser *chooser, cebus_shortlist *list)
 {
+    const cebus_block *scout = send_scout(chooser->arena);
     for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
+        scout = advance_scout(scout);
         if (block->state != CEBUS_BLOCK_FREE &&
             cebus_pricing_block_within(chooser, block, most_of(list)))
             offer(chooser, block, list);

@@ -33,7 +33,8 @@
 int cebus_pricing_shift(const cebus_candidate *candidate)
 {
     bool digest = candidate->value.digest && candidate->method == CEBUS_GO_DROP;
-    return cebus_wish_shift(candidate) + (digest ? DIGEST_SHIFT : 0);
+    int wish = candidate->hint != CEBUS_HINT_NONE ? cebus_wish_shift(candidate) : 0;
+    return wish + (digest ? DIGEST_SHIFT : 0);
 }
 
 /** Whether a rebuild is under way that may not give up what takes so long to make again. The
@@ -170,17 +171,31 @@ static uint64_t free_bytes(const cebus_block *block)
     return block != NULL && block->state == CEBUS_BLOCK_FREE ? block->bytes : 0;
 }
 
-/** A weight above this has a score above `most`: what comes on top of it, and a policy's score
- * (policy.h), only make it more. */
-static uint64_t most_weight(const cebus_chooser *chooser, const cebus_block *block, double most)
+/** A weight above this has a score above `most`, by all policies that do not go by age alone
+ * (policy.h). */
+static double most_weight(const cebus_chooser *chooser, const cebus_block *block, double most)
 {
-    if (chooser->swap.use != CEBUS_SWAP_NEVER || cebus_pricing_shift(block->owner) < 0 ||
-        chooser->policy->score == cebus_policy_score_age)
-        return UINT64_MAX;
     uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
     double bytes = (double)(block->bytes + free_bytes(block->prev) + free_bytes(block->next));
-    double weight = most * bytes * (double)age * (1 + 1e-9) + 1;
+    return most * bytes * (double)age * (1 + 1e-9) + 1;
+}
+
+/** The same for a weight that has still to be worked out, where that takes long: what comes on top
+ * of it only makes it more. */
+static uint64_t most_unpriced(const cebus_chooser *chooser, const cebus_block *block, double most)
+{
+    if (most == HUGE_VAL || !are_all_exact(chooser) || chooser->swap.use != CEBUS_SWAP_NEVER ||
+        cebus_pricing_shift(block->owner) < 0 || chooser->policy->score == cebus_policy_score_age)
+        return UINT64_MAX;
+    double weight = most_weight(chooser, block, most);
     return weight < 0x1p63 ? (uint64_t)weight : UINT64_MAX;
+}
+
+bool cebus_pricing_may_be_within(const cebus_chooser *chooser, const cebus_block *block,
+                                 double most)
+{
+    return most == HUGE_VAL || chooser->policy->score == cebus_policy_score_age ||
+           (double)block->weight <= most_weight(chooser, block, most);
 }
 
 bool cebus_pricing_block_within(const cebus_chooser *chooser, cebus_block *block, double most)
@@ -193,7 +208,7 @@ bool cebus_pricing_block_within(const cebus_chooser *chooser, cebus_block *block
     uint64_t before = block->weight, weight;
     block->state = CEBUS_BLOCK_EVICTABLE;
     candidate->method = CEBUS_GO_DROP;
-    if (!weigh(chooser, candidate, most_weight(chooser, block, most), &weight))
+    if (!weigh(chooser, candidate, most_unpriced(chooser, block, most), &weight))
         return false;
     block->weight = weight;
     choose_method(chooser, block);
@@ -239,14 +254,26 @@ double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *
 }
 
 /** Weights of swaps, and of what nobody misses, are exact as they are. */
-uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block)
+bool cebus_pricing_exact_within(const cebus_chooser *chooser, const cebus_block *block,
+                                uint64_t most, uint64_t *out)
 {
     cebus_candidate *candidate = block->owner;
+    *out = block->weight;
     if (candidate->method == CEBUS_GO_SWAP ||
         !cebus_version_is_missed(chooser->lineage, &candidate->value))
-        return block->weight;
-    return cebus_wish_price(cebus_pricing_exact(chooser, candidate),
-                            cebus_pricing_shift(candidate));
+        return true;
+    int shift = cebus_pricing_shift(candidate);
+    if (!find_exact(chooser, candidate, shift < 0 ? UINT64_MAX : most >> shift, out))
+        return false;
+    *out = cebus_wish_price(*out, shift);
+    return true;
+}
+
+uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block)
+{
+    uint64_t weight;
+    (void)cebus_pricing_exact_within(chooser, block, UINT64_MAX, &weight);
+    return weight;
 }
 
 double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block)

@@ -43,6 +43,11 @@ void cebus_pricing_block(const cebus_chooser *chooser, cebus_block *block);
  * was. */
 bool cebus_pricing_block_within(const cebus_chooser *chooser, cebus_block *block, double most);
 
+/** False: the score of a block, as it is priced, is more than `most`. A bound, without a division.
+ */
+bool cebus_pricing_may_be_within(const cebus_chooser *chooser, const cebus_block *block,
+                                 double most);
+
 /** The lower, the sooner it goes. Of the block only its owner's hint is read, by policies that
  * score by age alone; all else comes from the quote. */
 double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *block,
@@ -54,6 +59,9 @@ double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *
 /** Exact weight of a block that may go, in ns; the score and the window price
  * (layout/window/window.h) that follow from it. */
 uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block);
+/** The same weight; false, perhaps sooner, where it is more than `most`. */
+bool cebus_pricing_exact_within(const cebus_chooser *chooser, const cebus_block *block,
+                                uint64_t most, uint64_t *out);
 double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block);
 uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block);
 

@@ -2,126 +2,212 @@
 
 /** Holes that are kept in mind for what moves. With fewer, less may move. */
 #define HOLES 64
+/** By no more, as a part of them, bounds are off. */
+#define ROUNDING 1e-12
 
-/** What a block adds to a stretch. */
-typedef struct share {
+/** Rows first..last and what they cost. */
+typedef struct stretch {
+    uint32_t first, last;
     double price, moving;
-    uint64_t bytes, idle, evicted; /**< idle: free before */
-} share;
+} stretch;
 
 typedef struct search {
     const cebus_board *board;
     const cebus_market *market;
-    double dearest;
+    const cebus_shares *shares;
+    const cebus_stakes *stakes;
+    double byte_worth; /**< cebus_market_byte_worth() */
+    double best;       /**< HUGE_VAL: none yet */
+    uint32_t last;     /**< of the best */
+    double passed;     /**< none that would not matter is better than this */
+    bool outdoes;      /**< looking for those, whether one is better than the best that matters */
+    bool outdone;
+    cebus_vacancy *out;
 } search;
 
-/** False: neither goes nor moves. */
-static bool share_of(const search *s, const cebus_board_row *row, share *out)
-{
-    *out = (share){.bytes = row->bytes};
-    if (row->state == CEBUS_BLOCK_FREE) {
-        out->idle = row->bytes;
-    } else if (cebus_market_sells_row(row, s->dearest)) {
-        out->price = row->rate;
-        out->evicted = row->bytes;
-    } else {
-        if (row->settled || row->bytes > s->board->largest)
-            return false;
-        out->moving = s->market->move_byte * (double)row->bytes + s->market->move_block;
-    }
-    return true;
-}
+/* Whether what moves finds room. */
 
-static void add(share *sum, const share *one)
-{
-    sum->price += one->price;
-    sum->moving += one->moving;
-    sum->bytes += one->bytes;
-    sum->idle += one->idle;
-    sum->evicted += one->evicted;
-}
+/** Holes that may take something; of others it is enough that there are so many. */
+typedef struct holes {
+    uint64_t bytes[HOLES];
+    uint64_t least; /**< bytes that they are asked for, at least */
+    size_t count, seen;
+} holes;
 
-static void take_away(share *sum, const share *one)
+static void keep_hole(holes *kept, uint64_t bytes)
 {
-    sum->price -= one->price;
-    sum->moving -= one->moving;
-    sum->bytes -= one->bytes;
-    sum->idle -= one->idle;
-    sum->evicted -= one->evicted;
+    if (bytes == 0 || kept->seen == HOLES)
+        return;
+    kept->seen++;
+    kept->bytes[kept->count] = bytes;
+    kept->count += bytes >= kept->least;
 }
 
 /** The holes outside of rows first..last, or what is outside of them. */
-static size_t list_holes(const cebus_board *board, uint32_t first, uint32_t last,
-                         uint64_t out[HOLES])
+static void list_holes(const cebus_board *board, uint32_t first, uint32_t last, holes *out)
 {
-    const cebus_board_row *rows = board->rows;
-    size_t count = 0;
-    for (uint32_t i = 0; i < board->n_holes && count < HOLES; i++) {
+    const uint64_t *offsets = board->offsets;
+    for (uint32_t i = 0; i < board->n_holes && out->seen < HOLES; i++) {
         const cebus_board_hole *hole = &board->holes[i];
-        uint64_t below = hole->from < first && hole->to >= first
-                             ? rows[first].offset - rows[hole->from].offset
-                             : 0;
-        uint64_t above = hole->to > last && hole->from <= last
-                             ? rows[hole->to].offset + rows[hole->to].bytes - rows[last].offset -
-                                   rows[last].bytes
-                             : 0;
-        if (hole->to < first || hole->from > last)
-            out[count++] = hole->bytes;
-        if (below > 0)
-            out[count++] = below;
-        if (above > 0 && count < HOLES)
-            out[count++] = above;
+        if (hole->to < first || hole->from > last) {
+            keep_hole(out, hole->bytes);
+            continue;
+        }
+        keep_hole(out, hole->from < first ? offsets[first] - offsets[hole->from] : 0);
+        keep_hole(out, hole->to > last ? offsets[hole->to + 1] - offsets[last + 1] : 0);
     }
-    return count;
+}
+
+/** Into the smallest hole that takes it; false: none does. */
+static bool fill_hole(holes *kept, uint64_t bytes)
+{
+    size_t best = kept->count;
+    for (size_t i = 0; i < kept->count; i++) {
+        if (kept->bytes[i] >= bytes && (best == kept->count || kept->bytes[i] < kept->bytes[best]))
+            best = i;
+    }
+    if (best == kept->count)
+        return false;
+    kept->bytes[best] -= bytes;
+    return true;
+}
+
+/** The fewest bytes of a row that moves. */
+static uint64_t least_moving(const search *s, uint32_t first, uint32_t last)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t row = first; row <= last; row++) {
+        uint64_t bytes = cebus_board_bytes(s->board, row);
+        if (bytes < least && !s->shares->yields[row])
+            least = bytes;
+    }
+    return least;
 }
 
 /** Whether what moves finds holes outside. */
 static bool settles(const search *s, uint32_t first, uint32_t last)
 {
-    uint64_t holes[HOLES];
-    size_t count = list_holes(s->board, first, last, holes);
-    for (uint32_t k = first; k <= last; k++) {
-        const cebus_board_row *row = &s->board->rows[k];
-        if (row->state == CEBUS_BLOCK_FREE || cebus_market_sells_row(row, s->dearest))
-            continue;
-        size_t best = count;
-        for (size_t i = 0; i < count; i++) {
-            if (holes[i] >= row->bytes && (best == count || holes[i] < holes[best]))
-                best = i;
-        }
-        if (best == count)
+    holes kept = {.least = least_moving(s, first, last)};
+    if (kept.least == UINT64_MAX)
+        return true;
+    list_holes(s->board, first, last, &kept);
+    for (uint32_t row = first; row <= last; row++) {
+        if (!s->shares->yields[row] && !fill_hole(&kept, cebus_board_bytes(s->board, row)))
             return false;
-        holes[best] -= row->bytes;
     }
     return true;
 }
 
-bool cebus_vacancy_find(const cebus_board *board, const cebus_market *market, double dearest,
-                        cebus_vacancy *out)
+/* Which stretch is best. */
+
+/** Whether a vacancy would not matter that moves so much, whatever the price of what goes. */
+static bool is_idle_talk(const search *s, double moving, uint64_t evicted)
 {
-    search s = {board, market, dearest};
-    const cebus_board_row *rows = board->rows;
-    share sum = {0}, one;
-    double best = 0;
-    *out = (cebus_vacancy){0};
-    for (uint32_t k = 0, first = 0; k < board->count && market->moves; k++) {
-        if (!share_of(&s, &rows[k], &one)) {
-            sum = (share){0};
-            first = k + 1;
-            continue;
-        }
-        add(&sum, &one);
-        while (share_of(&s, &rows[first], &one) && sum.bytes - one.bytes >= market->bytes) {
-            take_away(&sum, &one);
-            first++;
-        }
-        double net = sum.price + sum.moving - cebus_market_worth(market, board->limit, sum.evicted);
-        if (sum.bytes < market->bytes || (out->first != NULL && net >= best) ||
-            sum.bytes - sum.idle - sum.evicted > board->idle - sum.idle || !settles(&s, first, k))
-            continue;
-        *out =
-            (cebus_vacancy){rows[first].block, rows[k].block, sum.evicted, sum.price, sum.moving};
-        best = net;
+    const cebus_stakes *stakes = s->stakes;
+    double cost = stakes->cost + moving;
+    uint64_t bytes = evicted + stakes->bytes, limit = s->board->limit;
+    return cost - cebus_market_worth(s->market, limit, bytes) >= stakes->score &&
+           (stakes->usable <= 0 ||
+            cebus_market_usable(s->market, limit, cost, bytes) >= stakes->usable);
+}
+
+/** The same by bounds, without a division: false where that leaves it open. */
+static bool is_idle_at_once(const search *s, double moving, uint64_t evicted)
+{
+    const cebus_stakes *stakes = s->stakes;
+    double cost = stakes->cost + moving;
+    uint64_t bytes = evicted + stakes->bytes;
+    return cost - s->byte_worth * (double)bytes >= stakes->score &&
+           cost >= stakes->usable * (double)(bytes > s->market->bytes ? bytes : s->market->bytes);
+}
+
+/** Of two that are as good the lower is better. */
+static bool is_better(const search *s, double net, uint32_t last)
+{
+    return net < s->best || (net == s->best && last < s->last);
+}
+
+/** Bounds first: they spare most stretches the divisions of cebus_market_worth(), and whether one
+ * settles is asked last. */
+static void weigh(search *s, stretch at)
+{
+    const cebus_board *board = s->board;
+    uint64_t evicted = s->shares->evicted[at.last + 1] - s->shares->evicted[at.first];
+    double cost = at.price + at.moving, least = cost - s->byte_worth * (double)evicted;
+    if (least > s->best)
+        return;
+    if (!s->outdoes && is_idle_at_once(s, at.moving, evicted)) {
+        s->passed = fmin(s->passed, least);
+        return;
     }
+    double net = cost - cebus_market_worth(s->market, board->limit, evicted);
+    if (!is_better(s, net, at.last))
+        return;
+    if (!s->outdoes && is_idle_talk(s, at.moving, evicted)) {
+        s->passed = fmin(s->passed, net);
+        return;
+    }
+    if (!settles(s, at.first, at.last))
+        return;
+    if (s->outdoes) {
+        s->outdone = true;
+        return;
+    }
+    s->best = net;
+    s->last = at.last;
+    *s->out = (cebus_vacancy){board->blocks[at.first], board->blocks[at.last], evicted, at.price,
+                              at.moving};
+}
+
+/** For each row the shortest stretch that ends with it. What moves finds room only if there is as
+ * much outside. */
+static void weigh_all(search *s)
+{
+    const cebus_board *board = s->board;
+    const cebus_shares by = *s->shares;
+    const uint64_t *offsets = board->offsets, wanted = s->market->bytes, idle = board->idle;
+    const uint32_t count = board->count;
+    stretch at = {0};
+    for (; at.last < count && !s->outdone; at.last++) {
+        if (cebus_shares_wall(board, &by, at.last, CEBUS_BOARD_SETTLED | CEBUS_BOARD_LARGE)) {
+            at = (stretch){.first = at.last + 1, .last = at.last};
+            continue;
+        }
+        at.price += by.paid[at.last];
+        at.moving += by.moved[at.last];
+        uint64_t end = offsets[at.last + 1];
+        for (; end - offsets[at.first + 1] >= wanted; at.first++) {
+            at.price -= by.paid[at.first];
+            at.moving -= by.moved[at.first];
+        }
+        uint64_t bytes = end - offsets[at.first];
+        if (bytes >= wanted && bytes - (by.evicted[at.last + 1] - by.evicted[at.first]) <= idle)
+            weigh(s, at);
+    }
+}
+
+bool cebus_vacancy_find(const cebus_board *board, const cebus_market *market,
+                        const cebus_shares *shares, const cebus_stakes *stakes, cebus_vacancy *out)
+{
+    search s = {.board = board,
+                .market = market,
+                .shares = shares,
+                .stakes = stakes,
+                .byte_worth = (1 + ROUNDING) * cebus_market_byte_worth(market),
+                .best = HUGE_VAL,
+                .last = CEBUS_BOARD_NONE,
+                .passed = HUGE_VAL,
+                .out = out};
+    *out = (cebus_vacancy){0};
+    if (!market->moves || shares->gained_in_all < market->bytes)
+        return false;
+    weigh_all(&s);
+    if (out->first == NULL)
+        return false;
+    s.outdoes = true;
+    if (s.passed <= s.best)
+        weigh_all(&s);
+    if (s.outdone)
+        *out = (cebus_vacancy){0};
     return out->first != NULL;
 }

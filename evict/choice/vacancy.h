@@ -8,6 +8,10 @@
  *
  *     | a 3 | B 90 | C 80 | d 2 |     request: 2 units; each block has one
  *     |  .     .   | C 80 |  B  |     a and d go, B moves to where d was
+ *
+ * Whether what moves finds holes is dear to know. So that is asked only of stretches that would be
+ * the best so far, and of one that would not matter by what it moves alone (cebus_stakes), whatever
+ * goes of it costs, only where it may be better than one that would.
  */
 #ifndef CEBUS_EVICT_CHOICE_VACANCY_H
 #define CEBUS_EVICT_CHOICE_VACANCY_H
@@ -21,13 +25,25 @@ typedef struct cebus_vacancy {
     double moving;             /**< price of what moves */
 } cebus_vacancy;
 
+/** What a vacancy is to be better than. Prices of what goes may turn out to be less than the board
+ * has them, down to nothing; that of what moves is as it is. */
+typedef struct cebus_stakes {
+    double cost;    /**< is paid beside it, */
+    uint64_t bytes; /**< which sets so much free */
+    double score;   /**< cost, with moves, less what the bytes are worth: it is to be below this */
+    double usable;  /**< or a byte is to cost less (cebus_market_usable()); 0: that is no matter */
+} cebus_stakes;
+
+/** All of them matter. */
+#define CEBUS_STAKES_NONE ((cebus_stakes){.score = HUGE_VAL})
+
 /**
- * The stretch that is best by price, moving and worth, where what costs more a byte than `dearest`
- * moves. What the board has as free and listed counts as free, whatever its block says. False when
- * there is none. O(blocks), and for each stretch that is better than those before it O(blocks that
- * move in it).
+ * The stretch that is best by price, moving and worth, where what has its share of price goes and
+ * all else moves. What the board has as free and listed counts as free, whatever its block says.
+ * False when there is none, or when it would not matter. O(blocks), and for each stretch that may
+ * be the best O(blocks that move in it).
  */
-bool cebus_vacancy_find(const cebus_board *board, const cebus_market *market, double dearest,
-                        cebus_vacancy *out);
+bool cebus_vacancy_find(const cebus_board *board, const cebus_market *market,
+                        const cebus_shares *shares, const cebus_stakes *stakes, cebus_vacancy *out);
 
 #endif

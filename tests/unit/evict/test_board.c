@@ -83,7 +83,7 @@ Test(board, lists_what_is_free)
             if (block->state != CEBUS_BLOCK_FREE)
                 continue;
             cr_assert_lt(n, board.n_holes);
-            cr_assert_eq(board.rows[board.holes[n].from].block, block);
+            cr_assert_eq(board.blocks[board.holes[n].from], block);
             cr_assert_eq(board.holes[n].to, board.holes[n].from);
             cr_assert_eq(board.holes[n++].bytes, block->bytes);
         }
@@ -111,7 +111,7 @@ Test(board, what_goes_is_free)
     cebus_arena_release(&arena, blocks[2]);
     cr_assert(cebus_board_make(&board, &arena, 0));
     cr_expect_eq(board.largest, UNIT);
-    cebus_board_find(&board, blocks[1])->state = CEBUS_BLOCK_FREE;
+    cebus_board_open(&board, cebus_board_find(&board, blocks[1]));
     cebus_board_list_holes(&board);
     cr_expect_eq(board.n_holes, 1);
     cr_expect_eq(board.largest, 2 * UNIT);

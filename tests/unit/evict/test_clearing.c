@@ -83,18 +83,14 @@ static bool weigh(const field *f, const cebus_market *m, double dearest, const c
     return gained >= m->bytes;
 }
 
-static void find_all(const field *f, const cebus_market *m, const double *dearest, size_t n,
-                     cebus_clearing *out)
-{
-    cebus_board board;
-    cr_assert(cebus_board_make(&board, &f->arena, NOW));
-    cebus_clearing_find(&board, m, dearest, n, out);
-    cebus_board_free(&board);
-}
-
 static bool find(const field *f, const cebus_market *m, double dearest, cebus_clearing *out)
 {
-    find_all(f, m, &dearest, 1, out);
+    cebus_board board;
+    cebus_shares shares;
+    cr_assert(cebus_board_make(&board, &f->arena, NOW));
+    cebus_shares_lay(&board, dearest, m->move_byte, m->move_block, &shares);
+    cebus_clearing_find(&board, m, &shares, out);
+    cebus_board_free(&board);
     return out->first != NULL;
 }
 
@@ -207,28 +203,4 @@ Test(clearing, what_is_idle_already_need_not_go)
     cr_expect_float_eq(cebus_market_useful(&m, 8008, 1000), 1000, 1e-9);
     m.idle = 1000;
     cr_expect_float_eq(cebus_market_useful(&m, 8000, 1000), 1000, 1e-9, "enough: others decide");
-}
-
-/** Several prices at once find what each finds alone. */
-Test(clearing, side_by_side)
-{
-    uint64_t seed = 11;
-    for (int round = 0; round < 300; round++) {
-        field f;
-        cebus_clearing got[CEBUS_CLEARINGS], alone;
-        double dearest[CEBUS_CLEARINGS];
-        lay(&f, &seed);
-        cebus_market m = market_of(&seed);
-        for (size_t i = 0; i < CEBUS_CLEARINGS; i++)
-            dearest[i] = (double)draw(&seed, 200) / UNIT;
-        find_all(&f, &m, dearest, CEBUS_CLEARINGS, got);
-        for (size_t i = 0; i < CEBUS_CLEARINGS; i++) {
-            cr_assert_eq(find(&f, &m, dearest[i], &alone), got[i].first != NULL);
-            cr_assert_eq(got[i].first, alone.first);
-            cr_assert_eq(got[i].last, alone.last);
-            cr_assert_eq(got[i].evicted_bytes, alone.evicted_bytes);
-            cr_assert_float_eq(got[i].price, alone.price, 0);
-        }
-        clear(&f);
-    }
 }

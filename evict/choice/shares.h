@@ -1,0 +1,42 @@
+/**
+ * shares.h: what each row of a board adds to the sums of a run of rows, where a byte costs up to so
+ * much: what costs no more goes, all else moves. Clearings and vacancies slide over that.
+ *
+ *     rows      free   dear   cheap   dear
+ *     yields    yes    no     yes     no
+ *     paid      0      0      15      0
+ *     moved     0      2      0       3
+ */
+#ifndef CEBUS_EVICT_CHOICE_SHARES_H
+#define CEBUS_EVICT_CHOICE_SHARES_H
+
+#include "evict/choice/board.h"
+
+typedef struct cebus_shares {
+    double dearest;         /**< the limit; below 0: nothing goes */
+    uint64_t gained_in_all; /**< cebus_shares_gained() */
+    /* Of the board's memory, until the next are laid. */
+    const uint8_t *yields;   /**< whether the row is free, or goes */
+    const double *paid;      /**< for what goes */
+    const double *moved;     /**< price of moving what does not */
+    const uint64_t *gained;  /**< bytes that rows before this one yield; one more */
+    const uint64_t *evicted; /**< and those that go; one more */
+} cebus_shares;
+
+/** Bytes that rows yield in all at a limit. At two limits the same rows go if these are equal.
+ * O(blocks). */
+uint64_t cebus_shares_gained(const cebus_board *board, double dearest);
+
+/** Moving costs so much a byte, and for each row besides. O(blocks). */
+void cebus_shares_lay(cebus_board *board, double dearest, double move_byte, double move_row,
+                      cebus_shares *out);
+
+/** Whether a row of the board is in the way, since it neither goes nor moves: it has one of these
+ * bits (CEBUS_BOARD_FIXED, ...). */
+static inline bool cebus_shares_wall(const cebus_board *board, const cebus_shares *shares,
+                                     uint32_t row, unsigned bits)
+{
+    return !shares->yields[row] && (board->stays[row] & bits) != 0;
+}
+
+#endif
