@@ -306,12 +306,20 @@ static bool plan_little_at_first(const cebus_iteration *iteration, const cebus_p
     return cebus_plan_add(out, CEBUS_ACTION_DROP, 1, (uint32_t)iteration->n_values - 1);
 }
 
-Test(planning, a_better_plan_has_places_though_the_first_found_none)
+/** After two steps, planned so. */
+static cebus_runtime *open_planned(bool (*plan)(const cebus_iteration *, const cebus_plan_terms *,
+                                                cebus_plan *))
 {
     cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
-    counting.plan = plan_little_at_first;
+    counting.plan = plan;
     for (int i = 0; i < 2; i++)
         slow_step(rt);
+    return rt;
+}
+
+Test(planning, a_better_plan_has_places_though_the_first_found_none)
+{
+    cebus_runtime *rt = open_planned(plan_little_at_first);
     cebus_scheme *scheme = scheme_of(rt);
     cr_assert_null(scheme->spots);
     scheme->worth.ran_ns = CEBUS_WORTH_MOST_NS;
@@ -335,10 +343,7 @@ static bool plan_loosely(const cebus_iteration *iteration, const cebus_plan_term
 
 Test(planning, where_places_are_not_found_a_better_plan_goes_without)
 {
-    cebus_runtime *rt = open_counted(CEBUS_COST_MEASURED);
-    counting.plan = plan_loosely;
-    for (int i = 0; i < 2; i++)
-        slow_step(rt);
+    cebus_runtime *rt = open_planned(plan_loosely);
     cebus_scheme *scheme = scheme_of(rt);
     for (int i = 0; i < 2; i++) {
         scheme->worth.ran_ns = UINT64_MAX / 2;

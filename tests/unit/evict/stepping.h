@@ -67,4 +67,15 @@ static inline void mark_persistent(bool *streams)
             streams[r.values[v[i]].ordinal] = true;
 }
 
+/** A link of a byte a ns, and host memory for all that persists. */
+static inline cebus_plan_terms terms_for(uint64_t budget)
+{
+    return (cebus_plan_terms){.budget = budget,
+                              .host = 4 * PERSISTENT,
+                              .out_rate = 1000000000,
+                              .in_rate = 1000000000,
+                              .latency_ns = 1,
+                              .effort = 20000};
+}
+
 #endif

@@ -17,16 +17,6 @@ static void teardown(void)
 
 TestSuite(shuttle, .init = setup, .fini = teardown);
 
-static cebus_plan_terms terms_for(uint64_t budget)
-{
-    return (cebus_plan_terms){.budget = budget,
-                              .host = 4 * PERSISTENT,
-                              .out_rate = 1000000000,
-                              .in_rate = 1000000000,
-                              .latency_ns = 1,
-                              .effort = 20000};
-}
-
 static bool plan_for(uint64_t budget)
 {
     cebus_plan_terms terms = terms_for(budget);
@@ -293,6 +283,19 @@ static bool plan_dear_first(const cebus_iteration *iteration, const cebus_plan_t
     return cebus_policy_find("cebus")->plan(iteration, &mine, out);
 }
 
+/** With a plan that is not there yet, and an empty placement. */
+static cebus_fit fit_in(uint64_t memory, const cebus_policy *policy, cebus_placement *placement)
+{
+    cebus_plan_clear(&r.plan);
+    cebus_placement_init(placement, &r.pool);
+    return (cebus_fit){.policy = policy,
+                       .iteration = &r.iteration,
+                       .site = {.capacity = memory, .alignment = 1, .rounds = 20},
+                       .terms = terms_for(memory),
+                       .plan = &r.plan,
+                       .placement = placement};
+}
+
 /** Whether a plan is made that has places. */
 static bool fit_by(uint64_t memory,
                    bool (*plan)(const cebus_iteration *, const cebus_plan_terms *, cebus_plan *))
@@ -300,14 +303,7 @@ static bool fit_by(uint64_t memory,
     cebus_policy policy = *cebus_policy_find("cebus");
     cebus_placement placement;
     policy.plan = plan;
-    cebus_placement_init(&placement, &r.pool);
-    cebus_fit fit = {.policy = &policy,
-                     .iteration = &r.iteration,
-                     .site = {.capacity = memory, .alignment = 1, .rounds = 20},
-                     .terms = terms_for(memory),
-                     .plan = &r.plan,
-                     .placement = &placement};
-    cebus_plan_clear(&r.plan);
+    cebus_fit fit = fit_in(memory, &policy, &placement);
     n_planned = 0;
     bool made = cebus_fit_make(&fit);
     cebus_placement_clear(&placement);
@@ -450,14 +446,7 @@ Test(shuttle, a_plan_finds_the_places_again_that_it_had)
         const uint64_t memory = PERSISTENT * percent / 100;
         uint64_t missing;
         cebus_placement placement;
-        cebus_placement_init(&placement, &r.pool);
-        cebus_fit fit = {.policy = cebus_policy_find("cebus"),
-                         .iteration = &r.iteration,
-                         .site = {.capacity = memory, .alignment = 1, .rounds = 20},
-                         .terms = terms_for(memory),
-                         .plan = &r.plan,
-                         .placement = &placement};
-        cebus_plan_clear(&r.plan);
+        cebus_fit fit = fit_in(memory, cebus_policy_find("cebus"), &placement);
         if (!cebus_fit_make(&fit))
             continue;
         const uint64_t before = total_placed(memory, &placement);

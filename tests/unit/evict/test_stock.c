@@ -119,22 +119,12 @@ static void record_long(uint32_t n_calls)
     cr_assert(cebus_iteration_seal(iteration));
 }
 
-static cebus_plan_terms terms_for(uint64_t budget)
-{
-    return (cebus_plan_terms){.budget = budget,
-                              .host = 4 * PERSISTENT,
-                              .out_rate = 1000000000,
-                              .in_rate = 1000000000,
-                              .latency_ns = 1,
-                              .effort = 20000,
-                              .stock = &stock};
-}
-
 /** Steps that the plan took; it fits. */
 static uint64_t plan_for(uint64_t budget)
 {
     cebus_check check;
-    const cebus_plan_terms terms = terms_for(budget);
+    cebus_plan_terms terms = terms_for(budget);
+    terms.stock = &stock;
     cebus_plan_clear(&r.plan);
     cr_assert(cebus_shuttle_plan(&r.iteration, &terms, &r.plan));
     cr_assert(cebus_plan_make_ready(&r.plan, &r.iteration));
