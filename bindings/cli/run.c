@@ -217,11 +217,13 @@ static double limit_of(const struct running *running, int pass)
     return pass == 0 && settings_iterations(settings, false) > 1 ? FIRST_TIMES * times : times;
 }
 
-/** As many as are asked for; by default more once a plan is followed that swaps. */
+/** As many as are asked for; by default more from when a plan is followed that swaps. */
 static int passes_now(struct run_result *result)
 {
     bool swaps = result->last.guided_iterations > 0 && result->last.guided_swap_outs > 0;
-    result->iterations = settings_iterations(result->options.settings, swaps);
+    int now = settings_iterations(result->options.settings, swaps);
+    if (now > result->iterations)
+        result->iterations = now;
     return result->iterations;
 }
 
