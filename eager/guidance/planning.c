@@ -105,15 +105,22 @@ static bool drafts(const cebus_scheme *scheme)
     return scheme->better.out_rate > 0;
 }
 
+/** The plan that was set aside for a trial comes back. False: none was. */
+static bool bring_back(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (!cebus_scheme_restore(rt, scheme))
+        return false;
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    return true;
+}
+
 /** Has a plan made with places, or without. Those that are given up for a trial come back at once
  * if it fails. */
 static void change_places(cebus_runtime *rt, cebus_scheme *scheme, bool placeless)
 {
     scheme->placeless = placeless;
-    if (!placeless && cebus_scheme_restore(rt, scheme)) {
-        cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    if (!placeless && bring_back(rt, scheme))
         return;
-    }
     scheme->better_placed = !placeless;
     if (drafts(scheme))
         scheme->better = cebus_terms_now(rt, scheme, !placeless);
@@ -135,13 +142,6 @@ static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_scheme_clear_plan(rt, scheme);
 }
 
-/** The plan that was set aside while none was followed. */
-static void bring_back(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    if (cebus_scheme_restore(rt, scheme))
-        cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
-}
-
 static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
 {
     switch (verdict) {
@@ -161,7 +161,7 @@ static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
         cebus_scheme_set_aside(rt, scheme);
         break;
     case CEBUS_PLAN_COMES_BACK:
-        bring_back(rt, scheme);
+        (void)bring_back(rt, scheme);
         break;
     }
 }
@@ -317,7 +317,7 @@ static void try_loose(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan loose)
     if (scheme->placeless)
         scheme->placed_lost = lost;
     else
-        bring_back(rt, scheme);
+        (void)bring_back(rt, scheme);
 }
 
 /** A plan, with its places if it has any, takes the place of the first one. */
