@@ -157,7 +157,7 @@ static inline uint64_t cebus_sequence_cost(const cebus_sequence *sequence, uint3
 /** Bytes as they count. */
 static inline double cebus_sequence_bytes(const cebus_sequence *sequence, uint64_t bytes)
 {
-    return (double)(cebus_align_up(bytes, sequence->grain));
+    return (double)cebus_align_up(bytes, sequence->grain);
 }
 static inline double cebus_sequence_workspace(const cebus_sequence *sequence, uint32_t call)
 {

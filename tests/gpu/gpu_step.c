@@ -282,8 +282,8 @@ int main(int argc, char **argv)
             warm_plans = atoi(argv[at + 1]);
         else if (strcmp(argv[at], "--settle") == 0)
             settling_ms = atoi(argv[at + 1]);
-        else if (strcmp(argv[at], "--history") == 0)
-            history = fopen(argv[at + 1], "w");
+        else if (strcmp(argv[at], "--history") == 0 && (history = fopen(argv[at + 1], "w")) == NULL)
+            return perror(argv[at + 1]), 2;
     }
     const cebus_model_preset *preset = argc > at + 1 ? cebus_model_preset_find(argv[at + 1]) : NULL;
     if (preset == NULL)

@@ -5,6 +5,7 @@
 
 #include "eager/guidance/appraisal.h"
 #include "eager/guidance/planning.h"
+#include "eager/guidance/terms.h"
 #include "timed_layer.h"
 
 TestSuite(planning);
@@ -525,6 +526,22 @@ Test(planning, knows_no_more_than_it_has_places_for)
     cebus_runtime *rt = open_cpu(CEBUS_SWAP_OFF, 8, KINDS);
     rounds(rt, 1, KINDS);
     cr_expect_eq(stats_of(rt).iterations_known, CEBUS_REFERENCES);
+    cebus_runtime_destroy(rt);
+}
+
+/* --- what plans may count on ---------------------------------------------------------------- */
+
+/** Whichever kind is at hand while they are made. */
+Test(planning, terms_are_those_of_the_scheme_they_are_for)
+{
+    cebus_runtime *rt = open_cpu(CEBUS_SWAP_ON, 8, 3);
+    const cebus_scheme late = {.slower = 1}, crowded = {.fixtures = {.silent = UNIT}};
+    const cebus_plan_terms plain = cebus_terms_now(rt, &rt->guidance->idle, true);
+    const cebus_plan_terms slower = cebus_terms_now(rt, &late, true);
+    const cebus_plan_terms less = cebus_terms_now(rt, &crowded, true);
+    cr_expect_eq(slower.out_rate, plain.out_rate - plain.out_rate / 20);
+    cr_expect_eq(slower.budget, plain.budget);
+    cr_expect_eq(less.budget, plain.budget - UNIT);
     cebus_runtime_destroy(rt);
 }
 
