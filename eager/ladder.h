@@ -14,7 +14,7 @@
 #define CEBUS_EAGER_LADDER_H
 
 #include "eager/runtime.h"
-#include "evict/places/placement.h"
+#include "evict/placement.h"
 
 typedef struct cebus_request {
     uint64_t bytes;

@@ -28,8 +28,8 @@ typedef struct cebus_layout {
     bool has_low_end;    /**< what stays for good is moved to the persistent end */
     bool has_run;        /**< small blocks have a run of their own at the top */
     bool moves;          /**< blocks may be moved together (compaction) */
-    bool planned;   /**< follows a placement plan where there is one (evict/places/placement.h) */
-    bool is_number; /**< memory is one number: addresses mean nothing */
+    bool planned;        /**< follows a placement plan where there is one (evict/placement.h) */
+    bool is_number;      /**< memory is one number: addresses mean nothing */
     /** Addresses for each byte of the limit, at least 1. More than 1: only what segments put bytes
      * behind can be used, or any `limit` bytes where memory is a number. */
     unsigned address_factor;

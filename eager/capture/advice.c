@@ -8,7 +8,7 @@
 #include "eager/capture/plan.h"
 #include "evict/advisor/advice.h"
 #include "evict/advisor/graph.h"
-#include "evict/places/placement.h"
+#include "evict/placement.h"
 
 #define NONE CEBUS_CAPTURE_NONE
 

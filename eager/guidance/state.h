@@ -11,7 +11,7 @@
 #include "eager/guidance/trial.h"
 #include "eager/guidance/worth.h"
 #include "evict/guide.h"
-#include "evict/places/placement.h"
+#include "evict/placement.h"
 #include "evict/trigger.h"
 
 /** What lies in the arena between two iterations, and will be there in the next one. */

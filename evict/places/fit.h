@@ -1,6 +1,6 @@
 /**
  * fit.h: a plan whose values find places side by side. Planners count bytes; what is left between
- * other values may be of no use, although it is enough. So a plan is placed (placement.h) as soon
+ * other values may be of no use, although it is enough. So a plan is placed (site.h) as soon
  * as it is made. Where that fails, a planner that searches leaves bytes free where they were too
  * many and tries again from what it has; the others plan for less.
  * Where the plan swaps and is dear another is made by which parameters shuttle; and others beside
@@ -9,7 +9,7 @@
 #ifndef CEBUS_EVICT_PLACES_FIT_H
 #define CEBUS_EVICT_PLACES_FIT_H
 
-#include "evict/places/placement.h"
+#include "evict/places/site.h"
 #include "evict/planner/stock.h"
 #include "evict/policy.h"
 

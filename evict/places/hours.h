@@ -10,8 +10,8 @@
 #ifndef CEBUS_EVICT_PLACES_HOURS_H
 #define CEBUS_EVICT_PLACES_HOURS_H
 
-#include "evict/places/sojourn.h"
 #include "evict/timeline/occupancy.h"
+#include "evict/timeline/sojourn.h"
 
 typedef struct cebus_hours {
     cebus_pool *pool;    /**< borrowed */

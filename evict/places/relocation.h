@@ -6,16 +6,9 @@
 #ifndef CEBUS_EVICT_PLACES_RELOCATION_H
 #define CEBUS_EVICT_PLACES_RELOCATION_H
 
+#include "evict/placement.h"
 #include "evict/places/shifts.h"
-#include "evict/places/sojourn.h"
-
-/** A value that goes on to another place. */
-typedef struct cebus_relocation {
-    uint32_t at;     /**< calls done */
-    uint32_t action; /**< before that one, a replay; the number of actions: before the call */
-    uint32_t value;  /**< ordinal */
-    uint64_t offset;
-} cebus_relocation;
+#include "evict/timeline/sojourn.h"
 
 /** A moment between two runs. */
 typedef struct cebus_moment {

@@ -14,7 +14,7 @@
 
 #include <cebus/pack.h>
 
-#include "evict/places/sojourn.h"
+#include "evict/timeline/sojourn.h"
 
 typedef struct cebus_tie {
     uint32_t first, last; /**< blocks, by index: stays; the same: the value never leaves */

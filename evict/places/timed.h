@@ -8,7 +8,7 @@
 #ifndef CEBUS_EVICT_PLACES_TIMED_H
 #define CEBUS_EVICT_PLACES_TIMED_H
 
-#include "evict/places/placement.h"
+#include "evict/places/site.h"
 #include "evict/timeline/timeline.h"
 
 /** Finds places for a plan (linked), and the plan that has them, which asks for copies in later. If

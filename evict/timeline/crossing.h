@@ -12,7 +12,7 @@
 #ifndef CEBUS_EVICT_TIMELINE_CROSSING_H
 #define CEBUS_EVICT_TIMELINE_CROSSING_H
 
-#include "evict/places/sojourn.h"
+#include "evict/timeline/sojourn.h"
 
 typedef struct cebus_crossing {
     uint64_t over_ns; /**< when its copy is done, from the beginning of the next iteration */

@@ -1,6 +1,6 @@
 /**
  * occupancy.h: when a plan has bytes taken, in ns, as a timeline finds out. On a clock of runs
- * (places/sojourn.h) a value is gone as soon as its copy out is asked for, and there as soon as its
+ * (sojourn.h) a value is gone as soon as its copy out is asked for, and there as soon as its
  * copy in is. In truth the first still leaves for a while, and the second waits for those before it
  * on the link: whoever is to have the place of the one waits, and that of the other is nobody's.
  *

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "evict/places/sojourn.h"
+#include "evict/timeline/sojourn.h"
 
 #define NONE CEBUS_ITERATION_NONE
 

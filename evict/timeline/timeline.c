@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "evict/places/placement.h"
+#include "evict/placement.h"
 #include "evict/timeline/ground.h"
 #include "evict/timeline/holes.h"
 #include "evict/timeline/occupancy.h"

@@ -3,15 +3,15 @@
 
 usage: check_includes.py ROOT
 
-A folder includes only itself, folders to its left and the public headers that lie in them; public
-headers only other headers and the C library; bindings and examples only public headers and their
-neighbours.
+A folder includes only itself, folders to its left and the public headers that lie in them, and so
+do the folders in it that have an order (`tree.INNER`); public headers only other headers and the C
+library; bindings and examples only public headers and their neighbours.
 """
 import os
 import re
 import sys
 
-from tree import FOLDERS, read, report, sources
+from tree import FOLDERS, INNER, read, report, sources
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^>"]+)', re.MULTILINE)
 EXAMPLES = os.path.join("eager", "examples", "")
@@ -29,6 +29,17 @@ def home(quote, target):
     return first if first in FOLDERS or first == "tests" else None
 
 
+def inner_complaint(path, target):
+    """What is wrong with an include between folders in one folder, or None."""
+    mine, theirs = path.split(os.sep), target.split("/")
+    order = INNER.get(mine[0], ())
+    if mine[0] != theirs[0] or mine[1] not in order or theirs[1] not in order:
+        return None
+    if order.index(theirs[1]) > order.index(mine[1]):
+        return f"{mine[0]}/{mine[1]} must not know {theirs[0]}/{theirs[1]}"
+    return None
+
+
 def complaint(path, quote, target):
     """What is wrong with this include, or None."""
     outside = path.startswith((EXAMPLES, BINDINGS))
@@ -44,7 +55,7 @@ def complaint(path, quote, target):
     mine = path.split(os.sep)[0]
     if folder == "tests" or FOLDERS.index(folder) > FOLDERS.index(mine):
         return f"{mine} must not know {folder}"
-    return None
+    return inner_complaint(path, target)
 
 
 def main(root):

@@ -4,6 +4,11 @@ import sys
 
 # The one direction: a folder includes only itself and what stands before it.
 FOLDERS = ("layout", "lineage", "evict", "eager", "bindings")
+# Likewise the folders in one of them. Those of `eager` are not in order: its parts call each other.
+INNER = {
+    "evict": ("choice", "timeline", "planner", "places", "policies", "advisor"),
+    "layout": ("window", "pack"),
+}
 
 
 def sources(root, folders, endings=(".c", ".h", ".cu")):

@@ -1,7 +1,7 @@
 /** Persistent values whose copies go on while the next iteration begins. */
 #include <criterion/criterion.h>
 
-#include "evict/places/placement.h"
+#include "evict/places/site.h"
 #include "evict/timeline/crossing.h"
 #include "evict/timeline/timeline.h"
 #include "tests/unit/evict/recorded.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "evict/curve.h"
-#include "evict/places/sojourn.h"
 #include "evict/planner/check.h"
+#include "evict/timeline/sojourn.h"
 #include "tests/support/host.h"
 #include "tests/unit/evict/random_iteration.h"
 

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 
-#include "evict/places/placement.h"
-#include "evict/places/sojourn.h"
+#include "evict/places/site.h"
+#include "evict/timeline/sojourn.h"
 #include "tests/unit/evict/random_iteration.h"
 #include "tests/unit/evict/recorded.h"
 

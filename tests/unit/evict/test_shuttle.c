@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #include "evict/places/fit.h"
-#include "evict/places/placement.h"
+#include "evict/places/site.h"
 #include "evict/planner/check.h"
 #include "evict/timeline/timeline.h"
 #include "tests/unit/evict/stepping.h"

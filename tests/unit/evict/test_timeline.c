@@ -2,7 +2,7 @@
  * and one ns more for rounding. */
 #include <criterion/criterion.h>
 
-#include "evict/places/placement.h"
+#include "evict/placement.h"
 #include "evict/timeline/ground.h"
 #include "evict/timeline/timeline.h"
 #include "tests/support/host.h"

@@ -1,4 +1,4 @@
-#include "evict/places/outside.h"
+#include "evict/timeline/outside.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "evict/places/sojourn.h"
+#include "evict/timeline/sojourn.h"
 
 #include <string.h>
 

@@ -3,11 +3,11 @@
  * them to when they go, on a clock that counts runs: calls of the program, and replays between
  * them. A value that goes and comes back has several.
  */
-#ifndef CEBUS_EVICT_PLACES_SOJOURN_H
-#define CEBUS_EVICT_PLACES_SOJOURN_H
+#ifndef CEBUS_EVICT_TIMELINE_SOJOURN_H
+#define CEBUS_EVICT_TIMELINE_SOJOURN_H
 
-#include "evict/places/outside.h"
 #include "evict/plan.h"
+#include "evict/timeline/outside.h"
 
 /** What it is the stay of. */
 typedef enum cebus_sojourn_kind {

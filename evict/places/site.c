@@ -1,13 +1,13 @@
-#include "evict/places/placement.h"
+#include "evict/places/site.h"
 
 #include <string.h>
 
 #include <cebus/pack.h>
 
 #include "evict/places/hours.h"
-#include "evict/places/sojourn.h"
 #include "evict/places/stages.h"
 #include "evict/places/ties.h"
+#include "evict/timeline/sojourn.h"
 #include "layout/number.h"
 
 /** Blocks that all rounds of packing may place, where values can move if they find no places: many
@@ -16,27 +16,6 @@
 /** Beyond so many blocks each takes longer, the more there are: who lives at the same time is
  * looked through. With no rounds, as somebody waits, half as many get no stages. */
 #define MANY_BLOCKS 4096
-
-void cebus_placement_init(cebus_placement *placement, cebus_pool *pool)
-{
-    *placement = (cebus_placement){.pool = pool};
-}
-
-static void free_offsets(cebus_pool *pool, uint64_t *offsets, size_t n)
-{
-    cebus_pool_free_object(pool, offsets, n * sizeof *offsets);
-}
-
-void cebus_placement_clear(cebus_placement *placement)
-{
-    free_offsets(placement->pool, placement->values, placement->n_values);
-    free_offsets(placement->pool, placement->actions, placement->n_actions);
-    free_offsets(placement->pool, placement->workspaces, placement->n_calls);
-    free_offsets(placement->pool, placement->scratch, placement->n_actions);
-    cebus_pool_free_object(placement->pool, placement->relocations,
-                           placement->n_relocations * sizeof *placement->relocations);
-    cebus_placement_init(placement, placement->pool);
-}
 
 /** n offsets, all anywhere. */
 static uint64_t *new_offsets(cebus_pool *pool, size_t n)
@@ -62,25 +41,6 @@ static bool reserve(cebus_placement *placement, const cebus_iteration *iteration
            placement->workspaces != NULL && placement->scratch != NULL;
 }
 
-bool cebus_placement_copy(const cebus_placement *from, cebus_placement *to)
-{
-    cebus_pool *pool = to->pool;
-    *to = *from;
-    to->pool = pool;
-    to->values = cebus_pool_copy(pool, from->values, from->n_values * sizeof *to->values);
-    to->actions = cebus_pool_copy(pool, from->actions, from->n_actions * sizeof *to->actions);
-    to->workspaces =
-        cebus_pool_copy(pool, from->workspaces, from->n_calls * sizeof *to->workspaces);
-    to->scratch = cebus_pool_copy(pool, from->scratch, from->n_actions * sizeof *to->scratch);
-    to->relocations =
-        cebus_pool_copy(pool, from->relocations, from->n_relocations * sizeof *to->relocations);
-    bool ok = to->values != NULL && to->actions != NULL && to->workspaces != NULL &&
-              to->scratch != NULL && to->relocations != NULL;
-    if (!ok)
-        cebus_placement_clear(to);
-    return ok;
-}
-
 /**
  * What pack is asked: the sojourns, then the fixtures, which are there all the time, then what
  * stays that go on behind the end take as the next iteration begins. A fixture at
@@ -104,8 +64,8 @@ static void free_question(cebus_pool *pool, question *q)
 {
     cebus_pool_free_object(pool, q->fixtures, q->capacity * sizeof *q->fixtures);
     cebus_pool_free_object(pool, q->blocks, q->room * sizeof *q->blocks);
-    free_offsets(pool, q->presets, q->room);
-    free_offsets(pool, q->offsets, q->room);
+    cebus_pool_free_object(pool, q->presets, q->room * sizeof *q->presets);
+    cebus_pool_free_object(pool, q->offsets, q->room * sizeof *q->offsets);
     cebus_ties_deinit(&q->ties);
     cebus_hours_deinit(&q->hours);
 }

@@ -1,5 +1,5 @@
 /**
- * placement.h: where the bytes of a planned iteration go. Once it is known when each value comes
+ * site.h: where the bytes of a planned iteration go. Once it is known when each value comes
  * and goes, the best places for all of them follow ahead of time (<cebus/pack.h>), and the
  * iteration needs to search for none: no hole is left that a later value does not fit into.
  *
@@ -12,18 +12,16 @@
  * What has no place here (outside.h) goes above all that has. Where no places are found for the
  * whole iteration values may move between them (stages.h).
  */
-#ifndef CEBUS_EVICT_PLACES_PLACEMENT_H
-#define CEBUS_EVICT_PLACES_PLACEMENT_H
+#ifndef CEBUS_EVICT_PLACES_SITE_H
+#define CEBUS_EVICT_PLACES_SITE_H
 
-#include "evict/places/outside.h"
+#include "evict/placement.h"
 #include "evict/places/relocation.h"
 #include "evict/places/ties.h"
 #include "evict/plan.h"
 #include "evict/timeline/crossing.h"
 #include "evict/timeline/occupancy.h"
-
-/** No place is planned: anywhere will do. */
-#define CEBUS_ANYWHERE UINT64_MAX
+#include "evict/timeline/outside.h"
 
 /** Bytes that are in use before the iteration and stay so. */
 typedef struct cebus_fixture {
@@ -50,26 +48,6 @@ typedef struct cebus_site {
     uint64_t *crowd; /**< by call, zeroed: where it is FULL, or values move, the bytes too many
                           while the call runs, or what runs before it; NULL: nobody asks */
 } cebus_site;
-
-typedef struct cebus_placement {
-    cebus_pool *pool;     /**< borrowed */
-    uint64_t *values;     /**< by ordinal: offset of what its call makes */
-    uint64_t *actions;    /**< by index: of what a REPLAY or SWAP_IN brings back */
-    uint64_t *workspaces; /**< by call: of its first run's workspace */
-    uint64_t *scratch;    /**< by index: of the workspace of a REPLAY, the first of its run */
-    cebus_relocation *relocations; /**< in order */
-    size_t n_values, n_actions, n_calls, n_relocations;
-    uint64_t moving_ns; /**< what these take */
-    uint64_t over_ns;   /**< what leaves as the iteration ends is copied for so long behind it, */
-    uint64_t wait_ns;   /**< and the next one waits so long for its place, if nothing else waits */
-    uint64_t height;    /**< all of these end at or below it; 0: there is no placement */
-} cebus_placement;
-
-void cebus_placement_init(cebus_placement *placement, cebus_pool *pool);
-void cebus_placement_clear(cebus_placement *placement);
-
-/** Makes `to` (empty) the same. False without host memory: then it is empty. */
-bool cebus_placement_copy(const cebus_placement *from, cebus_placement *to);
 
 /** What became of it. */
 typedef enum cebus_site_verdict {

@@ -4,8 +4,8 @@
  * left to it, and what it leaves to the next in turn (running statistics: the old ones are read
  * while the new ones are made, so the two can never have one place).
  */
-#ifndef CEBUS_EVICT_PLACES_OUTSIDE_H
-#define CEBUS_EVICT_PLACES_OUTSIDE_H
+#ifndef CEBUS_EVICT_TIMELINE_OUTSIDE_H
+#define CEBUS_EVICT_TIMELINE_OUTSIDE_H
 
 #include "lineage/iteration.h"
 
