@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "driver/driver.h"
@@ -293,6 +294,20 @@ Test(cuda_device, what_was_measured_is_known_from_then_on)
     cr_expect_eq(later, 2000);
     cr_expect_eq(info_of(rt).stall_ns, 0);
     cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+}
+
+/** Half of what a large copy takes here, any takes. */
+Test(cuda_device, the_rate_of_the_link_is_that_of_large_copies)
+{
+    cebus_runtime *rt;
+    OK(open_cuda("cuda:0", 64 * MIB, CEBUS_SWAP_ON, &rt));
+    const uint64_t rate = CEBUS_FAKE_BYTES_PER_NS * UINT64_C(1000000000);
+    for (int i = 0; i < 2; i++) {
+        const uint64_t measured = i == 0 ? rt->info.out_rate : rt->info.in_rate;
+        cr_expect_geq(measured, rate / 8 * 7, "%" PRIu64, measured);
+        cr_expect_leq(measured, rate / 8 * 9, "%" PRIu64, measured);
+    }
     cebus_runtime_destroy(rt);
 }
 

@@ -61,7 +61,7 @@ static bool may_start(cudaStream_t stream)
 static void run_next(cudaStream_t stream)
 {
     const work *next = &stream->queue[stream->done % QUEUE];
-    now += 1000;
+    now += 1000 + next->bytes / CEBUS_FAKE_BYTES_PER_NS;
     switch (next->kind) {
     case COPY:
         memcpy(next->to, next->from, next->bytes);
