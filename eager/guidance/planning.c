@@ -85,24 +85,24 @@ void cebus_planning_look(cebus_runtime *rt)
     cebus_fixtures_look(rt);
 }
 
+/** Plans are drafted, and the program goes on by the one at hand until a better one is there. */
+static bool drafts(const cebus_scheme *scheme)
+{
+    return scheme->better.out_rate > 0;
+}
+
 /** Another plan is made from what the record says now: while the program goes on by this one, where
  * plans are drafted; else when it is followed next. What was loaded is of no more use. */
 static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
 {
     scheme->renewed = true;
-    if (scheme->better.out_rate > 0) {
+    if (drafts(scheme)) {
         scheme->waits = true;
         return;
     }
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
     scheme->terms = (cebus_plan_terms){0};
-}
-
-/** Plans are drafted, and the program goes on by the one at hand until a better one is there. */
-static bool drafts(const cebus_scheme *scheme)
-{
-    return scheme->better.out_rate > 0;
 }
 
 /** The plan that was set aside for a trial comes back. False: none was. */
