@@ -33,14 +33,21 @@ static size_t lay_out(cebus_board *board, void *memory, uint32_t count)
     PLACE(evicted, rows + 1);
     PLACE(scratch.paid, rows);
     PLACE(scratch.moved, rows);
+    PLACE(scratch.sums, 4 * (rows + 1));
+    PLACE(scratch.bounds, (rows + 7) / 8 * 4);
     PLACE(scratch.gained, rows + 1);
     PLACE(scratch.evicted, rows + 1);
     PLACE(holes, rows);
     PLACE(runs, rows);
+    PLACE(scratch.sale, rows + 1);
+    PLACE(scratch.left, rows + 1);
     PLACE(best, groups_of(count));
+    PLACE(starts, rows);
+    PLACE(scratch.firsts, rows);
     PLACE(states, rows);
     PLACE(stays, rows);
     PLACE(scratch.yields, rows);
+    PLACE(scratch.marks, rows);
 #undef PLACE
     return bytes;
 }
@@ -148,6 +155,20 @@ void cebus_board_list_holes(cebus_board *board)
         board->largest = hole->bytes > board->largest ? hole->bytes : board->largest;
     }
     mark_large(board);
+}
+
+void cebus_board_find_starts(cebus_board *board, uint64_t bytes)
+{
+    const uint64_t *offsets = board->offsets;
+    uint32_t first = 0;
+    if (board->started == bytes)
+        return;
+    for (uint32_t row = 0; row < board->count; row++) {
+        while (offsets[row + 1] - offsets[first + 1] >= bytes)
+            first++;
+        board->starts[row] = first;
+    }
+    board->started = bytes;
 }
 
 /* Windows. */

@@ -42,11 +42,23 @@ typedef struct cebus_board_run {
     uint32_t first, last;
 } cebus_board_run;
 
-/** Room for what is worked out of rows (shares.h). */
+/** A row that yields at one of the limits of a sieve. */
+typedef struct cebus_board_sale {
+    uint32_t row;
+    uint32_t wall; /**< the row after the last before it that never yields and must not slide; 0:
+                        there is none */
+} cebus_board_sale;
+
+/** Room for what is worked out of rows (shares.h, sieve.h). */
 typedef struct cebus_board_scratch {
     double *paid, *moved;
+    double *sums;   /**< four for each row, and four more */
+    double *bounds; /**< and for each group of eight */
     uint64_t *gained, *evicted;
+    cebus_board_sale *sale, *left;
+    uint32_t *firsts;
     uint8_t *yields;
+    uint8_t *marks;
 } cebus_board_scratch;
 
 typedef struct cebus_board {
@@ -68,6 +80,8 @@ typedef struct cebus_board {
     cebus_board_run *runs;   /**< of the last search, in address order */
     uint32_t *best;          /**< of each group of these */
     uint32_t n_runs;
+    uint32_t *starts; /**< of cebus_board_find_starts(); 0 where rows up to this one have fewer */
+    uint64_t started; /**< bytes asked for there; 0: nobody asked */
     cebus_board_scratch scratch;
 } cebus_board;
 
@@ -96,6 +110,10 @@ void cebus_board_open(cebus_board *board, uint32_t row);
 
 /** Lists what is free, and what fits none of that. O(blocks). */
 void cebus_board_list_holes(cebus_board *board);
+
+/** Where runs start that have so many bytes, the shortest for each row that they end with.
+ * O(blocks), once for each size in turn. */
+void cebus_board_find_starts(cebus_board *board, uint64_t bytes);
 
 /** What cebus_window_find_best() finds. O(blocks), for each window a part of that. */
 size_t cebus_board_find_windows(cebus_board *board, uint64_t bytes, cebus_window *out,
