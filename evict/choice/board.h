@@ -88,6 +88,13 @@ typedef struct cebus_board {
 /** By the states and weights that there are. False without host memory: no board. O(blocks). */
 bool cebus_board_make(cebus_board *board, const cebus_arena *arena, uint64_t now);
 
+/** The same in steps, for who reads blocks anyway: first with no row read, */
+bool cebus_board_create(cebus_board *board, const cebus_arena *arena);
+/** then each row, in any order, by its state and weight as they are now, */
+void cebus_board_read(cebus_board *board, uint32_t row, cebus_block *block, uint64_t now);
+/** and then what follows from that. O(blocks). */
+void cebus_board_complete(cebus_board *board, uint64_t now);
+
 /** A board that was made, or was not. */
 void cebus_board_free(cebus_board *board);
 
@@ -110,6 +117,11 @@ void cebus_board_open(cebus_board *board, uint32_t row);
 
 /** Lists what is free, and what fits none of that. O(blocks). */
 void cebus_board_list_holes(cebus_board *board);
+
+/** Rows that may go, among them all that are of the `limit` which cost least by the byte, but for
+ * rounding, and few others; in the board's memory, until something else is asked of it. O(blocks).
+ */
+uint32_t cebus_board_list_cheap(cebus_board *board, uint32_t limit, const uint32_t **out);
 
 /** Where runs start that have so many bytes, the shortest for each row that they end with.
  * O(blocks), once for each size in turn. */
