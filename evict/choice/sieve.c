@@ -147,11 +147,6 @@ static void begin(const cebus_sieve *sieve, sought *s, cebus_reach *reach)
     *s = (sought){2 * sieve->all, reach};
 }
 
-static double least_of(const cebus_sieve *sieve, const rough *run)
-{
-    return run->price + run->moving - sieve->byte_worth * (double)run->evicted;
-}
-
 static double net_of(const cebus_sieve *sieve, const rough *run)
 {
     return run->price + run->moving -
@@ -209,37 +204,55 @@ static rough run_of(const cebus_sieve *sieve, const slide *at)
                    at->evicted};
 }
 
+/** Sums over rows that yield, from the first to each of them: bytes; and, as if all between them
+ * moved, what a run costs less what it is worth that ends with it, and that begins with it. */
+static void sum_left(const cebus_sieve *sieve, uint32_t n)
+{
+    const cebus_board *board = sieve->board;
+    const cebus_board_sale *left = board->scratch.left;
+    const uint64_t *offsets = board->offsets;
+    const double move_byte = sieve->market->move_byte, move_row = sieve->market->move_block;
+    const double worth = sieve->byte_worth;
+    double *ends = board->scratch.paid, *begins = board->scratch.moved, sum = 0;
+    uint64_t *gained = board->scratch.gained;
+    gained[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t row = left[i].row;
+        const bool goes = board->states[row] != CEBUS_BLOCK_FREE;
+        const double bytes = board->widths[row];
+        const double low = move_byte * (double)offsets[row] + move_row * (double)row;
+        begins[i] = sum + low;
+        sum += goes ? board->rates[row] - worth * bytes : 0;
+        ends[i] = sum + low;
+        sum -= move_byte * bytes + move_row;
+        gained[i + 1] = gained[i] + (offsets[row + 1] - offsets[row]);
+    }
+}
+
 /** What each run costs at least, less what it is worth, by where it ends. Answers where that is
  * least; n: nowhere. */
 static uint32_t bound_runs(const cebus_sieve *sieve, uint32_t n)
 {
     const cebus_board *board = sieve->board;
     const cebus_board_sale *left = board->scratch.left;
-    const uint64_t wanted = sieve->market->bytes;
+    const uint64_t *gained = board->scratch.gained, wanted = sieve->market->bytes;
+    const double *begins = board->scratch.moved;
     double *bounds = board->scratch.paid, least = HUGE_VAL;
-    uint32_t *firsts = board->scratch.firsts, best = n, begin = 0;
-    slide at = {0};
-    for (; at.last < n; at.last++) {
-        const uint32_t row = left[at.last].row;
-        if (left[at.last].wall > begin) {
-            begin = left[at.last].wall;
-            at = (slide){.first = at.last, .last = at.last};
+    uint32_t *firsts = board->scratch.firsts, best = n, wall = 0, first = 0;
+    sum_left(sieve, n);
+    for (uint32_t last = 0; last < n; last++) {
+        if (left[last].wall > wall) {
+            wall = left[last].wall;
+            first = last;
         }
-        at.gained += cebus_board_bytes(board, row);
-        at.evicted += evicted_of(board, row);
-        at.price += price_of(board, row);
-        for (uint32_t first;
-             first = left[at.first].row, at.gained - cebus_board_bytes(board, first) >= wanted;
-             at.first++) {
-            at.gained -= cebus_board_bytes(board, first);
-            at.evicted -= evicted_of(board, first);
-            at.price -= price_of(board, first);
-        }
-        rough run = run_of(sieve, &at);
-        double bound = at.gained >= wanted ? least_of(sieve, &run) : HUGE_VAL;
-        firsts[at.last] = at.first;
-        bounds[at.last] = bound;
-        best = bound < least ? at.last : best;
+        const uint64_t end = gained[last + 1];
+        while (end - gained[first + 1] >= wanted)
+            first++;
+        const double bound =
+            end - gained[first] >= wanted ? bounds[last] - begins[first] : HUGE_VAL;
+        firsts[last] = first;
+        bounds[last] = bound;
+        best = bound < least ? last : best;
         least = bound < least ? bound : least;
     }
     return best;
