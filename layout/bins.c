@@ -236,6 +236,27 @@ bool cebus_bins_contains(const cebus_bins *bins, const cebus_block *block)
     return tree_first_from(bins->root[at.level][at.split], block) == block;
 }
 
+/** Depth is O(log), as the priorities have it. */
+static size_t tree_list(cebus_block *tree, cebus_block **out)
+{
+    if (tree == NULL)
+        return 0;
+    size_t count = tree_list(tree->bin_low, out);
+    out[count++] = tree;
+    return count + tree_list(tree->bin_high, out + count);
+}
+
+size_t cebus_bins_list(const cebus_bins *bins, cebus_block **out)
+{
+    size_t count = 0;
+    for (uint64_t levels = bins->levels; levels != 0; levels &= levels - 1) {
+        unsigned level = lowest_bit(levels);
+        for (uint64_t splits = bins->splits[level]; splits != 0; splits &= splits - 1)
+            count += tree_list(bins->root[level][lowest_bit(splits)], out + count);
+    }
+    return count;
+}
+
 bool cebus_bins_check(const cebus_bins *bins, uint64_t blocks)
 {
     uint64_t count = 0;

@@ -46,6 +46,10 @@ cebus_block *cebus_bins_around(const cebus_bins *bins, uint64_t offset, uint64_t
 /** The largest free block, or NULL. */
 cebus_block *cebus_bins_largest(const cebus_bins *bins);
 
+/** All free blocks, the small before the large, into `out`, which has room for them. Answers how
+ * many they are. */
+size_t cebus_bins_list(const cebus_bins *bins, cebus_block **out);
+
 /** True when `block` is in the bin of its size. */
 bool cebus_bins_contains(const cebus_bins *bins, const cebus_block *block);
 

@@ -42,11 +42,23 @@ typedef struct cebus_board_run {
     uint32_t first, last;
 } cebus_board_run;
 
-/** Room for what is worked out of rows (shares.h). */
+/** A row that yields at one of the limits of a sieve. */
+typedef struct cebus_board_sale {
+    uint32_t row;
+    uint32_t wall; /**< the row after the last before it that never yields and must not slide; 0:
+                        there is none */
+} cebus_board_sale;
+
+/** Room for what is worked out of rows (shares.h, sieve.h). */
 typedef struct cebus_board_scratch {
     double *paid, *moved;
+    double *sums;   /**< four for each row, and four more */
+    double *bounds; /**< and for each group of eight */
     uint64_t *gained, *evicted;
+    cebus_board_sale *sale, *left;
+    uint32_t *firsts;
     uint8_t *yields;
+    uint8_t *marks;
 } cebus_board_scratch;
 
 typedef struct cebus_board {
@@ -68,11 +80,20 @@ typedef struct cebus_board {
     cebus_board_run *runs;   /**< of the last search, in address order */
     uint32_t *best;          /**< of each group of these */
     uint32_t n_runs;
+    uint32_t *starts; /**< of cebus_board_find_starts(); 0 where rows up to this one have fewer */
+    uint64_t started; /**< bytes asked for there; 0: nobody asked */
     cebus_board_scratch scratch;
 } cebus_board;
 
 /** By the states and weights that there are. False without host memory: no board. O(blocks). */
 bool cebus_board_make(cebus_board *board, const cebus_arena *arena, uint64_t now);
+
+/** The same in steps, for who reads blocks anyway: first with no row read, */
+bool cebus_board_create(cebus_board *board, const cebus_arena *arena);
+/** then each row, in any order, by its state and weight as they are now, */
+void cebus_board_read(cebus_board *board, uint32_t row, cebus_block *block, uint64_t now);
+/** and then what follows from that. O(blocks). */
+void cebus_board_complete(cebus_board *board, uint64_t now);
 
 /** A board that was made, or was not. */
 void cebus_board_free(cebus_board *board);
@@ -96,6 +117,15 @@ void cebus_board_open(cebus_board *board, uint32_t row);
 
 /** Lists what is free, and what fits none of that. O(blocks). */
 void cebus_board_list_holes(cebus_board *board);
+
+/** Rows that may go, among them all that are of the `limit` which cost least by the byte, but for
+ * rounding, and few others; in the board's memory, until something else is asked of it. O(blocks).
+ */
+uint32_t cebus_board_list_cheap(cebus_board *board, uint32_t limit, const uint32_t **out);
+
+/** Where runs start that have so many bytes, the shortest for each row that they end with.
+ * O(blocks), once for each size in turn. */
+void cebus_board_find_starts(cebus_board *board, uint64_t bytes);
 
 /** What cebus_window_find_best() finds. O(blocks), for each window a part of that. */
 size_t cebus_board_find_windows(cebus_board *board, uint64_t bytes, cebus_window *out,

@@ -151,6 +151,8 @@ static size_t find_windows(const cebus_chooser *chooser, uint64_t bytes, bool st
 static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     cebus_window best[2] = {{0}};
+    if (!stands)
+        cebus_lowest_price(chooser);
     find_windows(chooser, bytes, stands, best, chooser->compare ? 2 : 1);
     return (cebus_victims){.first = best[0].first,
                            .last = best[0].last,
@@ -224,20 +226,18 @@ static bool scores_by_rate(const cebus_chooser *chooser)
 }
 
 /** Offers what may be among the lowest. By its rate a score is known up to rounding. */
-static void offer_board(const cebus_chooser *chooser, const cebus_board *board,
-                        cebus_shortlist *list)
+static void offer_board(const cebus_chooser *chooser, cebus_board *board, cebus_shortlist *list)
 {
-    for (uint32_t row = 0; row < board->count; row++) {
-        double most = list->count == list->limit ? list->entries[0].score * (1 + 1e-9) : HUGE_VAL;
-        if (board->states[row] != CEBUS_BLOCK_EVICTABLE || !cebus_board_yields(board, row, most))
-            continue;
-        double score = cebus_pricing_score_now(chooser, board->blocks[row]);
-        cebus_shortlist_offer(list, (cebus_scored){score, board->blocks[row]});
+    const uint32_t *rows;
+    uint32_t count = cebus_board_list_cheap(board, (uint32_t)list->limit, &rows);
+    for (uint32_t i = 0; i < count; i++) {
+        double score = cebus_pricing_score_now(chooser, board->blocks[rows[i]]);
+        cebus_shortlist_offer(list, (cebus_scored){score, board->blocks[rows[i]]});
     }
 }
 
 /** The lowest scores, lowest first; the first few exact. */
-static size_t list_offers(const cebus_chooser *chooser, const cebus_board *board,
+static size_t list_offers(const cebus_chooser *chooser, cebus_board *board,
                           cebus_offer out[CEBUS_SHORTLIST_MAX])
 {
     cebus_shortlist list;
@@ -264,7 +264,7 @@ static size_t list_offers(const cebus_chooser *chooser, const cebus_board *board
 }
 
 /** Those of the last sweep while its prices stand. */
-static size_t find_offers(const cebus_chooser *chooser, const cebus_board *board, bool stands,
+static size_t find_offers(const cebus_chooser *chooser, cebus_board *board, bool stands,
                           cebus_offer out[CEBUS_SHORTLIST_MAX])
 {
     cebus_standing *standing = chooser->standing;
@@ -415,11 +415,20 @@ static cebus_victims hold_contest(cebus_contest *contest, bool stands)
     return cebus_contest_settle(contest);
 }
 
+/** Prices all blocks, unless prices stand, and reads them where they are few. */
+static void price_all(cebus_contest *contest, bool stands)
+{
+    const cebus_chooser *chooser = contest->chooser;
+    if (are_few(chooser->arena) && cebus_board_create(&contest->board, chooser->arena))
+        cebus_lowest_price_board(chooser, &contest->board);
+    else if (!stands)
+        cebus_lowest_price(chooser);
+}
+
 static cebus_victims refine_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     cebus_contest contest = {.chooser = chooser, .usable = HUGE_VAL};
-    if (are_few(chooser->arena))
-        (void)cebus_board_make(&contest.board, chooser->arena, chooser->now);
+    price_all(&contest, stands);
     find_market(&contest, bytes, stands);
     cebus_victims victims = hold_contest(&contest, stands);
     cebus_board_free(&contest.board);
@@ -463,6 +472,7 @@ static cebus_victims choose_one(const cebus_chooser *chooser, uint64_t bytes, bo
     return victims;
 }
 
+/** By prices that stand, or after pricing all. */
 static cebus_victims choose_window(const cebus_chooser *chooser, uint64_t bytes, bool stands)
 {
     return chooser->policy->weight == cebus_policy_weight_neighbourhood
@@ -478,13 +488,8 @@ cebus_victims cebus_choose_victims(const cebus_chooser *chooser, uint64_t bytes)
     if (chooser->policy->unit != CEBUS_UNIT_WINDOW)
         return (cebus_victims){0};
     bool stands = cebus_lowest_stands(chooser);
-    if (!stands)
-        cebus_lowest_price(chooser);
     cebus_victims victims = choose_window(chooser, bytes, stands);
-    if (victims.first != NULL || !stands)
-        return victims;
-    cebus_lowest_price(chooser);
-    return choose_window(chooser, bytes, false);
+    return victims.first != NULL || !stands ? victims : choose_window(chooser, bytes, false);
 }
 
 size_t cebus_choose_cheapest(const cebus_chooser *chooser, uint64_t bytes, cebus_victims *out,

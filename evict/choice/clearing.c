@@ -91,13 +91,12 @@ void cebus_clearing_find(const cebus_board *board, const cebus_market *market,
 {
     const cebus_shares by = *shares;
     const uint64_t wanted = market->bytes;
-    const uint32_t count = board->count;
-    run at = {0};
+    run at = {.first = by.from, .last = by.from};
     double best = 0;
     *out = (cebus_clearing){0};
-    if (!market->moves || by.gained_in_all < wanted)
+    if (!market->moves || by.gained[by.to] < wanted)
         return;
-    for (; at.last < count; at.last++) {
+    for (; at.last < by.to; at.last++) {
         if (cebus_shares_wall(board, &by, at.last, CEBUS_BOARD_FIXED)) {
             at = (run){.first = at.last + 1, .last = at.last};
             continue;

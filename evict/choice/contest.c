@@ -10,8 +10,6 @@
 #define SCATTERED 0.9
 /** Scores are off by no more, as a part of what they are worked out from. */
 #define ROUNDING 1e-9
-/** A limit on prices below all of them: nothing goes, only moves. */
-#define NOTHING_GOES (-1.0)
 
 static double units_of(uint64_t price)
 {
@@ -117,40 +115,104 @@ static cebus_entry entry_of(const cebus_contest *contest, cebus_block *first, ce
     return entry;
 }
 
+/** The limits on prices at which ways that move blocks are looked for, in times of the market's
+ * price. At the first nothing goes. */
+static const double degrees[CEBUS_SIEVE_LIMITS] = {0, 0, 0.5, 1, 2, 4, 8};
+enum {
+    NOTHING_GOES,
+    FIRST_DEGREE
+};
+
+static void lay_sieve(cebus_contest *contest)
+{
+    const cebus_market *market = &contest->market;
+    double limits[CEBUS_SIEVE_LIMITS];
+    for (int i = 0; i < CEBUS_SIEVE_LIMITS; i++)
+        limits[i] = i == NOTHING_GOES ? -1 : degrees[i] * market->byte_price;
+    cebus_sieve_lay(&contest->sieve, &contest->board, market, limits);
+}
+
 /** Whether rows yield enough at a limit, and others than at the one before: where the same goes,
  * the same is found. */
-static bool is_worth_trying(const cebus_contest *contest, double dearest, uint64_t *gained)
+static bool is_worth_trying(const cebus_contest *contest, size_t limit, uint64_t *gained)
 {
     uint64_t before = *gained;
-    *gained = cebus_shares_gained(&contest->board, dearest);
+    *gained = contest->sieve.gained[limit];
     return *gained != before && *gained >= contest->market.bytes;
 }
 
-static void lay_shares(cebus_contest *contest, double dearest, cebus_shares *out)
+/** Whether anything within reach may matter, if `price` is paid for what goes. */
+static bool may_matter(const cebus_contest *contest, const cebus_stakes *stakes,
+                       const cebus_reach *reach, double price)
 {
-    const cebus_market *market = &contest->market;
-    cebus_shares_lay(&contest->board, dearest, market->move_byte, market->move_block, out);
+    return reach->from < reach->to &&
+           cebus_stakes_matter(stakes, &contest->market, contest->board.limit,
+                               (reach->moving + price) * (1 - ROUNDING), reach->evicted);
+}
+
+/** The same if what goes is paid for by what it really costs. Where one alone may be the best that
+ * is known without looking for it, which is what takes long. */
+static bool may_enter(const cebus_contest *contest, const cebus_stakes *stakes,
+                      const cebus_reach *reach, size_t limit)
+{
+    if (!may_matter(contest, stakes, reach, 0) || !reach->sole)
+        return may_matter(contest, stakes, reach, 0);
+    const cebus_board *board = &contest->board;
+    cebus_entry entry = entry_of(contest, board->blocks[reach->from], board->blocks[reach->to - 1],
+                                 contest->sieve.limits[limit]);
+    return may_matter(contest, stakes, reach, units_of(entry.victims.price));
+}
+
+/** What has to be better than the entries so far, where the lowest scores that go already cost so
+ * much and have so many bytes. */
+static cebus_stakes stakes_of(const cebus_contest *contest, double cost, uint64_t bytes)
+{
+    return (cebus_stakes){.cost = cost,
+                          .bytes = bytes,
+                          .score = score_to_beat(contest),
+                          .usable = may_scatter(contest) ? contest->usable : 0};
+}
+
+/** What cebus_clearing_find() finds on all of the board. */
+static bool find_clearing(cebus_contest *contest, size_t limit, const cebus_reach *reach,
+                          cebus_clearing *out)
+{
+    cebus_shares shares;
+    cebus_sieve_lay_shares(&contest->sieve, &contest->board, limit, CEBUS_BOARD_FIXED, reach,
+                           &shares);
+    cebus_clearing_find(&contest->board, &contest->market, &shares, out);
+    return out->first != NULL;
 }
 
 static void enter_clearings(cebus_contest *contest)
 {
-    static const double degrees[] = {0, 0.5, 1, 2, 4, 8};
     uint64_t gained = UINT64_MAX;
-    cebus_shares shares;
+    cebus_reach reach;
     cebus_clearing found;
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
-        double dearest = degrees[i] * contest->market.byte_price;
-        if (!is_worth_trying(contest, dearest, &gained))
+    for (size_t limit = FIRST_DEGREE; limit < CEBUS_SIEVE_LIMITS; limit++) {
+        if (!is_worth_trying(contest, limit, &gained))
             continue;
-        lay_shares(contest, dearest, &shares);
-        cebus_clearing_find(&contest->board, &contest->market, &shares, &found);
-        if (found.first == NULL)
+        cebus_stakes stakes = stakes_of(contest, 0, 0);
+        cebus_sieve_clearings(&contest->sieve, limit, &reach);
+        if (!may_enter(contest, &stakes, &reach, limit) ||
+            !find_clearing(contest, limit, &reach, &found))
             continue;
-        cebus_entry entry = entry_of(contest, found.first, found.last, shares.dearest);
+        cebus_entry entry =
+            entry_of(contest, found.first, found.last, contest->sieve.limits[limit]);
         entry.evicted_bytes = found.evicted_bytes;
         entry.moving = found.moving;
         enter_at_market(contest, &entry);
     }
+}
+
+/** What cebus_vacancy_find() finds on all of the board. */
+static bool find_vacancy(cebus_contest *contest, size_t limit, const cebus_reach *reach,
+                         const cebus_stakes *stakes, cebus_vacancy *out)
+{
+    cebus_shares shares;
+    cebus_sieve_lay_shares(&contest->sieve, &contest->board, limit,
+                           CEBUS_BOARD_SETTLED | CEBUS_BOARD_LARGE, reach, &shares);
+    return cebus_vacancy_find(&contest->board, &contest->market, &shares, stakes, reach->most, out);
 }
 
 static cebus_entry entry_of_vacancy(const cebus_contest *contest, const cebus_vacancy *found,
@@ -172,46 +234,63 @@ static double worth_of_idle(const cebus_market *market)
     return market->byte_price * fmin(asked, beyond * beyond / (2 * asked));
 }
 
+/** Where nothing goes; for less than `most`. */
+static bool find_slide(cebus_contest *contest, double most, cebus_clearing *out)
+{
+    cebus_reach reach;
+    cebus_sieve_clearings(&contest->sieve, NOTHING_GOES, &reach);
+    return reach.from < reach.to && reach.moving < most &&
+           find_clearing(contest, NOTHING_GOES, &reach, out) && out->moving < most;
+}
+
+static bool find_transfer(cebus_contest *contest, double most, cebus_vacancy *out)
+{
+    const size_t limit = NOTHING_GOES;
+    cebus_reach reach;
+    cebus_stakes stakes = {.score = most};
+    cebus_sieve_vacancies(&contest->sieve, &limit, 1, &reach);
+    return may_matter(contest, &stakes, &reach, 0) &&
+           find_vacancy(contest, limit, &reach, &stakes, out);
+}
+
 bool cebus_contest_only_moves(cebus_contest *contest)
 {
     const cebus_market *market = &contest->market;
-    const cebus_board *board = &contest->board;
-    cebus_shares shares;
     cebus_clearing run;
     cebus_vacancy stretch;
     if (!market->moves || market->idle <= market->bytes || market->passing)
         return false;
+    lay_sieve(contest);
     double worth = worth_of_idle(market);
-    lay_shares(contest, NOTHING_GOES, &shares);
-    cebus_clearing_find(board, market, &shares, &run);
-    bool slides = run.first != NULL && run.moving < worth;
-    cebus_stakes stakes = {.score = slides ? run.moving : worth};
-    if (cebus_vacancy_find(board, market, &shares, &stakes, &stretch))
-        contest->winner = entry_of_vacancy(contest, &stretch, NOTHING_GOES);
+    bool slides = find_slide(contest, worth, &run);
+    if (find_transfer(contest, slides ? run.moving : worth, &stretch))
+        contest->winner = entry_of_vacancy(contest, &stretch, -1);
     else if (slides)
-        contest->winner = entry_of(contest, run.first, run.last, NOTHING_GOES);
+        contest->winner = entry_of(contest, run.first, run.last, -1);
     return contest->winner.victims.first != NULL;
 }
 
 /** Where the lowest `gone` scores go, of `bytes` for `price`. */
 static void enter_vacancies(cebus_contest *contest, size_t gone, uint64_t bytes, double price)
 {
-    static const double degrees[] = {0, 1, 2, 4};
+    static const size_t looked_at[] = {1, 3, 4, 5};
+    const double cost = units_of(price_of(price));
+    size_t limits[CEBUS_SIEVE_LANES], count = 0;
     uint64_t gained = UINT64_MAX;
-    cebus_shares shares;
+    cebus_reach reach[CEBUS_SIEVE_LANES];
     cebus_vacancy found;
-    for (size_t i = 0; i < sizeof degrees / sizeof *degrees; i++) {
-        cebus_stakes stakes = {.cost = units_of(price_of(price)),
-                               .bytes = bytes,
-                               .score = score_to_beat(contest),
-                               .usable = may_scatter(contest) ? contest->usable : 0};
-        double dearest = degrees[i] * contest->market.byte_price;
-        if (!is_worth_trying(contest, dearest, &gained))
+    for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
+        if (is_worth_trying(contest, looked_at[i], &gained))
+            limits[count++] = looked_at[i];
+    }
+    if (count > 0)
+        cebus_sieve_vacancies(&contest->sieve, limits, count, reach);
+    for (size_t i = 0; i < count; i++) {
+        cebus_stakes stakes = stakes_of(contest, cost, bytes);
+        if (!may_enter(contest, &stakes, &reach[i], limits[i]) ||
+            !find_vacancy(contest, limits[i], &reach[i], &stakes, &found))
             continue;
-        lay_shares(contest, dearest, &shares);
-        if (!cebus_vacancy_find(&contest->board, &contest->market, &shares, &stakes, &found))
-            continue;
-        cebus_entry entry = entry_of_vacancy(contest, &found, shares.dearest);
+        cebus_entry entry = entry_of_vacancy(contest, &found, contest->sieve.limits[limits[i]]);
         entry.victims.price += price_of(price);
         entry.evicted_bytes = found.evicted_bytes + bytes;
         entry.gone = gone;
@@ -224,6 +303,7 @@ static void enter_all_vacancies(cebus_contest *contest)
 {
     uint64_t missing = contest->market.bytes, bytes = 0;
     double price = 0;
+    uint32_t rows[CEBUS_SHORTLIST_MAX];
     size_t gone = 0;
     missing -= missing < contest->market.idle ? missing : contest->market.idle;
     enter_vacancies(contest, 0, 0, 0);
@@ -231,11 +311,13 @@ static void enter_all_vacancies(cebus_contest *contest)
         const cebus_offer *one = &contest->lowest[gone];
         price += one->score * (double)one->block->bytes;
         bytes += one->block->bytes;
-        cebus_board_open(&contest->board, cebus_board_find(&contest->board, one->block));
+        rows[gone] = cebus_board_find(&contest->board, one->block);
+        cebus_board_open(&contest->board, rows[gone]);
     }
     if (gone == 0 || bytes < missing)
         return; /* or nobody looks at the board any more */
     cebus_board_list_holes(&contest->board);
+    cebus_sieve_open(&contest->sieve, rows, gone);
     enter_vacancies(contest, gone, bytes, price);
 }
 
@@ -308,6 +390,8 @@ void cebus_contest_enter_rest(cebus_contest *contest)
 {
     if (!contest->market.moves)
         return;
+    if (contest->sieve.board == NULL)
+        lay_sieve(contest);
     enter_clearings(contest);
     enter_all_vacancies(contest);
     enter_scattered(contest);

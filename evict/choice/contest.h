@@ -29,6 +29,7 @@
 #include "evict/choice/chooser.h"
 #include "evict/choice/clearing.h"
 #include "evict/choice/lowest.h"
+#include "evict/choice/sieve.h"
 
 /** A way to meet the request. Of its victims go the lowest `gone` scores, and what lies in
  * [from, to) and costs up to `dearest` a byte. */
@@ -46,6 +47,7 @@ typedef struct cebus_contest {
     const cebus_chooser *chooser;
     cebus_market market;
     cebus_board board; /**< none: windows alone compete */
+    cebus_sieve sieve; /**< of the board and the market; laid where it is asked for */
     size_t count;
     cebus_offer lowest[CEBUS_SHORTLIST_MAX]; /**< lowest first */
     cebus_entry winner;                      /**< victims.first NULL: none yet */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "evict/choice/board.h"
 #include "evict/choice/rank.h"
 #include "layout/window/index.h"
 
@@ -38,6 +39,22 @@ static const cebus_block *advance_scout(const cebus_block *scout)
         return NULL;
     fetch(scout);
     return scout->next;
+}
+
+static const cebus_block *send_scout_down(const cebus_arena *arena)
+{
+    const cebus_block *scout = arena->last;
+    for (int i = 0; i < AHEAD && scout != NULL; i++, scout = scout->prev)
+        fetch(scout);
+    return scout;
+}
+
+static const cebus_block *advance_scout_down(const cebus_block *scout)
+{
+    if (scout == NULL)
+        return NULL;
+    fetch(scout);
+    return scout->prev;
 }
 
 /* Prices that stand. */
@@ -94,6 +111,33 @@ void cebus_lowest_price(const cebus_chooser *chooser)
         if (block->state != CEBUS_BLOCK_FREE)
             cebus_pricing_block(chooser, block);
     }
+    let_stand(chooser);
+}
+
+static void price_row(const cebus_chooser *chooser, cebus_board *board, uint32_t row,
+                      cebus_block *block)
+{
+    if (block->state != CEBUS_BLOCK_FREE)
+        cebus_pricing_block(chooser, block);
+    cebus_board_read(board, row, block, chooser->now);
+}
+
+/** From both ends: one record is fetched while that of another is waited for. */
+void cebus_lowest_price_board(const cebus_chooser *chooser, cebus_board *board)
+{
+    const cebus_arena *arena = chooser->arena;
+    cebus_block *up = arena->first, *down = arena->last;
+    const cebus_block *above = send_scout(arena), *below = send_scout_down(arena);
+    uint32_t low = 0, high = board->count;
+    for (; high - low > 1; up = up->next, down = down->prev) {
+        above = advance_scout(above);
+        below = advance_scout_down(below);
+        price_row(chooser, board, low++, up);
+        price_row(chooser, board, --high, down);
+    }
+    if (low < high)
+        price_row(chooser, board, low, up);
+    cebus_board_complete(board, chooser->now);
     let_stand(chooser);
 }
 

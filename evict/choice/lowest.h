@@ -34,6 +34,8 @@
  * price so many blocks. */
 #define CEBUS_STANDING_PART 128
 
+struct cebus_board;
+
 /** What one of the lowest scores was when prices were worked out. */
 typedef struct cebus_offer {
     double score;
@@ -54,6 +56,9 @@ typedef struct cebus_standing {
 
 /** Prices all blocks, and lets that stand. O(blocks). */
 void cebus_lowest_price(const cebus_chooser *chooser);
+
+/** The same of a board that was created, which is complete then. */
+void cebus_lowest_price_board(const cebus_chooser *chooser, struct cebus_board *board);
 
 /** Offers every candidate to the list by the prices that there are. O(blocks). */
 void cebus_lowest_sweep(const cebus_chooser *chooser, cebus_shortlist *list);

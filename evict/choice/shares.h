@@ -1,6 +1,7 @@
 /**
  * shares.h: what each row of a board adds to the sums of a run of rows, where a byte costs up to so
- * much: what costs no more goes, all else moves. Clearings and vacancies slide over that.
+ * much: what costs no more goes, all else moves. Clearings and vacancies slide over that, in all of
+ * the board or where a sieve has them look (sieve.h).
  *
  *     rows      free   dear   cheap   dear
  *     yields    yes    no     yes     no
@@ -13,8 +14,8 @@
 #include "evict/choice/board.h"
 
 typedef struct cebus_shares {
-    double dearest;         /**< the limit; below 0: nothing goes */
-    uint64_t gained_in_all; /**< cebus_shares_gained() */
+    double dearest;    /**< the limit; below 0: nothing goes */
+    uint32_t from, to; /**< of rows from (inclusive) to (exclusive) alone */
     /* Of the board's memory, until the next are laid. */
     const uint8_t *yields;   /**< whether the row is free, or goes */
     const double *paid;      /**< for what goes */
@@ -23,13 +24,12 @@ typedef struct cebus_shares {
     const uint64_t *evicted; /**< and those that go; one more */
 } cebus_shares;
 
-/** Bytes that rows yield in all at a limit. At two limits the same rows go if these are equal.
- * O(blocks). */
-uint64_t cebus_shares_gained(const cebus_board *board, double dearest);
-
-/** Moving costs so much a byte, and for each row besides. O(blocks). */
+/** Moving costs so much a byte, and for each row besides. O(rows). */
 void cebus_shares_lay(cebus_board *board, double dearest, double move_byte, double move_row,
                       cebus_shares *out);
+/** The same of rows from..to (exclusive) alone. */
+void cebus_shares_lay_part(cebus_board *board, double dearest, double move_byte, double move_row,
+                           uint32_t from, uint32_t to, cebus_shares *out);
 
 /** Whether a row of the board is in the way, since it neither goes nor moves: it has one of these
  * bits (CEBUS_BOARD_FIXED, ...). */

@@ -17,7 +17,7 @@ typedef struct search {
     const cebus_shares *shares;
     const cebus_stakes *stakes;
     double byte_worth; /**< cebus_market_byte_worth() */
-    double best;       /**< HUGE_VAL: none yet */
+    double best;       /**< or what it is no worse than */
     uint32_t last;     /**< of the best */
     double passed;     /**< none that would not matter is better than this */
     bool outdoes;      /**< looking for those, whether one is better than the best that matters */
@@ -73,26 +73,27 @@ static bool fill_hole(holes *kept, uint64_t bytes)
 }
 
 /** The fewest bytes of a row that moves. */
-static uint64_t least_moving(const search *s, uint32_t first, uint32_t last)
+static uint64_t least_moving(const cebus_board *board, double dearest, uint32_t first,
+                             uint32_t last)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t row = first; row <= last; row++) {
-        uint64_t bytes = cebus_board_bytes(s->board, row);
-        if (bytes < least && !s->shares->yields[row])
+        uint64_t bytes = cebus_board_bytes(board, row);
+        if (bytes < least && !cebus_board_yields(board, row, dearest))
             least = bytes;
     }
     return least;
 }
 
-/** Whether what moves finds holes outside. */
-static bool settles(const search *s, uint32_t first, uint32_t last)
+bool cebus_vacancy_settles(const cebus_board *board, double dearest, uint32_t first, uint32_t last)
 {
-    holes kept = {.least = least_moving(s, first, last)};
+    holes kept = {.least = least_moving(board, dearest, first, last)};
     if (kept.least == UINT64_MAX)
         return true;
-    list_holes(s->board, first, last, &kept);
+    list_holes(board, first, last, &kept);
     for (uint32_t row = first; row <= last; row++) {
-        if (!s->shares->yields[row] && !fill_hole(&kept, cebus_board_bytes(s->board, row)))
+        if (!cebus_board_yields(board, row, dearest) &&
+            !fill_hole(&kept, cebus_board_bytes(board, row)))
             return false;
     }
     return true;
@@ -100,15 +101,13 @@ static bool settles(const search *s, uint32_t first, uint32_t last)
 
 /* Which stretch is best. */
 
-/** Whether a vacancy would not matter that moves so much, whatever the price of what goes. */
-static bool is_idle_talk(const search *s, double moving, uint64_t evicted)
+bool cebus_stakes_matter(const cebus_stakes *stakes, const cebus_market *market, uint64_t limit,
+                         double moving, uint64_t evicted)
 {
-    const cebus_stakes *stakes = s->stakes;
     double cost = stakes->cost + moving;
-    uint64_t bytes = evicted + stakes->bytes, limit = s->board->limit;
-    return cost - cebus_market_worth(s->market, limit, bytes) >= stakes->score &&
-           (stakes->usable <= 0 ||
-            cebus_market_usable(s->market, limit, cost, bytes) >= stakes->usable);
+    uint64_t bytes = evicted + stakes->bytes;
+    return cost - cebus_market_worth(market, limit, bytes) < stakes->score ||
+           (stakes->usable > 0 && cebus_market_usable(market, limit, cost, bytes) < stakes->usable);
 }
 
 /** The same by bounds, without a division: false where that leaves it open. */
@@ -143,11 +142,12 @@ static void weigh(search *s, stretch at)
     double net = cost - cebus_market_worth(s->market, board->limit, evicted);
     if (!is_better(s, net, at.last))
         return;
-    if (!s->outdoes && is_idle_talk(s, at.moving, evicted)) {
+    if (!s->outdoes &&
+        !cebus_stakes_matter(s->stakes, s->market, board->limit, at.moving, evicted)) {
         s->passed = fmin(s->passed, net);
         return;
     }
-    if (!settles(s, at.first, at.last))
+    if (!cebus_vacancy_settles(board, s->shares->dearest, at.first, at.last))
         return;
     if (s->outdoes) {
         s->outdone = true;
@@ -166,9 +166,8 @@ static void weigh_all(search *s)
     const cebus_board *board = s->board;
     const cebus_shares by = *s->shares;
     const uint64_t *offsets = board->offsets, wanted = s->market->bytes, idle = board->idle;
-    const uint32_t count = board->count;
-    stretch at = {0};
-    for (; at.last < count && !s->outdone; at.last++) {
+    stretch at = {.first = by.from, .last = by.from};
+    for (; at.last < by.to && !s->outdone; at.last++) {
         if (cebus_shares_wall(board, &by, at.last, CEBUS_BOARD_SETTLED | CEBUS_BOARD_LARGE)) {
             at = (stretch){.first = at.last + 1, .last = at.last};
             continue;
@@ -187,19 +186,20 @@ static void weigh_all(search *s)
 }
 
 bool cebus_vacancy_find(const cebus_board *board, const cebus_market *market,
-                        const cebus_shares *shares, const cebus_stakes *stakes, cebus_vacancy *out)
+                        const cebus_shares *shares, const cebus_stakes *stakes, double most,
+                        cebus_vacancy *out)
 {
     search s = {.board = board,
                 .market = market,
                 .shares = shares,
                 .stakes = stakes,
                 .byte_worth = (1 + ROUNDING) * cebus_market_byte_worth(market),
-                .best = HUGE_VAL,
+                .best = most,
                 .last = CEBUS_BOARD_NONE,
                 .passed = HUGE_VAL,
                 .out = out};
     *out = (cebus_vacancy){0};
-    if (!market->moves || shares->gained_in_all < market->bytes)
+    if (!market->moves)
         return false;
     weigh_all(&s);
     if (out->first == NULL)

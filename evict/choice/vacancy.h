@@ -37,13 +37,23 @@ typedef struct cebus_stakes {
 /** All of them matter. */
 #define CEBUS_STAKES_NONE ((cebus_stakes){.score = HUGE_VAL})
 
+/** Whether what moves for so much, and sets so many bytes free in an arena that may use `limit`,
+ * may be better than that. What goes for nothing is. */
+bool cebus_stakes_matter(const cebus_stakes *stakes, const cebus_market *market, uint64_t limit,
+                         double moving, uint64_t evicted);
+
+/** Whether what moves of rows first..last finds holes elsewhere. O(rows that move x holes). */
+bool cebus_vacancy_settles(const cebus_board *board, double dearest, uint32_t first, uint32_t last);
+
 /**
  * The stretch that is best by price, moving and worth, where what has its share of price goes and
- * all else moves. What the board has as free and listed counts as free, whatever its block says.
- * False when there is none, or when it would not matter. O(blocks), and for each stretch that may
- * be the best O(blocks that move in it).
+ * all else moves; it is known to be no worse than `most` (sieve.h), HUGE_VAL: nothing is. What the
+ * board has as free and listed counts as free, whatever its block says. False when there is none,
+ * or when it would not matter. O(rows), and for each stretch that may be the best O(blocks that
+ * move in it).
  */
 bool cebus_vacancy_find(const cebus_board *board, const cebus_market *market,
-                        const cebus_shares *shares, const cebus_stakes *stakes, cebus_vacancy *out);
+                        const cebus_shares *shares, const cebus_stakes *stakes, double most,
+                        cebus_vacancy *out);
 
 #endif

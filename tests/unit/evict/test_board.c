@@ -2,6 +2,9 @@
 
 #include <criterion/criterion.h>
 
+#include <float.h>
+#include <stdlib.h>
+
 #include "tests/unit/layout/random.h"
 
 TestSuite(board);
@@ -91,6 +94,84 @@ Test(board, lists_what_is_free)
         cr_assert_eq(board.idle, cebus_arena_free_bytes(&arena));
         cr_assert_eq(board.largest, cebus_arena_largest_hole(&arena));
         cebus_board_free(&board);
+        clear();
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/** Of what may go by the byte, in order. */
+static uint32_t sort_byte_prices(const cebus_board *board, double *out)
+{
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < board->count; row++) {
+        if (board->states[row] == CEBUS_BLOCK_EVICTABLE)
+            out[count++] = board->rates[row] / board->widths[row];
+    }
+    qsort(out, count, sizeof *out, ascending);
+    return count;
+}
+
+Test(board, lists_what_is_cheap)
+{
+    uint64_t seed = 23, listed = 0, wanted = 0;
+    for (int round = 0; round < 3000; round++) {
+        cebus_board board;
+        const uint32_t *rows;
+        double prices[MOST_BLOCKS + 1];
+        uint32_t limit = 1 + (uint32_t)random_below(&seed, 40);
+        lay(&seed);
+        cr_assert(cebus_board_make(&board, &arena, random_below(&seed, 2000)));
+        uint32_t some = sort_byte_prices(&board, prices), at = 0;
+        double most = some >= limit ? prices[limit - 1] : DBL_MAX;
+        uint32_t count = cebus_board_list_cheap(&board, limit, &rows);
+        for (uint32_t i = 0; i < count; i++) {
+            cr_assert_eq(board.states[rows[i]], CEBUS_BLOCK_EVICTABLE);
+            cr_assert(i == 0 || rows[i] > rows[i - 1]);
+        }
+        for (uint32_t row = 0; row < board.count; row++) {
+            while (at < count && rows[at] < row)
+                at++;
+            if (board.states[row] == CEBUS_BLOCK_EVICTABLE &&
+                board.rates[row] / board.widths[row] <= most)
+                cr_assert(at < count && rows[at] == row);
+        }
+        listed += count;
+        wanted += some < limit ? some : limit;
+        cebus_board_free(&board);
+        clear();
+    }
+    cr_expect_lt(listed, 4 * wanted, "many cost the same in half of the rounds");
+}
+
+/** Rows may be read from both ends. */
+Test(board, is_the_same_in_any_order)
+{
+    uint64_t seed = 24;
+    for (int round = 0; round < 300; round++) {
+        cebus_board one, other;
+        uint64_t now = random_below(&seed, 2000);
+        lay(&seed);
+        cr_assert(cebus_board_make(&one, &arena, now));
+        cr_assert(cebus_board_create(&other, &arena));
+        uint32_t row = other.count;
+        for (cebus_block *block = arena.last; block != NULL; block = block->prev)
+            cebus_board_read(&other, --row, block, now);
+        cebus_board_complete(&other, now);
+        cr_assert_eq(one.count, other.count);
+        for (row = 0; row < one.count; row++) {
+            cr_assert_eq(one.blocks[row], other.blocks[row]);
+            cr_assert_eq(one.rates[row], other.rates[row]);
+            cr_assert_eq(one.prices[row + 1], other.prices[row + 1]);
+            cr_assert_eq(one.stays[row], other.stays[row]);
+        }
+        cr_assert_eq(one.idle, other.idle);
+        cebus_board_free(&one);
+        cebus_board_free(&other);
         clear();
     }
 }

@@ -46,7 +46,7 @@ static bool find_at_stake(const cebus_market *market, double dearest, const cebu
     cebus_shares shares;
     cr_assert(cebus_board_make(&board, &arena, market->now));
     cebus_shares_lay(&board, dearest, market->move_byte, market->move_block, &shares);
-    bool found = cebus_vacancy_find(&board, market, &shares, stakes, out);
+    bool found = cebus_vacancy_find(&board, market, &shares, stakes, HUGE_VAL, out);
     cebus_board_free(&board);
     return found;
 }

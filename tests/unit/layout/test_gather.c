@@ -7,6 +7,7 @@ TestSuite(gather);
 
 #define UNIT 64
 #define BLOCKS 24
+#define MANY 300
 
 typedef struct field {
     cebus_pool pool;
@@ -78,6 +79,72 @@ Test(gather, moves_the_least)
     }
     cr_expect_gt(some, 1000);
     cr_expect_gt(none, 1000);
+}
+
+/** Many used blocks, and few holes that are looked at without what lies between them. */
+static void lay_few_holes(field *f, uint64_t *seed)
+{
+    static cebus_block *blocks[MANY];
+    uint64_t walls = random_below(seed, 3), sizes = 1 + random_below(seed, 4);
+    cebus_pool_init(&f->pool, NULL);
+    cr_assert_eq(cebus_arena_init(&f->arena, MANY * 4 * UNIT, UNIT, &f->pool), CEBUS_PLACED);
+    for (int i = 0; i < MANY; i++) {
+        cr_assert_eq(cebus_arena_place(&f->arena, (1 + random_below(seed, sizes)) * UNIT,
+                                       CEBUS_ZONE_EXPENSIVE, &blocks[i]),
+                     CEBUS_PLACED);
+        blocks[i]->immovable = random_below(seed, 60) < walls;
+    }
+    cr_assert_eq(cebus_arena_resize(&f->arena, f->arena.last->offset), CEBUS_PLACED);
+    for (int i = 0; i < MANY; i++) {
+        if (random_below(seed, 20) == 0)
+            cebus_arena_release(&f->arena, blocks[i]);
+    }
+}
+
+/** For each hole the shortest run that ends with it; of those the one with the least to move, and
+ * of equals the lowest. */
+static cebus_gather search_runs(const cebus_arena *arena, uint64_t bytes)
+{
+    cebus_gather best = {0};
+    for (cebus_block *last = arena->first; last != NULL; last = last->next) {
+        cebus_gather one = {.last = last};
+        uint64_t idle = 0;
+        for (cebus_block *b = last; b != NULL && last->state == CEBUS_BLOCK_FREE; b = b->prev) {
+            bool is_free = b->state == CEBUS_BLOCK_FREE;
+            if (!is_free && b->immovable)
+                break;
+            idle += is_free ? b->bytes : 0;
+            one.moved_bytes += is_free ? 0 : b->bytes;
+            one.moved_blocks += !is_free;
+            one.first = b;
+            if (idle >= bytes)
+                break;
+        }
+        if (idle >= bytes && (best.first == NULL || one.moved_bytes < best.moved_bytes))
+            best = one;
+    }
+    return best;
+}
+
+Test(gather, finds_the_run_by_its_holes)
+{
+    uint64_t seed = 19, some = 0, none = 0;
+    for (int round = 0; round < 3000; round++) {
+        field f;
+        cebus_gather got, wanted;
+        uint64_t bytes = (1 + random_below(&seed, 30)) * UNIT;
+        lay_few_holes(&f, &seed);
+        wanted = search_runs(&f.arena, bytes);
+        cr_assert_eq(cebus_gather_find(&f.arena, bytes, &got), wanted.first != NULL);
+        cr_assert_eq(got.first, wanted.first);
+        cr_assert_eq(got.last, wanted.first != NULL ? wanted.last : NULL);
+        cr_assert_eq(got.moved_bytes, wanted.moved_bytes);
+        cr_assert_eq(got.moved_blocks, wanted.moved_blocks);
+        *(wanted.first != NULL ? &some : &none) += 1;
+        clear(&f);
+    }
+    cr_expect_gt(some, 1000);
+    cr_expect_gt(none, 100);
 }
 
 Test(gather, sliding_its_run_makes_the_hole)
