@@ -381,9 +381,10 @@ static void measure_all(const char *path, const settings *options)
 static void print_head(const settings *options)
 {
     if (options->places)
-        printf("| trace | calls | of peak | first, ms | overhead %% | actions | digest | search, ms "
-               "| overhead %% | actions | digest |\n"
-               "|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---|\n");
+        printf(
+            "| trace | calls | of peak | first, ms | overhead %% | actions | digest | search, ms "
+            "| overhead %% | actions | digest |\n"
+            "|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---|\n");
     else
         printf("| trace | of peak | of floor | overhead %% | of it waiting | of budget | replays | "
                "actions | ms |\n"
