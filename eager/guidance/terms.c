@@ -9,9 +9,6 @@
  * take about as much when values of a few sizes come and go; with less free the policy would evict
  * what the plan keeps. */
 #define HOLES_PART 16
-/** Rounds of packing where a plan's values do not fit at once: about a millisecond each for 500
- * values. */
-#define ROUNDS 100
 /** Steps of a planner that searches: a second or so at most, and enough for its ways of planning
  * to be tried at all. */
 #define MOST_EFFORT 1000000
@@ -74,5 +71,5 @@ cebus_site cebus_terms_site(const cebus_runtime *rt, const cebus_scheme *scheme,
                         .outside = outside,
                         .moves = cebus_compaction_terms(rt),
                         .link = {scheme->terms.out_rate, scheme->terms.latency_ns},
-                        .rounds = ROUNDS};
+                        .rounds = CEBUS_TERMS_ROUNDS};
 }

@@ -7,6 +7,10 @@
 
 #include "eager/guidance/state.h"
 
+/** Rounds of packing where a plan's values do not fit at once: about a millisecond each for 500
+ * values. None where the program waits. */
+#define CEBUS_TERMS_ROUNDS 100
+
 /** As things are now. `placed`: the plan is to have places; else it leaves some bytes free. What
  * was said about the swap tiers is asked for anew. The effort is 0. */
 cebus_plan_terms cebus_terms_now(cebus_runtime *rt, const cebus_scheme *scheme, bool placed);

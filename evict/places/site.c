@@ -188,12 +188,13 @@ static cebus_status pack(const cebus_pool *pool, const question *q, const cebus_
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     options.capacity = site->capacity > q->base ? site->capacity - q->base : 1;
     options.rounds = site->moves.rate > 0 ? most_rounds(site, q->count) : site->rounds;
+    options.fits_only = site->fits_only;
     options.presets = q->presets_any ? q->presets : NULL;
     options.host = &pool->host;
     options.go_on = site->go_on;
     options.context = site->context;
     cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, result);
-    if (status != CEBUS_OK || result->verdict != CEBUS_PACK_INFEASIBLE)
+    if (status != CEBUS_OK || result->verdict != CEBUS_PACK_INFEASIBLE || site->fits_only)
         return status;
     options.capacity = options.rounds = 0;
     return cebus_pack(q->blocks, q->count, &options, q->offsets, result);
@@ -270,13 +271,14 @@ static cebus_site_verdict answer(const cebus_pool *pool, const question *q,
     cebus_status status = pack(pool, q, site, &result);
     if (status == CEBUS_OUT_OF_HOST_MEMORY)
         return CEBUS_SITE_NO_HOST_MEMORY;
-    if (status != CEBUS_OK || result.height == 0)
+    if (status != CEBUS_OK || (result.height == 0 && !site->fits_only))
         return CEBUS_SITE_FULL;
-    uint64_t height = q->base + result.height;
+    const bool found = result.verdict == CEBUS_PACK_SOLVED || !site->fits_only;
+    const uint64_t height = q->base + (found ? result.height : result.bound);
     *out_missing = height > site->capacity ? height - site->capacity : 0;
     if (*out_missing > 0 && site->crowd != NULL)
         note_crowd(q, sojourns, site);
-    return *out_missing == 0 ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
+    return found && *out_missing == 0 ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
 }
 
 /** Whether nothing but two stays of a value lies at the place of the first, from when that ends

@@ -245,11 +245,26 @@ static uint32_t choose_cut(const staging *s, uint32_t from, uint32_t to)
     return best;
 }
 
-/** About the longest stage from there; *out_to = from: there is none. */
+/** Whether there can be no cut behind a run. */
+static bool is_whole(const staging *s, uint32_t from)
+{
+    bool any = false;
+    for (uint32_t run = from + 1; run < s->end && !any; run++)
+        any = !s->stages->firm[run];
+    return !any;
+}
+
+/** About the longest stage from there; *out_to = from: there is none. Where nothing can be cut only
+ * one that goes to the end is of use. */
 static bool extend(staging *s, uint32_t from, manner how, uint32_t *out_to)
 {
-    uint32_t low = from, high = s->end + 1, to = from + (s->length > 0 ? s->length : 1);
     bool found, ok = true;
+    if (is_whole(s, from)) {
+        ok = try_stage(s, from, s->end, how, &found);
+        *out_to = ok && found ? s->end : from;
+        return ok;
+    }
+    uint32_t low = from, high = s->end + 1, to = from + (s->length > 0 ? s->length : 1);
     while (ok && low < s->end && high - low > 1 &&
            (high > s->end || low == from || high - low > (low - from) / NEAR_PART)) {
         to = to < s->end ? to : s->end;

@@ -28,7 +28,8 @@ static bool prepare(timed *t)
            occupy(t);
 }
 
-/** With each share in turn, and each order of what lies at the bottom. */
+/** With each share in turn, and each order of what lies at the bottom. How much is missing the
+ * first tells; of the others it is wanted to know only whether they fit. */
 static cebus_site_verdict place(timed *t, cebus_placement *out)
 {
     static const double shares[] = {1, 0.75, 0.5};
@@ -36,6 +37,7 @@ static cebus_site_verdict place(timed *t, cebus_placement *out)
     uint64_t missing = 0;
     bool tied = true;
     t->site.tied = &tied;
+    t->site.fits_only = false;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         t->site.share = shares[i];
         for (int order = 0; order == 0 || (order < CEBUS_TIE_ORDERS && tied); order++) {
@@ -43,6 +45,7 @@ static cebus_site_verdict place(timed *t, cebus_placement *out)
             verdict = cebus_placement_make(t->iteration, &t->plan, &t->site, out, &missing);
             if (verdict != CEBUS_SITE_FULL || missing > t->site.capacity / MOST_MISSING_PART)
                 return verdict;
+            t->site.fits_only = true;
         }
     }
     return verdict;

@@ -1,7 +1,6 @@
 #include "evict/planner/closure.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NONE CEBUS_SEQUENCE_NONE
@@ -46,6 +45,12 @@ static void find_needs(cebus_closure *c)
     }
 }
 
+/** Of a bit for each call. */
+static size_t n_words(const cebus_sequence *sequence)
+{
+    return sequence->iteration->n_calls / 64 + 1;
+}
+
 bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, cebus_pool *pool)
 {
     size_t n = sequence->iteration->n_values;
@@ -58,6 +63,7 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
     closure->shares = filled(pool, n, sizeof *closure->shares);
     closure->states = filled(pool, n, sizeof *closure->states);
     closure->readers = filled(pool, n, sizeof *closure->readers);
+    closure->bits = filled(pool, n_words(sequence), sizeof *closure->bits);
     closure->undo_values = filled(pool, 2 * n, sizeof *closure->undo_values);
     closure->undo_states = filled(pool, 2 * n, sizeof *closure->undo_states);
     closure->calls = cebus_pool_alloc(pool, far.calls * sizeof *closure->calls);
@@ -67,8 +73,9 @@ bool cebus_closure_init(cebus_closure *closure, const cebus_sequence *sequence, 
     if (closure->needs != NULL)
         find_needs(closure);
     if (closure->needs != NULL && closure->shares != NULL && closure->states != NULL &&
-        closure->readers != NULL && closure->undo_values != NULL && closure->undo_states != NULL &&
-        closure->calls != NULL && closure->steps != NULL && closure->added != NULL)
+        closure->readers != NULL && closure->bits != NULL && closure->undo_values != NULL &&
+        closure->undo_states != NULL && closure->calls != NULL && closure->steps != NULL &&
+        closure->added != NULL)
         return true;
     cebus_closure_deinit(closure);
     return false;
@@ -82,6 +89,8 @@ void cebus_closure_deinit(cebus_closure *closure)
     cebus_pool_free_object(closure->pool, closure->shares, n * sizeof *closure->shares);
     cebus_pool_free_object(closure->pool, closure->states, n * sizeof *closure->states);
     cebus_pool_free_object(closure->pool, closure->readers, n * sizeof *closure->readers);
+    cebus_pool_free_object(closure->pool, closure->bits,
+                           n_words(closure->sequence) * sizeof *closure->bits);
     cebus_pool_free_object(closure->pool, closure->undo_values,
                            2 * n * sizeof *closure->undo_values);
     cebus_pool_free_object(closure->pool, closure->undo_states,
@@ -349,18 +358,46 @@ static double add_call(cebus_closure *c, uint32_t call, double cap, uint32_t dep
     return price;
 }
 
-static int by_call(const void *a, const void *b)
+/** Chains up to this long are sorted one call after the other. */
+#define SHORT_CHAIN 16
+
+static void sort_short(uint32_t *calls, uint32_t n)
 {
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return left < right ? -1 : left > right;
+    for (uint32_t i = 1; i < n; i++) {
+        const uint32_t call = calls[i];
+        uint32_t at = i;
+        for (; at > 0 && calls[at - 1] > call; at--)
+            calls[at] = calls[at - 1];
+        calls[at] = call;
+    }
+}
+
+/** No call is there twice: each is a bit. */
+static void sort_calls(cebus_closure *c)
+{
+    uint32_t first = UINT32_MAX, last = 0, n = 0;
+    if (c->n_calls <= SHORT_CHAIN) {
+        sort_short(c->calls, c->n_calls);
+        return;
+    }
+    for (uint32_t i = 0; i < c->n_calls; i++) {
+        const uint32_t word = c->calls[i] / 64;
+        c->bits[word] |= UINT64_C(1) << c->calls[i] % 64;
+        first = word < first ? word : first;
+        last = word > last ? word : last;
+    }
+    for (uint32_t word = first; word <= last; word++) {
+        for (uint64_t bits = c->bits[word]; bits != 0; bits &= bits - 1)
+            c->calls[n++] = 64 * word + (uint32_t)__builtin_ctzll(bits);
+        c->bits[word] = 0;
+    }
 }
 
 /** Sorts the chain; notes who reads last what is made for it. */
 static void order_chain(cebus_closure *c)
 {
     uint32_t count;
-    if (c->n_calls > 1)
-        qsort(c->calls, c->n_calls, sizeof *c->calls, by_call);
+    sort_calls(c);
     c->time = 0;
     for (uint32_t i = 0; i < c->n_calls; i++) {
         c->time += (double)c->sequence->iteration->calls[c->calls[i]].cost_ns;

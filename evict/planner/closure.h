@@ -51,6 +51,7 @@ typedef struct cebus_closure {
     double weight;   /**< of it */
     cebus_reach reach;
     uint32_t *calls; /**< the chain, ascending once weighed */
+    uint64_t *bits;  /**< of calls, all 0: to sort by */
     uint32_t n_calls;
     double most_time;  /**< ns of the chain, beyond which it cannot be */
     cebus_step *steps; /**< by key */

@@ -36,7 +36,7 @@ bool cebus_greedy_init(cebus_greedy *greedy, cebus_sequence *sequence, cebus_poo
     greedy->marks = cebus_pool_alloc(pool, bytes);
     greedy->barred = cebus_pool_alloc(pool, bytes);
     greedy->factors = cebus_pool_alloc(pool, sequence->iteration->n_values * sizeof(double));
-    greedy->worth = cebus_pool_alloc(pool, bytes);
+    greedy->worth = cebus_pool_alloc(pool, sequence->iteration->n_values * sizeof *greedy->worth);
     greedy->worth_least = INFINITY;
     if (greedy->marks != NULL && greedy->barred != NULL && greedy->factors != NULL &&
         greedy->worth != NULL) {
@@ -480,16 +480,18 @@ cebus_greedy_end cebus_greedy_run(cebus_greedy *greedy, double limit, double the
     return run(greedy, limit, theta, most_ns, NULL);
 }
 
-/** Lists the values large enough for a look: in many programs few are. */
+/** Lists the values large enough for a look: in many programs few are. What is large enough differs
+ * from call to call of a march, so that it lists what may ever be. */
 static void list_worth(cebus_greedy *g)
 {
-    if (g->worth_least == g->least)
+    if (g->worth_least == g->least || (g->marches && g->worth_least <= g->least))
         return;
     g->worth_least = g->least;
     g->n_worth = 0;
     for (uint32_t v = 0; v < g->sequence->iteration->n_values; v++) {
-        if (g->sequence->lives[v].call != NONE && g->sequence->lives[v].bytes >= g->least)
-            g->worth[g->n_worth++] = v;
+        const cebus_life *life = &g->sequence->lives[v];
+        if (life->call != NONE && life->bytes >= g->least)
+            g->worth[g->n_worth++] = (cebus_worthy){life->bytes, v, life->call};
     }
 }
 
@@ -501,14 +503,15 @@ bool cebus_greedy_note_at(cebus_greedy *g, uint32_t instance)
     bool ok = true;
     list_worth(g);
     for (size_t k = 0; k < g->n_worth && ok; k++) {
-        uint32_t v = g->worth[k];
-        const cebus_life *life = &g->sequence->lives[v];
-        if (g->sequence->ends[v] < gap)
+        const cebus_worthy *one = &g->worth[k];
+        const uint32_t v = one->value;
+        if (one->bytes < g->least || g->sequence->ends[v] < gap)
             continue;
-        if (life->call > gap) /* values are numbered as they are made */
+        if (one->call > gap) /* values are numbered as they are made */
             break;
         if (g->noise > 0 && !g->marches && (g->barred[v] == g->noise || noise_of(g, v) > MIDDLE))
             continue;
+        const cebus_life *life = &g->sequence->lives[v];
         uint32_t i = cebus_sequence_find(g->sequence, v, key);
         if (i == life->count || cebus_event_instance(life->events[i]) == instance)
             continue;

@@ -29,6 +29,12 @@ typedef struct cebus_known_area {
 
 #define CEBUS_GREEDY_KNOWN 64
 
+/** A value worth a look. */
+typedef struct cebus_worthy {
+    double bytes;
+    uint32_t value, call; /**< and the call that makes it */
+} cebus_worthy;
+
 typedef struct cebus_greedy {
     cebus_pool *pool;         /**< borrowed */
     cebus_sequence *sequence; /**< borrowed */
@@ -55,7 +61,7 @@ typedef struct cebus_greedy {
     bool brisk;       /**< repairs are brief, since many are to come */
     bool learns;      /**< scores are guessed by what they were found to be before */
     uint32_t *barred; /**< of values: the noise (seed) under which they must not be evicted */
-    uint32_t *worth;  /**< values that can be made again, of at least worth_least bytes */
+    cebus_worthy *worth; /**< values that can be made again, of at least worth_least bytes */
     double worth_least;
     size_t n_worth;
     double *factors; /**< of values: how many times too low the bound was; 1: unknown */

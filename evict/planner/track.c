@@ -5,6 +5,8 @@
 
 #include "layout/clones.h"
 
+#define SUMS 4 /* arrays of cebus_track_sums */
+
 void cebus_track_init(cebus_track *track, cebus_pool *pool)
 {
     *track = (cebus_track){.pool = pool};
@@ -15,7 +17,8 @@ void cebus_track_deinit(cebus_track *track)
     for (size_t b = 0; b < track->n_blocks; b++)
         cebus_pool_free_object(track->pool, track->blocks[b], sizeof *track->blocks[b]);
     cebus_pool_free_object(track->pool, track->blocks, track->capacity * sizeof *track->blocks);
-    cebus_pool_free_object(track->pool, track->sums, track->sums_capacity * sizeof *track->sums);
+    cebus_pool_free_object(track->pool, track->sums.lift,
+                           SUMS * track->sums.capacity * sizeof(double));
     cebus_pool_free_object(track->pool, track->places,
                            track->items_capacity * sizeof *track->places);
     cebus_track_init(track, track->pool);
@@ -63,11 +66,11 @@ CEBUS_CLONE_PART double greatest_of(const quad *lanes)
 
 /** Most and least, from the items: the least is the most of what is turned over. What was known
  * of them is out of date. */
-CEBUS_CLONES static void find_extremes(cebus_track_sum *sum, cebus_track_block *block)
+CEBUS_CLONES static void find_extremes(const cebus_track_sums *sums, cebus_track_block *block)
 {
     for (uint32_t i = 0; i < CEBUS_TRACK_KNOWN; i++)
         block->known.before[i] = NAN;
-    double first = block->count > 0 ? block->level[0] : 0;
+    double first = block->count > 0 ? block->level[0] : 0, highest, lowest;
     quad most, least, level, turned;
     uint32_t i = 0;
     spread(&most, first);
@@ -78,20 +81,22 @@ CEBUS_CLONES static void find_extremes(cebus_track_sum *sum, cebus_track_block *
         raise_to(&most, &level);
         raise_to(&least, &turned);
     }
-    sum->most = greatest_of(&most);
-    sum->least = -greatest_of(&least);
+    highest = greatest_of(&most);
+    lowest = -greatest_of(&least);
     for (; i < block->count; i++) {
-        sum->most = greater_of(block->level[i], sum->most);
-        sum->least = -greater_of(-block->level[i], -sum->least);
+        highest = greater_of(block->level[i], highest);
+        lowest = -greater_of(-block->level[i], -lowest);
     }
+    sums->most[block->rank] = highest;
+    sums->least[block->rank] = lowest;
 }
 
 /** And the weight. */
-CEBUS_CLONES static void sum_up(cebus_track_sum *sum, cebus_track_block *block)
+CEBUS_CLONES static void sum_up(const cebus_track_sums *sums, cebus_track_block *block)
 {
     quad lanes, weights;
     uint32_t i = 0;
-    find_extremes(sum, block);
+    find_extremes(sums, block);
     spread(&lanes, 0);
     for (; i + 4 <= block->count; i += 4) {
         load(&weights, &block->weights[i]);
@@ -99,7 +104,7 @@ CEBUS_CLONES static void sum_up(cebus_track_sum *sum, cebus_track_block *block)
     }
     for (; i < block->count; i++)
         lanes[0] += block->weights[i];
-    sum->weight = sum_of(&lanes);
+    sums->weight[block->rank] = sum_of(&lanes);
 }
 
 static void settle(cebus_track *track, cebus_track_block *block, uint32_t from)
@@ -116,6 +121,33 @@ static void renumber(cebus_track *track, size_t from)
     }
 }
 
+/** Room for the sums of one more block. */
+static bool grow_sums(cebus_track *track)
+{
+    const cebus_track_sums old = track->sums;
+    if (track->n_blocks < old.capacity)
+        return true;
+    const size_t capacity = old.capacity > 0 ? 2 * old.capacity : CEBUS_TRACK_BLOCK;
+    double *numbers = cebus_pool_alloc(track->pool, SUMS * capacity * sizeof *numbers);
+    if (numbers == NULL)
+        return false;
+    for (size_t i = 0; i < SUMS && track->n_blocks > 0; i++)
+        memcpy(numbers + i * capacity, old.lift + i * old.capacity, old.capacity * sizeof(double));
+    cebus_pool_free_object(track->pool, old.lift, SUMS * old.capacity * sizeof *numbers);
+    track->sums = (cebus_track_sums){numbers, numbers + capacity, numbers + 2 * capacity,
+                                     numbers + 3 * capacity, capacity};
+    return true;
+}
+
+/** Sums from a rank on go to another, up or down. */
+static void move_sums(cebus_track *track, size_t to, size_t from, size_t count)
+{
+    for (size_t i = 0; i < SUMS; i++) {
+        double *numbers = track->sums.lift + i * track->sums.capacity;
+        memmove(numbers + to, numbers + from, count * sizeof *numbers);
+    }
+}
+
 /** An empty block of that rank. */
 static cebus_track_block *add_block(cebus_track *track, size_t rank)
 {
@@ -124,21 +156,17 @@ static cebus_track_block *add_block(cebus_track *track, size_t rank)
                          sizeof *track->blocks))
         return NULL;
     track->blocks = blocks;
-    void *sums = track->sums;
-    if (!cebus_pool_grow(track->pool, &sums, &track->sums_capacity, track->n_blocks,
-                         sizeof *track->sums))
+    if (!grow_sums(track))
         return NULL;
-    track->sums = sums;
     cebus_track_block *block = cebus_pool_alloc(track->pool, sizeof *block);
     if (block == NULL)
         return NULL;
     memset(block, 0, sizeof *block);
     memmove(&track->blocks[rank + 1], &track->blocks[rank],
             (track->n_blocks - rank) * sizeof *track->blocks);
-    memmove(&track->sums[rank + 1], &track->sums[rank],
-            (track->n_blocks - rank) * sizeof *track->sums);
+    move_sums(track, rank + 1, rank, track->n_blocks - rank);
     track->blocks[rank] = block;
-    track->sums[rank] = (cebus_track_sum){.lift = 0};
+    track->sums.lift[rank] = 0;
     track->n_blocks++;
     renumber(track, rank);
     return block;
@@ -181,10 +209,10 @@ bool cebus_track_append(cebus_track *track, uint32_t item, double level, double 
         return false;
     uint32_t index = last->count;
     put(track, last, index, item);
-    last->level[index] = level - track->sums[last->rank].lift;
+    last->level[index] = level - track->sums.lift[last->rank];
     last->weights[index] = weight;
     track->n_weighed += weight != 1;
-    sum_up(&track->sums[last->rank], last);
+    sum_up(&track->sums, last);
     return true;
 }
 
@@ -199,11 +227,11 @@ static bool split(cebus_track *track, cebus_track_block *block)
     memcpy(upper->level, &block->level[half], rest * sizeof *upper->level);
     memcpy(upper->weights, &block->weights[half], rest * sizeof *upper->weights);
     upper->count = rest;
-    track->sums[upper->rank].lift = track->sums[block->rank].lift;
+    track->sums.lift[upper->rank] = track->sums.lift[block->rank];
     block->count = half;
     settle(track, upper, 0);
-    sum_up(&track->sums[upper->rank], upper);
-    sum_up(&track->sums[block->rank], block);
+    sum_up(&track->sums, upper);
+    sum_up(&track->sums, block);
     return true;
 }
 
@@ -219,10 +247,10 @@ bool cebus_track_insert(cebus_track *track, uint32_t item, uint32_t before, doub
     uint32_t index = index_of(track, before);
     double weight = block->weights[index];
     put(track, block, index, item);
-    block->level[index] = level - track->sums[block->rank].lift;
+    block->level[index] = level - track->sums.lift[block->rank];
     block->weights[index] = weight;
     track->n_weighed += weight != 1;
-    sum_up(&track->sums[block->rank], block);
+    sum_up(&track->sums, block);
     return true;
 }
 
@@ -237,15 +265,14 @@ void cebus_track_remove(cebus_track *track, uint32_t item)
     memmove(&block->weights[index], &block->weights[index + 1], behind * sizeof *block->weights);
     block->count--;
     settle(track, block, index);
-    sum_up(&track->sums[block->rank], block);
+    sum_up(&track->sums, block);
     if (block->count > 0)
         return;
     size_t rank = block->rank;
     track->n_blocks--;
     memmove(&track->blocks[rank], &track->blocks[rank + 1],
             (track->n_blocks - rank) * sizeof *track->blocks);
-    memmove(&track->sums[rank], &track->sums[rank + 1],
-            (track->n_blocks - rank) * sizeof *track->sums);
+    move_sums(track, rank, rank + 1, track->n_blocks - rank);
     renumber(track, rank);
     cebus_pool_free_object(track->pool, block, sizeof *block);
 }
@@ -259,7 +286,7 @@ void cebus_track_weigh(cebus_track *track, uint32_t item, double weight)
     track->version++;
     track->n_weighed += (size_t)(weight != 1) - (size_t)(*at != 1);
     *at = weight;
-    sum_up(&track->sums[block->rank], block);
+    sum_up(&track->sums, block);
 }
 
 /** The part of a block whose keys are in [from, to). */
@@ -278,24 +305,34 @@ static inline size_t end_block(const cebus_track *track, uint64_t to)
     return end < track->n_blocks ? end : track->n_blocks;
 }
 
-void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double bytes)
+/** To what a block has in [from, to). */
+static void add_at(cebus_track *track, size_t b, uint64_t from, uint64_t to, double bytes)
 {
-    size_t end = end_block(track, to);
-    track->version++;
-    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
-        cebus_track_block *block = track->blocks[b];
-        uint32_t first, last;
-        clip(block, from, to, &first, &last);
-        if (first >= last)
-            continue;
-        if (last - first == block->count) {
-            track->sums[b].lift += bytes;
-            continue;
-        }
+    cebus_track_block *block = track->blocks[b];
+    uint32_t first, last;
+    clip(block, from, to, &first, &last);
+    if (first >= last)
+        return;
+    if (last - first == block->count) {
+        track->sums.lift[b] += bytes;
+    } else {
         for (uint32_t i = first; i < last; i++)
             block->level[i] += bytes;
-        find_extremes(&track->sums[b], block);
+        find_extremes(&track->sums, block);
     }
+}
+
+void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double bytes)
+{
+    size_t b = from / CEBUS_TRACK_BLOCK;
+    const size_t end = end_block(track, to);
+    track->version++;
+    if (b < end)
+        add_at(track, b++, from, to, bytes);
+    for (; b + 1 < end; b++)
+        track->sums.lift[b] += bytes;
+    if (b < end)
+        add_at(track, b, from, to, bytes);
 }
 
 /** What is above 0: without branches, which nobody could foretell. */
@@ -354,40 +391,139 @@ CEBUS_CLONE_PART double area_within(cebus_track_block *block, change added, bool
     return block->known.area[at];
 }
 
-CEBUS_CLONE_PART double area_of(const cebus_track *track, uint64_t from, uint64_t to, double limit,
-                                change added, double most, bool even)
+/** A question: bytes over a limit, and what is added. `most`: what it may come to. */
+typedef struct question {
+    double limit, most;
+    change added;
+    double low, high; /**< the smaller and the larger of what is added */
+} question;
+
+/** The area of what a block has in [from, to). */
+CEBUS_CLONE_PART double area_at(const cebus_track *track, size_t b, uint64_t from, uint64_t to,
+                                const question *q, bool even)
 {
-    double area = 0, before = added.before, after = added.after;
-    double low = before < after ? before : after, high = before < after ? after : before;
-    size_t end = end_block(track, to);
-    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end && area <= most; b++) {
-        const cebus_track_sum *sum = &track->sums[b];
-        double base = sum->lift - limit;
-        if (sum->most + base + high <= 0)
-            continue;
-        cebus_track_block *block = track->blocks[b];
-        change all = {base + before, base + after};
-        uint32_t first, last;
-        clip(block, from, to, &first, &last);
-        if (first >= last)
-            continue;
-        if (last - first < block->count)
-            area += area_in(block, first, last, all, even);
-        else if (sum->least + base + low >= 0)
-            area += sum->weight * (after - before);
-        else
-            area += area_within(block, all, even);
+    const cebus_track_sums *sums = &track->sums;
+    const double base = sums->lift[b] - q->limit;
+    if (sums->most[b] + base + q->high <= 0)
+        return 0;
+    cebus_track_block *block = track->blocks[b];
+    const change all = {base + q->added.before, base + q->added.after};
+    uint32_t first, last;
+    clip(block, from, to, &first, &last);
+    if (first >= last)
+        return 0;
+    if (last - first < block->count)
+        return area_in(block, first, last, all, even);
+    if (sums->least[b] + base + q->low >= 0)
+        return sums->weight[b] * (q->added.after - q->added.before);
+    return area_within(block, all, even);
+}
+
+/** Blocks that are looked at together. */
+#define MANY 16
+
+/** Of whole blocks, the area of those partly over the limit. */
+CEBUS_CLONE_PART double area_of_parts(const cebus_track *track, size_t b, const question *q)
+{
+    const cebus_track_sums *sums = &track->sums;
+    double area = 0;
+    for (const size_t end = b + MANY; b < end; b++) {
+        const double base = sums->lift[b] - q->limit;
+        const change all = {base + q->added.before, base + q->added.after};
+        if (sums->most[b] + base + q->high > 0 && sums->least[b] + base + q->low < 0)
+            area += area_within(track->blocks[b], all, true);
     }
     return area;
+}
+
+/** Whole blocks of weight 1. Those over the limit throughout are counted in `items`, whose area is
+ * that of one item each. Whether there are others that are not under it. */
+CEBUS_CLONE_PART bool count_full(const cebus_track_sums *sums, size_t b, const question *q,
+                                 quad *items)
+{
+    quad lift, most, least, weight;
+    quad_bits parts = {0};
+#pragma GCC unroll 4
+    for (const size_t end = b + MANY; b < end; b += 4) {
+        load(&lift, &sums->lift[b]);
+        load(&most, &sums->most[b]);
+        load(&least, &sums->least[b]);
+        load(&weight, &sums->weight[b]);
+        lift -= q->limit;
+        const quad_bits over = most + lift + q->high > 0, full = least + lift + q->low >= 0;
+        *items += (quad)(over & full & (quad_bits)weight);
+        parts |= over & ~full;
+    }
+    return ((parts[0] | parts[1]) | (parts[2] | parts[3])) != 0;
+}
+
+/** Of whole blocks of weight 1: sums of whole numbers, in any order. */
+CEBUS_CLONE_PART double area_of_even(const cebus_track *track, size_t b, size_t end,
+                                     const question *q, double area)
+{
+    const double width = q->added.after - q->added.before;
+    quad items;
+    spread(&items, 0);
+    for (; b + MANY <= end && area + sum_of(&items) * width <= q->most; b += MANY) {
+        if (count_full(&track->sums, b, q, &items))
+            area += area_of_parts(track, b, q);
+    }
+    area += sum_of(&items) * width;
+    for (; b < end && area <= q->most; b++)
+        area += area_at(track, b, 0, UINT64_MAX, q, true);
+    return area;
+}
+
+/** Whether any of some blocks has more than a limit. */
+CEBUS_CLONE_PART bool any_over(const cebus_track_sums *sums, size_t b, double limit)
+{
+    quad lift, most;
+    quad_bits over = {0};
+#pragma GCC unroll 4
+    for (const size_t end = b + MANY; b < end; b += 4) {
+        load(&lift, &sums->lift[b]);
+        load(&most, &sums->most[b]);
+        over |= most + lift > limit;
+    }
+    return ((over[0] | over[1]) | (over[2] | over[3])) != 0;
+}
+
+/** Of whole blocks of any weights, one after the other. */
+CEBUS_CLONE_PART double area_of_weighed(const cebus_track *track, size_t b, size_t end,
+                                        const question *q, double area)
+{
+    for (; b + MANY <= end && area <= q->most; b += MANY) {
+        if (!any_over(&track->sums, b, q->limit - q->high))
+            continue;
+        for (size_t i = 0; i < MANY; i++)
+            area += area_at(track, b + i, 0, UINT64_MAX, q, false);
+    }
+    for (; b < end && area <= q->most; b++)
+        area += area_at(track, b, 0, UINT64_MAX, q, false);
+    return area;
+}
+
+CEBUS_CLONE_PART double area_of(const cebus_track *track, uint64_t from, uint64_t to,
+                                const question *q, bool even)
+{
+    size_t b = from / CEBUS_TRACK_BLOCK, end = end_block(track, to);
+    double area = b < end ? area_at(track, b++, from, to, q, even) : 0;
+    if (b + 1 < end) {
+        area = even ? area_of_even(track, b, end - 1, q, area)
+                    : area_of_weighed(track, b, end - 1, q, area);
+        b = end - 1;
+    }
+    return b < end && area <= q->most ? area + area_at(track, b, from, to, q, even) : area;
 }
 
 /** Searches know no weights. */
 CEBUS_CLONES static double area_up_to(const cebus_track *track, uint64_t from, uint64_t to,
                                       double limit, double before, double after, double most)
 {
-    change added = {before, after};
-    return track->n_weighed == 0 ? area_of(track, from, to, limit, added, most, true)
-                                 : area_of(track, from, to, limit, added, most, false);
+    const double low = before < after ? before : after, high = before < after ? after : before;
+    const question q = {limit, most, {before, after}, low, high};
+    return track->n_weighed == 0 ? area_of(track, from, to, &q, true)
+                                 : area_of(track, from, to, &q, false);
 }
 
 /** Clones of what other files call would be public, whatever the visibility. */
@@ -403,18 +539,28 @@ double cebus_track_area_up_to(const cebus_track *track, uint64_t from, uint64_t 
     return area_up_to(track, from, to, limit, before, after, most);
 }
 
+/** The first block in [b, end) with more than a limit; `end`: there is none. */
+CEBUS_CLONES static size_t find_over(const cebus_track_sums *sums, size_t b, size_t end,
+                                     double limit)
+{
+    while (b + MANY <= end && !any_over(sums, b, limit))
+        b += MANY;
+    while (b < end && sums->most[b] + sums->lift[b] <= limit)
+        b++;
+    return b;
+}
+
 uint32_t cebus_track_first_over(const cebus_track *track, uint64_t from, uint64_t to, double limit)
 {
-    size_t end = end_block(track, to);
-    for (size_t b = from / CEBUS_TRACK_BLOCK; b < end; b++) {
-        const cebus_track_sum *sum = &track->sums[b];
-        if (sum->most + sum->lift <= limit)
-            continue;
+    const size_t end = end_block(track, to);
+    size_t b = find_over(&track->sums, from / CEBUS_TRACK_BLOCK, end, limit);
+    for (; b < end; b = find_over(&track->sums, b + 1, end, limit)) {
         const cebus_track_block *block = track->blocks[b];
+        const double lift = track->sums.lift[b];
         uint32_t first, last;
         clip(block, from, to, &first, &last);
         for (uint32_t i = first; i < last; i++) {
-            if (block->level[i] + sum->lift > limit)
+            if (block->level[i] + lift > limit)
                 return block->items[i];
         }
     }
@@ -425,9 +571,9 @@ void cebus_track_find_over(const cebus_track *track, double limit, uint64_t *out
                            uint64_t *out_to)
 {
     size_t first = 0, end = track->n_blocks;
-    while (first < end && track->sums[first].most + track->sums[first].lift <= limit)
+    while (first < end && track->sums.most[first] + track->sums.lift[first] <= limit)
         first++;
-    while (end > first && track->sums[end - 1].most + track->sums[end - 1].lift <= limit)
+    while (end > first && track->sums.most[end - 1] + track->sums.lift[end - 1] <= limit)
         end--;
     *out_from = first * CEBUS_TRACK_BLOCK;
     *out_to = end * CEBUS_TRACK_BLOCK;
@@ -438,16 +584,16 @@ double cebus_track_peak(const cebus_track *track, uint32_t *out_item)
     double peak = 0;
     size_t at = track->n_blocks;
     for (size_t b = 0; b < track->n_blocks; b++) {
-        if (track->sums[b].most + track->sums[b].lift <= peak)
+        if (track->sums.most[b] + track->sums.lift[b] <= peak)
             continue;
-        peak = track->sums[b].most + track->sums[b].lift;
+        peak = track->sums.most[b] + track->sums.lift[b];
         at = b;
     }
     if (out_item == NULL)
         return peak;
     *out_item = CEBUS_TRACK_NONE;
     for (uint32_t i = 0; at < track->n_blocks && *out_item == CEBUS_TRACK_NONE; i++) {
-        if (track->blocks[at]->level[i] >= track->sums[at].most)
+        if (track->blocks[at]->level[i] >= track->sums.most[at])
             *out_item = track->blocks[at]->items[i];
     }
     return peak;

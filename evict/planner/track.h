@@ -37,17 +37,18 @@ typedef struct cebus_track_block {
     uint32_t items[CEBUS_TRACK_BLOCK];
 } cebus_track_block;
 
-/** What is known of a block as a whole: most questions end here. */
-typedef struct cebus_track_sum {
-    double lift;                /**< to be added to all levels */
-    double most, least, weight; /**< of the levels, without lift; sum of the weights */
-} cebus_track_sum;
+/** What is known of blocks as a whole, by rank: most questions end here. */
+typedef struct cebus_track_sums {
+    double *lift;                  /**< to be added to all levels; the others lie behind it */
+    double *most, *least, *weight; /**< of the levels, without lift; sums of the weights */
+    size_t capacity;
+} cebus_track_sums;
 
 typedef struct cebus_track {
     cebus_pool *pool;           /**< borrowed */
     cebus_track_block **blocks; /**< by rank */
-    cebus_track_sum *sums;      /**< of them */
-    size_t n_blocks, capacity, sums_capacity;
+    cebus_track_sums sums;      /**< of them */
+    size_t n_blocks, capacity;
     uint32_t *places; /**< of items: rank of the block x 64 + index in it */
     uint64_t version; /**< grows with each change of an item or its bytes */
     size_t n_items, items_capacity;
@@ -87,7 +88,7 @@ static inline double cebus_track_level(const cebus_track *track, uint32_t item)
 {
     uint32_t rank = track->places[item] / CEBUS_TRACK_BLOCK;
     return track->blocks[rank]->level[track->places[item] % CEBUS_TRACK_BLOCK] +
-           track->sums[rank].lift;
+           track->sums.lift[rank];
 }
 
 static inline double cebus_track_weight(const cebus_track *track, uint32_t item)

@@ -52,16 +52,26 @@ static bool add_stretches(model *m, const cebus_sequence *sequence, uint32_t v)
     return true;
 }
 
-/** The dual at the prices; its slopes. */
-static double evaluate(model *m)
+/** Prices, so many steps up the slopes, and their sums; both at once, since each sum waits for the
+ * one before it. Answers their part of the dual. */
+static double set_prices(model *m, double step)
 {
-    double dual = 0;
-    m->sums[0] = 0;
-    memset(m->slopes, 0, (m->n + 1) * sizeof *m->slopes);
+    double dual = 0, sum = 0;
     for (size_t t = 0; t < m->n; t++) {
-        m->sums[t + 1] = m->sums[t] + m->price[t];
-        dual += m->price[t] * m->over[t];
+        const double next = m->price[t] + step * m->slopes[t], price = next > 0 ? next : 0;
+        m->price[t] = price;
+        m->slopes[t] = 0;
+        sum += price;
+        m->sums[t + 1] = sum;
+        dual += price * m->over[t];
     }
+    m->slopes[m->n] = 0;
+    return dual;
+}
+
+/** The part of the stretches, from what there is of the dual; where slopes change. */
+static double add_stretch_gains(model *m, double dual)
+{
     for (size_t i = 0; i < m->n_stretches; i++) {
         const stretch *s = &m->stretches[i];
         double gain = s->bytes * (m->sums[s->to] - m->sums[s->from]) - s->cost;
@@ -71,19 +81,27 @@ static double evaluate(model *m)
         m->slopes[s->from] -= s->bytes;
         m->slopes[s->to] += s->bytes;
     }
-    double now = 0;
+    return dual;
+}
+
+/** Slopes, from where they change. Answers the squares of those along which prices can go. */
+static double sum_slopes(model *m)
+{
+    double now = 0, square = 0;
     for (size_t t = 0; t < m->n; t++) {
         now += m->slopes[t];
-        m->slopes[t] = now + m->over[t];
+        const double slope = now + m->over[t];
+        m->slopes[t] = slope;
+        square += m->price[t] > 0 || slope > 0 ? slope * slope : 0;
     }
-    return dual;
+    return square;
 }
 
 static void climb(model *m, double cost, int rounds)
 {
-    double best = 0, pace = 1;
+    double best = 0, pace = 1, step = 0;
     for (int round = 0, since = 0; round < rounds; round++) {
-        double dual = evaluate(m), square = 0;
+        const double dual = add_stretch_gains(m, set_prices(m, step)), square = sum_slopes(m);
         since = dual > best ? 0 : since + 1;
         if (dual > best) {
             best = dual;
@@ -91,17 +109,9 @@ static void climb(model *m, double cost, int rounds)
         } else if (since % 12 == 0) {
             pace /= 2;
         }
-        for (size_t t = 0; t < m->n; t++) {
-            if (m->price[t] > 0 || m->slopes[t] > 0)
-                square += m->slopes[t] * m->slopes[t];
-        }
         if (square <= 0 || dual >= cost)
             return;
-        double step = pace * (cost - dual) / square;
-        for (size_t t = 0; t < m->n; t++) {
-            double price = m->price[t] + step * m->slopes[t];
-            m->price[t] = price > 0 ? price : 0;
-        }
+        step = pace * (cost - dual) / square;
     }
 }
 

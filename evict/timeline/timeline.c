@@ -149,6 +149,8 @@ static bool clear(walk *w, uint64_t place, uint64_t bytes)
     for (size_t a = w->left; a < w->next; a++) {
         const uint32_t v = w->plan->actions[a].value;
         const state *s = &w->states[v];
+        if (w->plan->actions[a].kind != CEBUS_ACTION_SWAP_OUT)
+            continue;
         if (s->place != CEBUS_ANYWHERE && s->place < place + bytes &&
             place < s->place + w->iteration->values[v].bytes && may_leave(w, a))
             go(w, v, s->last);

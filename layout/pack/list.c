@@ -13,22 +13,28 @@ enum {
     SPARSE = 64
 };
 
-/** Neighbours in the order of offsets, and the lifetimes that they touch. To one that meets all of
- * them, and is larger than what is free between any two, they are as one block. */
+/** Neighbours in the order of offsets. */
 typedef struct run {
-    uint32_t first, end;
-    uint32_t count;
-    int32_t last_first, first_end;  /**< the last to begin, the first to end */
-    uint64_t widest, top;           /**< of the gaps between them, if all live at once; their end */
     int32_t firsts[RUN], ends[RUN]; /**< signed, as vectors compare them; unused: meets nothing */
     uint64_t offsets[RUN], tops[RUN];
-    struct run *next;
 } run;
+
+/** What is known of all blocks of a run. To one that meets all their lifetimes, and is larger than
+ * what is free between any two, they are as one block. */
+typedef struct head {
+    run *run;
+    uint32_t count;
+    uint32_t first, end;
+    int32_t last_first, first_end; /**< the last to begin, the first to end */
+    uint64_t bottom;               /**< where the first of them lies */
+    uint64_t widest, top;          /**< of the gaps between them, if all live at once; their end */
+} head;
 
 struct cebus_pack_list {
     const cebus_pack_problem *problem;
     uint32_t *by_rank;
     run *runs;
+    head *heads; /**< of the runs, by offset */
     size_t n_runs;
     /* Where few live with any one. */
     bool sparse;
@@ -48,12 +54,14 @@ cebus_pack_list *cebus_pack_list_create(const cebus_pack_problem *problem,
     *list = (cebus_pack_list){.problem = problem};
     list->by_rank = cebus_pack_memory_take(memory, problem->n, sizeof *list->by_rank);
     /* A run is full when it is split, into halves, so all but one stay at least half full. */
-    list->runs = cebus_pack_memory_take(memory, problem->n / (RUN / 2) + 2, sizeof *list->runs);
+    const size_t runs = problem->n / (RUN / 2) + 2;
+    list->runs = cebus_pack_memory_take(memory, runs, sizeof *list->runs);
+    list->heads = cebus_pack_memory_take(memory, runs, sizeof *list->heads);
     list->near = cebus_pack_memory_take(memory, problem->n + 1, sizeof *list->near);
     list->items = cebus_pack_memory_take(memory, problem->n, sizeof *list->items);
     list->spare = cebus_pack_memory_take(memory, problem->n, sizeof *list->spare);
-    return list->by_rank != NULL && list->runs != NULL && list->near != NULL &&
-                   list->items != NULL && list->spare != NULL &&
+    return list->by_rank != NULL && list->runs != NULL && list->heads != NULL &&
+                   list->near != NULL && list->items != NULL && list->spare != NULL &&
                    cebus_pack_lives_init(&list->lives, problem, memory)
                ? list
                : NULL;
@@ -97,71 +105,83 @@ static void clear(run *r, size_t from)
     }
 }
 
-static run *add_run(cebus_pack_list *list)
+/** An empty run that becomes the one with this number. */
+static head *add_run(cebus_pack_list *list, size_t at)
 {
-    run *added = &list->runs[list->n_runs++];
-    added->first = UINT32_MAX;
-    added->end = 0;
-    added->count = 0;
-    added->next = NULL;
-    clear(added, 0);
-    return added;
+    head *h = &list->heads[at];
+    memmove(h + 1, h, (list->n_runs - at) * sizeof *h);
+    *h = (head){.run = &list->runs[list->n_runs++], .first = UINT32_MAX};
+    clear(h->run, 0);
+    return h;
 }
 
 /** What is known of all its blocks. */
-static void sum_up(run *r)
+static void sum_up(head *h)
 {
+    const run *r = h->run;
     int32_t first = INT32_MAX, end = 0, last_first = 0, first_end = INT32_MAX;
-    for (uint32_t i = 0; i < r->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         first = r->firsts[i] < first ? r->firsts[i] : first;
         end = r->ends[i] > end ? r->ends[i] : end;
         last_first = r->firsts[i] > last_first ? r->firsts[i] : last_first;
         first_end = r->ends[i] < first_end ? r->ends[i] : first_end;
     }
-    r->first = (uint32_t)first;
-    r->end = (uint32_t)end;
-    r->last_first = last_first;
-    r->first_end = first_end;
-    r->widest = 0;
-    r->top = r->tops[0];
-    for (uint32_t i = 1; i < r->count; i++) {
-        if (r->offsets[i] > r->top && r->offsets[i] - r->top > r->widest)
-            r->widest = r->offsets[i] - r->top;
-        r->top = r->tops[i] > r->top ? r->tops[i] : r->top;
+    h->first = (uint32_t)first;
+    h->end = (uint32_t)end;
+    h->last_first = last_first;
+    h->first_end = first_end;
+    h->bottom = r->offsets[0];
+    h->widest = 0;
+    h->top = r->tops[0];
+    for (uint32_t i = 1; i < h->count; i++) {
+        if (r->offsets[i] > h->top && r->offsets[i] - h->top > h->widest)
+            h->widest = r->offsets[i] - h->top;
+        h->top = r->tops[i] > h->top ? r->tops[i] : h->top;
     }
 }
 
 /** Moves the upper half of a full run to a new one after it. */
-static void split(cebus_pack_list *list, run *full)
+static void split(cebus_pack_list *list, size_t at)
 {
-    run *upper = add_run(list);
-    size_t half = RUN / 2;
-    memcpy(upper->firsts, full->firsts + half, half * sizeof *upper->firsts);
-    memcpy(upper->ends, full->ends + half, half * sizeof *upper->ends);
-    memcpy(upper->offsets, full->offsets + half, half * sizeof *upper->offsets);
-    memcpy(upper->tops, full->tops + half, half * sizeof *upper->tops);
+    head *upper = add_run(list, at + 1), *full = upper - 1;
+    const size_t half = RUN / 2;
+    memcpy(upper->run->firsts, full->run->firsts + half, half * sizeof *upper->run->firsts);
+    memcpy(upper->run->ends, full->run->ends + half, half * sizeof *upper->run->ends);
+    memcpy(upper->run->offsets, full->run->offsets + half, half * sizeof *upper->run->offsets);
+    memcpy(upper->run->tops, full->run->tops + half, half * sizeof *upper->run->tops);
     upper->count = full->count = RUN / 2;
-    upper->next = full->next;
-    full->next = upper;
-    clear(full, half);
+    clear(full->run, half);
     sum_up(full);
     sum_up(upper);
 }
 
+/** The last run that begins at an offset or below; the first where none does. */
+static size_t find_run(const cebus_pack_list *list, uint64_t offset)
+{
+    size_t low = 0, high = list->n_runs;
+    while (high - low > 1) {
+        const size_t middle = (low + high) / 2;
+        if (list->heads[middle].bottom <= offset)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void insert(cebus_pack_list *list, uint32_t block, uint64_t offset)
 {
-    run *r = &list->runs[0];
-    while (r->next != NULL && r->next->offsets[0] <= offset)
-        r = r->next;
-    if (r->count == RUN) {
-        split(list, r);
-        if (r->next->offsets[0] <= offset)
-            r = r->next;
+    size_t number = find_run(list, offset);
+    if (list->heads[number].count == RUN) {
+        split(list, number);
+        number += list->heads[number + 1].bottom <= offset;
     }
-    size_t at = r->count;
+    head *h = &list->heads[number];
+    run *r = h->run;
+    size_t at = h->count;
     while (at > 0 && r->offsets[at - 1] > offset)
         at--;
-    size_t after = r->count - at;
+    size_t after = h->count - at;
     memmove(r->firsts + at + 1, r->firsts + at, after * sizeof *r->firsts);
     memmove(r->ends + at + 1, r->ends + at, after * sizeof *r->ends);
     memmove(r->offsets + at + 1, r->offsets + at, after * sizeof *r->offsets);
@@ -170,8 +190,8 @@ static void insert(cebus_pack_list *list, uint32_t block, uint64_t offset)
     r->ends[at] = (int32_t)list->problem->end[block];
     r->offsets[at] = offset;
     r->tops[at] = offset + list->problem->size[block];
-    r->count++;
-    sum_up(r);
+    h->count++;
+    sum_up(h);
 }
 
 /** A bit for each of eight bytes of 0 or 1, the first one's the lowest: the product moves byte i to
@@ -200,9 +220,9 @@ CEBUS_CLONE_PART uint64_t meets(const run *r, int32_t first, int32_t end)
 }
 
 /** Whether to a block of that lifetime and size those of a run are as one. */
-CEBUS_CLONE_PART bool is_one(const run *r, int32_t first, int32_t end, uint64_t size)
+CEBUS_CLONE_PART bool is_one(const head *h, int32_t first, int32_t end, uint64_t size)
 {
-    return r->last_first < end && r->first_end > first && r->widest < size;
+    return h->last_first < end && h->first_end > first && h->widest < size;
 }
 
 /** The start of the smallest gap among the blocks of this lifetime that the block fits into. */
@@ -211,12 +231,13 @@ CEBUS_CLONES static uint64_t best_fit(const cebus_pack_list *list, uint32_t bloc
     const cebus_pack_problem *problem = list->problem;
     uint32_t first = problem->first[block], end = problem->end[block];
     gaps g = begin_gaps(problem, block);
-    for (const run *r = &list->runs[0]; r != NULL; r = r->next) {
-        if (r->first >= end || r->end <= first)
+    for (const head *h = list->heads, *last = h + list->n_runs; h < last; h++) {
+        if (h->first >= end || h->end <= first)
             continue;
+        const run *r = h->run;
         uint64_t bits = 0;
-        if (is_one(r, (int32_t)first, (int32_t)end, g.size))
-            pass(&g, r->offsets[0], r->top);
+        if (is_one(h, (int32_t)first, (int32_t)end, g.size))
+            pass(&g, h->bottom, h->top);
         else
             bits = meets(r, (int32_t)first, (int32_t)end);
         for (; bits != 0; bits &= bits - 1) {
@@ -271,7 +292,7 @@ static void clear_list(cebus_pack_list *list, const cebus_pack_part *part, const
     if (list->sparse)
         cebus_pack_lives_clear(&list->lives, part);
     else
-        add_run(list);
+        add_run(list, 0);
 }
 
 static bool put(cebus_pack_list *list, uint32_t block, uint64_t offset, uint64_t limit)

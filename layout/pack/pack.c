@@ -98,7 +98,7 @@ static uint64_t height_of(const packing *p)
 static uint64_t limit_of(const packing *p)
 {
     const cebus_pack_options *o = &p->options;
-    bool decides = o->fits_only && !o->minimise && o->rounds == 0 && o->max_steps == 0;
+    bool decides = o->fits_only && !o->minimise && o->max_steps == 0;
     return decides ? (o->capacity + p->problem.slack) / p->problem.unit + 1 : UINT64_MAX;
 }
 
@@ -110,11 +110,12 @@ static uint64_t construct_part(packing *p, cebus_pack_portfolio *portfolio,
         .portfolio = portfolio,
         .part = part,
         .target = target,
+        .limit = limit_of(p),
         .offset = p->offset + part->block_begin,
         .seed = p->options.seed,
     };
     wheel.height =
-        cebus_pack_portfolio_run(portfolio, part, target, limit_of(p), &p->stop, wheel.offset);
+        cebus_pack_portfolio_run(portfolio, part, target, wheel.limit, &p->stop, wheel.offset);
     cebus_pack_wheel_run(&wheel, p->options.rounds, &p->stop);
     return wheel.height;
 }
@@ -173,8 +174,9 @@ static cebus_status solve(packing *p, cebus_pack_result *result)
         status = search(p, result);
     if (status != CEBUS_OK || result->verdict == CEBUS_PACK_INFEASIBLE)
         return status;
-    uint64_t height = height_of(p);
-    result->height = height != UINT64_MAX ? height : 0;
+    const uint64_t height = height_of(p);
+    const bool is_wanted = height <= p->options.capacity || limit_of(p) == UINT64_MAX;
+    result->height = height != UINT64_MAX && is_wanted ? height : 0;
     if (height <= p->options.capacity)
         result->verdict = CEBUS_PACK_SOLVED;
     return CEBUS_OK;

@@ -31,14 +31,32 @@ static void move(cebus_pack_wheel *wheel, uint64_t aim)
     cebus_pack_sort(order->items, order->spare, n);
 }
 
+/** Units that a trial must stay below to be of use. Where another order follows from it, it has to
+ * be there to its end. */
+static uint64_t limit_of(const cebus_pack_wheel *wheel, bool is_last)
+{
+    const cebus_pack_problem *problem = wheel->portfolio->problem;
+    const uint32_t begin = wheel->part->block_begin, n = wheel->part->block_end - begin;
+    uint64_t units = 0;
+    if (!is_last || wheel->height == UINT64_MAX)
+        return is_last ? wheel->limit : UINT64_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t top = wheel->offset[i] + problem->size[begin + i];
+        units = top > units ? top : units;
+    }
+    /* rounded up to units, what ends as high may be lower in bytes */
+    return units + 1 < wheel->limit ? units + 1 : wheel->limit;
+}
+
 static void run(cebus_pack_wheel *wheel, const char *keys, uint64_t rounds, cebus_pack_stop *stop)
 {
     uint32_t n = wheel->part->block_end - wheel->part->block_begin;
     uint64_t lowest = UINT64_MAX;
     cebus_pack_order_sort(&wheel->portfolio->order, wheel->part, keys);
     for (uint64_t i = 0; i < rounds && wheel->height > wheel->target; i++) {
-        uint64_t height = cebus_pack_portfolio_try(wheel->portfolio, wheel->part,
-                                                   wheel->part->has_presets, UINT64_MAX, stop);
+        uint64_t height =
+            cebus_pack_portfolio_try(wheel->portfolio, wheel->part, wheel->part->has_presets,
+                                     limit_of(wheel, i + 1 == rounds), stop);
         if (stop->stopped)
             return;
         lowest = height < lowest ? height : lowest;

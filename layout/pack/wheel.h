@@ -14,6 +14,7 @@ typedef struct cebus_pack_wheel {
     cebus_pack_portfolio *portfolio; /**< heuristics, and room for their trials */
     const cebus_pack_part *part;
     uint64_t target;  /**< bytes: where it may end */
+    uint64_t limit;   /**< units: what ends there or above is of no use */
     uint64_t height;  /**< bytes: where `offset` ends */
     uint64_t *offset; /**< units; the first is the part's first block's */
     uint64_t seed;

@@ -75,8 +75,8 @@ typedef struct cebus_pack_options {
     uint64_t rounds;
     /** Packings that end above the capacity are of no use: each is given up as soon as that is
      * known, which is far quicker. A packing within the capacity is the same as without this; where
-     * none is found no offsets are answered. Ignored where the call minimises, takes rounds or
-     * searches. */
+     * none is found no offsets are answered. Ignored where the call minimises or searches, and
+     * by those of the rounds that another one follows from. */
     bool fits_only;
     /** The first heuristic order is packed to its end even if go_on has said no before, so that
      * there is an answer: a second or two for a million blocks, longer around presets. */

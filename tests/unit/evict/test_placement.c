@@ -148,6 +148,24 @@ Test(placement, says_how_much_more_it_would_take)
     expect_apart(&site);
 }
 
+/** Then it is told sooner. */
+Test(placement, says_whether_it_fits_if_nothing_else_is_asked)
+{
+    drop_maps();
+    for (uint64_t capacity = 4096; capacity < 9216; capacity += 256) {
+        cebus_site site = site_of(capacity);
+        site.rounds = capacity % 512 == 0 ? 5 : 0;
+        const cebus_site_verdict verdict = place(&site);
+        const uint64_t height = placement.height, all_missing = missing;
+        cebus_placement_clear(&placement);
+        site.fits_only = true;
+        cr_expect_eq(place(&site), verdict);
+        cr_expect_eq(placement.height, height);
+        cr_expect_leq(missing, all_missing);
+        cebus_placement_clear(&placement);
+    }
+}
+
 Test(placement, keeps_what_the_plan_drops_later_and_lets_the_rest_go)
 {
     cebus_sojourns stays;

@@ -234,6 +234,51 @@ Test(planner_sequence, an_area_is_told_as_far_as_it_matters)
     }
 }
 
+/** Between two keys, one by one. */
+static double area_from_to(uint64_t from, uint64_t to, double limit, double bytes,
+                           uint32_t *out_first)
+{
+    const cebus_track *track = &sequence.track;
+    double area = 0;
+    *out_first = CEBUS_TRACK_NONE;
+    uint32_t item = cebus_sequence_start(&sequence);
+    for (; item != CEBUS_TRACK_NONE; item = cebus_track_next(track, item)) {
+        const double level = cebus_track_level(track, item) - limit;
+        if (cebus_track_key(track, item) < from || cebus_track_key(track, item) >= to)
+            continue;
+        area += cebus_track_weight(track, item) * (fmax(level + bytes, 0) - fmax(level, 0));
+        if (level > 0 && *out_first == CEBUS_TRACK_NONE)
+            *out_first = item;
+    }
+    return area;
+}
+
+/** Blocks are looked at many at once. */
+Test(planner_sequence, areas_of_many_blocks_are_those_of_their_items)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        uint64_t random = seed;
+        make(seed, 3000);
+        insert_some(&random, 100);
+        cebus_track *track = &sequence.track;
+        for (uint32_t i = 0; seed % 2 == 0 && i < 3000; i += 7)
+            cebus_track_weigh(track, i, 0.5 * (double)(1 + i % 4));
+        cr_assert_gt(track->n_blocks, 40);
+        const double peak = floor(cebus_track_peak(track, NULL));
+        for (int round = 0; round < 40; round++) {
+            uint32_t first, a = random_below(&random, 3000), b = random_below(&random, 3000);
+            const uint64_t from = cebus_sequence_key(&sequence, a < b ? a : b);
+            const uint64_t to = cebus_sequence_key(&sequence, a < b ? b : a);
+            const double limit = floor(peak * (double)random_below(&random, 20) / 20);
+            const double bytes = floor(peak * ((double)random_below(&random, 21) - 10) / 20);
+            const double area = area_from_to(from, to, limit, bytes, &first);
+            cr_expect_eq(cebus_track_area(track, from, to, limit, 0, bytes), area);
+            cr_expect_eq(cebus_track_first_over(track, from, to, limit), first);
+        }
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
 /** Asked for again and again, as areas of blocks are remembered. */
 static void expect_area(double limit, double bytes)
 {

@@ -5,7 +5,8 @@
 
 enum {
     MOST = 160,
-    ROUNDS = 60
+    ROUNDS = 60,
+    REQUESTS_BESIDE = 20 /* of host memory, beside those of packings, at most */
 };
 
 static cebus_pack_block blocks[MOST];
@@ -94,6 +95,40 @@ Test(stages, keep_apart_what_is_there_together)
     }
     cr_expect_gt(found, ROUNDS * 3 / 4, "%u", found);
     cr_expect_gt(moved, ROUNDS / 6, "%u", moved);
+}
+
+/** Requests of host memory for a packing. */
+static uint64_t requests_of(const cebus_pack_options *options, cebus_pack_result *result)
+{
+    const uint64_t before = host.requests;
+    cr_assert_eq(cebus_pack(blocks, MOST, options, offsets, result), CEBUS_OK);
+    return host.requests - before;
+}
+
+/** Where there is no cut, all is one stage if one packing will do; no shorter one is looked for. */
+Test(stages, are_one_where_nothing_can_move)
+{
+    uint32_t found = 0;
+    cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
+    options.host = &host.allocator;
+    memset(firm, true, sizeof firm);
+    for (uint32_t round = 0; round < 4 * ROUNDS; round++) {
+        bool is_found;
+        cebus_pack_result result = CEBUS_PACK_RESULT_INIT;
+        state = round;
+        options.capacity = make(MOST) * (102 + round % 6) / 100 / 8 * 8;
+        const uint64_t one = requests_of(&options, &result), before = host.requests;
+        cebus_stages stages = question(MOST, options.capacity);
+        shifts.count = 0;
+        cr_assert(cebus_stages_make(&stages, &is_found));
+        cr_expect(is_found || result.verdict != CEBUS_PACK_SOLVED, "%u", round);
+        cr_expect_eq(shifts.count, 0);
+        cr_expect(is_found || host.requests - before <= 4 * one + REQUESTS_BESIDE);
+        found += is_found;
+        if (is_found)
+            expect_apart(MOST, options.capacity);
+    }
+    cr_expect(found > ROUNDS && found < 4 * ROUNDS, "%u", found);
 }
 
 /** Bytes that move, and all that are there wherever any do. */

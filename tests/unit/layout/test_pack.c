@@ -142,10 +142,12 @@ Test(pack, one_section_is_a_stack)
 }
 
 /** Where only what fits counts, the same is found, or nothing. */
-static void expect_same_if_it_fits(pack_model *model, uint64_t capacity, uint64_t *plain)
+static void expect_same_if_it_fits(pack_model *model, uint64_t capacity, uint64_t rounds,
+                                   uint64_t *plain)
 {
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
     options.capacity = capacity;
+    options.rounds = rounds;
     cebus_pack_result wanted = run(model, &options);
     memcpy(plain, model->offsets, model->n * sizeof *plain);
     options.fits_only = true;
@@ -171,7 +173,7 @@ Test(pack, what_fits_is_found_without_what_does_not)
             pack_model_fill_cut(model, 100 + random_below(&seed, 400), 1000, 4096, 8, &seed);
         const uint64_t load = pack_model_load(model);
         for (uint64_t part = 0; part <= 12; part += 3)
-            expect_same_if_it_fits(model, load + load * part / 100 + 1, plain);
+            expect_same_if_it_fits(model, load + load * part / 100 + 1, part, plain);
     }
     pack_model_destroy(model);
 }
