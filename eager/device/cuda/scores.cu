@@ -499,7 +499,9 @@ static int kind_of(const cebus_cuda_scores *s)
 
 static score_job job_of(const cebus_cuda_scores *s)
 {
-    score_job job = {.s = *s, .rows = cebus_divisor_of((uint32_t)s->rows)};
+    score_job job = {};
+    job.s = *s;
+    job.rows = cebus_divisor_of((uint32_t)s->rows);
     for (int i = 0; i < s->ndim; i++)
         job.shape[i] = cebus_divisor_of((uint32_t)s->shape[i]);
     job.numbers = s->matrices * s->rows;
