@@ -248,6 +248,7 @@ cebus_status cebus_candidate_place(cebus_runtime *rt, cebus_candidate *candidate
     }
     cebus_cost_return(&rt->lineage, &candidate->value);
     candidate->value.resident = true;
+    cebus_version_changed(&rt->lineage, &candidate->value);
     cebus_candidate_touch(rt, candidate);
     return CEBUS_OK;
 }
@@ -265,7 +266,7 @@ static void become_absent(cebus_runtime *rt, cebus_candidate *candidate)
     if (copied)
         return;
     cebus_cost_leave(&rt->lineage, &candidate->value);
-    cebus_version_left(&rt->lineage, &candidate->value);
+    cebus_version_changed(&rt->lineage, &candidate->value);
 }
 
 void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candidate *to)
@@ -281,6 +282,7 @@ void cebus_candidate_move(cebus_runtime *rt, cebus_candidate *from, cebus_candid
     }
     cebus_cost_return(&rt->lineage, &to->value);
     to->value.resident = true;
+    cebus_version_changed(&rt->lineage, &to->value);
     become_absent(rt, from);
 }
 
@@ -289,6 +291,7 @@ void cebus_candidate_adopt(cebus_runtime *rt, cebus_candidate *candidate, cebus_
     cebus_candidate_lodge(&rt->arena, candidate, block);
     candidate->value.resident = true;
     candidate->value.swapped = false;
+    cebus_version_changed(&rt->lineage, &candidate->value);
     cebus_away_remove(rt, candidate);
     cebus_demotion_cancel(rt, candidate);
     if (candidate->host != NULL)

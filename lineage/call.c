@@ -66,6 +66,7 @@ void cebus_call_read_part(cebus_call *call, uint32_t i, cebus_value *value, uint
         edge->next->prev = edge;
     value->consumers = edge;
     value->refs++;
+    value->ahead += call->missed > 0; /* it is there: that does not count it itself */
     if (value->producer != NULL && bytes > call->widest) /* a leaf is there anyway */
         call->widest = bytes;
     if (call->live_outputs > 0)
@@ -85,6 +86,7 @@ void cebus_call_make(cebus_lineage *lineage, cebus_call *call, uint32_t i, cebus
     value->price_known = false;
     if (!value->resident)
         cebus_cost_disturb(value);
+    cebus_version_changed(lineage, value);
     if (value->holders > 0)
         cebus_turn_make(&lineage->turn, value->bytes, call->serial);
 }
@@ -121,6 +123,8 @@ static void cut_edge(cebus_lineage *lineage, cebus_edge *edge)
     if (edge->next != NULL)
         edge->next->prev = edge->prev;
     edge->value = NULL;
+    if (edge->call->missed > 0)
+        cebus_version_unread(lineage, value);
     cebus_value_release(lineage, value);
 }
 
@@ -151,6 +155,7 @@ void cebus_value_detach(cebus_lineage *lineage, cebus_value *value)
     if (value->holders > 0)
         cebus_turn_unmake(&lineage->turn, value->bytes, call->serial);
     value->price_known = false;
+    cebus_version_uncount(lineage, value);
     value->producer = NULL;
     call->out[value->output] = NULL;
     call->out_bytes -= value->bytes;
@@ -183,13 +188,13 @@ void cebus_value_hold(cebus_lineage *lineage, cebus_value *value)
 {
     if (value->holders == 0) {
         holders_change(value);
-        cebus_version_held(lineage, value);
         cebus_turn_hold(&lineage->turn, value->bytes, lineage->made_calls);
         if (value->producer != NULL)
             cebus_turn_make(&lineage->turn, value->bytes, value->producer->serial);
     }
-    value->holders++;
     value->refs++;
+    if (value->holders++ == 0)
+        cebus_version_changed(lineage, value);
 }
 
 void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value)
@@ -200,6 +205,7 @@ void cebus_value_unhold(cebus_lineage *lineage, cebus_value *value)
         if (value->producer != NULL)
             cebus_turn_unmake(&lineage->turn, value->bytes, value->producer->serial);
         cebus_turn_let_go(&lineage->turn, value->bytes, lineage->made_calls);
+        cebus_version_changed(lineage, value);
     }
     cebus_value_release(lineage, value);
 }
@@ -250,7 +256,6 @@ void cebus_lineage_init(cebus_lineage *lineage, cebus_pool *pool)
     memset(lineage, 0, sizeof *lineage);
     lineage->burdens.generation = 1; /* no record has bounds yet */
     lineage->pool = pool;
-    lineage->barren = 1; /* no record says so yet */
 }
 
 static void free_scratch(cebus_pool *pool, struct cebus_scratch *scratch)
@@ -288,6 +293,20 @@ static bool violation(char *why, size_t why_bytes, const char *what, uint64_t a,
     return false;
 }
 
+/** What version.h counts. */
+static bool counts_right(const cebus_value *value)
+{
+    uint32_t ahead = 0, missed = 0;
+    for (const cebus_edge *edge = value->consumers; edge != NULL; edge = edge->next)
+        ahead += edge->call->missed > 0;
+    for (uint32_t i = 0; value->producer != NULL && i < value->producer->n_out; i++)
+        missed += value->producer->out[i] != NULL && value->producer->out[i]->counted;
+    bool counts = value->producer != NULL && !cebus_value_is_present(value) &&
+                  (value->holders > 0 || value->ahead > 0);
+    return value->ahead == ahead && (value->queued || value->counted == counts) &&
+           (value->producer == NULL || value->producer->missed == missed);
+}
+
 bool cebus_value_check(const cebus_value *value, char *why, size_t why_bytes)
 {
     uint64_t edges = 0;
@@ -301,6 +320,9 @@ bool cebus_value_check(const cebus_value *value, char *why, size_t why_bytes)
                          value->holders + edges);
     if (value->resident && value->group != NULL)
         return violation(why, why_bytes, "a resident value is in a class", 0, 0);
+    if (!counts_right(value))
+        return violation(why, why_bytes, "who is missed is counted wrong", value->ahead,
+                         value->counted);
     if (cebus_value_is_present(value))
         return true;
     const cebus_call *call = value->producer;

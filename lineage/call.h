@@ -52,10 +52,10 @@ struct cebus_call {
     cebus_burden burden;
     uint32_t refs; /**< live outputs + graph nodes */
     uint32_t live_outputs;
+    uint32_t missed; /**< of `out`: absent, and read by somebody in the end (version.h) */
     uint64_t serial; /**< in the order of the program: an input's producer comes before */
     uint64_t seed, rng_offset;
     uint64_t widest; /**< the most bytes that it reads of one value that was made */
-    uint64_t barren; /**< of the lineage's, when nobody missed what it makes (version.h) */
     uint64_t listed; /**< its place, from 1, in the list that is being rebuilt; 0: not in it */
     uint64_t
         waiting;   /**< its place, from 1, among the calls that wait for inputs; 0: it does not */
@@ -65,12 +65,12 @@ struct cebus_call {
 };
 
 typedef struct cebus_lineage {
-    cebus_pool *pool;    /**< borrowed */
-    cebus_value *dead;   /**< waiting to be reaped */
-    uint64_t epoch;      /**< stamps visits; only ever grows */
-    uint64_t barren;     /**< grows when versions may be missed that were not (version.h) */
-    uint64_t live_calls; /**< records in memory */
-    uint64_t made_calls; /**< records so far */
+    cebus_pool *pool;       /**< borrowed */
+    cebus_value *dead;      /**< waiting to be reaped */
+    cebus_value *unsettled; /**< whose counts are to follow what changed (version.h) */
+    uint64_t epoch;         /**< stamps visits; only ever grows */
+    uint64_t live_calls;    /**< records in memory */
+    uint64_t made_calls;    /**< records so far */
     cebus_turn turn;
     struct {
         uint64_t generation; /**< of the bounds that hold */
@@ -93,7 +93,7 @@ void cebus_lineage_deinit(cebus_lineage *lineage);
 cebus_call *cebus_call_create(cebus_lineage *lineage, const void *op, uint32_t n_in, uint32_t n_out,
                               size_t payload_bytes);
 
-/** Sets edge i to read `value` (counts it), all of it. */
+/** Sets edge i to read `value` (counts it), all of it, which is there. */
 void cebus_call_read(cebus_call *call, uint32_t i, cebus_value *value);
 /** The same where the call reads `bytes` of it: a slice. */
 void cebus_call_read_part(cebus_call *call, uint32_t i, cebus_value *value, uint64_t bytes);

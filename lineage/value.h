@@ -49,7 +49,11 @@ typedef struct cebus_value {
     uint32_t refs, holders;
     uint32_t parked;      /**< of refs: names kept so that the version can be held again */
     uint32_t ghost_depth; /**< longest chain of unheld versions behind it */
-    uint64_t name;        /**< in the access log (access.h); 0: none yet */
+    uint32_t ahead;       /**< reads by calls that make something missed (version.h) */
+    bool counted;         /**< in its call's missed outputs */
+    bool queued;          /**< to be counted anew, behind next_queued */
+    struct cebus_value *next_queued;
+    uint64_t name; /**< in the access log (access.h); 0: none yet */
 } cebus_value;
 
 /** A leaf with one holder and no bytes yet. */

@@ -1,27 +1,20 @@
 #include "lineage/version.h"
 
-#include <assert.h>
-
-/** Whom a walk looks for. */
-typedef enum keeper {
-    HOLDER,      /**< who is going to read it */
-    HOLDER_NAME, /**< or who may want to */
-} keeper;
-
-static bool is_kept(const cebus_value *value, keeper by)
+/** Somebody is going to read it, or may want to. */
+static bool is_kept(const cebus_value *value)
 {
-    return value->holders > 0 || (by == HOLDER_NAME && value->parked > 0);
+    return value->holders > 0 || value->parked > 0;
 }
 
 /** Pushes the absent outputs of `call`, up to one that is kept: that one is *out_kept. */
-static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call, keeper by,
+static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call,
                                 cebus_value **out_kept)
 {
     for (uint32_t i = 0; i < call->n_out; i++) {
         cebus_value *made = call->out[i];
         if (made == NULL || cebus_value_is_present(made))
             continue;
-        if (is_kept(made, by)) {
+        if (is_kept(made)) {
             *out_kept = made;
             return CEBUS_OK;
         }
@@ -31,19 +24,11 @@ static cebus_status push_absent(cebus_lineage *lineage, const cebus_call *call, 
     return CEBUS_OK;
 }
 
-/** Whether a walk has no need to go by this record. */
-static bool is_passed(const cebus_lineage *lineage, const cebus_call *call, keeper by)
-{
-    return call->mark == lineage->epoch || (by == HOLDER && call->barren == lineage->barren);
-}
-
 /**
  * Walks the records that read `leaf`, directly or through absent versions that are not kept; pushes
- * each once onto lineage->list. Stops early at an absent version that is. Who looks for holders
- * passes by records whose versions are missed by nobody.
+ * each once onto lineage->list. Stops early at an absent version that is.
  */
-static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, keeper by,
-                                 cebus_value **out_kept)
+static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, cebus_value **out_kept)
 {
     struct cebus_scratch *stack = &lineage->stack, *list = &lineage->list;
     lineage->epoch++;
@@ -54,12 +39,12 @@ static cebus_status walk_readers(cebus_lineage *lineage, cebus_value *leaf, keep
     while (stack->count > 0 && *out_kept == NULL) {
         cebus_value *value = stack->items[--stack->count];
         for (cebus_edge *edge = value->consumers; edge && *out_kept == NULL; edge = edge->next) {
-            if (is_passed(lineage, edge->call, by))
+            if (edge->call->mark == lineage->epoch)
                 continue;
             edge->call->mark = lineage->epoch;
             if (!cebus_scratch_push(lineage, list, edge->call))
                 return CEBUS_OUT_OF_HOST_MEMORY;
-            cebus_status status = push_absent(lineage, edge->call, by, out_kept);
+            cebus_status status = push_absent(lineage, edge->call, out_kept);
             if (status != CEBUS_OK)
                 return status;
         }
@@ -73,58 +58,79 @@ cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
     *out_value = NULL;
     if (leaf->consumers == NULL)
         return CEBUS_OK;
-    return walk_readers(lineage, leaf, HOLDER_NAME, out_value);
+    return walk_readers(lineage, leaf, out_value);
 }
 
-static bool has_heir(cebus_lineage *lineage, cebus_value *value)
+/* Who is missed. Calls do not read what is made of their outputs, so counts follow from each other
+ * in one direction. They are settled when somebody asks: a version that goes while it is held, and
+ * is let go, changes nothing behind it, however long the chain. */
+
+/** Whether it is to be counted among the missed outputs of its record. */
+static bool counts(const cebus_value *value)
 {
-    cebus_value *heir;
-    return walk_readers(lineage, value, HOLDER, &heir) != CEBUS_OK || heir != NULL;
+    return value->producer != NULL && !cebus_value_is_present(value) &&
+           (value->holders > 0 || value->ahead > 0);
 }
 
-#if CEBUS_CHECKS >= 2
-/** A walk that passes by nothing finds no holder, either; unless there is no room for it. */
-static void check_barren(cebus_lineage *lineage, cebus_value *value)
+/** Linked through the values: that needs no memory, so it cannot fail. */
+void cebus_version_changed(cebus_lineage *lineage, cebus_value *value)
 {
-    cebus_value *heir;
-    uint64_t barren = lineage->barren;
-    lineage->barren = UINT64_MAX; /* no record is of that */
-    assert(walk_readers(lineage, value, HOLDER, &heir) != CEBUS_OK || heir == NULL);
-    lineage->barren = barren;
+    if (value->queued || value->counted == counts(value))
+        return;
+    value->queued = true;
+    value->next_queued = lineage->unsettled;
+    lineage->unsettled = value;
 }
-#endif
 
-bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value)
+static void count_read(cebus_lineage *lineage, cebus_value *value, bool on)
+{
+    value->ahead += on ? 1 : -1;
+    cebus_version_changed(lineage, value);
+}
+
+static void count_output(cebus_lineage *lineage, cebus_value *value, bool on)
+{
+    cebus_call *call = value->producer;
+    if (value->counted == on)
+        return;
+    value->counted = on;
+    call->missed += on ? 1 : -1;
+    if (call->missed != on) /* others were, or still are */
+        return;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (call->in[i].value != NULL)
+            count_read(lineage, call->in[i].value, on);
+    }
+}
+
+static void settle(cebus_lineage *lineage)
+{
+    while (lineage->unsettled != NULL) {
+        cebus_value *value = lineage->unsettled;
+        lineage->unsettled = value->next_queued;
+        value->queued = false;
+        count_output(lineage, value, counts(value));
+    }
+}
+
+bool cebus_version_is_missed(cebus_lineage *lineage, const cebus_value *value)
 {
     if (value->holders > 0)
         return true;
-    bool found = has_heir(lineage, value);
-    for (size_t i = 0; !found && i < lineage->list.count; i++)
-        ((cebus_call *)lineage->list.items[i])->barren = lineage->barren;
-#if CEBUS_CHECKS >= 2
-    if (!found)
-        check_barren(lineage, value);
-#endif
-    return found;
+    settle(lineage);
+    return value->ahead > 0;
 }
 
-/** A record is barren together with all that lie ahead of it by way of absent versions. So while
- * the one that makes a version is not, none behind it is, either. */
-static bool is_barren(const cebus_lineage *lineage, const cebus_value *value)
+void cebus_version_uncount(cebus_lineage *lineage, cebus_value *value)
 {
-    return value->producer != NULL && value->producer->barren == lineage->barren;
+    if (value->queued)
+        settle(lineage);
+    count_output(lineage, value, false);
 }
 
-void cebus_version_left(cebus_lineage *lineage, cebus_value *value)
+void cebus_version_unread(cebus_lineage *lineage, cebus_value *value)
 {
-    if (is_barren(lineage, value) && cebus_version_is_missed(lineage, value))
-        lineage->barren++;
-}
-
-void cebus_version_held(cebus_lineage *lineage, const cebus_value *value)
-{
-    if (!cebus_value_is_present(value) && is_barren(lineage, value))
-        lineage->barren++;
+    count_read(lineage, value, false);
 }
 
 /** What `call` makes: heirs are listed, other absent versions are on the way. */
@@ -134,7 +140,7 @@ static cebus_status list_heirs(cebus_lineage *lineage, const cebus_call *call, c
         cebus_value *made = call->out[i];
         if (made == NULL || cebus_value_is_present(made))
             continue;
-        bool heir = is_kept(made, HOLDER);
+        bool heir = made->holders > 0;
         out->bytes += heir ? made->bytes : 0;
         if (!cebus_scratch_push(lineage, heir ? &lineage->list : &lineage->stack, made))
             return CEBUS_OUT_OF_HOST_MEMORY;
@@ -190,7 +196,7 @@ cebus_status cebus_version_survivors(cebus_lineage *lineage, cebus_value *leaf, 
     *out = (cebus_versions){0};
     if (leaf->consumers == NULL)
         return CEBUS_OK;
-    cebus_status status = walk_readers(lineage, leaf, HOLDER_NAME, &held);
+    cebus_status status = walk_readers(lineage, leaf, &held);
     lineage->stack.count = 0;
     for (size_t i = 0; i < lineage->list.count && status == CEBUS_OK; i++) {
         if (!push_present(lineage, lineage->list.items[i]))
@@ -206,7 +212,7 @@ cebus_status cebus_version_cut(cebus_lineage *lineage, cebus_value *leaf)
     if (leaf->consumers == NULL)
         return CEBUS_OK;
     cebus_value *held;
-    cebus_status status = walk_readers(lineage, leaf, HOLDER_NAME, &held);
+    cebus_status status = walk_readers(lineage, leaf, &held);
     if (status != CEBUS_OK)
         return status;
     if (held != NULL)
@@ -229,7 +235,9 @@ void cebus_version_hand_over(cebus_value *leaf, cebus_value *copy)
         leaf->refs--;
     }
     copy->consumers = leaf->consumers;
+    copy->ahead = leaf->ahead;
     leaf->consumers = NULL;
+    leaf->ahead = 0;
 }
 
 bool cebus_version_became_ghost(cebus_value *value, uint32_t most)

@@ -21,18 +21,21 @@
 cebus_status cebus_version_dependant(cebus_lineage *lineage, cebus_value *leaf,
                                      cebus_value **out_value);
 
-/** True if somebody holds it, or, by way of any number of absent versions, something absent that is
- * made of it: an heir. Who only parked a version (value.h) is not going to read it. Without host
- * memory for the walk: as if. O(absent region); what was found to be missed by nobody is not walked
- * again until cebus_version_left(), or until an absent version is held again. */
-bool cebus_version_is_missed(cebus_lineage *lineage, cebus_value *value);
-
-/** The version's bytes are about to go, or went, so that others may be missed now. O(1) where those
- * were not found to be missed by nobody. A call reads versions that are there when it is recorded.
+/**
+ * True if somebody holds it, or, by way of any number of absent versions, something absent that is
+ * made of it: an heir. Who only parked a version (value.h) is not going to read it. A record counts
+ * its absent outputs of which that is true, and a value its reads by records that have any. What
+ * changed is counted when somebody asks: O(1), and O(absent region) at most after a change, which
+ * is what it takes to make it again.
  */
-void cebus_version_left(cebus_lineage *lineage, cebus_value *value);
-/** Somebody holds it who did not. O(1). */
-void cebus_version_held(cebus_lineage *lineage, const cebus_value *value);
+bool cebus_version_is_missed(cebus_lineage *lineage, const cebus_value *value);
+
+/** Its bytes went or came, or somebody holds it who did not, or nobody does any more. O(1). */
+void cebus_version_changed(cebus_lineage *lineage, cebus_value *value);
+/** Before its record is cut: nobody makes it then. */
+void cebus_version_uncount(cebus_lineage *lineage, cebus_value *value);
+/** A record that makes something missed reads it no more. O(1). */
+void cebus_version_unread(cebus_lineage *lineage, cebus_value *value);
 
 typedef struct cebus_heirs {
     cebus_value **values; /**< the lineage's scratch list: valid until the next walk */

@@ -245,7 +245,7 @@ static void look_past_copies(cebus_runtime *rt, const cebus_spots *spots)
             continue;
         candidate->value.swapped = false;
         cebus_swap_spare(rt, candidate, true);
-        cebus_version_left(&rt->lineage, &candidate->value);
+        cebus_version_changed(&rt->lineage, &candidate->value);
         cebus_burden_left(&rt->lineage, &candidate->value);
     }
 }
@@ -258,6 +258,7 @@ static void look_at_copies(cebus_runtime *rt, const cebus_spots *spots)
         if (candidate->host == NULL || cebus_value_is_present(&candidate->value))
             continue;
         candidate->value.swapped = true;
+        cebus_version_changed(&rt->lineage, &candidate->value);
         cebus_burden_forget(&rt->lineage);
         cebus_swap_spare(rt, candidate, false);
     }

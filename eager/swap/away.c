@@ -62,7 +62,7 @@ void cebus_away_lose(cebus_runtime *rt, cebus_candidate *candidate)
 {
     cebus_swap_forget(rt, candidate);
     cebus_cost_leave(&rt->lineage, &candidate->value);
-    cebus_version_left(&rt->lineage, &candidate->value);
+    cebus_version_changed(&rt->lineage, &candidate->value);
 }
 
 bool cebus_away_give_up(cebus_runtime *rt, bool spill)

@@ -152,18 +152,23 @@ static void choose_method(const cebus_chooser *chooser, cebus_block *block)
 }
 
 /** What the running rebuild will read is dearer than anything it will not, and the sooner the
- * dearer. Scores divide by age: multiplied by it here, age cancels out. */
-static uint64_t add_urgency(const cebus_chooser *chooser, const cebus_block *block,
-                            const cebus_value *value)
+ * dearer: that comes on top of its price. Scores divide by age: multiplied by it here, age cancels
+ * out. */
+static uint64_t urgency_of(const cebus_chooser *chooser, const cebus_block *block,
+                           const cebus_value *value)
 {
-    uint64_t distance = cebus_replay_distance(chooser->rebuild, value);
-    uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
-    uint64_t more, weight = UINT64_MAX;
+    uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1, more;
+    uint64_t distance =
+        chooser->rebuild != NULL ? cebus_replay_distance(chooser->rebuild, value) : 0;
     if (distance == 0)
-        return block->weight;
-    if (cebus_checked_mul(age, URGENCY / distance + 1, &more))
-        (void)cebus_checked_add(block->weight, more, &weight);
-    return weight;
+        return 0;
+    return cebus_checked_mul(age, URGENCY / distance + 1, &more) ? more : UINT64_MAX;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return cebus_checked_add(a, b, &sum) ? sum : UINT64_MAX;
 }
 
 static uint64_t free_bytes(const cebus_block *block)
@@ -205,16 +210,16 @@ bool cebus_pricing_block_within(const cebus_chooser *chooser, cebus_block *block
         block->state = CEBUS_BLOCK_BARRIER;
         return true;
     }
-    uint64_t before = block->weight, weight;
+    uint64_t before = block->weight, weight, limit = most_unpriced(chooser, block, most);
+    uint64_t urgency = urgency_of(chooser, block, &candidate->value);
     block->state = CEBUS_BLOCK_EVICTABLE;
     candidate->method = CEBUS_GO_DROP;
-    if (!weigh(chooser, candidate, most_unpriced(chooser, block, most), &weight))
+    if (urgency > limit || !weigh(chooser, candidate, limit, &weight))
         return false;
     block->weight = weight;
     choose_method(chooser, block);
     block->weight = cebus_wish_price(block->weight, cebus_pricing_shift(candidate));
-    if (chooser->rebuild != NULL)
-        block->weight = add_urgency(chooser, block, &candidate->value);
+    block->weight = add(block->weight, urgency);
     if (block->weight < before)
         cebus_window_index_cheaper(chooser->arena->index, block);
     return true;

@@ -82,6 +82,7 @@ static void give_up(cebus_candidate *candidate)
     candidate->block = NULL;
     candidate->value.resident = false;
     cebus_cost_leave(&lineage, &candidate->value);
+    cebus_version_changed(&lineage, &candidate->value);
 }
 
 /** It is cheap only while what it is made of is there. */
@@ -465,6 +466,7 @@ static void put(cebus_candidate *candidate, uint64_t now)
     candidate->block->tick = now;
     cebus_cost_return(&lineage, &candidate->value);
     candidate->value.resident = true;
+    cebus_version_changed(&lineage, &candidate->value);
 }
 
 static void take_away(cebus_candidate *candidate)
@@ -473,6 +475,7 @@ static void take_away(cebus_candidate *candidate)
     candidate->block = NULL;
     candidate->value.resident = false;
     cebus_cost_leave(&lineage, &candidate->value);
+    cebus_version_changed(&lineage, &candidate->value);
 }
 
 /** Value number `count`: reads up to two earlier ones; it stays absent where there is no room. */

@@ -58,7 +58,7 @@ static inline cebus_value *program_call(program *p, uint64_t cost, cebus_value *
 static inline void program_evict(program *p, cebus_value *value)
 {
     value->resident = false;
-    cebus_version_left(&p->lineage, value);
+    cebus_version_changed(&p->lineage, value);
     cebus_cost_leave(&p->lineage, value);
 }
 
@@ -66,6 +66,7 @@ static inline void program_return(program *p, cebus_value *value)
 {
     cebus_cost_return(&p->lineage, value);
     value->resident = true;
+    cebus_version_changed(&p->lineage, value);
 }
 
 /** Drops a holder and frees whatever died of it. */

@@ -101,7 +101,7 @@ Test(version, what_parked_versions_are_made_of_is_not_missed)
     program_release(&p, leaf);
 }
 
-Test(version, what_nobody_missed_is_asked_anew_once_that_may_change)
+Test(version, what_nobody_missed_may_be_missed_later)
 {
     cebus_value *leaf = program_leaf(&p, 64), *first = program_call(&p, 1, leaf, NULL),
                 *ghost = program_call(&p, 1, first, NULL), *top = program_call(&p, 1, ghost, NULL);
@@ -109,8 +109,6 @@ Test(version, what_nobody_missed_is_asked_anew_once_that_may_change)
     cebus_value_park(ghost);
     program_release(&p, first);
     program_release(&p, ghost);
-    cr_expect_not(cebus_version_is_missed(&p.lineage, first));
-    cr_expect_eq(ghost->producer->barren, p.lineage.barren, "the next walk passes by it");
     cr_expect_not(cebus_version_is_missed(&p.lineage, first));
     program_evict(&p, top);
     cr_expect(cebus_version_is_missed(&p.lineage, first), "top is to be made again");
@@ -276,6 +274,7 @@ Test(version, knows_what_is_missed_whatever_happens)
                 memset(seen, 0, sizeof seen);
                 bool expected = is_missed_anew(k);
                 cr_assert_eq(cebus_version_is_missed(&p.lineage, values[k]), expected);
+                cr_assert(cebus_value_check(values[k], NULL, 0));
                 missed += expected;
                 not_missed += !expected;
             }
