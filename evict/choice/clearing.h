@@ -20,7 +20,7 @@
 
 /** From so many blocks on, sweeps for clearings would take longer than they save. */
 #define CEBUS_CLEARING_BLOCKS 3000
-/** Looking for all ways beside windows takes about so many ns a block. Where what would go is made
+/** Looking for all ways beside windows is taken for so many ns a block. Where what would go is made
  * again sooner than that, nobody looks. */
 #define CEBUS_CLEARING_NS 32
 

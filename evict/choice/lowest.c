@@ -178,16 +178,43 @@ static void price_and_sweep(const cebus_chooser *chooser, cebus_shortlist *list)
     let_stand(chooser);
 }
 
+static inline void price_within(const cebus_chooser *chooser, cebus_block *block,
+                                cebus_shortlist *list)
+{
+    if (block->state != CEBUS_BLOCK_FREE &&
+        cebus_pricing_block_within(chooser, block, most_of(list)))
+        offer(chooser, block, list);
+}
+
+/** From both ends. */
+static void sweep_both_ways(const cebus_chooser *chooser, cebus_shortlist *list)
+{
+    const cebus_arena *arena = chooser->arena;
+    cebus_block *up = arena->first, *down = arena->last;
+    const cebus_block *above = send_scout(arena), *below = send_scout_down(arena);
+    uint64_t left = blocks_of(arena);
+    for (; left > 1; left -= 2, up = up->next, down = down->prev) {
+        above = advance_scout(above);
+        below = advance_scout_down(below);
+        price_within(chooser, up, list);
+        price_within(chooser, down, list);
+    }
+    if (left > 0)
+        price_within(chooser, up, list);
+}
+
 /** The same for who wants no more than the list: exact prices are worked out in so far as they may
  * change it. Prices of other blocks stay as they were. */
 static void sweep_within(const cebus_chooser *chooser, cebus_shortlist *list)
 {
+    if (!chooser->strained) {
+        sweep_both_ways(chooser, list);
+        return;
+    }
     const cebus_block *scout = send_scout(chooser->arena);
     for (cebus_block *block = chooser->arena->first; block != NULL; block = block->next) {
         scout = advance_scout(scout);
-        if (block->state != CEBUS_BLOCK_FREE &&
-            cebus_pricing_block_within(chooser, block, most_of(list)))
-            offer(chooser, block, list);
+        price_within(chooser, block, list);
     }
 }
 
