@@ -18,7 +18,8 @@ typedef struct cebus_gather {
 } cebus_gather;
 
 /** The run with the least to move that ends in a hole of `bytes`; among equals the lowest. False
- * when there is none. One sweep: O(blocks). */
+ * when there is none. One sweep: O(blocks); O(holes log holes + blocks in the run) where holes are
+ * few. */
 bool cebus_gather_find(const cebus_arena *arena, uint64_t bytes, cebus_gather *out);
 
 #endif

@@ -293,6 +293,7 @@ void cebus_board_find_starts(cebus_board *board, uint64_t bytes)
 {
     const uint64_t *offsets = board->offsets;
     uint32_t first = 0;
+    bytes = bytes != 0 ? bytes : 1;
     if (board->started == bytes)
         return;
     for (uint32_t row = 0; row < board->count; row++) {

@@ -116,7 +116,7 @@ static cebus_entry entry_of(const cebus_contest *contest, cebus_block *first, ce
 }
 
 /** The limits on prices at which ways that move blocks are looked for, in times of the market's
- * price. At the first nothing goes. */
+ * price; but at the first nothing goes. */
 static const double degrees[CEBUS_SIEVE_LIMITS] = {0, 0, 0.5, 1, 2, 4, 8};
 enum {
     NOTHING_GOES,
@@ -155,8 +155,10 @@ static bool may_matter(const cebus_contest *contest, const cebus_stakes *stakes,
 static bool may_enter(const cebus_contest *contest, const cebus_stakes *stakes,
                       const cebus_reach *reach, size_t limit)
 {
-    if (!may_matter(contest, stakes, reach, 0) || !reach->sole)
-        return may_matter(contest, stakes, reach, 0);
+    if (!may_matter(contest, stakes, reach, 0))
+        return false;
+    if (!reach->sole)
+        return true;
     const cebus_board *board = &contest->board;
     cebus_entry entry = entry_of(contest, board->blocks[reach->from], board->blocks[reach->to - 1],
                                  contest->sieve.limits[limit]);
@@ -273,7 +275,7 @@ bool cebus_contest_only_moves(cebus_contest *contest)
 /** Where the lowest `gone` scores go, of `bytes` for `price`. */
 static void enter_vacancies(cebus_contest *contest, size_t gone, uint64_t bytes, double price)
 {
-    static const size_t looked_at[] = {1, 3, 4, 5};
+    static const size_t looked_at[] = {1, 3, 4, 5}; /* 0, 1, 2, 4 times the market's price */
     const double cost = units_of(price_of(price));
     size_t limits[CEBUS_SIEVE_LANES], count = 0;
     uint64_t gained = UINT64_MAX;
