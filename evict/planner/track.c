@@ -7,6 +7,18 @@
 
 #define SUMS 4 /* arrays of cebus_track_sums */
 
+static size_t n_groups(const cebus_track_sums *sums)
+{
+    return sums->capacity / CEBUS_TRACK_GROUP;
+}
+
+/** Nothing is known any more of the groups of some blocks. */
+static void forget(const cebus_track_sums *sums, size_t first, size_t last)
+{
+    for (size_t g = first / CEBUS_TRACK_GROUP; g <= last / CEBUS_TRACK_GROUP; g++)
+        sums->groups[g].known = false;
+}
+
 void cebus_track_init(cebus_track *track, cebus_pool *pool)
 {
     *track = (cebus_track){.pool = pool};
@@ -19,6 +31,8 @@ void cebus_track_deinit(cebus_track *track)
     cebus_pool_free_object(track->pool, track->blocks, track->capacity * sizeof *track->blocks);
     cebus_pool_free_object(track->pool, track->sums.lift,
                            SUMS * track->sums.capacity * sizeof(double));
+    cebus_pool_free_object(track->pool, track->sums.groups,
+                           n_groups(&track->sums) * sizeof *track->sums.groups);
     cebus_pool_free_object(track->pool, track->places,
                            track->items_capacity * sizeof *track->places);
     cebus_track_init(track, track->pool);
@@ -70,6 +84,7 @@ CEBUS_CLONES static void find_extremes(const cebus_track_sums *sums, cebus_track
 {
     for (uint32_t i = 0; i < CEBUS_TRACK_KNOWN; i++)
         block->known.before[i] = NAN;
+    forget(sums, block->rank, block->rank);
     double first = block->count > 0 ? block->level[0] : 0, highest, lowest;
     quad most, least, level, turned;
     uint32_t i = 0;
@@ -128,20 +143,30 @@ static bool grow_sums(cebus_track *track)
     if (track->n_blocks < old.capacity)
         return true;
     const size_t capacity = old.capacity > 0 ? 2 * old.capacity : CEBUS_TRACK_BLOCK;
-    double *numbers = cebus_pool_alloc(track->pool, SUMS * capacity * sizeof *numbers);
-    if (numbers == NULL)
+    const size_t bytes = SUMS * capacity * sizeof(double);
+    const size_t group_bytes = capacity / CEBUS_TRACK_GROUP * sizeof(cebus_track_group);
+    double *numbers = cebus_pool_alloc(track->pool, bytes);
+    cebus_track_group *groups = cebus_pool_alloc(track->pool, group_bytes);
+    if (numbers == NULL || groups == NULL) {
+        cebus_pool_free_object(track->pool, numbers, bytes);
+        cebus_pool_free_object(track->pool, groups, group_bytes);
         return false;
+    }
     for (size_t i = 0; i < SUMS && track->n_blocks > 0; i++)
         memcpy(numbers + i * capacity, old.lift + i * old.capacity, old.capacity * sizeof(double));
     cebus_pool_free_object(track->pool, old.lift, SUMS * old.capacity * sizeof *numbers);
-    track->sums = (cebus_track_sums){numbers, numbers + capacity, numbers + 2 * capacity,
-                                     numbers + 3 * capacity, capacity};
+    cebus_pool_free_object(track->pool, old.groups, n_groups(&old) * sizeof *groups);
+    memset(groups, 0, group_bytes);
+    track->sums = (cebus_track_sums){
+        numbers, numbers + capacity, numbers + 2 * capacity, numbers + 3 * capacity, groups,
+        capacity};
     return true;
 }
 
 /** Sums from a rank on go to another, up or down. */
 static void move_sums(cebus_track *track, size_t to, size_t from, size_t count)
 {
+    forget(&track->sums, to < from ? to : from, track->sums.capacity - 1);
     for (size_t i = 0; i < SUMS; i++) {
         double *numbers = track->sums.lift + i * track->sums.capacity;
         memmove(numbers + to, numbers + from, count * sizeof *numbers);
@@ -315,6 +340,7 @@ static void add_at(cebus_track *track, size_t b, uint64_t from, uint64_t to, dou
         return;
     if (last - first == block->count) {
         track->sums.lift[b] += bytes;
+        forget(&track->sums, b, b);
     } else {
         for (uint32_t i = first; i < last; i++)
             block->level[i] += bytes;
@@ -329,6 +355,8 @@ void cebus_track_add(cebus_track *track, uint64_t from, uint64_t to, double byte
     track->version++;
     if (b < end)
         add_at(track, b++, from, to, bytes);
+    if (b + 1 < end)
+        forget(&track->sums, b, end - 1);
     for (; b + 1 < end; b++)
         track->sums.lift[b] += bytes;
     if (b < end)
@@ -419,88 +447,74 @@ CEBUS_CLONE_PART double area_at(const cebus_track *track, size_t b, uint64_t fro
     return area_within(block, all, even);
 }
 
-/** Blocks that are looked at together. */
-#define MANY 16
-
-/** Of whole blocks, the area of those partly over the limit. */
-CEBUS_CLONE_PART double area_of_parts(const cebus_track *track, size_t b, const question *q)
+/** What is known of a group. */
+CEBUS_CLONE_PART const cebus_track_group *group_of(const cebus_track *track, size_t number)
 {
     const cebus_track_sums *sums = &track->sums;
-    double area = 0;
-    for (const size_t end = b + MANY; b < end; b++) {
+    cebus_track_group *group = &sums->groups[number];
+    const size_t first = number * CEBUS_TRACK_GROUP, last = first + CEBUS_TRACK_GROUP;
+    if (group->known)
+        return group;
+    *group = (cebus_track_group){-INFINITY, INFINITY, 0, true};
+    for (size_t b = first; b < last && b < track->n_blocks; b++) {
+        group->most = greater_of(sums->most[b] + sums->lift[b], group->most);
+        group->least = -greater_of(-sums->least[b] - sums->lift[b], -group->least);
+        group->weight += sums->weight[b];
+    }
+    return group;
+}
+
+/** Of some whole blocks, one after the other. */
+CEBUS_CLONE_PART double area_of_each(const cebus_track *track, size_t b, size_t end,
+                                     const question *q, double area, bool even)
+{
+    for (; b < end && area <= q->most; b++)
+        area += area_at(track, b, 0, UINT64_MAX, q, even);
+    return area;
+}
+
+/** Of a group of whole blocks. Where all weights are 1 the areas are sums of whole numbers, in any
+ * order: those over the limit throughout are counted, whose area is that of one item each. */
+CEBUS_CLONE_PART double area_of_group(const cebus_track *track, size_t number, const question *q,
+                                      double area, bool even)
+{
+    const cebus_track_group *group = group_of(track, number);
+    const cebus_track_sums *sums = &track->sums;
+    const double width = q->added.after - q->added.before;
+    size_t b = number * CEBUS_TRACK_GROUP;
+    const size_t end = b + CEBUS_TRACK_GROUP;
+    if (group->most - q->limit + q->high <= 0)
+        return area;
+    if (!even)
+        return area_of_each(track, b, end, q, area, false);
+    if (group->least - q->limit + q->low >= 0)
+        return area + group->weight * width;
+    double items = 0;
+    for (; b < end; b++) {
         const double base = sums->lift[b] - q->limit;
         const change all = {base + q->added.before, base + q->added.after};
-        if (sums->most[b] + base + q->high > 0 && sums->least[b] + base + q->low < 0)
+        if (sums->most[b] + base + q->high <= 0)
+            continue;
+        if (sums->least[b] + base + q->low >= 0)
+            items += sums->weight[b];
+        else
             area += area_within(track->blocks[b], all, true);
     }
-    return area;
+    return area + items * width;
 }
 
-/** Whole blocks of weight 1. Those over the limit throughout are counted in `items`, whose area is
- * that of one item each. Whether there are others that are not under it. */
-CEBUS_CLONE_PART bool count_full(const cebus_track_sums *sums, size_t b, const question *q,
-                                 quad *items)
+/** Of whole blocks. */
+CEBUS_CLONE_PART double area_between(const cebus_track *track, size_t b, size_t end,
+                                     const question *q, double area, bool even)
 {
-    quad lift, most, least, weight;
-    quad_bits parts = {0};
-#pragma GCC unroll 4
-    for (const size_t end = b + MANY; b < end; b += 4) {
-        load(&lift, &sums->lift[b]);
-        load(&most, &sums->most[b]);
-        load(&least, &sums->least[b]);
-        load(&weight, &sums->weight[b]);
-        lift -= q->limit;
-        const quad_bits over = most + lift + q->high > 0, full = least + lift + q->low >= 0;
-        *items += (quad)(over & full & (quad_bits)weight);
-        parts |= over & ~full;
-    }
-    return ((parts[0] | parts[1]) | (parts[2] | parts[3])) != 0;
-}
-
-/** Of whole blocks of weight 1: sums of whole numbers, in any order. */
-CEBUS_CLONE_PART double area_of_even(const cebus_track *track, size_t b, size_t end,
-                                     const question *q, double area)
-{
-    const double width = q->added.after - q->added.before;
-    quad items;
-    spread(&items, 0);
-    for (; b + MANY <= end && area + sum_of(&items) * width <= q->most; b += MANY) {
-        if (count_full(&track->sums, b, q, &items))
-            area += area_of_parts(track, b, q);
-    }
-    area += sum_of(&items) * width;
-    for (; b < end && area <= q->most; b++)
-        area += area_at(track, b, 0, UINT64_MAX, q, true);
-    return area;
-}
-
-/** Whether any of some blocks has more than a limit. */
-CEBUS_CLONE_PART bool any_over(const cebus_track_sums *sums, size_t b, double limit)
-{
-    quad lift, most;
-    quad_bits over = {0};
-#pragma GCC unroll 4
-    for (const size_t end = b + MANY; b < end; b += 4) {
-        load(&lift, &sums->lift[b]);
-        load(&most, &sums->most[b]);
-        over |= most + lift > limit;
-    }
-    return ((over[0] | over[1]) | (over[2] | over[3])) != 0;
-}
-
-/** Of whole blocks of any weights, one after the other. */
-CEBUS_CLONE_PART double area_of_weighed(const cebus_track *track, size_t b, size_t end,
-                                        const question *q, double area)
-{
-    for (; b + MANY <= end && area <= q->most; b += MANY) {
-        if (!any_over(&track->sums, b, q->limit - q->high))
-            continue;
-        for (size_t i = 0; i < MANY; i++)
-            area += area_at(track, b + i, 0, UINT64_MAX, q, false);
-    }
-    for (; b < end && area <= q->most; b++)
-        area += area_at(track, b, 0, UINT64_MAX, q, false);
-    return area;
+    const size_t last = end / CEBUS_TRACK_GROUP;
+    size_t number = (b + CEBUS_TRACK_GROUP - 1) / CEBUS_TRACK_GROUP;
+    if (number >= last)
+        return area_of_each(track, b, end, q, area, even);
+    area = area_of_each(track, b, number * CEBUS_TRACK_GROUP, q, area, even);
+    for (; number < last && area <= q->most; number++)
+        area = area_of_group(track, number, q, area, even);
+    return area_of_each(track, last * CEBUS_TRACK_GROUP, end, q, area, even);
 }
 
 CEBUS_CLONE_PART double area_of(const cebus_track *track, uint64_t from, uint64_t to,
@@ -509,8 +523,7 @@ CEBUS_CLONE_PART double area_of(const cebus_track *track, uint64_t from, uint64_
     size_t b = from / CEBUS_TRACK_BLOCK, end = end_block(track, to);
     double area = b < end ? area_at(track, b++, from, to, q, even) : 0;
     if (b + 1 < end) {
-        area = even ? area_of_even(track, b, end - 1, q, area)
-                    : area_of_weighed(track, b, end - 1, q, area);
+        area = area_between(track, b, end - 1, q, area, even);
         b = end - 1;
     }
     return b < end && area <= q->most ? area + area_at(track, b, from, to, q, even) : area;
@@ -540,21 +553,25 @@ double cebus_track_area_up_to(const cebus_track *track, uint64_t from, uint64_t 
 }
 
 /** The first block in [b, end) with more than a limit; `end`: there is none. */
-CEBUS_CLONES static size_t find_over(const cebus_track_sums *sums, size_t b, size_t end,
-                                     double limit)
+static size_t find_over(const cebus_track *track, size_t b, size_t end, double limit)
 {
-    while (b + MANY <= end && !any_over(sums, b, limit))
-        b += MANY;
-    while (b < end && sums->most[b] + sums->lift[b] <= limit)
-        b++;
-    return b;
+    const cebus_track_sums *sums = &track->sums;
+    while (b < end) {
+        if (b % CEBUS_TRACK_GROUP == 0 && group_of(track, b / CEBUS_TRACK_GROUP)->most <= limit)
+            b += CEBUS_TRACK_GROUP;
+        else if (sums->most[b] + sums->lift[b] <= limit)
+            b++;
+        else
+            break;
+    }
+    return b < end ? b : end;
 }
 
 uint32_t cebus_track_first_over(const cebus_track *track, uint64_t from, uint64_t to, double limit)
 {
     const size_t end = end_block(track, to);
-    size_t b = find_over(&track->sums, from / CEBUS_TRACK_BLOCK, end, limit);
-    for (; b < end; b = find_over(&track->sums, b + 1, end, limit)) {
+    size_t b = find_over(track, from / CEBUS_TRACK_BLOCK, end, limit);
+    for (; b < end; b = find_over(track, b + 1, end, limit)) {
         const cebus_track_block *block = track->blocks[b];
         const double lift = track->sums.lift[b];
         uint32_t first, last;
@@ -565,36 +582,4 @@ uint32_t cebus_track_first_over(const cebus_track *track, uint64_t from, uint64_
         }
     }
     return CEBUS_TRACK_NONE;
-}
-
-void cebus_track_find_over(const cebus_track *track, double limit, uint64_t *out_from,
-                           uint64_t *out_to)
-{
-    size_t first = 0, end = track->n_blocks;
-    while (first < end && track->sums.most[first] + track->sums.lift[first] <= limit)
-        first++;
-    while (end > first && track->sums.most[end - 1] + track->sums.lift[end - 1] <= limit)
-        end--;
-    *out_from = first * CEBUS_TRACK_BLOCK;
-    *out_to = end * CEBUS_TRACK_BLOCK;
-}
-
-double cebus_track_peak(const cebus_track *track, uint32_t *out_item)
-{
-    double peak = 0;
-    size_t at = track->n_blocks;
-    for (size_t b = 0; b < track->n_blocks; b++) {
-        if (track->sums.most[b] + track->sums.lift[b] <= peak)
-            continue;
-        peak = track->sums.most[b] + track->sums.lift[b];
-        at = b;
-    }
-    if (out_item == NULL)
-        return peak;
-    *out_item = CEBUS_TRACK_NONE;
-    for (uint32_t i = 0; at < track->n_blocks && *out_item == CEBUS_TRACK_NONE; i++) {
-        if (track->blocks[at]->level[i] >= track->sums.most[at])
-            *out_item = track->blocks[at]->items[i];
-    }
-    return peak;
 }

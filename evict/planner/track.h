@@ -5,8 +5,9 @@
  *
  * Items lie in blocks of 64. A block knows its most and least bytes, and bytes added to all its
  * items are added to the block alone: where a whole block is under the limit, or over it, its items
- * are not looked at. So all of this costs O(items / 64 + 64). Whole blocks that are partly over the
- * limit remember some areas: they are asked for again and again between two changes.
+ * are not looked at; nor are blocks, where 16 of them are. So all of this costs O(items / 64 + 64).
+ * Whole blocks that are partly over the limit remember some areas: they are asked for again and
+ * again between two changes.
  *
  *     blocks     | a b c d |  e f g  | h i j k |        place of f: rank 1, index 1
  *     lift            0        -100       0             all of e f g: 100 bytes less
@@ -37,11 +38,22 @@ typedef struct cebus_track_block {
     uint32_t items[CEBUS_TRACK_BLOCK];
 } cebus_track_block;
 
+/** Blocks that are looked at together. */
+#define CEBUS_TRACK_GROUP 16
+
+/** What is known of them, lifts included, until one changes: then it is found out anew when it is
+ * asked for. */
+typedef struct cebus_track_group {
+    double most, least, weight;
+    bool known;
+} cebus_track_group;
+
 /** What is known of blocks as a whole, by rank: most questions end here. */
 typedef struct cebus_track_sums {
     double *lift;                  /**< to be added to all levels; the others lie behind it */
     double *most, *least, *weight; /**< of the levels, without lift; sums of the weights */
-    size_t capacity;
+    cebus_track_group *groups;     /**< of them */
+    size_t capacity;               /**< blocks: whole groups */
 } cebus_track_sums;
 
 typedef struct cebus_track {
