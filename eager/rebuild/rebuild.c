@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "eager/ladder.h"
+#include "eager/rebuild/behind.h"
 #include "eager/rebuild/ease.h"
 #include "eager/rebuild/foresight.h"
 #include "eager/rebuild/plan.h"
@@ -23,6 +24,9 @@
 /** A list of so many calls does not run depth first while another try may evict more: parts of it
  * would run a thousand times. 50 and 200 gave the same in all logs that were tried. */
 #define LONG_LIST 100
+/** Of so many calls it is planned from what cannot go before it runs depth first, which takes
+ * longer the longer a list is: tests/bench/logs.md. */
+#define LONG_WAY 256
 /** Each try may evict what takes so many times longer, and run so many times the calls, of the one
  * before. */
 #define EASE 4
@@ -377,7 +381,22 @@ static bool may_go_deep(cebus_runtime *rt, const targets *wanted, const cebus_re
     return !waits;
 }
 
-/** One try: one pass over the list, a plan for it, or else depth first. */
+/** By a plan that need not keep what is there. Short lists run depth first for less. Sets *deep:
+ * whether that is to follow. */
+static cebus_status rebuild_afresh(cebus_runtime *rt, const targets *wanted, cebus_replay *list,
+                                   const char *op, bool *deep)
+{
+    if (list->count < LONG_WAY || !is_worth_a_plan(list))
+        return CEBUS_OUT_OF_MEMORY;
+    cebus_replay_unnumber(list);
+    list->count = 0;
+    cebus_behind_drop(rt, wanted->values[0]);
+    cebus_status status = rebuild_by_plan(rt, wanted, list, op);
+    *deep = status == CEBUS_OUT_OF_MEMORY && !is_too_much(rt, wanted->values[0]->producer->need);
+    return status;
+}
+
+/** One try: one pass over the list, a plan for it or for all behind it, or else depth first. */
 static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t patience,
                                 const char *op)
 {
@@ -391,6 +410,8 @@ static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t
     if (status == CEBUS_OUT_OF_MEMORY && is_worth_a_plan(&list))
         status = rebuild_by_plan(rt, wanted, &list, op);
     bool deep = status == CEBUS_OUT_OF_MEMORY && may_go_deep(rt, wanted, &list, patience);
+    if (deep)
+        status = rebuild_afresh(rt, wanted, &list, op, &deep);
     if (deep)
         status = rebuild_by_stack(rt, cebus_candidate_of(wanted->values[0]),
                                   patience * (list.count + 8), op);

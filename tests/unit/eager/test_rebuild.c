@@ -10,23 +10,30 @@ TestSuite(rebuild);
 enum {
     N = 1 << 15,
     LAYERS = 64,
+    LONG_WAY = 100,
+    KEPT = 6,
     MAP = N * 4,
     DEAR = 6
 };
 
 /** Forward through layers and back, where each is read once more: whoever makes the last one again
- * in one pass holds them all. What it holds in the end is the first map and the last one. */
-static cebus_tensor *there_and_back(cebus_runtime *rt, cebus_tensor *first)
+ * in one pass holds them all. What it holds in the end is the first maps that are kept, and the
+ * last one. */
+static cebus_tensor *there_and_back(cebus_runtime *rt, cebus_tensor *first, int layers,
+                                    cebus_tensor **kept, int n_kept)
 {
-    cebus_tensor *x[LAYERS + 1], *g, *next;
+    cebus_tensor *x[LONG_WAY + 1], *g, *next;
     x[0] = cebus_tensor_retain(first);
-    for (int i = 0; i < LAYERS; i++)
+    for (int i = 0; i < layers; i++)
         OK(cebus_tanh(rt, x[i], &x[i + 1]));
-    OK(cebus_exp(rt, x[LAYERS], &g));
-    for (int i = LAYERS; i >= 0; i--) {
+    OK(cebus_exp(rt, x[layers], &g));
+    for (int i = layers; i >= 0; i--) {
         OK(cebus_mul(rt, g, x[i], &next));
         cebus_tensor_release(g);
-        cebus_tensor_release(x[i]);
+        if (i > 0 && i <= n_kept)
+            kept[i - 1] = x[i];
+        else
+            cebus_tensor_release(x[i]);
         OK(cebus_add_scalar(rt, next, 0.5, &g));
         cebus_tensor_release(next);
     }
@@ -37,7 +44,7 @@ static cebus_tensor *there_and_back(cebus_runtime *rt, cebus_tensor *first)
 static uint64_t calls_to_read_in(uint64_t maps, float *out)
 {
     cebus_runtime *rt = open_runtime(UINT64_C(256) * MAP, "dtr", 0);
-    cebus_tensor *first = leaf(rt, N, 0.75F), *g = there_and_back(rt, first);
+    cebus_tensor *first = leaf(rt, N, 0.75F), *g = there_and_back(rt, first, LAYERS, NULL, 0);
     float wanted = at(g, 7);
     OK(cebus_runtime_set_budget(rt, UINT64_C(2) * MAP)); /* g and its input do not fit */
     cebus_tensor *other = vector(rt, N, 1);
@@ -79,6 +86,34 @@ Test(rebuild, begins_nothing_that_does_not_fit)
     cr_expect_eq(less, plenty);
     cr_expect_leq(calls_to_read_in(5, &less), 1000);
     cr_expect_eq(less, plenty);
+}
+
+/** The maps that are there are read last. A plan that keeps them has room for two more, and none is
+ * found: calls that wait for their inputs would be 1058. */
+Test(rebuild, keeps_nothing_that_the_plan_has_no_room_for)
+{
+    cebus_runtime *rt = open_runtime(UINT64_C(512) * MAP, "dtr", 0);
+    cebus_tensor *first = leaf(rt, N, 0.75F), *kept[KEPT];
+    cebus_tensor *g = there_and_back(rt, first, LONG_WAY, kept, KEPT);
+    float wanted = at(g, 7);
+    OK(cebus_runtime_set_budget(rt, UINT64_C(2) * MAP));
+    cebus_tensor *other = vector(rt, N, 1);
+    cebus_tensor_release(other);
+    OK(cebus_runtime_set_budget(rt, UINT64_C(8) * MAP));
+    for (int i = 0; i < KEPT; i++) {
+        (void)at(kept[i], 7);
+        cr_assert(cebus_tensor_is_resident(kept[i]));
+    }
+    cr_assert_not(cebus_tensor_is_resident(g));
+    uint64_t before = stats_of(rt).recomputes;
+    cr_expect_eq(at(g, 7), wanted);
+    cr_expect_leq(stats_of(rt).recomputes - before, 800);
+    OK(cebus_runtime_check(rt));
+    for (int i = 0; i < KEPT; i++)
+        cebus_tensor_release(kept[i]);
+    cebus_tensor_release(first);
+    cebus_tensor_release(g);
+    cebus_runtime_destroy(rt);
 }
 
 /** What `later` is made of loses its last holder: does reading `later` run one call, or all?
