@@ -26,7 +26,8 @@
 enum {
     STEPS = 12,
     BUDGETS = 6,
-    VARIANTS = 8
+    VARIANTS = 8,
+    SEED = 1 /* unless another is asked for */
 };
 
 static const char *const loops[] = {"rounds",
@@ -158,9 +159,10 @@ static bool sweep(const cebus_outcome *wanted, const char *loop, size_t policy, 
                 (strcmp(policies[policy], "odswap") == 0 || strcmp(policies[policy], "tflms") == 0);
     if (must && prefetches == 0)
         printf("# nothing was ever fetched ahead of need\n");
-    /* A random program is nothing for vdnn, which looks for convolutions. */
-    bool repeats = strcmp(loop, "rounds") == 0 && !how.has_variant && how.budget == 0 &&
-                   strcmp(policies[policy], "vdnn") != 0;
+    /* A random program is nothing for vdnn, which looks for convolutions. In those of other seeds
+     * calls may need more than there is beside what no iteration knows. */
+    bool repeats = how.seed == SEED && strcmp(loop, "rounds") == 0 && !how.has_variant &&
+                   how.budget == 0 && strcmp(policies[policy], "vdnn") != 0;
     if (repeats && guided == 0)
         printf("# no plan was ever followed\n");
     return passed && !(must && prefetches == 0) && !(repeats && guided == 0);
@@ -216,7 +218,7 @@ static bool parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     how.all = getenv("CEBUS_TEST_ALL") != NULL;
-    how.seed = 1;
+    how.seed = SEED;
     if (!parse(argc, argv))
         return fprintf(stderr, "usage: plan_equal [--all] [--loop NAME] [--policy NAME] "
                                "[--seed N] [--variant N] [--budget BYTES]\n"),
