@@ -20,6 +20,8 @@
  * once there is one: where none fits another part of the memory may do. */
 #define EFFORT_PART 16
 #define MOST_EFFORTS 3
+/** Parts of it for each of those whose copies calls wait for, where none else fits: marches. */
+#define UNHIDDEN_EFFORT_PART 8
 /** Values used more often than this cost the link alike: it is not known which uses are far apart.
  */
 #define MOST_CLASSES 4
@@ -55,6 +57,7 @@ typedef struct shuttle {
     cebus_stock *stock; /**< these plans */
     bool shared_all;    /**< it was tried to share out the memory where activations all stay */
     bool slow_all;      /**< an iteration takes as long as by the rival then */
+    bool unhidden;      /**< activations go by the host whether calls hide that or not */
     bool fitted;        /**< the last fits its part of the memory */
     bool slow; /**< by the last an iteration takes as long as by the rival, without waits */
 } shuttle;
@@ -297,7 +300,8 @@ static const cebus_plan *plan_others(shuttle *s, const cebus_iteration *iteratio
     cebus_plan_terms terms = *s->terms;
     terms.budget = kind->bytes + s->persistent + (s->terms->budget - cebus_plan_target(s->terms));
     terms.host = host;
-    terms.effort /= EFFORT_PART;
+    terms.effort /= s->unhidden ? UNHIDDEN_EFFORT_PART : EFFORT_PART;
+    terms.unhidden = s->unhidden;
     terms.place = NULL;
     if (terms.effort == 0)
         terms.most = CEBUS_SEARCH_FIRST / FIRST_PART;
@@ -319,7 +323,8 @@ static bool try_part_of(shuttle *s, const cebus_iteration *iteration, uint64_t b
     const cebus_stock_kind kind = {.bytes = bytes,
                                    .budget = s->terms->budget,
                                    .lean = iteration != s->iteration,
-                                   .swaps = host > 0};
+                                   .swaps = host > 0,
+                                   .unhidden = s->unhidden};
     const uint64_t target = cebus_plan_target(s->terms);
     const uint64_t slack = kind.lean ? stride_of(s) * (target / LESS_PART) : target / LIKE_PART;
     const cebus_plan *others = NULL;
@@ -341,6 +346,8 @@ static bool try_both(shuttle *s, const cebus_iteration *iteration, uint64_t byte
     s->slow = true;
     if (host > 0 && !try_part_of(s, iteration, bytes, host))
         return false;
+    if (s->unhidden)
+        return true;
     const bool fitted = s->fitted, slow = s->slow;
     bool ok = try_part_of(s, iteration, bytes, 0);
     s->fitted = s->fitted || fitted;
@@ -399,6 +406,18 @@ static bool try_beside(shuttle *s, uint64_t host)
     return ok;
 }
 
+/** Where activations fit no part of the memory even so: with copies of them that calls wait for. */
+static bool try_unhidden(shuttle *s, uint64_t host)
+{
+    const bool any = s->best.count > 0 || s->terms->rival_ns > 0;
+    if (any || s->terms->effort == 0 || host == 0 || !goes_on(s))
+        return true;
+    s->unhidden = true;
+    const bool ok = try_beside(s, host);
+    s->unhidden = false;
+    return ok;
+}
+
 /** Activations as they are, if there is room; then less and less of them at once. Where they peak
  * and where most of what persists is used are not the same calls: whether both fit is found out. */
 static bool try_parts(shuttle *s)
@@ -421,7 +440,7 @@ static bool try_parts(shuttle *s)
         if (last)
             break;
     }
-    return ok && try_beside(s, host);
+    return ok && try_beside(s, host) && try_unhidden(s, host);
 }
 
 /** What calls need beside persistent values, if nothing is given up. */

@@ -22,7 +22,8 @@ const cebus_plan *cebus_stock_find(const cebus_stock *stock, const cebus_stock_k
         const uint64_t bytes = one->kind.bytes;
         const uint64_t off = bytes > kind->bytes ? bytes - kind->bytes : kind->bytes - bytes;
         if (one->kind.lean != kind->lean || one->kind.swaps != kind->swaps ||
-            one->kind.budget == kind->budget || off > slack || (kind->lean && bytes > kind->bytes))
+            one->kind.unhidden != kind->unhidden || one->kind.budget == kind->budget ||
+            off > slack || (kind->lean && bytes > kind->bytes))
             continue;
         slack = off;
         best = one;

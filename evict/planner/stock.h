@@ -14,6 +14,7 @@ typedef struct cebus_stock_kind {
     uint64_t budget; /**< of the plan it is a part of: nothing else is looked for in the same */
     bool lean;       /**< beside what persists, where a call uses that */
     bool swaps;      /**< not with replays alone */
+    bool unhidden;   /**< calls wait for copies */
 } cebus_stock_kind;
 
 typedef struct cebus_stock_plan {

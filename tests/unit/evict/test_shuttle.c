@@ -256,6 +256,44 @@ Test(shuttle, activations_have_what_parameters_leave_where_they_are_used)
     cr_expect_eq(timeline_in(104).unforeseen, 0);
 }
 
+/** A step takes most of the memory. What the calls before it made is read again behind them, cannot
+ * be made again, and is twice the memory: its copies take far longer than the calls. */
+static void record_deep(void)
+{
+    enum {
+        DEEP = 8
+    };
+    size_t x[DEEP], p[3];
+    recorded_deinit(&r);
+    recorded_init(&r);
+    for (size_t i = 0; i < 3; i++)
+        p[i] = recorded_leaf(&r, 25, true);
+    for (size_t i = 0; i < DEEP; i++) {
+        x[i] = recorded_call(&r, "forward", 1, SIZE_MAX, SIZE_MAX, 25);
+        r.iteration.values[r.values[x[i]].ordinal].replayable = false;
+    }
+    for (size_t i = DEEP; i-- > 0;) {
+        recorded_free(&r, recorded_call(&r, "backward", 1, x[i], SIZE_MAX, 25));
+        recorded_free(&r, x[i]);
+    }
+    update(p, 3, 3);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+/** Not even one call fits beside all that persists, and no plan whose copies the calls hide. */
+Test(shuttle, where_calls_hide_too_few_copies_they_wait_for_some)
+{
+    cebus_check check;
+    record_deep();
+    cr_assert(plan_for(100));
+    cr_expect_not(r.plan.over);
+    cr_assert(cebus_check_run(&r.iteration, &r.plan, &r.pool, &check));
+    cr_expect_null(check.wrong, "%s at %u", check.wrong, check.at);
+    cr_expect_leq(check.peak, 100);
+    cr_expect(cebus_plan_shuttles(&r.plan, &r.iteration));
+    cr_expect_eq(timeline_in(100).unforeseen, 0);
+}
+
 static int n_planned;
 static uint64_t planned_for[8];
 static bool was_crowded[8];
