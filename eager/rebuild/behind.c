@@ -24,10 +24,10 @@ static bool add_call(behind *b, cebus_call *call)
     return true;
 }
 
-/** It is there, and need not be. */
+/** It is there, need not be, and can be made again: a leaf may go to the host, too. */
 static bool is_loose(const behind *b, cebus_value *value)
 {
-    return value != NULL && value->resident &&
+    return value != NULL && value->resident && cebus_value_is_replayable(value) &&
            cebus_ladder_may_go(b->rt, cebus_candidate_of(value));
 }
 

@@ -406,11 +406,13 @@ static bool try_beside(shuttle *s, uint64_t host)
     return ok;
 }
 
-/** Where activations fit no part of the memory even so: with copies of them that calls wait for. */
+/** Where activations fit no part of the memory even so: with copies of them that calls wait for. If
+ * what persists may stay that is tried first, which is cheaper (plan_unhidden()). */
 static bool try_unhidden(shuttle *s, uint64_t host)
 {
     const bool any = s->best.count > 0 || s->terms->rival_ns > 0;
-    if (any || s->terms->effort == 0 || host == 0 || !goes_on(s))
+    const bool may_stay = s->persistent + s->least <= cebus_plan_target(s->terms);
+    if (any || may_stay || s->terms->effort == 0 || host == 0 || !goes_on(s))
         return true;
     s->unhidden = true;
     const bool ok = try_beside(s, host);

@@ -1,6 +1,9 @@
 /** What is rebuilt in memory that one pass over its list does not fit. */
 #include <criterion/criterion.h>
 
+#include "eager/ladder.h"
+#include "eager/rebuild/behind.h"
+#include "eager/rebuild/plan.h"
 #include "eager/residency.h"
 #include "eager/tensor.h"
 #include "program.h"
@@ -113,6 +116,32 @@ Test(rebuild, keeps_nothing_that_the_plan_has_no_room_for)
         cebus_tensor_release(kept[i]);
     cebus_tensor_release(first);
     cebus_tensor_release(g);
+    cebus_runtime_destroy(rt);
+}
+
+/** With swaps a leaf may go, too, but not by being dropped. */
+Test(rebuild, drops_nothing_that_it_cannot_make_again)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.memory_budget = UINT64_C(16) * MAP;
+    options.policy = "lru";
+    options.swap = CEBUS_SWAP_ON;
+    OK(cebus_runtime_create(&options, &rt));
+    cebus_tensor *first = leaf(rt, N, 0.75F), *near, *far;
+    OK(cebus_tanh(rt, first, &near));
+    OK(cebus_exp(rt, near, &far));
+    float wanted = at(far, 7);
+    cebus_rebuild_drop(rt, far->storage->now);
+    cr_assert(cebus_ladder_may_go(rt, first->storage->now));
+    cr_expect_eq(cebus_behind_drop(rt, &far->storage->now->value), 1);
+    cr_expect(cebus_tensor_is_resident(first));
+    cr_expect_not(cebus_tensor_is_resident(near));
+    cr_expect_eq(at(far, 7), wanted);
+    OK(cebus_runtime_check(rt));
+    cebus_tensor_release(first);
+    cebus_tensor_release(near);
+    cebus_tensor_release(far);
     cebus_runtime_destroy(rt);
 }
 
