@@ -406,16 +406,36 @@ static bool try_beside(shuttle *s, uint64_t host)
     return ok;
 }
 
-/** Where activations fit no part of the memory even so: with copies of them that calls wait for. If
- * what persists may stay that is tried first, which is cheaper (plan_unhidden()). */
+/** Whether there is room for calls beside all that persists. */
+static bool may_stay(const shuttle *s)
+{
+    return s->persistent + s->least <= cebus_plan_target(s->terms);
+}
+
+/** The planner's own, by which all that persists stays. */
+static bool offer_stays(shuttle *s)
+{
+    cebus_plan plan;
+    cebus_plan_terms terms = *s->terms;
+    terms.unhidden = s->unhidden;
+    cebus_plan_init(&plan, s->pool);
+    bool ok = cebus_planner_plan(s->iteration, &terms, &plan);
+    s->n_others++;
+    if (ok && !plan.over)
+        ok = offer(s, &plan);
+    cebus_plan_clear(&plan);
+    return ok;
+}
+
+/** Where activations fit no part of the memory even so: with copies of them that calls wait for.
+ * Often that takes least where all that persists stays. */
 static bool try_unhidden(shuttle *s, uint64_t host)
 {
     const bool any = s->best.count > 0 || s->terms->rival_ns > 0;
-    const bool may_stay = s->persistent + s->least <= cebus_plan_target(s->terms);
-    if (any || may_stay || s->terms->effort == 0 || host == 0 || !goes_on(s))
+    if (any || s->terms->effort == 0 || host == 0 || !goes_on(s))
         return true;
     s->unhidden = true;
-    const bool ok = try_beside(s, host);
+    const bool ok = try_beside(s, host) && (s->best.count == 0 || !may_stay(s) || offer_stays(s));
     s->unhidden = false;
     return ok;
 }
@@ -504,11 +524,11 @@ static bool plan_hidden(const cebus_iteration *iteration, const cebus_plan_terms
     if (terms->host == 0 || s.persistent == 0)
         return cebus_planner_plan(iteration, terms, out);
     find_least(&s);
-    const bool may_stay = !terms->crowded && s.persistent + s.least <= cebus_plan_target(terms);
+    const bool stays = !terms->crowded && may_stay(&s);
     /* If none fits soon one that does is dear: those by which parameters shuttle come first. */
     const bool is_long = iteration->n_calls > CEBUS_SEARCH_LONG;
     const uint64_t trial = cebus_planner_effort(iteration, terms->effort) / (is_long ? 2 : 1);
-    if (may_stay && !plan_stays(&s, trial, out, &fit))
+    if (stays && !plan_stays(&s, trial, out, &fit))
         return false;
     if (fit)
         return true;
@@ -519,7 +539,7 @@ static bool plan_hidden(const cebus_iteration *iteration, const cebus_plan_terms
     cebus_stock_clear(&own);
     if (!searched)
         return false;
-    if (found || (may_stay && trial == 0))
+    if (found || (stays && trial == 0))
         return true;
     return !terms->crowded && plan_stays(&s, 0, out, &fit);
 }
