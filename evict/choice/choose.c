@@ -163,6 +163,8 @@ static cebus_victims best_window(const cebus_chooser *chooser, uint64_t bytes, b
 /** A weight above this has a price above `units`. */
 static uint64_t most_weight(const cebus_chooser *chooser, const cebus_block *block, double units)
 {
+    if (units >= (double)(CEBUS_PRICE_MAX >> CEBUS_PRICE_SHIFT))
+        return UINT64_MAX; /* no block's price is more than that */
     uint64_t age = chooser->now > block->tick ? chooser->now - block->tick : 1;
     double weight = units * (double)age * (1 + 1e-9) + 1;
     return weight < 0x1p63 ? (uint64_t)fmax(weight, 0) : UINT64_MAX;
