@@ -263,12 +263,12 @@ bool cebus_contest_only_moves(cebus_contest *contest)
     if (!market->moves || market->idle <= market->bytes || market->passing)
         return false;
     lay_sieve(contest);
-    double worth = worth_of_idle(market);
+    const double worth = worth_of_idle(market), limit = contest->sieve.limits[NOTHING_GOES];
     bool slides = find_slide(contest, worth, &run);
     if (find_transfer(contest, slides ? run.moving : worth, &stretch))
-        contest->winner = entry_of_vacancy(contest, &stretch, -1);
+        contest->winner = entry_of_vacancy(contest, &stretch, limit);
     else if (slides)
-        contest->winner = entry_of(contest, run.first, run.last, -1);
+        contest->winner = entry_of(contest, run.first, run.last, limit);
     return contest->winner.victims.first != NULL;
 }
 

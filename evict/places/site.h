@@ -44,10 +44,10 @@ typedef struct cebus_site {
     const cebus_occupancy *occupancy; /**< of the plan: copies take their time; NULL: none */
     double share; /**< of its copy out that a stay has to the end, from 0 to 1 (hours.h) */
     cebus_tie_order order;
-    bool
-        fits_only; /**< where it is FULL, *out_missing is what is missing at the least, and there is
-                      no crowd: packings are given up as soon as it is known that they do not fit */
-    bool *tied;    /**< set if some have one place, so that the order matters; NULL: nobody asks */
+    bool *tied; /**< set if some have one place, so that the order matters; NULL: nobody asks */
+    /** Packings are given up as soon as it is known that they do not fit: where it is FULL,
+     * *out_missing is what is missing at the least, and there is no crowd. */
+    bool fits_only;
     uint64_t *crowd; /**< by call, zeroed: where it is FULL, or values move, the bytes too many
                           while the call runs, or what runs before it; NULL: nobody asks */
 } cebus_site;
