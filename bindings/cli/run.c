@@ -17,7 +17,7 @@
 
 /** A pass that cannot end is given up once it took so many times its time without a budget. */
 #define HOPELESS_TIMES 2.0
-/** The first of several passes may take so many times as long as later ones are allowed. */
+/** Passes in which a policy still learns may take so many times as long as later ones. */
 #define FIRST_TIMES 2.0
 /** A call that takes half of what a pass may take does not end, as far as can be told: in first
  * passes that do the longest takes less than a third (tests/bench/logs.md). */
@@ -206,15 +206,25 @@ static bool is_hopeless(const struct running *running)
            !cebus_runtime_swaps(running->replayer.rt);
 }
 
+/** The first of several passes: a policy learns in it. So is one in which a first plan comes into
+ * force: values are still where the pass before left them. */
+static bool is_learning(const struct running *running, int pass)
+{
+    const cebus_memory_stats *last = &running->result->last;
+    if (pass + 1 >= settings_iterations(running->result->options.settings, false))
+        return false;
+    return pass == 0 || (last->iterations_known > 0 && last->guided_iterations == 0);
+}
+
 /** Until it meets that op a pass may do nothing but give up and make again: it gets little time.
- * The first of several gets more than those whose overhead counts: a policy learns in it. */
+ * Those whose overhead counts get less than those before. */
 static double limit_of(const struct running *running, int pass)
 {
     const struct settings *settings = running->result->options.settings;
     double times = settings_limit(settings);
     if (is_hopeless(running))
         return fmin(times, HOPELESS_TIMES);
-    return pass == 0 && settings_iterations(settings, false) > 1 ? FIRST_TIMES * times : times;
+    return is_learning(running, pass) ? FIRST_TIMES * times : times;
 }
 
 /** As many as are asked for; by default more from when a plan is followed that swaps. */

@@ -173,7 +173,8 @@ static const struct argp_option machine_options[] = {
      0},
     {"limit", KEY_FIRST + SETTING_LIMIT, "X", 0,
      "a pass that takes more than X times its time without a budget is given up, the first of "
-     "several at twice that; and any in which one call takes half of X by itself (default 10)",
+     "several, and one in which a first plan comes into force, at twice that; and any in which one "
+     "call takes half of X by itself (default 10)",
      0},
     {"format", KEY_FIRST + SETTING_FORMAT, "NAME", 0,
      "the format of the trace: cebus or dtr (default: told from its first line; cebus for a pipe)",

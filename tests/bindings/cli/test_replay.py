@@ -229,6 +229,17 @@ def case_places_that_calls_wait_for_are_given_up(cli):
     assert runs["cebus"]["overhead"] < runs["coop"]["overhead"] + 0.005, runs
 
 
+def case_a_pass_in_which_a_plan_comes_into_force_may_take_longer(cli):
+    """Parameters are still where the pass before left them, which counts against no plan."""
+    path = state_heavy(cli, cost=3 * MS)
+    run = ("replay", path, "--budget", "70%", "--policy", "cebus", "--swap", "on", "--iterations")
+    patient = cli.one(*run, "5", "--limit", "1000")
+    _, second, *later = patient["overhead_per_iteration"]
+    assert max(later) < 2.5 < second < 5, "or this shows nothing"
+    assert cli.one(*run, "5", "--limit", "2.5")["overhead"] == patient["overhead"]
+    assert cli.one(*run, "2", "--limit", "2.5")["reason"] == "thrashed"
+
+
 def case_what_is_not_freed_is_there_at_the_end(cli):
     """Two values that nobody reads again, and a third that needs their room: one is made again."""
     trace = Trace()
