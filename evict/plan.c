@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#include "evict/cuts.h"
+
+#define NONE CEBUS_ITERATION_NONE
+
 void cebus_plan_init(cebus_plan *plan, cebus_pool *pool)
 {
     *plan = (cebus_plan){.pool = pool};
@@ -81,42 +85,30 @@ bool cebus_plan_link(cebus_plan *plan, const cebus_iteration *iteration)
     return true;
 }
 
-static bool writes_persistent(const cebus_iteration *iteration, uint32_t k)
+/** Whether the action gives up for good what is held while a parameter is written. */
+static bool drops_held(const cebus_iteration *iteration, const cebus_cuts *cuts,
+                       const cebus_action *action)
 {
-    const cebus_iteration_call *call = &iteration->calls[k];
-    const uint32_t *made = iteration->refs + call->refs + call->n_in;
-    for (uint32_t i = 0; i < call->n_out; i++) {
-        if (made[i] != CEBUS_ITERATION_NONE && iteration->values[made[i]].persistent)
-            return true;
-    }
-    return false;
-}
-
-/** No call from `at` on reads or writes it. */
-static bool is_done(const cebus_iteration *iteration, uint32_t ordinal, uint32_t at)
-{
-    uint32_t n = iteration->values[ordinal].n_uses;
-    return n == 0 || cebus_iteration_use(iteration, ordinal, n - 1) < at;
+    return action->kind == CEBUS_ACTION_DROP && action->then == CEBUS_ACTION_KINDS &&
+           cebus_cuts_find(cuts, iteration, action->value, action->at) != NONE;
 }
 
 bool cebus_plan_spare_held(cebus_plan *plan, const cebus_iteration *iteration)
 {
-    uint32_t k = (uint32_t)iteration->n_calls, write = CEBUS_ITERATION_NONE;
-    size_t kept = plan->count;
-    for (size_t i = plan->count; i-- > 0;) {
-        const cebus_action *action = &plan->actions[i];
-        for (; k > action->at; k--)
-            write = writes_persistent(iteration, k - 1) ? k - 1 : write;
-        if (action->kind == CEBUS_ACTION_DROP && action->then == CEBUS_ACTION_KINDS &&
-            is_done(iteration, action->value, action->at) && write != CEBUS_ITERATION_NONE &&
-            iteration->values[action->value].freed > write)
-            continue;
-        plan->actions[--kept] = *action;
-    }
-    if (kept == 0)
+    cebus_cuts cuts;
+    size_t kept = 0;
+    if (plan->count == 0)
         return true;
-    plan->count -= kept;
-    memmove(plan->actions, plan->actions + kept, plan->count * sizeof *plan->actions);
+    if (!cebus_cuts_init(&cuts, iteration, plan->pool))
+        return false;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (!drops_held(iteration, &cuts, &plan->actions[i]))
+            plan->actions[kept++] = plan->actions[i];
+    }
+    cebus_cuts_deinit(&cuts);
+    if (kept == plan->count)
+        return true;
+    plan->count = kept;
     return cebus_plan_link(plan, iteration);
 }
 

@@ -170,4 +170,14 @@ static inline size_t recorded_count(const recorded *r, cebus_action_kind kind)
     return count;
 }
 
+/** A call that writes a parameter in place, reading `gradient`. */
+static inline void recorded_step(recorded *r, size_t weight, size_t gradient)
+{
+    cebus_iteration_call call = {.op = "sgd_step", .cost_ns = 10, .n_in = 2, .n_out = 1};
+    recorded_name(r, weight, CEBUS_ITERATION_NONE);
+    recorded_name(r, gradient, CEBUS_ITERATION_NONE);
+    recorded_name(r, weight, CEBUS_ITERATION_NONE);
+    cr_assert(cebus_iteration_add_call(&r->iteration, &call));
+}
+
 #endif

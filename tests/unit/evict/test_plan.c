@@ -167,28 +167,18 @@ Test(plan, the_guide_knows_what_is_to_stay_until_it_is_dropped)
     cr_expect_not(cebus_guide_keeps(&guide, UINT32_MAX));
 }
 
-/** A call that writes a parameter in place, reading `gradient`. */
-static void record_step(size_t weight, size_t gradient)
-{
-    cebus_iteration_call call = {.op = "sgd_step", .cost_ns = 10, .n_in = 2, .n_out = 1};
-    recorded_name(&r, weight, CEBUS_ITERATION_NONE);
-    recorded_name(&r, gradient, CEBUS_ITERATION_NONE);
-    recorded_name(&r, weight, CEBUS_ITERATION_NONE);
-    cr_assert(cebus_iteration_add_call(&r.iteration, &call));
-}
-
 Test(plan, what_is_held_while_parameters_are_written_is_not_dropped_behind_its_last_use)
 {
     recorded_deinit(&r);
     recorded_init(&r);
     size_t w = recorded_leaf(&r, 1, true), v = recorded_leaf(&r, 1, true);
-    size_t early = recorded_call(&r, "relu", 10, SIZE_MAX, SIZE_MAX, 8);
+    size_t early = recorded_call(&r, "matmul", 10, w, v, 8);
     size_t first = recorded_call(&r, "sum", 10, early, SIZE_MAX, 8);
     recorded_free(&r, early);
     size_t second = recorded_call(&r, "sum", 10, first, SIZE_MAX, 8);
-    record_step(w, first);
+    recorded_step(&r, w, first);
     uint32_t between = recorded_calls(&r);
-    record_step(v, second);
+    recorded_step(&r, v, second);
     uint32_t end = recorded_calls(&r);
     cr_assert(cebus_iteration_seal(&r.iteration));
     uint32_t gone = r.values[early].ordinal, held = r.values[first].ordinal;
@@ -207,6 +197,22 @@ Test(plan, what_is_held_while_parameters_are_written_is_not_dropped_behind_its_l
         cr_expect_eq(r.plan.actions[i].kind, kinds[i]);
     cr_expect_eq(r.plan.actions[3].value, last);
     cr_expect_eq(r.plan.actions[2].then, CEBUS_ACTION_KINDS, "linked anew");
+}
+
+/** Running statistics, written in the midst of the forward: what is held then can be made again. */
+Test(plan, what_is_held_while_statistics_are_written_may_go)
+{
+    recorded_deinit(&r);
+    recorded_init(&r);
+    size_t w = recorded_leaf(&r, 1, true), statistics = recorded_leaf(&r, 1, true);
+    size_t map = recorded_call(&r, "matmul", 10, w, SIZE_MAX, 8);
+    size_t mean = recorded_call(&r, "mean", 10, map, SIZE_MAX, 8);
+    uint32_t done = recorded_calls(&r);
+    recorded_step(&r, statistics, mean);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, done, r.values[map].ordinal);
+    cr_assert(cebus_plan_make_ready(&r.plan, &r.iteration));
+    cr_expect_eq(r.plan.count, 1, "the map follows from nothing that is written");
 }
 
 /* --- plans from elsewhere, and triggers that move -------------------------------------------- */

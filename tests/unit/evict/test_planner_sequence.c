@@ -541,6 +541,29 @@ Test(planner_sequence, bytes_count_in_grains)
     cebus_sequence_deinit(&sequence);
 }
 
+/** A gradient whose update is done has to be there for the next update, if the program holds it. */
+Test(planner_sequence, what_is_held_stays_while_parameters_are_written)
+{
+    for (int held = 0; held < 2; held++) {
+        recorded_deinit(&r);
+        recorded_init(&r);
+        size_t w = recorded_leaf(&r, 10, true), v = recorded_leaf(&r, 10, true);
+        size_t g = recorded_call(&r, "f", 10, w, v, 100);
+        recorded_step(&r, w, g);
+        if (held == 0)
+            recorded_free(&r, g);
+        size_t h = recorded_call(&r, "h", 1, SIZE_MAX, SIZE_MAX, 500);
+        recorded_step(&r, v, h);
+        recorded_free(&r, h);
+        if (held == 1)
+            recorded_free(&r, g);
+        cr_assert(cebus_iteration_seal(&r.iteration));
+        cr_assert(cebus_sequence_init(&sequence, &r.iteration, 1, &r.pool));
+        cr_expect_eq(cebus_track_peak(&sequence.track, NULL), held == 1 ? 620 : 520);
+        cebus_sequence_deinit(&sequence);
+    }
+}
+
 /** y stays instead of p, which is kept for what y is made of alone. */
 Test(planner_sequence, prunes_what_goes_along_with_what_it_reads)
 {
