@@ -21,6 +21,9 @@
 #define LEAST_LESS_PART 32
 #define MOST_LESS_PART 16
 
+/** Of the memory: where a first plan misses more, one for less does not come near, either. */
+#define MOST_FAR_PART 4
+
 /** Steps of a first plan for each call that an attempt counts beside those of its plan: places are
  * looked for. */
 #define ATTEMPT_VISITS 8
@@ -247,11 +250,15 @@ static void keep_loose(cebus_fit *fit)
     cebus_plan_init(fit->plan, fit->loose.pool);
 }
 
-/** Notes an attempt. False: the program waits for the plan, and that took enough. */
-static bool has_time(cebus_fit *fit)
+/** Notes an attempt, which missed so much. False: the program waits for the plan, and that took
+ * enough, or is long, and it is not near. */
+static bool has_time(cebus_fit *fit, uint64_t missing)
 {
     fit->waited += fit->plan->spent + ATTEMPT_VISITS * fit->iteration->n_calls;
-    return fit->terms.effort > 0 || fit->waited < CEBUS_SEARCH_FIRST;
+    if (fit->terms.effort > 0)
+        return true;
+    const bool is_long = fit->iteration->n_calls > CEBUS_SEARCH_LONG;
+    return fit->waited < CEBUS_SEARCH_FIRST && !(is_long && missing > fit->memory / MOST_FAR_PART);
 }
 
 /** The plan and its places; again for less where there are none, each time with half the effort. */
@@ -272,7 +279,7 @@ static bool make(cebus_fit *fit, int tries)
         bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
         fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;
         const uint64_t less = lessen(fit, missing);
-        const bool goes_on = has_time(fit);
+        const bool goes_on = has_time(fit, missing);
         keep_loose(fit);
         if (!goes_on || fit->none_fits || missing == 0 || missing >= fit->terms.budget || !gains)
             break;

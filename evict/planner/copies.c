@@ -8,12 +8,38 @@ void cebus_copies_deinit(cebus_copies *copies, cebus_pool *pool)
     *copies = (cebus_copies){0};
 }
 
+/** How many end by a time: the first of them, since no two are at once. */
+static size_t count_ended(const cebus_copies *copies, uint64_t by)
+{
+    size_t low = 0, high = copies->count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (copies->items[middle].when.to <= by)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/** How many begin before a time. */
+static size_t count_begun(const cebus_copies *copies, uint64_t before)
+{
+    size_t low = 0, high = copies->count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (copies->items[middle].when.from < before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 cebus_span cebus_copies_earliest(const cebus_copies *copies, uint64_t from, uint64_t length)
 {
-    for (size_t i = 0; i < copies->count; i++) {
-        cebus_span busy = copies->items[i].when;
-        if (busy.to <= from)
-            continue;
+    for (size_t i = count_ended(copies, from); i < copies->count; i++) {
+        const cebus_span busy = copies->items[i].when;
         if (busy.from >= from + length)
             break;
         from = busy.to;
@@ -23,10 +49,8 @@ cebus_span cebus_copies_earliest(const cebus_copies *copies, uint64_t from, uint
 
 cebus_span cebus_copies_latest(const cebus_copies *copies, uint64_t to, uint64_t length)
 {
-    for (size_t i = copies->count; i > 0; i--) {
-        cebus_span busy = copies->items[i - 1].when;
-        if (busy.from >= to)
-            continue;
+    for (size_t i = count_begun(copies, to); i > 0; i--) {
+        const cebus_span busy = copies->items[i - 1].when;
         if (busy.to + length <= to)
             break;
         to = busy.from;

@@ -18,6 +18,7 @@
 #define DEAR 0.3
 /** Times the effort for marches where no plan fits. */
 #define MARCH_EFFORTS 5
+/** Of them; in long programs each way is gone once: none got through by chance. */
 #define MOST_MARCHES 64
 /** Times the half of the effort for a search after marches, at most; the same of one that others
  * for less room follow. */
@@ -130,11 +131,16 @@ uint64_t cebus_search_first_visits(const cebus_iteration *iteration)
     return FIRST_VISITS * ((calls < CEBUS_SEARCH_LONG ? calls : CEBUS_SEARCH_LONG) + 64);
 }
 
+static bool is_long(const cebus_search *s)
+{
+    return s->sequence.iteration->n_calls > CEBUS_SEARCH_LONG;
+}
+
 /** A first plan of a long program makes do with few rounds of weights. */
 static int rounds_of(const cebus_search *s)
 {
     const bool first = s->greedy.terms->effort == 0;
-    return first && s->sequence.iteration->n_calls > CEBUS_SEARCH_LONG ? FIRST_ROUNDS : ROUNDS;
+    return first && is_long(s) ? FIRST_ROUNDS : ROUNDS;
 }
 
 /** Sets the search up as told, runs it, and runs it again at some of the price it ended at. */
@@ -145,9 +151,9 @@ static bool try_one(cebus_search *s, const way *how)
     cebus_greedy_share(&s->greedy, s->limit, how->shares);
     if (!how->weighs)
         cebus_weights_level(&s->sequence);
-    else if (!cebus_weights_fit(&s->sequence, s->limit,
+    else if (!cebus_weights_fit(&s->weights, &s->sequence, s->limit,
                                 s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
-                                rounds_of(s), s->sequence.pool, &s->price))
+                                rounds_of(s), &s->price))
         return false;
     return run_steps(s, how, 0) &&
            (!how->twice || run_steps(s, how, 0.3 * s->greedy.closure.theta));
@@ -238,9 +244,10 @@ bool cebus_search_march(cebus_search *s)
         {{.price = 10000, .merges = true}, true},
     };
     const size_t n = sizeof ways / sizeof *ways;
+    const uint32_t marches = is_long(s) ? (uint32_t)n : MOST_MARCHES;
     const uint64_t begun = s->greedy.closure.spent, effort = s->effort;
     bool ok = true;
-    for (uint32_t i = 0; ok && effort > 0 && i < MOST_MARCHES && cebus_search_is_dear(s); i++) {
+    for (uint32_t i = 0; ok && effort > 0 && i < marches && cebus_search_is_dear(s); i++) {
         bool any = fits(s);
         if (is_tried(s))
             break;
@@ -270,9 +277,9 @@ static bool fill_base(cebus_search *s, const cebus_plan_terms *terms, cebus_swap
                       double again)
 {
     return cebus_sequence_clear(&s->sequence) &&
-           cebus_weights_fit(&s->sequence, s->limit,
+           cebus_weights_fit(&s->weights, &s->sequence, s->limit,
                              s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
-                             rounds_of(s), s->sequence.pool, &s->price) &&
+                             rounds_of(s), &s->price) &&
            cebus_swap_slots_fill(&s->sequence, terms, s->limit, order, s->price, again) &&
            cebus_snapshot_take(&s->base, &s->sequence) && cebus_search_offer(s);
 }
@@ -307,7 +314,7 @@ static bool add_swaps(cebus_search *s, cebus_plan_terms *terms, cebus_swap_order
         return false;
     size_t n, best = 0;
     const sharing *ways = sharings_of(order, &n);
-    if (terms->effort == 0 && s->sequence.iteration->n_calls > CEBUS_SEARCH_LONG)
+    if (terms->effort == 0 && is_long(s))
         n = 1;
     for (size_t i = 0; i < n; i++) {
         uint64_t ns = s->best_ns;
@@ -333,13 +340,18 @@ static bool descend_from(cebus_search *s, const cebus_plan_terms *terms, const c
 }
 
 /** Where no way led to the limit: from the lowest that one led to, which may be near, and if that
- * leads nowhere from the top. */
+ * leads nowhere from the top. In long programs, each step of which takes longer, that has one
+ * effort. */
 static bool descend(cebus_search *s, const cebus_plan_terms *terms)
 {
     if (s->best.peak <= s->limit || terms->effort == 0 || terms->trial > 0)
         return true;
-    return descend_from(s, terms, &s->best) &&
-           (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
+    const uint64_t end = s->greedy.end, one = s->greedy.closure.spent + terms->effort;
+    s->greedy.end = is_long(s) && one < end ? one : end;
+    bool ok = descend_from(s, terms, &s->best) &&
+              (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
+    s->greedy.end = end;
+    return ok;
 }
 
 bool cebus_search_descend(cebus_search *s, const cebus_plan_terms *terms, uint64_t spent)
@@ -483,6 +495,7 @@ bool cebus_search_init(cebus_search *s, const cebus_iteration *iteration,
     *s = (cebus_search){.limit = limit, .base_ns = (double)cebus_iteration_cost(iteration)};
     cebus_snapshot_init(&s->base, pool);
     cebus_snapshot_init(&s->best, pool);
+    cebus_weights_init(&s->weights, pool);
     if (!cebus_sequence_init(&s->sequence, iteration, terms->grain > 0 ? terms->grain : 1, pool))
         return false;
     if (terms->host > 0 && !cebus_links_init(&s->links, &s->sequence, terms, pool)) {
@@ -509,6 +522,7 @@ bool cebus_search_init(cebus_search *s, const cebus_iteration *iteration,
 
 void cebus_search_deinit(cebus_search *s)
 {
+    cebus_weights_deinit(&s->weights);
     cebus_greedy_deinit(&s->greedy);
     if (s->links.terms != NULL)
         cebus_links_deinit(&s->links);

@@ -13,6 +13,7 @@
 #include "evict/planner/greedy.h"
 #include "evict/planner/links.h"
 #include "evict/planner/snapshot.h"
+#include "evict/planner/weights.h"
 
 /** Times the effort that all there is may take, what places are asked for included. */
 #define CEBUS_SEARCH_EFFORTS 7
@@ -28,6 +29,7 @@ typedef struct cebus_search {
     cebus_greedy greedy;
     cebus_snapshot base; /**< what runs start from: swaps */
     cebus_snapshot best;
+    cebus_weights weights;
     cebus_links links; /**< for what waits; `terms` NULL: nothing is swapped */
     unsigned efforts;  /**< for marches where no plan fits */
     uint64_t best_ns;  /**< of the best: replays and waiting */

@@ -9,14 +9,22 @@
 typedef struct state {
     uint32_t open; /**< its presence that goes on; NONE: it is not there */
     uint32_t next; /**< of its uses, the next one's index; the end: there is none */
+    uint32_t at;   /**< among those that are there */
 } state;
+
+/** A value that is there. */
+typedef struct guest {
+    uint32_t value;
+    uint32_t use; /**< the run that uses it next; NONE: none does */
+    uint32_t to;  /**< the run behind its last use so far */
+} guest;
 
 typedef struct walk {
     const cebus_runs *runs;
     const cebus_presence_terms *terms;
     cebus_presences *out;
     state *states;
-    uint32_t *there; /**< values */
+    guest *there;
     size_t n_there;
     uint64_t bytes;         /**< of them */
     uint32_t *first, *next; /**< of runs, of presences: those that were written until there */
@@ -50,7 +58,8 @@ static bool add_presence(walk *w, uint32_t value, uint32_t r)
     w->states[value].open = (uint32_t)w->out->count;
     w->out->items[w->out->count++] =
         (cebus_presence){.value = value, .since = r, .from = r, .to = r + 1};
-    w->there[w->n_there++] = value;
+    w->states[value].at = (uint32_t)w->n_there;
+    w->there[w->n_there++] = (guest){.value = value, .use = next_use(w, value), .to = r + 1};
     w->bytes += bytes_of(w->runs, value);
     return true;
 }
@@ -61,17 +70,17 @@ static bool leave_one(walk *w, uint32_t r)
     size_t best = w->n_there;
     uint32_t farthest = r;
     for (size_t i = 0; i < w->n_there; i++) {
-        uint32_t use = next_use(w, w->there[i]);
-        if (w->out->items[w->states[w->there[i]].open].to <= r && use > farthest) {
+        if (w->there[i].to <= r && w->there[i].use > farthest) {
             best = i;
-            farthest = use;
+            farthest = w->there[i].use;
         }
     }
     if (best == w->n_there)
         return false;
-    w->bytes -= bytes_of(w->runs, w->there[best]);
-    w->states[w->there[best]].open = NONE;
+    w->bytes -= bytes_of(w->runs, w->there[best].value);
+    w->states[w->there[best].value].open = NONE;
     w->there[best] = w->there[--w->n_there];
+    w->states[w->there[best].value].at = (uint32_t)best;
     return true;
 }
 
@@ -86,10 +95,10 @@ static bool visit(walk *w, uint32_t r, bool *out_fits)
             continue; /* the last: another input is the same value */
         state *s = &w->states[refs[i]];
         s->next++;
-        if (s->open != NONE)
-            w->out->items[s->open].to = r + 1;
-        else if (!add_presence(w, refs[i], r))
+        if (s->open == NONE && !add_presence(w, refs[i], r))
             return false;
+        w->out->items[s->open].to = w->there[s->at].to = r + 1;
+        w->there[s->at].use = next_use(w, refs[i]);
     }
     for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
         if (refs[i] == NONE || !w->terms->streams[refs[i]])

@@ -6,6 +6,7 @@
 #include "evict/timeline/ground.h"
 #include "evict/timeline/holes.h"
 #include "evict/timeline/occupancy.h"
+#include "evict/timeline/releases.h"
 #include "evict/timeline/streams.h"
 #include "layout/number.h"
 
@@ -33,8 +34,9 @@ typedef struct walk {
     state *states;
     uint32_t *released; /**< values by when they are released */
     uint32_t *stack;    /**< values to be made again */
+    uint32_t *leaving;  /**< actions whose values may leave, or left, and are not to be back yet */
     cebus_holes holes;
-    size_t n_released;
+    size_t n_released, n_leaving;
     size_t next;       /**< actions before it were due */
     size_t left, came; /**< actions before these have left, or come, or never will */
     cebus_streams streams;
@@ -146,15 +148,18 @@ static bool clear(walk *w, uint64_t place, uint64_t bytes)
 {
     if (cebus_ground_since(&w->ground, place, bytes) != CEBUS_GROUND_TAKEN)
         return true;
-    for (size_t a = w->left; a < w->next; a++) {
-        const uint32_t v = w->plan->actions[a].value;
+    size_t kept = 0;
+    for (size_t i = 0; i < w->n_leaving; i++) {
+        const uint32_t a = w->leaving[i], v = w->plan->actions[a].value;
         const state *s = &w->states[v];
-        if (w->plan->actions[a].kind != CEBUS_ACTION_SWAP_OUT)
+        if (a < w->left || a < s->back)
             continue;
+        w->leaving[kept++] = a;
         if (s->place != CEBUS_ANYWHERE && s->place < place + bytes &&
             place < s->place + w->iteration->values[v].bytes && may_leave(w, a))
             go(w, v, s->last);
     }
+    w->n_leaving = kept;
     return cebus_ground_since(&w->ground, place, bytes) != CEBUS_GROUND_TAKEN;
 }
 
@@ -421,6 +426,8 @@ static void act(walk *w)
             w->next = replay(w, w->next);
             continue;
         }
+        if (action->kind == CEBUS_ACTION_SWAP_OUT)
+            w->leaving[w->n_leaving++] = (uint32_t)w->next;
         w->next++;
         if (action->kind == CEBUS_ACTION_SWAP_IN) {
             w->states[action->value].back = w->next;
@@ -460,28 +467,6 @@ static void find_stays(walk *w)
         const cebus_action *action = &w->plan->actions[a];
         if (action->at >= w->iteration->values[action->value].freed)
             w->states[action->value].stays = action->kind == CEBUS_ACTION_DROP;
-    }
-}
-
-/** Values by when they are released. starts: a count for each time, and one. */
-static void sort_released(walk *w, uint32_t *starts)
-{
-    const cebus_iteration *iteration = w->iteration;
-    size_t n = iteration->n_calls + 2;
-    uint32_t sum = 0;
-    memset(starts, 0, n * sizeof *starts);
-    for (uint32_t v = 0; v < iteration->n_values; v++) {
-        uint32_t at = iteration->values[v].freed;
-        starts[at <= iteration->n_calls ? at : iteration->n_calls + 1]++;
-    }
-    for (size_t k = 0; k < n; k++) {
-        uint32_t count = starts[k];
-        starts[k] = sum;
-        sum += count;
-    }
-    for (uint32_t v = 0; v < iteration->n_values; v++) {
-        uint32_t at = iteration->values[v].freed;
-        w->released[starts[at <= iteration->n_calls ? at : iteration->n_calls + 1]++] = v;
     }
 }
 
@@ -532,7 +517,7 @@ static void turn(walk *w)
     }
     *w->out = (cebus_timeline){.over_ns = cebus_max_u64(w->streams.out, w->streams.compute) -
                                           w->streams.compute};
-    w->next = w->left = w->came = w->n_released = 0;
+    w->next = w->left = w->came = w->n_released = w->n_leaving = 0;
     w->streams.stall_ns = 0;
     for (uint32_t v = 0; v < iteration->n_values; v++) {
         if (!iteration->values[v].persistent && iteration->values[v].born == NONE)
@@ -565,25 +550,25 @@ static void walk_all(walk *w)
 bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan,
                         const cebus_timeline_terms *terms, cebus_pool *pool, cebus_timeline *out)
 {
-    size_t n_values = iteration->n_values, n_starts = iteration->n_calls + 2;
+    const size_t n_values = iteration->n_values, n_leaving = plan->count + 1;
     *out = (cebus_timeline){0};
     walk w = {.iteration = iteration, .plan = plan, .terms = terms, .out = out};
     w.streams = (cebus_streams){
         .out_rate = terms->out_rate, .in_rate = terms->in_rate, .latency_ns = terms->latency_ns};
     cebus_holes_init(&w.holes, pool);
-    uint32_t *starts = cebus_pool_alloc(pool, n_starts * sizeof *starts);
     w.states = cebus_pool_alloc(pool, n_values * sizeof *w.states);
     w.released = cebus_pool_alloc(pool, n_values * sizeof *w.released);
     w.stack = cebus_pool_alloc(pool, n_values * sizeof *w.stack);
-    bool ok = starts != NULL && w.states != NULL && w.released != NULL && w.stack != NULL &&
-              cebus_ground_init(&w.ground, pool);
+    w.leaving = cebus_pool_alloc(pool, n_leaving * sizeof *w.leaving);
+    bool ok = w.states != NULL && w.released != NULL && w.stack != NULL && w.leaving != NULL &&
+              cebus_ground_init(&w.ground, pool) &&
+              cebus_releases_sort(iteration, pool, w.released);
     if (ok) {
         if (terms->placement != NULL && terms->placement->height > 0 &&
             terms->placement->n_relocations == 0)
             w.placement = terms->placement;
         for (size_t v = 0; v < n_values; v++)
             w.states[v] = (state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
-        sort_released(&w, starts);
         walk_all(&w);
     }
     cebus_ground_deinit(&w.ground);
@@ -591,6 +576,6 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
     cebus_pool_free_object(pool, w.stack, n_values * sizeof *w.stack);
     cebus_pool_free_object(pool, w.released, n_values * sizeof *w.released);
     cebus_pool_free_object(pool, w.states, n_values * sizeof *w.states);
-    cebus_pool_free_object(pool, starts, n_starts * sizeof *starts);
+    cebus_pool_free_object(pool, w.leaving, n_leaving * sizeof *w.leaving);
     return ok && !w.failed;
 }

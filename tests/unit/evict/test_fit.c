@@ -250,6 +250,33 @@ Test(fit, a_plan_for_less_serves_where_there_are_no_places)
     cr_expect_eq(plan.count, 0, "a first plan costs nothing");
 }
 
+/** While the program waits: what misses much in a long program misses it in less memory, too. */
+Test(fit, a_first_plan_of_a_long_program_is_made_again_only_where_it_is_near)
+{
+    static const struct {
+        uint32_t calls;
+        uint64_t percent; /**< of what is needed */
+        bool again;
+    } cases[] = {{400, 67, true}, {2200, 67, false}, {2200, 85, true}};
+    const cebus_policy policy = {.name = "little", .plan = plan_too_little, .searches = true};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cebus_iteration_clear(&iteration);
+        random_iteration_make(&iteration, 7, cases[i].calls);
+        cebus_fit fit = fit_in("cebus", UINT32_MAX, 0);
+        fit.policy = &policy;
+        plans = 0;
+        cr_assert(cebus_fit_make(&fit));
+        const uint64_t needed = placement.height;
+        clear();
+        fit = fit_in("cebus", needed * cases[i].percent / 100, 0);
+        fit.policy = &policy;
+        plans = 0;
+        cr_expect_not(cebus_fit_make(&fit));
+        cr_expect_eq(plans > 1, cases[i].again, "%zu: %d plans", i, plans);
+        clear();
+    }
+}
+
 /** Without leaving room for holes: what finds no places side by side moves between some. */
 Test(fit, values_move_where_they_find_no_places_for_good)
 {

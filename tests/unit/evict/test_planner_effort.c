@@ -163,6 +163,41 @@ Test(planner_effort, long_programs_that_swap_have_fewer_efforts_in_all, .timeout
     cr_expect(r.plan.over, "nothing fits");
 }
 
+/** Calls each of which reads some made long before, then a long tail: marches get stuck early. */
+static void make_knot(uint32_t calls, uint32_t tail)
+{
+    uint64_t random = 11;
+    for (uint32_t v = 0; v < calls; v++) {
+        uint32_t reads[3];
+        uint16_t n = 0;
+        for (uint32_t i = 0; i < 3 && v > 8; i++) {
+            const uint32_t one = random_below(&random, v);
+            if (n == 0 || (one != reads[0] && (n == 1 || one != reads[1])))
+                reads[n++] = one;
+        }
+        add_long(v, reads, n);
+    }
+    for (uint32_t v = calls; v < calls + tail; v++) {
+        add_long(v, (uint32_t[]){v - 1}, 1);
+        if (v > calls)
+            r.iteration.values[v - 1].freed = v + 1;
+    }
+    for (uint32_t v = 0; v < calls; v++)
+        r.iteration.values[v].freed = calls + 1;
+    cr_assert(cebus_iteration_seal(&r.iteration));
+}
+
+/** They do not march on by chance, or go down a ladder for long, where nothing fits. */
+Test(planner_effort, long_programs_that_fit_nowhere_end_sooner, .timeout = 120)
+{
+    make_knot(200, 2100);
+    const cebus_plan_terms terms = {.budget = 14000, .out_rate = 1, .in_rate = 1, .effort = EFFORT};
+    const uint64_t all =
+        cebus_search_first_visits(&r.iteration) + CEBUS_SEARCH_EFFORTS * (uint64_t)EFFORT;
+    cr_expect_leq(plan(&terms), all - EFFORT / 2);
+    cr_expect(r.plan.over, "nothing fits");
+}
+
 /** What is offered, and which of it is to stand. */
 typedef struct offers {
     int asked, kept;
