@@ -43,24 +43,47 @@ static cebus_status move_block(cebus_runtime *rt, const cebus_move *move)
     return CEBUS_OK;
 }
 
-cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes)
+/** Slides what lies behind a hole down, until there is one of `bytes`; NULL: all. */
+static cebus_status slide_from(cebus_runtime *rt, cebus_block *hole, uint64_t bytes)
 {
-    cebus_move move = {0};
-    cebus_gather gather = {0};
+    cebus_move move = {.block = hole};
     cebus_status status = CEBUS_OK;
     uint64_t before = rt->stats.moved_bytes;
-    if (!rt->arena.layout->moves)
-        return CEBUS_OK;
     rt->stats.compactions++;
-    if (bytes != UINT64_MAX)
-        (void)cebus_gather_find(&rt->arena, cebus_arena_rounded(&rt->arena, bytes), &gather);
-    move.block = gather.first;
     while (status == CEBUS_OK && !cebus_arena_fits(&rt->arena, bytes) &&
            cebus_arena_next_move(&rt->arena, move.block, &move))
         status = move_block(rt, &move);
     cebus_event_emit(
         rt, (cebus_event){.kind = CEBUS_EVENT_COMPACTED, .bytes = rt->stats.moved_bytes - before});
     return status;
+}
+
+cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes)
+{
+    cebus_gather gather = {0};
+    if (!rt->arena.layout->moves)
+        return CEBUS_OK;
+    if (bytes != UINT64_MAX)
+        (void)cebus_gather_find(&rt->arena, cebus_arena_rounded(&rt->arena, bytes), &gather);
+    return slide_from(rt, gather.first, bytes);
+}
+
+static uint64_t cost_of(const cebus_runtime *rt, const cebus_gather *gather)
+{
+    const cebus_move_terms terms = cebus_compaction_terms(rt);
+    return (uint64_t)(1e9 * (double)gather->moved_bytes / (double)terms.rate) +
+           gather->moved_blocks * terms.ns + 1;
+}
+
+bool cebus_compaction_gather(cebus_runtime *rt, uint64_t bytes, const cebus_gather_bar *bar,
+                             uint64_t most_ns)
+{
+    cebus_gather gather;
+    const uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
+    return rounded <= cebus_arena_free_bytes(&rt->arena) &&
+           cebus_gather_find_between(&rt->arena, rounded, bar, &gather) &&
+           cost_of(rt, &gather) <= most_ns && slide_from(rt, gather.first, bytes) == CEBUS_OK &&
+           cebus_arena_fits(&rt->arena, bytes);
 }
 
 /** The smallest hole that has room for `bytes` outside of [from, to). */
@@ -192,10 +215,8 @@ uint64_t cebus_compaction_cost(const cebus_runtime *rt, uint64_t bytes)
 {
     cebus_gather gather;
     uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
-    cebus_move_terms terms = cebus_compaction_terms(rt);
     if (rounded > cebus_arena_free_bytes(&rt->arena) ||
         !cebus_gather_find(&rt->arena, rounded, &gather))
         return UINT64_MAX;
-    return (uint64_t)(1e9 * (double)gather.moved_bytes / (double)terms.rate) +
-           gather.moved_blocks * terms.ns + 1;
+    return cost_of(rt, &gather);
 }

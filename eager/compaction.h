@@ -7,12 +7,19 @@
 
 #include "eager/runtime.h"
 
+struct cebus_gather_bar; /* layout/gather.h */
+
 /**
  * Moves as little as it takes for a hole of `bytes`; where no run of blocks can yield one, slides
  * everything down (as with UINT64_MAX). CEBUS_OK whether or not it fits then; a copy that fails
  * leaves the blocks moved so far where they are.
  */
 cebus_status cebus_compaction_run(cebus_runtime *rt, uint64_t bytes);
+
+/** The same between blocks that bar it, where that takes so many ns at most; whether it fits then.
+ * O(blocks). */
+bool cebus_compaction_gather(cebus_runtime *rt, uint64_t bytes, const struct cebus_gather_bar *bar,
+                             uint64_t most_ns);
 
 /**
  * Moves what lies in [from, to) to holes elsewhere, each block to the smallest that has room, until

@@ -461,7 +461,8 @@ static cebus_place_result place_guided(cebus_runtime *rt, const cebus_request *r
         placed = place_planned(rt, request, out);
     if (placed == CEBUS_PLACE_FULL)
         placed = cebus_arena_place(&rt->arena, request->bytes, request->zone, out);
-    while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL && cebus_guidance_yield(rt))
+    while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL &&
+           (cebus_guidance_gather(rt, request->bytes) || cebus_guidance_yield(rt)))
         placed = cebus_arena_place(&rt->arena, request->bytes, request->zone, out);
     return placed;
 }

@@ -44,12 +44,19 @@ static void keep_better(const run *r, cebus_gather *best)
         *best = (cebus_gather){r->first, r->last, r->used_bytes, r->used_blocks};
 }
 
+static bool ends_runs(const cebus_block *block, const cebus_gather_bar *bar)
+{
+    return (block->immovable && block->state != CEBUS_BLOCK_FREE) ||
+           (bar != NULL && bar->bars(bar->context, block));
+}
+
 /** One sweep. */
-static void find_among_blocks(const cebus_arena *arena, uint64_t bytes, cebus_gather *out)
+static void find_among_blocks(const cebus_arena *arena, uint64_t bytes, const cebus_gather_bar *bar,
+                              cebus_gather *out)
 {
     run r = {0}, between = {0}; /* the run so far; what is used since its last hole */
     for (cebus_block *block = arena->first; block != NULL; block = block->next) {
-        if (block->immovable && block->state != CEBUS_BLOCK_FREE) {
+        if (ends_runs(block, bar)) {
             r = between = (run){0};
         } else if (block->state != CEBUS_BLOCK_FREE) {
             between.used_bytes += block->bytes;
@@ -119,6 +126,15 @@ bool cebus_gather_find(const cebus_arena *arena, uint64_t bytes, cebus_gather *o
     if (find_by_holes(arena, bytes, out))
         return out->first != NULL;
     *out = (cebus_gather){0};
-    find_among_blocks(arena, bytes, out);
+    find_among_blocks(arena, bytes, NULL, out);
+    return out->first != NULL;
+}
+
+bool cebus_gather_find_between(const cebus_arena *arena, uint64_t bytes,
+                               const cebus_gather_bar *bar, cebus_gather *out)
+{
+    *out = (cebus_gather){0};
+    if (arena->layout->moves)
+        find_among_blocks(arena, bytes, bar, out);
     return out->first != NULL;
 }

@@ -22,4 +22,14 @@ typedef struct cebus_gather {
  * few. */
 bool cebus_gather_find(const cebus_arena *arena, uint64_t bytes, cebus_gather *out);
 
+/** What else ends a run: blocks not to be moved now, and holes not to be moved to. */
+typedef struct cebus_gather_bar {
+    bool (*bars)(void *context, const cebus_block *block);
+    void *context;
+} cebus_gather_bar;
+
+/** The same between such blocks. One sweep: O(blocks). */
+bool cebus_gather_find_between(const cebus_arena *arena, uint64_t bytes,
+                               const cebus_gather_bar *bar, cebus_gather *out);
+
 #endif

@@ -10,6 +10,8 @@
 #define MOST_DEAR 2
 /** The same of a plan with places where persistent values shuttle: these find theirs by and by. */
 #define MOST_MOVING 4
+/** Iterations until persistent values that shuttle are where they are to be. */
+#define SETTLING 2
 /** Where a plan loses less than this part of what the program takes no other is tried. */
 #define WORTH_PART 50
 /** The same where it loses as much as was foretold. */
@@ -312,10 +314,24 @@ static bool is_suspect(const cebus_runtime *rt, cebus_scheme *scheme, const cebu
     return cebus_trial_suspects(&scheme->trial, took->clock_ns, scheme->predicted_ns);
 }
 
+/** What counts of what an iteration lost. Where persistent values find their places as they come no
+ * two are alike, and one in which many were in the way says little of the next: then a running
+ * mean. */
+static uint64_t weigh_lost(cebus_scheme *scheme, uint64_t lost)
+{
+    if (!scheme->shuttling || scheme->spots != NULL)
+        return lost;
+    if (scheme->guided <= SETTLING + 1 || scheme->usually_lost == 0)
+        scheme->usually_lost = lost;
+    const int64_t more = (int64_t)(lost - scheme->usually_lost) / MEMORY;
+    scheme->usually_lost += (uint64_t)more;
+    return scheme->usually_lost;
+}
+
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
                            const cebus_tally *took)
 {
-    uint64_t lost = lost_of(took);
+    const uint64_t lost = weigh_lost(scheme, lost_of(took));
     if (!cebus_feedback_end(rt, scheme, iteration, lost))
         return CEBUS_PLAN_IS_STALE;
     if (is_rival(scheme)) {
@@ -410,7 +426,7 @@ static void follow(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *ite
 static bool is_settling(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
     if (scheme->shuttling)
-        return scheme->guided <= 2;
+        return scheme->guided <= SETTLING;
     return scheme->guided == 1 && rt->stats.guided_unforeseen > 0;
 }
 

@@ -8,6 +8,7 @@
 #include "eager/swap/away.h"
 #include "eager/swap/swap.h"
 #include "evict/wish.h"
+#include "layout/gather.h"
 
 /** Persistent values come before a call names them. */
 static cebus_candidate *bearer(const cebus_guidance *guidance, uint32_t ordinal)
@@ -39,11 +40,13 @@ static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go meth
 }
 
 /** The program wishes it kept, or copied off the device; or it may not be made again in time, which
- * the plan sees to where it has it made again in a place of its own. */
+ * the plan sees to where it has it made again in a place of its own, or was searched for to the
+ * byte. */
 static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate, uint8_t then)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    bool in_time = then == CEBUS_ACTION_REPLAY && rt->guidance->scheme->spots != NULL;
+    bool in_time = then == CEBUS_ACTION_REPLAY &&
+                   (rt->guidance->scheme->spots != NULL || rt->policy->searches);
     return cebus_wish_saves(candidate) || (!in_time && !cebus_regen_may_drop(&terms, candidate)) ||
            (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
 }
@@ -59,12 +62,29 @@ static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
     rt->guidance->done += there && !candidate->value.resident;
 }
 
+/** What copies still read or write: to move it, or to it, compute would wait for them. */
+static bool is_under_way(void *context, const cebus_block *block)
+{
+    const cebus_candidate *owner = block->owner;
+    return (owner != NULL && owner->arriving) ||
+           !cebus_departures_past(context, block->fence[CEBUS_STREAM_OUT]);
+}
+
+bool cebus_guidance_gather(cebus_runtime *rt, uint64_t bytes)
+{
+    const cebus_gather_bar bar = {is_under_way, rt};
+    return cebus_guidance_follows(rt) && rt->policy->searches &&
+           rt->guidance->scheme->spots == NULL &&
+           cebus_compaction_gather(rt, bytes, &bar,
+                                   cebus_plan_in_ns(&rt->guidance->scheme->terms, bytes));
+}
+
 /** Where what is free lies apart and nothing waits to leave, blocks are moved if that takes no
  * longer than the copy: all that is to come after it would wait until the program gets to it. */
 static bool make_room(cebus_runtime *rt, uint64_t bytes)
 {
     while (!cebus_arena_fits(&rt->arena, bytes)) {
-        if (!cebus_guidance_yield(rt))
+        if (!cebus_guidance_gather(rt, bytes) && !cebus_guidance_yield(rt))
             return cebus_compaction_cost(rt, bytes) <=
                        cebus_plan_in_ns(&rt->guidance->scheme->terms, bytes) &&
                    cebus_compaction_run(rt, bytes) == CEBUS_OK &&

@@ -64,6 +64,11 @@ void cebus_guidance_act(cebus_runtime *rt, const cebus_call *call, cebus_tensor 
                         bool in_graph);
 /** The call failed, and nothing came of it: what was due goes on where it was left. */
 void cebus_guidance_retract(cebus_runtime *rt);
+/** Enough is free for a request, but apart: by a plan without places blocks are moved together
+ * before anything leaves, if that takes no longer than to copy as much back, and nothing that moves
+ * is being copied. Whether it fits then. O(blocks). */
+bool cebus_guidance_gather(cebus_runtime *rt, uint64_t bytes);
+
 /** A request does not fit: gives up one value that may leave; false when none is left. */
 bool cebus_guidance_yield(cebus_runtime *rt);
 /** Somebody is to have bytes at an offset: gives up what lies there and may leave; false when

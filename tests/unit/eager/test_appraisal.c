@@ -304,6 +304,34 @@ Test(appraisal, a_plan_without_places_that_parts_from_what_it_foretells_is_made_
     cebus_runtime_destroy(rt);
 }
 
+/** Another one by a plan whose persistent values have no places. Without it 1000 ns are lost. */
+static cebus_verdict end_loose(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    cebus_iteration iteration;
+    cebus_iteration_init(&iteration, &rt->pool);
+    rt->guidance->scheme = scheme;
+    cebus_appraisal_begin(rt);
+    rt->stats.recompute_ns += lost;
+    cebus_verdict verdict = cebus_appraisal_end(rt, scheme, &iteration, true);
+    rt->guidance->scheme = &rt->guidance->idle;
+    return verdict;
+}
+
+/** Of which no two iterations are alike: it is not given up for one that is dear. */
+Test(appraisal, a_plan_without_places_is_held_to_what_it_loses_by_and_large)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    cebus_scheme scheme = {.unplanned_ns = 1000, .guided = 2, .shuttling = true};
+    scheme.plan.count = 1;
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(end_loose(rt, &scheme, 500), CEBUS_PLAN_STANDS, "%d", i);
+    cr_expect_eq(end_loose(rt, &scheme, 2000), CEBUS_PLAN_STANDS, "one of many");
+    cr_expect_eq(end_loose(rt, &scheme, 400), CEBUS_PLAN_STANDS);
+    cr_expect_eq(end_loose(rt, &scheme, 2000), CEBUS_PLAN_IS_DEAR, "too many");
+    cebus_runtime_destroy(rt);
+}
+
 /** An iteration without places, where some were set aside that were to lose 1000 ns. */
 static cebus_verdict end_aside(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {

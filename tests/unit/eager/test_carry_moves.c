@@ -159,6 +159,75 @@ Test(carry_moves, blocks_are_moved_for_what_is_to_come_back)
     cebus_runtime_destroy(rt);
 }
 
+/** The output of exp may leave from the start, and is to be back at the end. */
+static bool let_large_go(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                         cebus_plan *out)
+{
+    bool ok = true;
+    (void)terms;
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        const cebus_iteration_value *value = &iteration->values[v];
+        if (value->born != CEBUS_ITERATION_NONE &&
+            strcmp(iteration->calls[value->born].op, "exp") == 0)
+            ok = cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, value->born + 1, v) &&
+                 cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, (uint32_t)iteration->n_calls - 1, v);
+    }
+    return ok && cebus_plan_sort(out, iteration);
+}
+
+/** Every other small one is gone when another comes that takes as much as two: there is enough
+ * room, but apart. By then the large one has long been copied out. */
+static void step_between(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *y)
+{
+    cebus_tensor *large, *small[SMALL], *twice, *sum;
+    const int64_t numbers = 2 * (int64_t)PIECE;
+    OK(cebus_exp(rt, y, &large));
+    for (int i = 0; i < SMALL; i++)
+        OK(cebus_tanh(rt, x, &small[i]));
+    for (int i = 0; i < SMALL; i += 2)
+        cebus_tensor_release(small[i]);
+    for (int i = 0; i < WAITING * STEPS; i++)
+        OK(cebus_add_scalar_(rt, x, i % 2 == 0 ? 1 : -1));
+    OK(cebus_full(rt, 1, CEBUS_F32, 1, &numbers, &twice));
+    cebus_tensor_release(twice);
+    OK(cebus_sum(rt, large, 0, NULL, false, &sum));
+    cebus_tensor_release(sum);
+    cebus_tensor_release(large);
+    for (int i = 1; i < SMALL; i += 2)
+        cebus_tensor_release(small[i]);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** What waits to leave would have to come back, which takes longer. */
+Test(carry_moves, blocks_are_moved_before_anything_leaves)
+{
+    cebus_policy policy = cebus_policy_coop;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:titanv-12g";
+    options.layout = "zones";
+    options.memory_budget = (1 + SMALL + SMALL) * PIECE * sizeof(float) + (1 << 14);
+    options.swap = CEBUS_SWAP_ON;
+    policy.plan = let_large_go;
+    policy.searches = true;
+    cebus_runtime *rt = open_moving(&options, &policy);
+    cebus_tensor *x = vector(rt, PIECE, 1), *y = vector(rt, PIECE * SMALL / 2, 1);
+    OK(cebus_tensor_set_persistent(x));
+    OK(cebus_tensor_set_persistent(y));
+    for (int i = 0; i < STEPS; i++)
+        step_between(rt, x, y);
+    cebus_memory_stats stats = stats_of(rt);
+    const uint64_t came = stats.swap_ins;
+    step_between(rt, x, y);
+    stats = stats_of(rt);
+    cr_expect_gt(stats.guided_iterations, 1);
+    cr_expect_eq(stats.guided_swap_outs, 1);
+    cr_expect_eq(stats.swap_ins, came, "%lu", stats.swap_ins - came);
+    cr_expect_gt(stats.moved_bytes, 0);
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+    cebus_runtime_destroy(rt);
+}
+
 /* ---- values ------------------------------------------------------------------------------- */
 
 static uint64_t state;
