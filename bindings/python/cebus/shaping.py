@@ -185,8 +185,11 @@ def ravel(x):
 
 def unflatten(x, dim, sizes):
     """One dimension cut into several."""
-    dim = _wrapped(x, dim)
-    return x.reshape(tuple(x.shape[:dim]) + tuple(sizes) + tuple(x.shape[dim + 1:]))
+    dim, sizes = _wrapped(x, dim), tuple(sizes)
+    known = math.prod(each for each in sizes if each != -1)
+    if sizes.count(-1) == 1 and known > 0 and x.shape[dim] % known == 0:
+        sizes = tuple(x.shape[dim] // known if each == -1 else each for each in sizes)
+    return x.reshape(tuple(x.shape[:dim]) + sizes + tuple(x.shape[dim + 1:]))
 
 
 def _triangle(x, diagonal, lower):

@@ -192,6 +192,7 @@ def test_repeating_beyond_memory_is_out_of_memory_at_once():
                        lambda: x.repeat_interleave(cebus.tensor([1, 1 << 40, 1]))):
             with pytest.raises(cebus.OutOfMemoryError):
                 repeat()
+    assert cebus.zeros(0, 6).unflatten(1, (2, -1)).shape == (0, 2, 3)
     assert x.diff((1 << 31) - 1).shape == (0,)
     with pytest.raises(ValueError, match="non-negative"):
         x.diff(-1)
@@ -340,6 +341,38 @@ def test_what_changes_no_shape_is_a_view_all_the_same():
         assert x.shape == (2, 3) and y.shape == (1, 2, 3)
     (x.squeeze() * 3).sum().backward()
     assert numpy.array_equal(x.grad.numpy(), numpy.full((2, 3), 3.0)) and x[:].grad is None
+
+
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x.swapaxes(0, 1), lambda x: x[:, ::2],
+                                  lambda x: x[..., 1], lambda x: x.swapaxes(0, 2)[1:],
+                                  lambda x: x[:1].swapaxes(0, 1)])
+def test_masks_of_several_dimensions_write_to_views(view):
+    array = numpy.arange(60, dtype="f4").reshape(3, 4, 5)
+    whole = cebus.tensor(array)
+    x, like = view(whole), view(array)
+    index = numpy.arange(like.shape[0] * like.shape[1]).reshape(like.shape[:2]) % 3 != 1
+    mask = cebus.tensor(index)
+    x[mask] *= 3
+    like[index] *= 3
+    assert numpy.array_equal(whole.numpy(), array)
+    x[mask] = cebus.arange(x[mask].numel()).float().reshape(x[mask].shape)
+    like[index] = numpy.arange(like[index].size).reshape(like[index].shape)
+    assert numpy.array_equal(whole.numpy(), array)
+    x[None, mask, ...] = -x[None, mask, ...]
+    like[None, index, ...] = -like[None, index, ...]
+    assert numpy.array_equal(whole.numpy(), array)
+    x.index_put_((mask,), x[mask], accumulate=True)
+    like[index] *= 2
+    assert numpy.array_equal(whole.numpy(), array)
+
+
+def test_a_mask_written_through_a_view_has_gradients():
+    leaf = cebus.ones(2, 3, requires_grad=True)
+    x = (leaf * 1).t()
+    values = cebus.full((2,), 5.0, requires_grad=True)
+    x[cebus.tensor([[True, False], [False, True], [False, False]])] = values
+    (x * x).sum().backward()
+    assert leaf.grad.tolist() == [[0, 2, 2], [2, 0, 2]] and values.grad.tolist() == [10, 10]
 
 
 def test_one_copy_is_a_copy():
