@@ -112,12 +112,33 @@ static cebus_saves save_all(const void *attrs, uint64_t needs)
     return (cebus_saves){.in = UINT64_MAX, .out = UINT64_MAX};
 }
 
+/** What a gradient is made of may have a graph of its own, which ends here. */
+static cebus_status accept(const cebus_gradient *io, uint32_t i)
+{
+    cebus_tensor *given = io->grad_in[i];
+    if (given == NULL)
+        return CEBUS_OK;
+    cebus_status status = cebus_tensor_check(io->rt, given, io->op->name, "a gradient");
+    if (status != CEBUS_OK || !cebus_tensor_requires_grad(given))
+        return status;
+    status = cebus_detach(io->rt, given, &io->grad_in[i]);
+    cebus_tensor_release(given);
+    return status;
+}
+
 static cebus_status gradient(const cebus_gradient *io)
 {
     const cebus_custom_op *user = entry_of(io->op)->user;
     const custom_attrs *attrs = io->attrs;
-    return user->gradient(user->user, io->rt, attrs->bytes > 0 ? attrs + 1 : NULL, io->in, io->n_in,
-                          io->out, io->grad_out, io->n_out, io->grad_in);
+    cebus_status before = cebus_error_set_aside();
+    cebus_status status =
+        user->gradient(user->user, io->rt, attrs->bytes > 0 ? attrs + 1 : NULL, io->in, io->n_in,
+                       io->out, io->grad_out, io->n_out, io->grad_in);
+    if (!cebus_error_was_told(before, status))
+        return cebus_fail(status, user->name, "its gradient failed: %s", cebus_status_name(status));
+    for (uint32_t i = 0; i < io->n_in && status == CEBUS_OK; i++)
+        status = accept(io, i);
+    return status;
 }
 
 static cebus_status check(const cebus_custom_op *op, uint32_t n_in)
@@ -126,6 +147,8 @@ static cebus_status check(const cebus_custom_op *op, uint32_t n_in)
     if (op == NULL || op->struct_size < sizeof *op)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, call,
                           "the op is NULL or its struct_size not set");
+    if ((op->flags & ~(uint32_t)(CEBUS_CUSTOM_RNG | CEBUS_CUSTOM_NONREPLAYABLE)) != 0)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, call, "unknown bits in flags: 0x%x", op->flags);
     if (op->name == NULL || op->run == NULL || (op->infer == NULL && op->mutates == 0))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, call, "the op lacks its name, run or infer");
     if (n_in > CEBUS_MAX_INPUTS || op->n_out < 1 || op->n_out > CEBUS_MAX_OUTPUTS)
@@ -219,6 +242,8 @@ cebus_status cebus_call_custom(cebus_runtime *rt, const cebus_custom_op *op, con
         out[j] = NULL;
     if (out == NULL || (in == NULL && n_in > 0) || (attrs == NULL && attr_bytes > 0))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name, "in, attrs or out is NULL");
+    if (attr_bytes > SIZE_MAX / 2)
+        return cebus_fail(CEBUS_INVALID_ARGUMENT, op->name, "%zu bytes of attributes", attr_bytes);
     status = cebus_runtime_lock(rt, op->name);
     if (status != CEBUS_OK)
         return status;

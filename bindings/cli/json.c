@@ -54,6 +54,7 @@ bool json_print_line(json_t *json)
     json_decref(json);
     if (failed == 0 && putchar('\n') != EOF)
         return true;
-    complain("standard output cannot be written");
+    if (!ferror(stdout)) /* else that is said at the end */
+        json_checked(NULL);
     return false;
 }

@@ -14,7 +14,8 @@ json_t *json_read(const char *path, size_t flags);
 
 /** The value, or the end of the program where there was no memory for it. */
 json_t *json_checked(json_t *value);
-/** One line on standard output. Takes the reference. False when it cannot be written (printed). */
+/** One line on standard output. Takes the reference. False when it cannot be written: that is said
+ * once, as the program ends. */
 bool json_print_line(json_t *json);
 /** As json_object_set_new(), but without memory the program ends. */
 void json_put(json_t *object, const char *key, json_t *value);

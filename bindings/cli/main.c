@@ -4,6 +4,7 @@
 #include <cebus/info.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -47,17 +48,22 @@ static int wrong_command(const char *name)
     return EXIT_USAGE;
 }
 
-/** What was printed must have got there. */
-static int finish(int status)
+/** What was printed must have got there, help included: the parsers exit by themselves after it. */
+static void finish(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
+        return;
     complain("standard output cannot be written");
-    return EXIT_WRONG;
+    fflush(stderr);
+    _Exit(EXIT_WRONG);
 }
 
 int main(int argc, char **argv)
 {
+    if (atexit(finish) != 0) {
+        complain("out of memory");
+        return EXIT_WRONG;
+    }
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;
@@ -65,17 +71,17 @@ int main(int argc, char **argv)
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);
-        return finish(0);
+        return 0;
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         printf("cebus %s\n", cebus_version());
-        return finish(0);
+        return 0;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(commands[i].name, name) != 0)
             continue;
         argv[1] = (char *)commands[i].title;
-        return finish(commands[i].run(argc - 1, argv + 1));
+        return commands[i].run(argc - 1, argv + 1);
     }
     return wrong_command(name);
 }

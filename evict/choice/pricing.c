@@ -73,11 +73,12 @@ static bool find_exact(const cebus_chooser *chooser, const cebus_candidate *cand
         return false;
     double fill = CROWDING * (double)behind.bytes / (double)chooser->arena->limit;
     double times = 1 + fill * fill, left = (double)most / times - (double)behind.ns + 1;
-    if (left < 0)
+    if (left < 0 && most < UINT64_MAX)
         return false;
-    uint64_t ahead_most = left < 0x1p63 ? (uint64_t)left : UINT64_MAX;
+    uint64_t ahead_most = left < 0x1p63 && most < UINT64_MAX ? (uint64_t)left : UINT64_MAX;
     cebus_effort ahead = cebus_replay_ahead(chooser->lineage, value, LOOK, ahead_most);
-    *out = (uint64_t)((double)(behind.ns + ahead.ns) * times);
+    double ns = ((double)behind.ns + (double)ahead.ns) * times;
+    *out = ns < 0x1p64 ? (uint64_t)ns : UINT64_MAX;
     return *out <= most;
 }
 
@@ -268,7 +269,8 @@ bool cebus_pricing_exact_within(const cebus_chooser *chooser, const cebus_block 
         !cebus_version_is_missed(chooser->lineage, &candidate->value))
         return true;
     int shift = cebus_pricing_shift(candidate);
-    if (!find_exact(chooser, candidate, shift < 0 ? UINT64_MAX : most >> shift, out))
+    bool any = most == UINT64_MAX || shift < 0;
+    if (!find_exact(chooser, candidate, any ? UINT64_MAX : most >> shift, out))
         return false;
     *out = cebus_wish_price(*out, shift);
     return true;

@@ -1,7 +1,43 @@
 """Whether operations are recorded for backward; per thread."""
 import functools
+import inspect
 
 from ._core import _GradScope, _GradSwitch, is_grad_enabled
+
+
+def _in_turns(scope, function):
+    """What runs of a generator is within; what runs between its steps is not."""
+    @functools.wraps(function)
+    def generate(*arguments, **keywords):
+        steps = function(*arguments, **keywords)
+        step = functools.partial(steps.send, None)
+        try:
+            while True:
+                with scope():
+                    answer = step()
+                try:
+                    step = functools.partial(steps.send, (yield answer))
+                except GeneratorExit:
+                    with scope():
+                        steps.close()
+                    raise
+                except BaseException as error:
+                    step = functools.partial(steps.throw, error)
+        except StopIteration as end:
+            return end.value
+    return generate
+
+
+def _within(scope, function):
+    """The function, or generator, in a block that scope() makes for each call, or step."""
+    if inspect.isgeneratorfunction(function):
+        return _in_turns(scope, function)
+
+    @functools.wraps(function)
+    def scoped(*arguments, **keywords):
+        with scope():
+            return function(*arguments, **keywords)
+    return scoped
 
 
 class set_grad_enabled(_GradSwitch):
@@ -9,30 +45,21 @@ class set_grad_enabled(_GradSwitch):
 
     def __call__(self, function):
         self.__exit__()  # it was switched for the function alone
-
-        @functools.wraps(function)
-        def scoped(*arguments, **keywords):
-            with set_grad_enabled(self.mode):
-                return function(*arguments, **keywords)
-        return scoped
+        return _within(functools.partial(set_grad_enabled, self.mode), function)
 
 
 class _Scope(_GradScope):
     def __init__(self, function=None):
-        self._function = function
+        self._function = None if function is None else _within(self._again, function)
+
+    def _again(self):
+        """Another block of this kind: one object is not for several threads."""
+        return type(self)()
 
     def __call__(self, *arguments, **keywords):
         if self._function is not None:
-            with type(self)():
-                return self._function(*arguments, **keywords)
-        return self._decorate(*arguments)
-
-    def _decorate(self, function):
-        @functools.wraps(function)
-        def scoped(*arguments, **keywords):
-            with type(self)():
-                return function(*arguments, **keywords)
-        return scoped
+            return self._function(*arguments, **keywords)
+        return _within(self._again, *arguments)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
@@ -56,6 +83,9 @@ class inference_mode(no_grad):
     def __init__(self, mode=True):
         super().__init__(mode if callable(mode) else None)
         self.mode = mode is False
+
+    def _again(self):
+        return type(self)(not self.mode)
 
 
 __all__ = ["set_grad_enabled", "no_grad", "enable_grad", "inference_mode", "is_grad_enabled"]

@@ -1,13 +1,14 @@
 """Pickling, and cebus.save / cebus.load."""
+import functools
 import io
 import pickle
 
 from . import _core
 
 
-def _rebuild(data, kind, shape, requires_grad, persistent):
-    """A tensor from its bytes."""
-    x = _core._from_data(data, _core._dtype_named(kind), shape)
+def _rebuild(data, kind, shape, requires_grad, persistent, where=None):
+    """A tensor from its bytes, on the default device or `where`."""
+    x = _core._from_data(data, _core._dtype_named(kind), shape, where)
     if persistent:
         x.persist_()
     return x.requires_grad_() if requires_grad else x
@@ -25,14 +26,26 @@ def _state(x):
             x.is_persistent)
 
 
-def _rebuild_subclass(cls, data, kind, shape, requires_grad, persistent, attributes):
+def _rebuild_subclass(cls, data, kind, shape, requires_grad, persistent, attributes, where=None):
     out = _core.Tensor.__new__(cls)
-    _core._adopt(out, _rebuild(data, kind, shape, requires_grad, persistent))
+    _core._adopt(out, _rebuild(data, kind, shape, requires_grad, persistent, where))
     out.__dict__.update(attributes)
     return out
 
 
-class Restricted(pickle.Unpickler):
+class Placing(pickle.Unpickler):
+    """Makes every tensor where it shall be, whatever holds it."""
+
+    where = None
+
+    def find_class(self, module, name):
+        found = super().find_class(module, name)
+        if self.where is not None and found in (_rebuild, _rebuild_subclass):
+            return functools.partial(found, where=self.where)
+        return found
+
+
+class Restricted(Placing):
     """Takes tensors and containers; nothing that could run code."""
 
     ALLOWED = {("collections", "OrderedDict"), ("collections", "defaultdict"),
@@ -59,26 +72,20 @@ def save(obj, f):
 
 
 def load(f, map_location=None, weights_only=True):
-    """What save() wrote. Tensors come to `map_location` or the default device. Unless
+    """What save() wrote. Tensors come to the device `map_location` or the default one. Unless
     `weights_only` is False, nothing but tensors and plain containers is taken."""
+    if not isinstance(map_location, (str, _core.device, type(None))):
+        raise TypeError("load: map_location is a device, which all tensors come to: files do not "
+                        f"say where they were; not a {type(map_location).__name__}")
     if not hasattr(f, "read"):
         with open(f, "rb") as file:
             f = io.BytesIO(file.read())
+    unpickler = (Restricted if weights_only else Placing)(f)
+    unpickler.where = map_location
     try:
-        obj = Restricted(f).load() if weights_only else pickle.load(f)
+        return unpickler.load()
     except pickle.UnpicklingError as error:
         if "persistent" not in str(error):
             raise
         raise pickle.UnpicklingError("not a file of cebus.save, but one of PyTorch, say: have it "
                                      "written as safetensors (cebus.safetensors)") from error
-    return _moved(obj, map_location) if map_location is not None else obj
-
-
-def _moved(obj, where):
-    if isinstance(obj, _core.Tensor):
-        return obj.detach().to(where)
-    if isinstance(obj, dict):
-        return type(obj)((key, _moved(value, where)) for key, value in obj.items())
-    if isinstance(obj, (list, tuple)):
-        return type(obj)(_moved(value, where) for value in obj)
-    return obj

@@ -1,4 +1,7 @@
 """Shapes: what is composed of the C library's views."""
+import itertools
+import math
+
 from . import _core
 from ._core import Size, _wrapped, cat, where
 
@@ -60,10 +63,12 @@ def repeat(x, *sizes):
         raise _core.InvalidArgumentError(f"repeat: {list(sizes)} copies: each must be in [0, 2^31)")
     out = x.reshape(shape)
     for dim, times in enumerate(sizes):
+        before, after = math.prod(shape[:dim]), math.prod(shape[dim:])
+        shape = shape[:dim] + (shape[dim] * times,) + shape[dim + 1:]
         if times == 0:
             out = out.narrow(dim, 0, 0)
         elif times > 1:
-            out = cat([out] * times, dim)
+            out = out.reshape(before, 1, after).expand(before, times, after).clone().reshape(shape)
     return out.clone() if all(times == 1 for times in sizes) else out
 
 
@@ -72,22 +77,37 @@ def tile(x, *sizes):
     return repeat(x, (1,) * (x.ndim - len(sizes)) + sizes)
 
 
+def _repeat_each(x, times, dim):
+    """Every element along `dim` equally often in a row."""
+    dim = _wrapped(x, dim)
+    shape = x.shape[:dim] + (x.shape[dim] * times,) + x.shape[dim + 1:]
+    before, after = math.prod(x.shape[:dim + 1]), math.prod(x.shape[dim + 1:])
+    if times == 1:
+        return x.clone()
+    return x.reshape(before, 1, after).expand(before, times, after).clone().reshape(shape)
+
+
 def repeat_interleave(x, repeats, dim=None):
     """Every element `repeats` times in a row."""
     if dim is None:
         x, dim = x.reshape(-1), 0
-    if isinstance(repeats, int):
-        counts = [repeats] * x.size(dim)
-    else:
-        counts = repeats.tolist() if repeats.numel() > 1 else [int(repeats)] * x.size(dim)
+    counts = [repeats] if isinstance(repeats, int) else repeats.reshape(-1).tolist()
     if min(counts, default=0) < 0:
         raise _core.InvalidArgumentError(f"repeat_interleave: {min(counts)} times: repeats can not "
                                          "be negative")
+    if len(counts) == 1:
+        return _repeat_each(x, counts[0], dim)
     if len(counts) != x.size(dim):
         raise _core.ShapeError(f"repeat_interleave: {len(counts)} repeats for {x.size(dim)} "
                                f"elements along dimension {dim}")
-    index = [i for i, count in enumerate(counts) for _ in range(count)]
-    return x.index_select(dim, _core.tensor(index, dtype=_core.int64, device=x.device))
+    ends = list(itertools.accumulate(counts))
+    total = ends[-1] if ends else 0
+    like = {"dtype": _core.int64, "device": x.device}
+    places = [0] + [end for end in ends[:-1] if end < total]
+    begun = _core.zeros(total + 1, **like).scatter_add(0, _core.tensor(places, **like),
+                                                       _core.ones(len(places), **like))
+    index = begun.narrow(0, 0, total).cumsum(0) - 1
+    return x.index_select(dim, index)
 
 
 def flip(x, *order, dims=None):
@@ -165,8 +185,11 @@ def ravel(x):
 
 def unflatten(x, dim, sizes):
     """One dimension cut into several."""
-    dim = _wrapped(x, dim)
-    return x.reshape(tuple(x.shape[:dim]) + tuple(sizes) + tuple(x.shape[dim + 1:]))
+    dim, sizes = _wrapped(x, dim), tuple(sizes)
+    known = math.prod(each for each in sizes if each != -1)
+    if sizes.count(-1) == 1 and known > 0 and x.shape[dim] % known == 0:
+        sizes = tuple(x.shape[dim] // known if each == -1 else each for each in sizes)
+    return x.reshape(tuple(x.shape[:dim]) + sizes + tuple(x.shape[dim + 1:]))
 
 
 def _triangle(x, diagonal, lower):

@@ -148,9 +148,11 @@ def _between(ordered, shares, last, interpolation):
 
 def diff(x, n=1, dim=-1, prepend=None, append=None):
     """Differences of neighbours along `dim`, n times."""
+    if n < 0:
+        raise _core.InvalidArgumentError(f"order must be non-negative but got {n}")
     parts = [each for each in (prepend, x, append) if each is not None]
     x = cat(parts, dim) if len(parts) > 1 else x
-    for _ in range(n):
+    for _ in range(min(n, x.size(dim))):  # nothing is left after that
         length = max(x.size(dim) - 1, 0)
         after, before = x.narrow(dim, min(1, x.size(dim)), length), x.narrow(dim, 0, length)
         x = after != before if x.dtype is _core.bool_ else after - before

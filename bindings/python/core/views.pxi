@@ -180,9 +180,10 @@ cdef Tensor slice_by(Tensor x, int dim, object item):
     return sliced(x, dim, start, max(start, stop), step)
 
 
-cdef tuple view_by(Tensor x, object key):
+cdef tuple view_by(Tensor x, object key, bint written):
     """(view, advanced): what slices, numbers and None make of x, and the list of
-    (dimension of the view, index tensor, whether it is known to be within bounds)."""
+    (dimension of the view, index tensor, whether it is known to be within bounds). What is not to
+    be `written` may be a copy."""
     cdef int dim = 0
     advanced = []
     for item in key_items(x, key):
@@ -200,25 +201,41 @@ cdef tuple view_by(Tensor x, object key):
                 x = slice_by(x, dim, item)
             dim += 1
         else:
-            x = advance(x, dim, item, advanced)
-            dim += 1
+            x, n = advance(x, dim, item, advanced, written)
+            dim += n
     return x, advanced
 
 
-cdef Tensor advance(Tensor x, int dim, Tensor item, list advanced):
-    """Notes an index tensor; the dimensions of a mask become one."""
+cdef bint merges(tuple shape, tuple strides):
+    """Whether dimensions of these lengths can be seen as one."""
+    cdef object next = None
+    for length, stride in zip(reversed(shape), reversed(strides)):
+        if length == 1:
+            continue
+        if next is not None and stride != next:
+            return False
+        next = length * stride
+    return True
+
+
+cdef tuple advance(Tensor x, int dim, Tensor item, list advanced, bint written):
+    """Notes an index tensor: (view, how many dimensions it stands for there). Those of a mask
+    become one, or, where that would be a copy that is `written` in vain, have an index each."""
     cdef int n = cebus_tensor_ndim(item.handle)
     if item.code() not in (CEBUS_BOOL, CEBUS_U8):
         advanced.append((dim, cast(item, CEBUS_I64), False))
-        return x
+        return x, 1
     shape = list(x.shape)
     if shape[dim:dim + n] != list(item.shape):
         raise OutOfRangeError(f"The shape of the mask {list(item.shape)} does not match the shape "
                               f"of the indexed tensor {shape} at dimension {dim}")
+    if written and not merges(tuple(item.shape), tuple(x.stride())[dim:dim + n]):
+        advanced += [(dim + i, each, True) for i, each in enumerate(nonzero(item, as_tuple=True))]
+        return x, n
     if n > 1:
         x = x.reshape(shape[:dim] + [Size(item.shape).numel()] + shape[dim + n:])
     advanced.append((dim, positions_of(item), True))
-    return x
+    return x, 1
 
 
 cdef Tensor positions_of(Tensor mask):
@@ -300,7 +317,7 @@ cdef Tensor beside_index(Tensor index, Tensor other, list advanced):
 
 
 cdef object get_item(Tensor x, object key):
-    view, advanced = view_by(x, key)
+    view, advanced = view_by(x, key, False)
     if advanced:
         return take(view, advanced)
     return x.reshape(x.shape) if view is x else view
@@ -313,7 +330,7 @@ cdef int set_item(Tensor x, object key, object value) except -1:
         value = value if isinstance(value, Tensor) else number_tensor(value, x)
         copy_into(x, where(key, cast(value, x.code()), x))
         return 0
-    view, advanced = view_by(x, key)
+    view, advanced = view_by(x, key, True)
     if advanced:
         put(view, advanced, value)
     elif isinstance(value, (int, float)) and exact_in_double(value):

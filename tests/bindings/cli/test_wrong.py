@@ -44,10 +44,12 @@ def case_files(cli):
                 says=["absent/a.run", "No such file"])
     cli.refuses("replay", example(cli), "--record", "/dev/full", says=["/dev/full", "written"])
     with open("/dev/full", "w", encoding="utf-8") as full:
-        for how in (("replay", example(cli)), ("replay", example(cli), "--json"), ("info",)):
+        for how in (("replay", example(cli)), ("sweep", example(cli), "--json", "--policies", "all"),
+                    ("info",), ("--help",), ("pack", "--help")):
             done = subprocess.run([cli.program, *how], stdout=full, stderr=subprocess.PIPE,
                                   check=False, encoding="utf-8", env=cli.environment)
-            assert done.returncode == 1 and "standard output" in done.stderr, done
+            assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+            assert "standard output" in done.stderr, done
 
 
 def case_formats(cli):

@@ -100,6 +100,42 @@ def test_no_grad_as_block_and_decorator():
         assert not (x * 2).requires_grad
 
 
+@pytest.mark.parametrize("mode", [lambda: cebus.no_grad(), lambda: cebus.no_grad,
+                                  lambda: cebus.inference_mode(),
+                                  lambda: cebus.set_grad_enabled(False)])
+def test_grad_mode_of_generators_ends_with_each_step(mode):
+    closed = []
+
+    @mode()
+    def steps(first):
+        try:
+            assert (yield first, cebus.is_grad_enabled()) == "sent"
+            yield cebus.is_grad_enabled()
+        except ValueError:
+            yield "caught", cebus.is_grad_enabled()
+        finally:
+            closed.append(cebus.is_grad_enabled())
+        return "end"
+    running = steps(1)
+    assert next(running) == (1, False) and cebus.is_grad_enabled()
+    assert running.send("sent") is False and cebus.is_grad_enabled()
+    assert running.throw(ValueError()) == ("caught", False) and cebus.is_grad_enabled()
+    with pytest.raises(StopIteration) as end:
+        next(running)
+    assert end.value.value == "end" and cebus.is_grad_enabled()
+    running = steps(2)
+    next(running)
+    running.close()
+    assert closed == [False, False] and cebus.is_grad_enabled()
+
+
+def test_decorators_have_the_mode_they_were_given():
+    @cebus.inference_mode(False)
+    def recorded(x):
+        return x * 2
+    assert recorded(cebus.ones(1, requires_grad=True)).requires_grad
+
+
 def test_grad_mode_belongs_to_the_thread():
     seen = []
     with cebus.no_grad():

@@ -175,6 +175,29 @@ def test_shapes():
         x.transpose(0, 3)
 
 
+@pytest.mark.parametrize("repeats", [0, 1, 3, [2, 0, 3], [0, 0, 0], [0, 1, 0], [1, 2, 0]])
+def test_repeat_interleave_is_numpys(repeats):
+    x = cebus.tensor(numpy.arange(24, dtype="f4").reshape(2, 3, 4)).transpose(0, 2)
+    times = repeats if isinstance(repeats, int) else cebus.tensor(repeats)
+    assert numpy.array_equal(x.repeat_interleave(times, 1).numpy(),
+                             numpy.repeat(x.numpy(), repeats, 1))
+    assert cebus.zeros(3, 0).repeat_interleave(times, 0).shape[1] == 0
+
+
+def test_repeating_beyond_memory_is_out_of_memory_at_once():
+    x = cebus.ones(3)
+    with cebus.budget("8MiB"):
+        for repeat in (lambda: x.repeat(2**31 - 1), lambda: x.tile(2**31 - 1),
+                       lambda: x.repeat_interleave(1 << 40),
+                       lambda: x.repeat_interleave(cebus.tensor([1, 1 << 40, 1]))):
+            with pytest.raises(cebus.OutOfMemoryError):
+                repeat()
+    assert cebus.zeros(0, 6).unflatten(1, (2, -1)).shape == (0, 2, 3)
+    assert x.diff((1 << 31) - 1).shape == (0,)
+    with pytest.raises(ValueError, match="non-negative"):
+        x.diff(-1)
+
+
 def test_joining():
     x, y = cebus.ones(2, 3), cebus.zeros(1, 3)
     assert cebus.cat([x, y]).shape == (3, 3) and cebus.stack([x, x], 1).shape == (2, 2, 3)
@@ -320,8 +343,42 @@ def test_what_changes_no_shape_is_a_view_all_the_same():
     assert numpy.array_equal(x.grad.numpy(), numpy.full((2, 3), 3.0)) and x[:].grad is None
 
 
+@pytest.mark.parametrize("view", [lambda x: x, lambda x: x.swapaxes(0, 1), lambda x: x[:, ::2],
+                                  lambda x: x[..., 1], lambda x: x.swapaxes(0, 2)[1:],
+                                  lambda x: x[:1].swapaxes(0, 1)])
+def test_masks_of_several_dimensions_write_to_views(view):
+    array = numpy.arange(60, dtype="f4").reshape(3, 4, 5)
+    whole = cebus.tensor(array)
+    x, like = view(whole), view(array)
+    index = numpy.arange(like.shape[0] * like.shape[1]).reshape(like.shape[:2]) % 3 != 1
+    mask = cebus.tensor(index)
+    x[mask] *= 3
+    like[index] *= 3
+    assert numpy.array_equal(whole.numpy(), array)
+    x[mask] = cebus.arange(x[mask].numel()).float().reshape(x[mask].shape)
+    like[index] = numpy.arange(like[index].size).reshape(like[index].shape)
+    assert numpy.array_equal(whole.numpy(), array)
+    x[None, mask, ...] = -x[None, mask, ...]
+    like[None, index, ...] = -like[None, index, ...]
+    assert numpy.array_equal(whole.numpy(), array)
+    x.index_put_((mask,), x[mask], accumulate=True)
+    like[index] *= 2
+    assert numpy.array_equal(whole.numpy(), array)
+
+
+def test_a_mask_written_through_a_view_has_gradients():
+    leaf = cebus.ones(2, 3, requires_grad=True)
+    x = (leaf * 1).t()
+    values = cebus.full((2,), 5.0, requires_grad=True)
+    x[cebus.tensor([[True, False], [False, True], [False, False]])] = values
+    (x * x).sum().backward()
+    assert leaf.grad.tolist() == [[0, 2, 2], [2, 0, 2]] and values.grad.tolist() == [10, 10]
+
+
 def test_one_copy_is_a_copy():
     x = cebus.ones(2, 3)
+    for y in (x[:1, :1].repeat(1, 5), x[:1, :1].repeat_interleave(5, 0)):
+        assert 0 not in y.stride()
     for y in (x.repeat(1, 1), x.repeat(1, 1, 1), x.tile(1), x.repeat_interleave(1, 0)):
         y.zero_()
         assert x.sum() == 6

@@ -229,6 +229,21 @@ def test_saving_and_loading(tmp_path):
     assert all(cebus.equal(a, b) for a, b in zip(net.parameters(), again.parameters()))
 
 
+def test_loading_to_a_device_keeps_what_tensors_are(tmp_path):
+    path, where = tmp_path / "placed.pt", "sim:p100-16g"
+    tied, leaf = nn.Parameter(cebus.ones(2)), cebus.ones(3, requires_grad=True)
+    cebus.save({"a": tied, "b": [tied], "leaf": leaf}, path)
+    state = cebus.load(path, map_location=where)
+    assert isinstance(state["a"], nn.Parameter) and state["b"][0] is state["a"]
+    assert state["a"].is_persistent and state["leaf"].requires_grad
+    assert str(state["a"].device) == str(state["leaf"].device) == where
+    cebus.save(Net(), path)
+    net = cebus.load(path, map_location=cebus.device(where), weights_only=False)
+    assert {str(p.device) for p in net.parameters()} == {where}
+    with pytest.raises(TypeError, match="map_location is a device"):
+        cebus.load(path, map_location=lambda storage, location: storage)
+
+
 def test_weights_files_run_no_code(tmp_path):
     path = tmp_path / "bad.pt"
     path.write_bytes(pickle.dumps(print))

@@ -93,7 +93,13 @@ Test(custom, passes_refusals_on)
     FAILS(CEBUS_DTYPE_MISMATCH, "infer",
           cebus_call_custom(rt, &affine_op, &factor, sizeof factor, &x, 1, &y));
     cr_expect_null(y);
+    FAILS(CEBUS_INVALID_ARGUMENT, "bytes of attributes",
+          cebus_call_custom(rt, &affine_op, &factor, SIZE_MAX, &x, 1, &y));
     cebus_custom_op broken = affine_op;
+    broken.flags = 1U << 31;
+    FAILS(CEBUS_INVALID_ARGUMENT, "0x80000000",
+          cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));
+    broken = affine_op;
     broken.run = NULL;
     FAILS(CEBUS_INVALID_ARGUMENT, "run", cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));
     broken = affine_op;
@@ -104,6 +110,58 @@ Test(custom, passes_refusals_on)
     FAILS(CEBUS_INVALID_ARGUMENT, "exactly", cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));
     cebus_tensor_release(x);
     cebus_runtime_destroy(rt);
+}
+
+/** What the next gradient is: of another runtime, refused, or one with a graph. */
+static struct answer {
+    cebus_runtime *elsewhere;
+    cebus_status status;
+} answer;
+
+static cebus_status odd_gradient(void *user, cebus_runtime *rt, const void *attrs,
+                                 cebus_tensor *const *in, uint32_t n_in, cebus_tensor *const *out,
+                                 cebus_tensor *const *grad_out, uint32_t n_out,
+                                 cebus_tensor **grad_in)
+{
+    (void)user, (void)attrs, (void)n_in, (void)out, (void)n_out;
+    if (answer.status != CEBUS_OK)
+        return answer.status;
+    if (answer.elsewhere != NULL)
+        return cebus_zeros(answer.elsewhere, CEBUS_F32, 1, (int64_t[]){N}, &grad_in[0]);
+    bool before = cebus_grad_enable(true);
+    cebus_status status = cebus_mul(rt, grad_out[0], in[0], &grad_in[0]);
+    cebus_grad_enable(before);
+    return status;
+}
+
+Test(custom, gradients_are_looked_at_before_they_are_taken)
+{
+    cebus_runtime *rt = open_runtime(1 << 16, NULL, CEBUS_DEBUG_WALK);
+    cebus_runtime *other = open_runtime(1 << 16, NULL, CEBUS_DEBUG_WALK);
+    cebus_custom_op op = affine_op;
+    cebus_tensor *x = leaf(rt, N, 3), *y, *sum, *grad;
+    op.gradient = odd_gradient;
+    OK(cebus_tensor_set_requires_grad(x, true));
+    OK(cebus_call_custom(rt, &op, &(float){4}, sizeof(float), &x, 1, &y));
+    OK(cebus_sum(rt, y, 0, NULL, false, &sum));
+    answer = (struct answer){.elsewhere = other};
+    FAILS(CEBUS_RUNTIME_MISMATCH, "another runtime", cebus_backward(rt, sum, NULL, false));
+    answer = (struct answer){.status = CEBUS_UNSUPPORTED};
+    FAILS(CEBUS_UNSUPPORTED, "its gradient failed: CEBUS_UNSUPPORTED",
+          cebus_backward(rt, sum, NULL, false));
+    answer = (struct answer){0};
+    OK(cebus_backward(rt, sum, NULL, false));
+    OK(cebus_tensor_grad(x, &grad));
+    cr_expect(!cebus_tensor_requires_grad(grad));
+    cr_expect_eq(at(grad, 7), 3);
+    OK(cebus_runtime_check(rt));
+    OK(cebus_runtime_check(other));
+    cebus_tensor_release(grad);
+    cebus_tensor_release(sum);
+    cebus_tensor_release(y);
+    cebus_tensor_release(x);
+    cebus_runtime_destroy(rt);
+    cebus_runtime_destroy(other);
 }
 
 static cebus_status calls_back(const cebus_custom_launch *launch)

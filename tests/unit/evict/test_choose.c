@@ -101,6 +101,25 @@ Test(choose, keeps_digests_of_what_is_large)
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, digest->block);
 }
 
+/** Whatever it costs, and by whatever that is multiplied: a hint, being a digest, a crowded rebuild. */
+Test(choose, finds_what_is_too_dear_for_a_price)
+{
+    cebus_candidate *large = place(20, UINT64_C(1) << 62, 0);
+    cebus_candidate *digest = place_child(large, UINT64_C(1) << 60, 0);
+    cebus_chooser chooser = {.policy = &cebus_policy_coop, .arena = &arena, .lineage = &lineage};
+    uint64_t weight = 0;
+    fill_the_rest();
+    large->value.pins = 1;
+    cr_expect_eq(choose(&cebus_policy_coop, 1).first, digest->block);
+    cebus_pricing_block(&chooser, digest->block);
+    cr_expect(cebus_pricing_exact_within(&chooser, digest->block, UINT64_MAX, &weight));
+    cr_expect_eq(weight, UINT64_MAX);
+    large->value.pins = 0;
+    give_up(large);
+    cr_expect(cebus_pricing_exact_within(&chooser, digest->block, UINT64_MAX, &weight));
+    cr_expect_eq(weight, UINT64_MAX);
+}
+
 /** One class ties the two chains together through what was made of both and is dead by now; only
  * what lies behind a value must be made again for it. */
 Test(choose, tells_chains_apart_that_one_class_ties_together)
