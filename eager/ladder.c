@@ -146,10 +146,16 @@ bool cebus_ladder_has_room(cebus_runtime *rt, uint64_t bytes)
     return cebus_choose_suffices(&chooser, bytes);
 }
 
-bool cebus_ladder_may_go(cebus_runtime *rt, cebus_candidate *candidate)
+bool cebus_ladder_may_go(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     cebus_chooser chooser = chooser_of(rt, 0);
     return cebus_pricing_may_go(&chooser, candidate);
+}
+
+bool cebus_ladder_may_drop(cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    cebus_chooser chooser = chooser_of(rt, 0);
+    return cebus_pricing_may_drop(&chooser, candidate);
 }
 
 static void count_search(cebus_runtime *rt, uint64_t start)

@@ -11,8 +11,9 @@
 
 #include "eager/storage.h"
 
-/** Gives up what is there behind an absent value and may go for the try at hand; how many those
- * were. None without host memory. No list is numbered (lineage/replay.h). O(records behind it). */
+/** Drops what is there behind an absent value and may be dropped for the try at hand; returns how
+ * many those were. None without host memory. No list is numbered (lineage/replay.h). O(records
+ * behind it). */
 size_t cebus_behind_drop(cebus_runtime *rt, const cebus_value *value);
 
 #endif

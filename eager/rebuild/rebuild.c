@@ -320,19 +320,27 @@ static bool is_worth_a_plan(const cebus_replay *list)
     return list->count >= LEAST_PLANNED && cebus_replay_sum(list) / list->count >= LEAST_PLANNED_NS;
 }
 
+static void clear_list(cebus_replay *list)
+{
+    cebus_replay_unnumber(list);
+    list->count = 0;
+}
+
+static cebus_status run_plan(cebus_runtime *rt, const cebus_replay *list)
+{
+    rt->trial++;
+    cebus_status status = cebus_rebuild_by_plan(rt, list);
+    rt->trial--;
+    return status;
+}
+
 /** Lists anew what is absent, since a pass may have made some of it, and plans that. */
 static cebus_status rebuild_by_plan(cebus_runtime *rt, const targets *wanted, cebus_replay *list,
                                     const char *op)
 {
-    cebus_replay_unnumber(list);
-    list->count = 0;
+    clear_list(list);
     cebus_status status = build_list(rt, wanted, list, op);
-    if (status != CEBUS_OK)
-        return status;
-    rt->trial++;
-    status = cebus_rebuild_by_plan(rt, list);
-    rt->trial--;
-    return status;
+    return status == CEBUS_OK ? run_plan(rt, list) : status;
 }
 
 /** Whether a further try, which may evict dearer values, has more room than this one. */
@@ -381,17 +389,20 @@ static bool may_go_deep(cebus_runtime *rt, const targets *wanted, const cebus_re
     return !waits;
 }
 
-/** By a plan that need not keep what is there. Short lists run depth first for less. Sets *deep:
- * whether that is to follow. */
+/** By a plan that need not keep what is there. Short lists run depth first for less. Where nothing
+ * may go, and the plan before this one made nothing, another would be the same. Sets *deep: whether
+ * depth first is to follow. */
 static cebus_status rebuild_afresh(cebus_runtime *rt, const targets *wanted, cebus_replay *list,
                                    const char *op, bool *deep)
 {
-    if (list->count < LONG_WAY || !is_worth_a_plan(list))
+    size_t planned = list->count;
+    if (planned < LONG_WAY || !is_worth_a_plan(list))
         return CEBUS_OUT_OF_MEMORY;
-    cebus_replay_unnumber(list);
-    list->count = 0;
-    cebus_behind_drop(rt, wanted->values[0]);
-    cebus_status status = rebuild_by_plan(rt, wanted, list, op);
+    clear_list(list);
+    size_t dropped = cebus_behind_drop(rt, wanted->values[0]);
+    cebus_status status = build_list(rt, wanted, list, op);
+    if (status == CEBUS_OK)
+        status = dropped > 0 || list->count < planned ? run_plan(rt, list) : CEBUS_OUT_OF_MEMORY;
     *deep = status == CEBUS_OUT_OF_MEMORY && !is_too_much(rt, wanted->values[0]->producer->need);
     return status;
 }
@@ -488,7 +499,8 @@ static cebus_status rebuild_together(cebus_runtime *rt, cebus_candidate *const *
     if (wanted.values == NULL)
         return CEBUS_OUT_OF_MEMORY;
     list_absent(rt, values, n, &wanted);
-    cebus_status status = wanted.count > 1 ? rebuild(rt, &wanted, false, op) : CEBUS_OUT_OF_MEMORY;
+    cebus_status status =
+        wanted.count > 1 ? rebuild(rt, &wanted, false, op) : CEBUS_OUT_OF_MEMORY;
     cebus_pool_free_object(&rt->pool, wanted.values, bytes);
     return status;
 }

@@ -51,16 +51,34 @@ static bool is_gradient(const cebus_chooser *chooser, const cebus_candidate *can
     return candidate->gradient || cebus_value_is_past(&candidate->value, chooser->turn);
 }
 
-bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate)
+/** Whether a value is not in use, and nobody wishes it to stay. */
+static bool is_offered(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
-    if (!cebus_candidate_is_idle(candidate) ||
-        (cebus_wish_saves(candidate) && !chooser->last_resort))
-        return false;
-    if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
-        return true;
+    return cebus_candidate_is_idle(candidate) &&
+           (chooser->last_resort || !cebus_wish_saves(candidate));
+}
+
+/** Whether what is offered may go without a copy. */
+static bool is_droppable(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
     return cebus_value_is_replayable(&candidate->value) &&
            (chooser->last_resort || !is_gradient(chooser, candidate)) &&
            !is_too_dear(chooser, candidate);
+}
+
+bool cebus_pricing_may_go(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
+    if (!is_offered(chooser, candidate))
+        return false;
+    if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
+        return true;
+    return is_droppable(chooser, candidate);
+}
+
+bool cebus_pricing_may_drop(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
+    return is_offered(chooser, candidate) && is_droppable(chooser, candidate) &&
+           cebus_regen_may_drop(&chooser->swap, candidate);
 }
 
 /** False: the exact price is more than `most`. Walks end as soon as that is clear. */

@@ -15,7 +15,9 @@ typedef struct cebus_quote {
 
 /** Whether a value may be evicted at all. Gradients may be swapped, but are dropped as a last
  * resort only: rebuilding one may run most of the backward again. */
-bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate);
+bool cebus_pricing_may_go(const cebus_chooser *chooser, const cebus_candidate *candidate);
+/** Whether it may be evicted without a copy: the bytes are made again, not brought back. */
+bool cebus_pricing_may_drop(const cebus_chooser *chooser, const cebus_candidate *candidate);
 
 /**
  * ns of rebuilding that evicting a candidate adds: the absent calls it is made of, and the absent
