@@ -196,7 +196,6 @@ struct cebus_runtime {
     cebus_replay_cursor cursor; /**< of a rebuild by the stack */
     cebus_frugality frugal;     /**< of the running rebuild */
     bool deep;                  /**< a rebuild by the stack runs */
-    bool generous;              /**< rebuilds try on for as long as more may go (residency.c) */
     cebus_foresight foresight;
     cebus_ease ease;
     cebus_strain strain;

@@ -432,8 +432,10 @@ static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t
     return status;
 }
 
-/** Sparing at first, then less and less; to an end where that is generous. */
-static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, const char *op)
+/** Sparing at first, then less and less: LAST_PATIENCE ends it, or, at any cost, that a further try
+ * would have no more room. */
+static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, bool at_any_cost,
+                                      const char *op)
 {
     size_t patience = PATIENCE;
     cebus_status status;
@@ -444,13 +446,20 @@ static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, 
         rt->frugal.limit *= EASE;
         patience *= EASE;
     } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept &&
-             (rt->generous || patience <= LAST_PATIENCE));
+             (at_any_cost || patience <= LAST_PATIENCE));
     rt->frugal = (cebus_frugality){0};
     return status;
 }
 
-/** `last`: in a way that may take any time, where nothing else is left to try. */
-static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, bool last, const char *op)
+/** What a rebuild may do before it ends without memory. */
+typedef enum rebuild_effort {
+    SPARINGLY,   /**< its tries are limited: the caller has other ways */
+    AT_ANY_COST, /**< it tries on for as long as more may be evicted for it */
+    TO_THE_END,  /**< sparingly, then in a way that may take any time: nothing else is left */
+} rebuild_effort;
+
+static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, rebuild_effort effort,
+                            const char *op)
 {
     uint64_t before = rt->stats.recompute_ns;
     cebus_ease_measure(rt);
@@ -458,9 +467,9 @@ static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, bool last,
     rt->trial++;
     cebus_status status = cebus_foresight_rebuild(rt, cebus_candidate_of(wanted->values[0]));
     if (status == CEBUS_OUT_OF_MEMORY)
-        status = rebuild_sparingly(rt, wanted, op);
+        status = rebuild_sparingly(rt, wanted, effort == AT_ANY_COST, op);
     rt->trial--;
-    if (status == CEBUS_OUT_OF_MEMORY && last)
+    if (status == CEBUS_OUT_OF_MEMORY && effort == TO_THE_END)
         status = try_rebuild(rt, wanted, LAST_PATIENCE, op);
     rt->replay.busy = false;
     if (status == CEBUS_OK)
@@ -468,12 +477,23 @@ static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, bool last,
     return status;
 }
 
-cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+static cebus_status bring_back(cebus_runtime *rt, cebus_candidate *target, rebuild_effort effort,
+                               const char *op)
 {
     if (target->value.swapped)
         return cebus_swap_in(rt, target, op);
     cebus_value *value = &target->value;
-    return rebuild(rt, &(targets){&value, 1}, rt->trial == 0, op);
+    return rebuild(rt, &(targets){&value, 1}, effort, op);
+}
+
+cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    return bring_back(rt, target, rt->trial == 0 ? TO_THE_END : SPARINGLY, op);
+}
+
+cebus_status cebus_rebuild_at_any_cost(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    return bring_back(rt, target, AT_ANY_COST, op);
 }
 
 /** One absent value for each call that makes any. */
@@ -500,7 +520,7 @@ static cebus_status rebuild_together(cebus_runtime *rt, cebus_candidate *const *
         return CEBUS_OUT_OF_MEMORY;
     list_absent(rt, values, n, &wanted);
     cebus_status status =
-        wanted.count > 1 ? rebuild(rt, &wanted, false, op) : CEBUS_OUT_OF_MEMORY;
+        wanted.count > 1 ? rebuild(rt, &wanted, SPARINGLY, op) : CEBUS_OUT_OF_MEMORY;
     cebus_pool_free_object(&rt->pool, wanted.values, bytes);
     return status;
 }
