@@ -5,7 +5,7 @@
 
 #include "eager/autograd/node.h"
 #include "eager/autograd/rebase.h"
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/debug.h"
 #include "eager/guidance/guidance.h"
 #include "eager/hint.h"

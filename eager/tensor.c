@@ -4,7 +4,7 @@
 
 #include "eager/autograd/hook.h"
 #include "eager/autograd/node.h"
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/guidance/guidance.h"
 #include "eager/ladder.h"
 #include "eager/residency.h"
