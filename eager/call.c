@@ -17,7 +17,6 @@
 #include "eager/trace/record.h"
 #include "eager/view.h"
 #include "lineage/cost.h"
-#include "lineage/version.h"
 
 /** One call on its way: everything that must be undone if it fails. */
 typedef struct frame {

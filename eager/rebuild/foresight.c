@@ -38,8 +38,7 @@
 /** A plan counts bytes: where blocks do not move they find no place. */
 static bool is_possible(const cebus_runtime *rt)
 {
-    return (rt->guidance == NULL || !cebus_guidance_follows(rt)) &&
-           (rt->arena.layout->moves || rt->arena.commodity) &&
+    return !cebus_guidance_follows(rt) && (rt->arena.layout->moves || rt->arena.commodity) &&
            rt->foresight.steps < STEPS_PER_CALL * rt->lineage.made_calls &&
            cebus_swap_terms_now(rt).use == CEBUS_SWAP_NEVER;
 }

@@ -81,7 +81,15 @@ bool cebus_pricing_may_drop(const cebus_chooser *chooser, const cebus_candidate 
            cebus_regen_may_drop(&chooser->swap, candidate);
 }
 
-/** False: the exact price is more than `most`. Walks end as soon as that is clear. */
+/**
+ * ns of rebuilding that evicting a candidate adds: the absent calls it is made of, and the absent
+ * calls still wanted that are made of it, each once. DTR's neighbourhood cost is coarser: it joins
+ * all absent values that are connected, dead ones included. Next to a large such class all values
+ * cost about the same, and only age tells a gradient that the whole backward needs from an
+ * activation that one call makes. A rebuild that makes more bytes than there is room for runs parts
+ * of it several times, so the price grows with the square of its bytes. False: it is more than
+ * `most`. Walks end as soon as that is clear.
+ */
 static bool find_exact(const cebus_chooser *chooser, const cebus_candidate *candidate,
                        uint64_t most, uint64_t *out)
 {
@@ -99,7 +107,7 @@ static bool find_exact(const cebus_chooser *chooser, const cebus_candidate *cand
     return *out <= most;
 }
 
-uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate)
+static uint64_t exact_of(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
     uint64_t price = UINT64_MAX;
     (void)find_exact(chooser, candidate, UINT64_MAX, &price);
@@ -151,7 +159,7 @@ static void prefer_making(const cebus_chooser *chooser, cebus_block *block)
     if (!cebus_value_is_replayable(&candidate->value) ||
         cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, most).ns > most)
         return;
-    uint64_t exact = cebus_pricing_exact(chooser, candidate);
+    uint64_t exact = exact_of(chooser, candidate);
     if (exact > most)
         return;
     candidate->method = CEBUS_GO_DROP;
@@ -292,7 +300,7 @@ bool cebus_pricing_exact_within(const cebus_chooser *chooser, const cebus_block 
     return true;
 }
 
-uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block)
+static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *block)
 {
     uint64_t weight;
     (void)cebus_pricing_exact_within(chooser, block, UINT64_MAX, &weight);
@@ -302,13 +310,13 @@ uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_bl
 double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_block exact = *block;
-    exact.weight = cebus_pricing_exact_weight(chooser, block);
+    exact.weight = exact_weight(chooser, block);
     return cebus_pricing_score_now(chooser, &exact);
 }
 
 uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_block exact = *block;
-    exact.weight = cebus_pricing_exact_weight(chooser, block);
+    exact.weight = exact_weight(chooser, block);
     return cebus_block_price(&exact, chooser->now);
 }
