@@ -127,8 +127,8 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .now = rt->clock_ns,
                            .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
-                           .rebuild = rt->deep ? &rt->cursor : NULL,
-                           .dearest = rt->frugal.limit,
+                           .rebuild = rt->depth_first ? &rt->cursor : NULL,
+                           .dearest = rt->rebuild_limit.ns,
                            .turn = cebus_foresight_turn(rt),
                            .standing = &rt->standing,
                            .compare = rt->events.hook != NULL};
@@ -381,7 +381,7 @@ static bool suffices(cebus_runtime *rt, uint64_t bytes, unsigned how)
     if (cebus_choose_suffices(&chooser, rounded))
         return true;
     chooser.dearest = 0;
-    rt->frugal.kept |= rt->frugal.limit > 0 && cebus_choose_suffices(&chooser, rounded);
+    rt->rebuild_limit.binds |= rt->rebuild_limit.ns > 0 && cebus_choose_suffices(&chooser, rounded);
     return false;
 }
 

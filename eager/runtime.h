@@ -49,47 +49,49 @@ typedef struct cebus_replay_buffer {
     bool busy;
 } cebus_replay_buffer;
 
-/** Where the backward is, and what plans for what may follow took (foresight.h). */
+/** How far the backward has come, and what plans for the rest of it took (foresight.h). */
 typedef struct cebus_foresight {
     uint64_t turn;               /**< the turn (lineage/turn.h) that it went back from */
-    uint64_t oldest;             /**< the first call that had to run again since */
-    uint64_t rebuilt_ns, ran_ns; /**< of the statistics, when the way back began */
-    uint64_t allowed_ns;         /**< for rebuilds beside what the program takes by one guess */
-    unsigned guess;              /**< which serves (mirror.h) */
-    uint32_t failed;             /**< plans in a row that it did not lead to */
-    uint64_t steps;              /**< that plans took so far */
-    bool begun;                  /**< rebuilding took too long, once */
-    bool running;                /**< one is followed: its bytes fit, wherever there are holes */
+    uint64_t oldest;             /**< serial of the earliest call that ran again since */
+    uint64_t rebuilt_ns, ran_ns; /**< stats.recompute_ns, compute_ns, when the way back began */
+    uint64_t allowed_ns;         /**< of rebuilding on top, until another guess is tried */
+    unsigned guess;              /**< a cebus_guess (mirror.h): the one in use */
+    uint32_t failed;             /**< times in a row that it led to no plan */
+    uint64_t steps;              /**< of planning, so far */
+    bool begun;                  /**< rebuilding took so long once that rebuilds are planned */
+    bool running;                /**< a plan is carried out: its bytes fit, in whatever holes */
 } cebus_foresight;
 
-/** Of the statistics (strain.h). */
+/** Since when rebuilding and the program's own calls are compared (strain.h): readings of
+ * stats.recompute_ns and stats.compute_ns. */
 typedef struct cebus_strain {
-    uint64_t rises;                          /**< so far (lineage/turn.h) */
-    uint64_t rebuilt_ns, ran_ns;             /**< what does not count */
+    uint64_t rises;                          /**< turns risen to (lineage/turn.h), when last read */
+    uint64_t rebuilt_ns, ran_ns;             /**< when the last calm iteration began */
     uint64_t rebuilt_until_ns, ran_until_ns; /**< when this iteration began */
-    bool holds;                              /**< since rebuilding took longer than the program */
+    bool holds;                              /**< rebuilding took longer than the program since */
 } cebus_strain;
 
-/** What rebuilds take beside what waits (ease.h). */
-typedef struct cebus_ease {
+/** Bytes that rebuilds take together with what must not go meanwhile (headroom.h). */
+typedef struct cebus_headroom {
     uint64_t turn;   /**< the turn that it was measured for; 0: none yet */
-    uint64_t next;   /**< not anew until so many calls were made */
-    uint64_t step;   /**< bytes of the widest step of the forward, when last measured */
-    uint64_t most;   /**< that and what waits, the most since the turn */
-    uint64_t before; /**< the same, on the way back before; the first time a guess */
-    bool has_room;   /**< by that, when last measured */
-} cebus_ease;
+    uint64_t next;   /**< it is measured again once the program made so many calls */
+    uint64_t step;   /**< of the widest step of the forward, when last measured */
+    uint64_t most;   /**< of that step and what waits, the most since the turn */
+    uint64_t before; /**< most of the way back before this one; of the first one a guess */
+    bool has_room;   /**< cebus_headroom_suffices(), when last measured */
+} cebus_headroom;
 
-/** How sparing a rebuild is with what would have to be rebuilt for it in turn. */
-typedef struct cebus_frugality {
-    uint64_t limit; /**< ns: what takes longer to rebuild does not go; 0: no limit */
-    bool kept;      /**< something stayed for that, without which the rebuild might get on */
-} cebus_frugality;
+/** What a rebuild may evict: all that goes for it has to be rebuilt in turn. */
+typedef struct cebus_rebuild_limit {
+    uint64_t ns; /**< what takes longer to rebuild stays; 0: no limit */
+    bool binds;  /**< something stayed for it, without which the rebuild might get on */
+} cebus_rebuild_limit;
 
-/** A request that found no room. */
+/** The request that ran out of memory last (oom.c). */
 typedef struct cebus_shortage {
     const char *op;
-    uint64_t bytes, hole; /**< the largest there was */
+    uint64_t bytes;
+    uint64_t hole; /**< bytes of the largest hole there was */
 } cebus_shortage;
 
 /** A call that waits for its inputs (cebus_edge.pinned: those it has). */
@@ -151,7 +153,7 @@ typedef struct cebus_swapper {
     struct cebus_spill *spill; /**< the file (spill/spill.h); NULL: none */
     uint64_t spill_spare;      /**< bytes in it of what is on the device, too, or was abandoned */
     char *stage[2];            /**< host memory on the way to and from it (spill_copy.h) */
-    uint64_t looked;           /**< bytes ever placed when write_behind.h last looked */
+    uint64_t looked;           /**< bytes ever placed when write-behind last looked */
     bool blocked;              /**< a swap-out failed during the request at hand */
     bool strained;             /**< once and for all: persistent values may leave, too (swap.h) */
     cebus_away away[2][2];     /**< on the host, in the file; held, abandoned (away.h) */
@@ -193,11 +195,11 @@ struct cebus_runtime {
     cebus_measure measure;
     cebus_replay_buffer replay;
     cebus_replay_stack stack;
-    cebus_replay_cursor cursor; /**< of a rebuild by the stack */
-    cebus_frugality frugal;     /**< of the running rebuild */
-    bool deep;                  /**< a rebuild by the stack runs */
+    cebus_replay_cursor cursor;        /**< of a rebuild by the stack */
+    cebus_rebuild_limit rebuild_limit; /**< of the running rebuild */
+    bool depth_first;                  /**< a rebuild by the stack runs */
     cebus_foresight foresight;
-    cebus_ease ease;
+    cebus_headroom headroom;
     cebus_strain strain;
     bool overwriting;  /**< the running call writes in place to what a record made: records stay */
     bool half_written; /**< a kernel of the user failed, and had written in place (custom.c) */

@@ -4,8 +4,8 @@
 
 #include "eager/ladder.h"
 #include "eager/rebuild/behind.h"
-#include "eager/rebuild/ease.h"
 #include "eager/rebuild/foresight.h"
+#include "eager/rebuild/headroom.h"
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
 #include "eager/strain.h"
@@ -29,7 +29,7 @@
 #define LONG_WAY 256
 /** Each try may evict what takes so many times longer, and run so many times the calls, of the one
  * before. */
-#define EASE 4
+#define TRY_GROWTH 4
 /** Once rebuilding took longer than the program itself, the first try may only evict what takes
  * 1/SPARING of the list: the next calls need most of what is dear, and would have it made again at
  * once. Before that so strict a limit only makes rebuilds longer (tests/bench/logs.md). */
@@ -271,7 +271,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
     rt->cursor = (cebus_replay_cursor){0};
     if (!push_frame(rt, target->value.producer))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to plan a replay");
-    rt->deep = true;
+    rt->depth_first = true;
     while (stack->count > 0 && status == CEBUS_OK) {
         cebus_replay_frame *top = &stack->frames[stack->count - 1];
         cebus_call *missing = pin_next_missing(top);
@@ -281,7 +281,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
             continue;
         }
         cebus_cost_wait(&rt->lineage, top->call, rt->stats.recompute_ns - top->begun_ns);
-        rt->frugal.kept |= ++ran > patience;
+        rt->rebuild_limit.binds |= ++ran > patience;
         status = ran > patience ? cebus_oom_fail(rt, bytes_at_once(target), op)
                                 : cebus_replay_call(rt, top->call, CEBUS_REPLAY_HELD);
         if (status == CEBUS_OK)
@@ -289,7 +289,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
     }
     while (stack->count > 0)
         pop_frame(rt);
-    rt->deep = false;
+    rt->depth_first = false;
     return status;
 }
 
@@ -343,13 +343,13 @@ static cebus_status rebuild_by_plan(cebus_runtime *rt, const targets *wanted, ce
     return status == CEBUS_OK ? run_plan(rt, list) : status;
 }
 
-/** Whether a further try, which may evict dearer values, has more room than this one. */
-static bool keeps_room(cebus_runtime *rt)
+/** Whether a further try, with a higher limit, has more room than this one. */
+static bool has_more_room_later(cebus_runtime *rt)
 {
-    uint64_t limit = rt->frugal.limit, room = cebus_ladder_room(rt);
-    rt->frugal.limit = 0;
+    uint64_t limit = rt->rebuild_limit.ns, room = cebus_ladder_room(rt);
+    rt->rebuild_limit.ns = 0;
     bool more = cebus_ladder_has_room(rt, room + 1);
-    rt->frugal.limit = limit;
+    rt->rebuild_limit.ns = limit;
     return more;
 }
 
@@ -357,9 +357,9 @@ static bool keeps_room(cebus_runtime *rt)
  * goes in vain has to be rebuilt, too. */
 static bool is_too_much(cebus_runtime *rt, uint64_t bytes)
 {
-    if (rt->frugal.limit == 0 || cebus_ladder_has_room(rt, bytes))
+    if (rt->rebuild_limit.ns == 0 || cebus_ladder_has_room(rt, bytes))
         return false;
-    rt->frugal.kept |= keeps_room(rt);
+    rt->rebuild_limit.binds |= has_more_room_later(rt);
     return true;
 }
 
@@ -380,12 +380,12 @@ static bool may_go_deep(cebus_runtime *rt, const targets *wanted, const cebus_re
 {
     if (wanted->count > 1 || patience > LAST_PATIENCE)
         return false;
-    if (rt->frugal.limit == 0)
+    if (rt->rebuild_limit.ns == 0)
         return true;
     if (is_too_much(rt, wanted->values[0]->producer->need))
         return false;
-    bool waits = list->count >= LONG_LIST && patience < LAST_PATIENCE && keeps_room(rt);
-    rt->frugal.kept |= waits;
+    bool waits = list->count >= LONG_LIST && patience < LAST_PATIENCE && has_more_room_later(rt);
+    rt->rebuild_limit.binds |= waits;
     return !waits;
 }
 
@@ -415,8 +415,8 @@ static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t
     cebus_status status = build_list(rt, wanted, &list, op);
     if (status != CEBUS_OK)
         return status;
-    if (rt->frugal.limit > 0)
-        rt->frugal.limit = cebus_max_u64(rt->frugal.limit, first_limit(rt, &list));
+    if (rt->rebuild_limit.ns > 0)
+        rt->rebuild_limit.ns = cebus_max_u64(rt->rebuild_limit.ns, first_limit(rt, &list));
     status = rebuild_by_pass(rt, &list);
     if (status == CEBUS_OUT_OF_MEMORY && is_worth_a_plan(&list))
         status = rebuild_by_plan(rt, wanted, &list, op);
@@ -439,15 +439,15 @@ static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, 
 {
     size_t patience = PATIENCE;
     cebus_status status;
-    rt->frugal = (cebus_frugality){.limit = 1};
+    rt->rebuild_limit = (cebus_rebuild_limit){.ns = 1};
     do {
-        rt->frugal.kept = false;
+        rt->rebuild_limit.binds = false;
         status = try_rebuild(rt, wanted, patience, op);
-        rt->frugal.limit *= EASE;
-        patience *= EASE;
-    } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept &&
+        rt->rebuild_limit.ns *= TRY_GROWTH;
+        patience *= TRY_GROWTH;
+    } while (status == CEBUS_OUT_OF_MEMORY && rt->rebuild_limit.binds &&
              (at_any_cost || patience <= LAST_PATIENCE));
-    rt->frugal = (cebus_frugality){0};
+    rt->rebuild_limit = (cebus_rebuild_limit){0};
     return status;
 }
 
@@ -462,7 +462,7 @@ static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, rebuild_ef
                             const char *op)
 {
     uint64_t before = rt->stats.recompute_ns;
-    cebus_ease_measure(rt);
+    cebus_headroom_measure(rt);
     rt->replay.busy = true;
     rt->trial++;
     cebus_status status = cebus_foresight_rebuild(rt, cebus_candidate_of(wanted->values[0]));

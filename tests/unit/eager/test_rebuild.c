@@ -164,10 +164,10 @@ Test(rebuild, drops_nothing_that_may_only_be_copied)
     cr_assert(cebus_ladder_may_go(rt, behind));
     cr_expect_eq(cebus_behind_drop(rt, &far->storage->now->value), 0);
     behind->gradient = false;
-    rt->frugal.limit = 1;
+    rt->rebuild_limit.ns = 1;
     cr_assert(cebus_ladder_may_go(rt, behind));
     cr_expect_eq(cebus_behind_drop(rt, &far->storage->now->value), 0);
-    rt->frugal.limit = 0;
+    rt->rebuild_limit.ns = 0;
     cr_expect_eq(cebus_behind_drop(rt, &far->storage->now->value), 1);
     cebus_tensor_release(first);
     cebus_tensor_release(near);
