@@ -165,6 +165,7 @@ typedef struct cebus_swapper {
 } cebus_swapper;
 
 struct cebus_runtime {
+    /* The lock, and the runtime's life. */
     pthread_mutex_t mutex;
     _Atomic(uintptr_t) owner; /**< identity of the thread that holds the lock, 0: none */
     int depth;                /**< nested entries of that thread */
@@ -172,6 +173,7 @@ struct cebus_runtime {
     bool closing;             /**< destroyed by its user; goes with the last tensor */
     uint64_t handles;         /**< tensors alive */
 
+    /* What the lower folders keep: bytes, records, choices. */
     cebus_host_allocator host;
     cebus_pool pool;
     cebus_arena arena;
@@ -180,6 +182,8 @@ struct cebus_runtime {
     const cebus_policy *policy;
     cebus_standing standing;        /**< what its last sweep over many blocks found out */
     uint64_t ways[CEBUS_WAY_COUNT]; /**< requests met by each, of those that made something go */
+
+    /* The device, and its memory. */
     const cebus_device_ops *device_ops;
     cebus_device *device;
     void *device_context;
@@ -191,23 +195,39 @@ struct cebus_runtime {
     uint64_t growth;      /**< what the arena grows to by need (budget.h); 0: it does not */
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
-    cebus_swapper swap;
+    cebus_cost_model cost_model;
     cebus_measure measure;
-    cebus_replay_buffer replay;
-    cebus_replay_stack stack;
-    cebus_replay_cursor cursor;        /**< of a rebuild by the stack */
-    cebus_rebuild_limit rebuild_limit; /**< of the running rebuild */
-    bool depth_first;                  /**< a rebuild by the stack runs */
+    cebus_swapper swap;
+    cebus_trail trail; /**< last uses of free bytes */
+
+    /* Rebuilds. */
+    cebus_replay_buffer replay;        /**< of the running rebuild: its list, */
+    cebus_rebuild_limit rebuild_limit; /**< what may go for it, */
+    bool depth_first;                  /**< whether it runs depth first: then */
+    cebus_replay_stack stack;          /**< the calls that wait, */
+    cebus_replay_cursor cursor;        /**< and how far it has come */
     cebus_foresight foresight;
     cebus_headroom headroom;
     cebus_strain strain;
+
+    /* The request and the call at hand. */
+    int trial;    /**< > 0: the caller has another way if memory runs out, so nothing is reported */
+    bool retries; /**< the caller may try again in more memory: reported, not told yet */
+    cebus_shortage shortage; /**< reported last (oom.c) */
+    cebus_rung rung;         /**< highest rung the running request climbed */
     bool overwriting;  /**< the running call writes in place to what a record made: records stay */
     bool half_written; /**< a kernel of the user failed, and had written in place (custom.c) */
     bool left_behind;  /**< persistent values were let go that records may still read */
 
+    /* Clocks, counters and names. */
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;
-    uint64_t serial;                    /**< versions made so far */
+    uint64_t serial; /**< versions made so far */
+    uint64_t names;  /**< given to values by guidance so far */
+    uint32_t debug;
+    uint64_t chaos; /**< state of the chaos mode's generator */
+
+    /* The graph for backward. */
     uint64_t node_sequence, node_epoch; /**< graph nodes made; backward visits */
     uint64_t nodes;                     /**< graph nodes alive */
     uint64_t open_nodes;                /**< of these: no backward has freed them */
@@ -215,19 +235,12 @@ struct cebus_runtime {
     struct cebus_hook *released; /**< contexts to let go outside the lock (autograd/hook.h) */
     uint64_t hook_ids;           /**< given out so far */
     uint64_t backwards;          /**< backwards that gave leaves their gradients */
-    cebus_cost_model cost_model;
-    uint32_t debug;
-    uint64_t chaos;          /**< state of the chaos mode's generator */
-    int trial;               /**< > 0: another way will be tried if memory runs out, so no report */
-    bool retries;            /**< the same way may be, in more memory: reported, but not told yet */
-    cebus_shortage shortage; /**< reported last (oom.c) */
-    cebus_rung rung;         /**< highest rung the running request climbed */
 
+    /* What follows the program: traces, captures, plans. */
     struct cebus_recorder *recorder; /**< of a trace (trace/record.h); NULL: none is recorded */
     uint64_t trace_ids;              /**< given out so far, to all traces */
-    struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
-    struct cebus_capture *capture;   /**< that calls are recorded by (capture.h); NULL: none */
-    uint64_t captures, capture_ids;  /**< begun so far; values they had, together */
+    struct cebus_capture *capture;  /**< that calls are recorded by (capture/hooks.h); NULL: none */
+    uint64_t captures, capture_ids; /**< begun so far; values they had, together */
     struct {
         bool on;                             /**< each iteration is recorded (capture/watch.c) */
         bool due;                            /**< the next call begins one */
@@ -237,11 +250,11 @@ struct cebus_runtime {
         size_t n_prints;
     } watch;
     const struct cebus_spots *spots; /**< of a launch by a plan (capture/plan.h); NULL: none */
-    cebus_trail trail;               /**< of what is free */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
     cebus_learning learning;         /**< when guidance starts */
-    uint64_t names;                  /**< given to values by guidance so far */
+    struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
 
+    /* What users are told. */
     uint64_t iteration_peak; /**< bytes used at most since the iteration began (appraisal.h) */
     cebus_memory_stats stats;
     cebus_event_queue events;
