@@ -5,7 +5,7 @@
 
 #include "eager/autograd/node.h"
 #include "eager/autograd/rebase.h"
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/debug.h"
 #include "eager/guidance/guidance.h"
 #include "eager/hint.h"
@@ -17,7 +17,6 @@
 #include "eager/trace/record.h"
 #include "eager/view.h"
 #include "lineage/cost.h"
-#include "lineage/version.h"
 
 /** One call on its way: everything that must be undone if it fails. */
 typedef struct frame {

@@ -1,7 +1,7 @@
 /**
- * composite.h: a public function made of several calls must still happen or not happen. Between
- * begin and end the runtime is locked; when the function failed, the random numbers its first
- * calls drew are given back, so that trying again draws the same ones.
+ * composite.h: makes a public function that consists of several calls atomic: it happens, or it
+ * does not. Between begin and end the runtime is locked. When the function fails, the random
+ * numbers that its first calls drew are given back, so that trying again draws the same ones.
  */
 #ifndef CEBUS_EAGER_COMPOSITE_H
 #define CEBUS_EAGER_COMPOSITE_H

@@ -1,6 +1,6 @@
 #include "eager/hint.h"
 
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/guidance/guidance.h"
 #include "eager/storage.h"
 #include "eager/tensor.h"
@@ -66,7 +66,7 @@ void cebus_hint_let_go(cebus_runtime *rt, cebus_candidate *candidate)
     const cebus_value *value = &candidate->value;
     /* What a backward has brought back its next steps may read, too. */
     if (candidate->hint != CEBUS_HINT_MUST_RECOMPUTE || rt->walk != NULL || value->holders < 2 ||
-        candidate->gradient || (rt->capture != NULL && !rt->capture->watched) ||
+        candidate->gradient || (rt->capture != NULL && cebus_capture_is_explicit(rt)) ||
         rt->policy->unit == CEBUS_UNIT_NONE || !cebus_candidate_is_evictable(candidate) ||
         cebus_guidance_keeps(rt, candidate))
         return;

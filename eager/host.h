@@ -1,9 +1,9 @@
 /**
- * host.h: where the books live when the program names no allocator.
+ * host.h: the host allocator for the runtime's records when the program names none.
  *
- * In a program that runs on jemalloc they live in a jemalloc arena of their own: long-lived
- * records stay apart from the program's short-lived memory, and its allocator's statistics show
- * what cebus holds. Elsewhere they live in malloc's heap.
+ * In a program that runs on jemalloc it is a jemalloc arena of its own: long-lived records stay
+ * apart from the program's short-lived memory, and jemalloc's statistics show what cebus holds.
+ * Elsewhere it is malloc.
  *
  * libcebus never links jemalloc: an unprefixed jemalloc replaces malloc in every program that
  * loads it, and it cannot be loaded later (its thread-local storage is part of the initial image).
@@ -16,7 +16,7 @@
 
 #include <cebus/base.h>
 
-/** Never fails: malloc's heap is the answer to whatever goes wrong with jemalloc. */
+/** Never fails: whatever goes wrong with jemalloc, it is malloc then. */
 cebus_host_allocator cebus_host_default(void);
 
 #endif

@@ -127,8 +127,8 @@ static cebus_chooser chooser_of(cebus_runtime *rt, unsigned how)
                            .now = rt->clock_ns,
                            .last_resort = (how & CHOOSE_LAST_RESORT) != 0,
                            .keep_prices = (how & CHOOSE_KEEP_PRICES) != 0,
-                           .rebuild = rt->deep ? &rt->cursor : NULL,
-                           .dearest = rt->frugal.limit,
+                           .rebuild = rt->depth_first ? &rt->cursor : NULL,
+                           .dearest = rt->rebuild_limit.ns,
                            .turn = cebus_foresight_turn(rt),
                            .standing = &rt->standing,
                            .compare = rt->events.hook != NULL};
@@ -146,10 +146,16 @@ bool cebus_ladder_has_room(cebus_runtime *rt, uint64_t bytes)
     return cebus_choose_suffices(&chooser, bytes);
 }
 
-bool cebus_ladder_may_go(cebus_runtime *rt, cebus_candidate *candidate)
+bool cebus_ladder_may_go(cebus_runtime *rt, const cebus_candidate *candidate)
 {
     cebus_chooser chooser = chooser_of(rt, 0);
     return cebus_pricing_may_go(&chooser, candidate);
+}
+
+bool cebus_ladder_may_drop(cebus_runtime *rt, const cebus_candidate *candidate)
+{
+    cebus_chooser chooser = chooser_of(rt, 0);
+    return cebus_pricing_may_drop(&chooser, candidate);
 }
 
 static void count_search(cebus_runtime *rt, uint64_t start)
@@ -238,13 +244,18 @@ static uint64_t regeneration_cost(cebus_runtime *rt, const cebus_victims *victim
     }
 }
 
-static cebus_place_result place_by_moving(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
+static cebus_place_result place(cebus_runtime *rt, const cebus_request *request, cebus_block **out)
+{
+    return cebus_arena_place(&rt->arena, request->bytes, request->zone, out);
+}
+
+static cebus_place_result place_by_moving(cebus_runtime *rt, const cebus_request *request,
                                           cebus_block **out)
 {
     rt->rung = CEBUS_RUNG_COMPACT;
-    if (cebus_compaction_run(rt, bytes) != CEBUS_OK)
+    if (cebus_compaction_run(rt, request->bytes) != CEBUS_OK)
         return CEBUS_PLACE_FULL;
-    return cebus_arena_place(&rt->arena, bytes, zone, out);
+    return place(rt, request, out);
 }
 
 /**
@@ -268,15 +279,16 @@ static bool is_room(const cebus_block *hole, uint64_t bytes)
 
 /** Gives up and moves what a choice says, and places the request if there is room for it then. */
 static cebus_place_result place_by_choice(cebus_runtime *rt, const cebus_victims *victims,
-                                          uint64_t bytes, cebus_zone zone, cebus_block **out)
+                                          const cebus_request *request, cebus_block **out)
 {
     cebus_block *hole = cebus_ladder_evict(rt, victims);
     if (victims->way == CEBUS_WAY_CLEARING)
-        return place_by_moving(rt, bytes, zone, out);
+        return place_by_moving(rt, request, out);
     if (victims->way == CEBUS_WAY_VACANCY)
         hole = cebus_compaction_vacate(rt, victims->from, victims->to);
-    return is_room(hole, bytes) ? cebus_arena_place_in(&rt->arena, hole, bytes, zone, out)
-                                : cebus_arena_place(&rt->arena, bytes, zone, out);
+    if (!is_room(hole, request->bytes))
+        return place(rt, request, out);
+    return cebus_arena_place_in(&rt->arena, hole, request->bytes, request->zone, out);
 }
 
 /**
@@ -284,15 +296,16 @@ static cebus_place_result place_by_choice(cebus_runtime *rt, const cebus_victims
  * Blocks are moved once at most: a copy that fails half way leaves the arena other than it was when
  * moving was chosen.
  */
-static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
+static cebus_place_result rung_evict(cebus_runtime *rt, const cebus_request *request,
                                      cebus_block **out)
 {
+    const uint64_t bytes = request->bytes;
     uint64_t paid = 0;
     bool may_move = true;
     cebus_place_result result = CEBUS_PLACE_FULL;
     if (rt->foresight.running &&
         cebus_arena_free_bytes(&rt->arena) >= cebus_arena_rounded(&rt->arena, bytes))
-        result = place_by_moving(rt, bytes, zone, out); /* the plan says what goes */
+        result = place_by_moving(rt, request, out); /* the plan says what goes */
     while (result == CEBUS_PLACE_FULL) {
         cebus_victims victims = choose(rt, bytes, may_move);
         if (victims.first == NULL)
@@ -300,10 +313,10 @@ static cebus_place_result rung_evict(cebus_runtime *rt, uint64_t bytes, cebus_zo
         rt->ways[victims.way]++;
         if (may_move && !victims.weighs_moves && is_moving_cheaper(rt, bytes, &victims, &paid)) {
             may_move = false;
-            result = place_by_moving(rt, bytes, zone, out);
+            result = place_by_moving(rt, request, out);
         } else {
             may_move = may_move && !cebus_way_moves(victims.way);
-            result = place_by_choice(rt, &victims, bytes, zone, out);
+            result = place_by_choice(rt, &victims, request, out);
         }
     }
     return result;
@@ -348,16 +361,16 @@ static bool cut_left_behind(cebus_runtime *rt)
 
 /** Gives up the cheapest, wherever they lie, and moves blocks together, until the request fits:
  * blocks that must not move may keep the holes on their two sides apart. */
-static cebus_status rung_compact(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, unsigned how,
+static cebus_status rung_compact(cebus_runtime *rt, const cebus_request *request, unsigned how,
                                  cebus_block **out)
 {
-    uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
+    uint64_t rounded = cebus_arena_rounded(&rt->arena, request->bytes);
     for (;;) {
         uint64_t idle = cebus_arena_free_bytes(&rt->arena);
         if (idle >= rounded) {
-            cebus_status status = cebus_compaction_run(rt, bytes);
+            cebus_status status = cebus_compaction_run(rt, request->bytes);
             if (status == CEBUS_OK)
-                status = status_of(cebus_arena_place(&rt->arena, bytes, zone, out), "compaction");
+                status = status_of(place(rt, request, out), "compaction");
             if (status != CEBUS_OUT_OF_MEMORY)
                 return status;
         }
@@ -375,53 +388,53 @@ static bool suffices(cebus_runtime *rt, uint64_t bytes, unsigned how)
     if (cebus_choose_suffices(&chooser, rounded))
         return true;
     chooser.dearest = 0;
-    rt->frugal.kept |= rt->frugal.limit > 0 && cebus_choose_suffices(&chooser, rounded);
+    rt->rebuild_limit.binds |= rt->rebuild_limit.ns > 0 && cebus_choose_suffices(&chooser, rounded);
     return false;
 }
 
 /** Cuts persistent values that were let go, then evicts, then cuts all that only records keep. */
-static cebus_place_result evict_and_cut(cebus_runtime *rt, uint64_t bytes, cebus_zone zone,
+static cebus_place_result evict_and_cut(cebus_runtime *rt, const cebus_request *request,
                                         cebus_block **out)
 {
     cebus_place_result placed = CEBUS_PLACE_FULL;
     rt->rung = CEBUS_RUNG_CUT;
     if (cut_left_behind(rt))
-        placed = cebus_arena_place(&rt->arena, bytes, zone, out);
+        placed = place(rt, request, out);
     if (placed != CEBUS_PLACE_FULL)
         return placed;
     rt->rung = CEBUS_RUNG_EVICT;
-    if (suffices(rt, bytes, 0))
-        placed = rung_evict(rt, bytes, zone, out);
+    if (suffices(rt, request->bytes, 0))
+        placed = rung_evict(rt, request, out);
     if (placed != CEBUS_PLACE_FULL || rt->policy->unit == CEBUS_UNIT_NONE || !rung_cut(rt))
         return placed;
     rt->rung = CEBUS_RUNG_CUT;
-    placed = cebus_arena_place(&rt->arena, bytes, zone, out);
-    if (placed == CEBUS_PLACE_FULL && suffices(rt, bytes, 0))
-        placed = rung_evict(rt, bytes, zone, out);
+    placed = place(rt, request, out);
+    if (placed == CEBUS_PLACE_FULL && suffices(rt, request->bytes, 0))
+        placed = rung_evict(rt, request, out);
     return placed;
 }
 
-static cebus_status climb(cebus_runtime *rt, uint64_t bytes, cebus_zone zone, const char *op,
-                          cebus_block **out)
+static cebus_status climb(cebus_runtime *rt, const cebus_request *request, cebus_block **out)
 {
+    const uint64_t bytes = request->bytes;
     cebus_swap_note_strain(rt);
     if (rt->learning == CEBUS_LEARNS_ONCE_SHORT)
         rt->learning = CEBUS_LEARNS_NEXT;
-    cebus_status status = status_of(evict_and_cut(rt, bytes, zone, out), op);
+    cebus_status status = status_of(evict_and_cut(rt, request, out), request->op);
     if (status == CEBUS_OUT_OF_MEMORY && suffices(rt, bytes, 0)) {
         rt->rung = CEBUS_RUNG_COMPACT;
-        status = rung_compact(rt, bytes, zone, 0, out);
+        status = rung_compact(rt, request, 0, out);
     }
     if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0 &&
         suffices(rt, bytes, CHOOSE_LAST_RESORT)) {
         rt->rung = CEBUS_RUNG_LAST_RESORT;
-        status = rung_compact(rt, bytes, zone, CHOOSE_LAST_RESORT, out);
+        status = rung_compact(rt, request, CHOOSE_LAST_RESORT, out);
     }
     unsigned all = CHOOSE_LAST_RESORT | CHOOSE_PERSISTENT;
     if (status == CEBUS_OUT_OF_MEMORY && rt->trial == 0 && !cebus_swap_moves_persistent(rt) &&
         suffices(rt, bytes, all)) {
         rt->rung = CEBUS_RUNG_LAST_RESORT;
-        status = rung_compact(rt, bytes, zone, all, out);
+        status = rung_compact(rt, request, all, out);
     }
     return status;
 }
@@ -460,10 +473,10 @@ static cebus_place_result place_guided(cebus_runtime *rt, const cebus_request *r
     if (request->spot != CEBUS_ANYWHERE)
         placed = place_planned(rt, request, out);
     if (placed == CEBUS_PLACE_FULL)
-        placed = cebus_arena_place(&rt->arena, request->bytes, request->zone, out);
+        placed = place(rt, request, out);
     while (placed == CEBUS_PLACE_FULL && rt->guidance != NULL &&
            (cebus_guidance_gather(rt, request->bytes) || cebus_guidance_yield(rt)))
-        placed = cebus_arena_place(&rt->arena, request->bytes, request->zone, out);
+        placed = place(rt, request, out);
     return placed;
 }
 
@@ -483,7 +496,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
         cebus_swap_reclaim(rt);
         uint64_t rounded = cebus_arena_rounded(&rt->arena, bytes);
         if (rounded > 0 && rounded <= rt->arena.limit)
-            status = climb(rt, bytes, request->zone, op, out);
+            status = climb(rt, request, out);
     }
     if (status == CEBUS_OUT_OF_MEMORY)
         return cebus_oom_fail(rt, bytes, op);
@@ -513,10 +526,7 @@ static cebus_stream last_stream(cebus_runtime *rt, const cebus_block *block)
 static void poison(cebus_runtime *rt, cebus_block *block)
 {
     cebus_stream stream = last_stream(rt, block);
-    for (cebus_stream on = CEBUS_STREAM_COMPUTE; on < CEBUS_STREAM_COUNT; on++) {
-        if (on != stream && block->fence[on] > 0)
-            rt->device_ops->stream_wait(rt->device, stream, on, block->fence[on]);
-    }
+    cebus_ladder_claim(rt, block, stream);
     uint64_t mark =
         rt->device_ops->discard(rt->device, stream, rt->base + block->offset, block->bytes);
     block->fence[stream] = cebus_max_u64(block->fence[stream], mark);

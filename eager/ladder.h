@@ -58,10 +58,13 @@ cebus_status cebus_oom_budget(cebus_runtime *rt, uint64_t bytes);
  * they would go is in their `method`. Returns how many. */
 size_t cebus_ladder_foresee(cebus_runtime *rt, uint64_t bytes, cebus_candidate **out, size_t limit);
 
-/** Bytes that are free or may be given up now, wherever they lie; and whether a value may be. What
- * is too dear for the rebuild that runs may not. Whether there are so many costs less to know. */
+/** Bytes that are free or may be given up now, wherever they lie. What is too dear for the rebuild
+ * that runs may not. */
 uint64_t cebus_ladder_room(cebus_runtime *rt);
+/** Whether there are so many such bytes; costs less than to count all. */
 bool cebus_ladder_has_room(cebus_runtime *rt, uint64_t bytes);
-bool cebus_ladder_may_go(cebus_runtime *rt, cebus_candidate *candidate);
+/** Whether a value may be given up now, by a drop or a copy; and by a drop. */
+bool cebus_ladder_may_go(cebus_runtime *rt, const cebus_candidate *candidate);
+bool cebus_ladder_may_drop(cebus_runtime *rt, const cebus_candidate *candidate);
 
 #endif

@@ -1,8 +1,9 @@
 /**
- * measure.h: costs that come late. A device that runs behind answers a launch with an estimate and
- * measures it meanwhile (device.h: collect). Each public call collects what is known by then and
- * puts it where the estimate stands: in the record and in the sums of statistics. The clock that
- * ages values only moves forward: it takes what a run cost more than estimated, and nothing back.
+ * measure.h: replaces estimated costs of launches by measured ones, once the device has them. A
+ * device that runs behind the host answers a launch with an estimate and measures it meanwhile
+ * (device.h: collect). Each public call collects what was measured by then and corrects the record
+ * and the sums of statistics. The clock by which values age only moves forward: it is advanced by
+ * what a run cost more than estimated, and never set back.
  *
  * Records that wait for their cost are kept alive in a ring of fixed length; what falls out of it
  * keeps its estimate. Nothing here allocates, waits or fails.
@@ -28,8 +29,8 @@ typedef struct cebus_measure {
     uint64_t given, taken; /**< entries [taken, given) wait, oldest first */
 } cebus_measure;
 
-/** `call` was launched, its cost estimated as `ns`; where the device will not say more, nothing
- * happens. */
+/** `call` was launched, its cost estimated as `ns`. Nothing happens on devices whose first answer
+ * is final. */
 void cebus_measure_expect(cebus_runtime *rt, cebus_call *call, uint64_t mark, uint64_t ns);
 /** Takes what is known by now. */
 void cebus_measure_collect(cebus_runtime *rt);

@@ -11,10 +11,17 @@
 #include "eager/tensor.h"
 #include "lineage/version.h"
 
-/** Makes values[order(k)] resident one after the other, pinning each before the next. */
+/** How values that are pinned in turn are brought back; combined with |. */
+enum {
+    PIN_LAST_FIRST = 1 << 0,
+    PIN_AT_ANY_COST = 1 << 1, /**< whatever it takes to make again what goes for it */
+};
+
+/** Makes values resident one after the other, pinning each before the next. */
 static cebus_status pin_in_turn(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
-                                bool backward, const char *op)
+                                unsigned how, const char *op)
 {
+    const bool backward = (how & PIN_LAST_FIRST) != 0;
     for (size_t k = 0; k < n; k++) {
         size_t i = backward ? n - 1 - k : k;
         if (values[i] == NULL)
@@ -22,7 +29,8 @@ static cebus_status pin_in_turn(cebus_runtime *rt, cebus_candidate *const *value
         values[i]->value.pins++;
         cebus_status status = CEBUS_OK;
         if (!values[i]->value.resident)
-            status = cebus_rebuild(rt, values[i], op);
+            status = (how & PIN_AT_ANY_COST) != 0 ? cebus_rebuild_at_any_cost(rt, values[i], op)
+                                                  : cebus_rebuild(rt, values[i], op);
         if (status == CEBUS_OK)
             continue;
         for (size_t undo = 0; undo <= k; undo++) {
@@ -64,13 +72,13 @@ static cebus_candidate **sort_by_need(cebus_runtime *rt, cebus_candidate *const 
 
 /** Rebuilds take more room than what they make: they run before anything else is pinned. */
 static cebus_status pin_by_need(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
-                                const char *op)
+                                unsigned how, const char *op)
 {
     size_t count;
     cebus_candidate **sorted = sort_by_need(rt, values, n, &count);
     if (sorted == NULL)
         return CEBUS_OUT_OF_MEMORY; /* as the order before this one found */
-    cebus_status status = pin_in_turn(rt, sorted, count, false, op);
+    cebus_status status = pin_in_turn(rt, sorted, count, how, op);
     cebus_pool_free_object(&rt->pool, sorted, n * sizeof *sorted);
     return status;
 }
@@ -105,7 +113,7 @@ static cebus_status pin_at_last(cebus_runtime *rt, cebus_candidate *const *value
     bool stays = cebus_foresight_stays(rt) > 0;
     rt->retries = true;
     rt->shortage.op = NULL;
-    cebus_status status = pin_in_turn(rt, values, n, false, op);
+    cebus_status status = pin_in_turn(rt, values, n, 0, op);
     stays |= cebus_foresight_stays(rt) > 0;
     rt->retries = false;
     if (status != CEBUS_OUT_OF_MEMORY)
@@ -114,17 +122,7 @@ static cebus_status pin_at_last(cebus_runtime *rt, cebus_candidate *const *value
         return rt->shortage.op != NULL ? cebus_oom_tell(rt) : status;
     rt->oom_report[0] = '\0';
     cebus_ladder_evict_all(rt, true);
-    return pin_in_turn(rt, values, n, false, op);
-}
-
-/** Whatever it takes to make again what goes for it: an empty arena takes all of that. */
-static cebus_status pin_generously(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
-                                   const char *op)
-{
-    rt->generous = true;
-    cebus_status status = pin_by_need(rt, values, n, op);
-    rt->generous = false;
-    return status;
+    return pin_in_turn(rt, values, n, 0, op);
 }
 
 static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *values, size_t n,
@@ -139,19 +137,19 @@ static cebus_status make_resident(cebus_runtime *rt, cebus_candidate *const *val
     }
     rt->trial++;
     cebus_status status = pin_and_rebuild(rt, values, n, op);
-    /* Each input's chain may run before the other inputs take their room, in either order; at last
-     * dearer values go for it, and then all. */
+    /* Each input's chain may run before the other inputs take their room, in either order. At last
+     * dearer values go for it, of which fewer go than for an empty arena, and then all. */
     if (status == CEBUS_OUT_OF_MEMORY)
-        status = pin_by_need(rt, values, n, op);
+        status = pin_by_need(rt, values, n, 0, op);
     if (status == CEBUS_OUT_OF_MEMORY)
-        status = pin_in_turn(rt, values, n, true, op);
+        status = pin_in_turn(rt, values, n, PIN_LAST_FIRST, op);
     if (status == CEBUS_OUT_OF_MEMORY)
-        status = pin_in_turn(rt, values, n, false, op);
+        status = pin_in_turn(rt, values, n, 0, op);
     if (status == CEBUS_OUT_OF_MEMORY)
-        status = pin_generously(rt, values, n, op);
+        status = pin_by_need(rt, values, n, PIN_AT_ANY_COST, op);
     if (status == CEBUS_OUT_OF_MEMORY) {
         cebus_ladder_evict_all(rt, false);
-        status = pin_by_need(rt, values, n, op);
+        status = pin_by_need(rt, values, n, 0, op);
     }
     rt->trial--;
     return status == CEBUS_OUT_OF_MEMORY ? pin_at_last(rt, values, n, op) : status;

@@ -5,7 +5,7 @@
 
 #include "eager/autograd/hook.h"
 #include "eager/budget.h"
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/custom.h"
 #include "eager/device/plugin.h"
 #include "eager/guidance/guidance.h"
@@ -425,10 +425,8 @@ void cebus_manual_seed(cebus_runtime *rt, uint64_t seed)
     cebus_runtime_lock_always(rt);
     rt->seed = seed;
     rt->rng_offset = 0;
-    if (rt->capture != NULL) {
-        rt->capture->reseeded = true;
-        rt->capture->reseeded_at = rt->capture->seen;
-    }
+    if (rt->capture != NULL)
+        cebus_capture_reseed(rt);
     cebus_runtime_unlock(rt);
 }
 

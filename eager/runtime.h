@@ -50,47 +50,49 @@ typedef struct cebus_replay_buffer {
     bool busy;
 } cebus_replay_buffer;
 
-/** Where the backward is, and what plans for what may follow took (foresight.h). */
+/** How far the backward has come, and what plans for the rest of it took (foresight.h). */
 typedef struct cebus_foresight {
     uint64_t turn;               /**< the turn (lineage/turn.h) that it went back from */
-    uint64_t oldest;             /**< the first call that had to run again since */
-    uint64_t rebuilt_ns, ran_ns; /**< of the statistics, when the way back began */
-    uint64_t allowed_ns;         /**< for rebuilds beside what the program takes by one guess */
-    unsigned guess;              /**< which serves (mirror.h) */
-    uint32_t failed;             /**< plans in a row that it did not lead to */
-    uint64_t steps;              /**< that plans took so far */
-    bool begun;                  /**< rebuilding took too long, once */
-    bool running;                /**< one is followed: its bytes fit, wherever there are holes */
+    uint64_t oldest;             /**< serial of the earliest call that ran again since */
+    uint64_t rebuilt_ns, ran_ns; /**< stats.recompute_ns, compute_ns, when the way back began */
+    uint64_t allowed_ns;         /**< of rebuilding on top, until another guess is tried */
+    unsigned guess;              /**< a cebus_guess (mirror.h): the one in use */
+    uint32_t failed;             /**< times in a row that it led to no plan */
+    uint64_t steps;              /**< of planning, so far */
+    bool begun;                  /**< rebuilding took so long once that rebuilds are planned */
+    bool running;                /**< a plan is carried out: its bytes fit, in whatever holes */
 } cebus_foresight;
 
-/** Of the statistics (strain.h). */
+/** Since when rebuilding and the program's own calls are compared (strain.h): readings of
+ * stats.recompute_ns and stats.compute_ns. */
 typedef struct cebus_strain {
-    uint64_t rises;                          /**< so far (lineage/turn.h) */
-    uint64_t rebuilt_ns, ran_ns;             /**< what does not count */
+    uint64_t rises;                          /**< turns risen to (lineage/turn.h), when last read */
+    uint64_t rebuilt_ns, ran_ns;             /**< when the last calm iteration began */
     uint64_t rebuilt_until_ns, ran_until_ns; /**< when this iteration began */
-    bool holds;                              /**< since rebuilding took longer than the program */
+    bool holds;                              /**< rebuilding took longer than the program since */
 } cebus_strain;
 
-/** What rebuilds take beside what waits (ease.h). */
-typedef struct cebus_ease {
+/** Bytes that rebuilds take together with what must not go meanwhile (headroom.h). */
+typedef struct cebus_headroom {
     uint64_t turn;   /**< the turn that it was measured for; 0: none yet */
-    uint64_t next;   /**< not anew until so many calls were made */
-    uint64_t step;   /**< bytes of the widest step of the forward, when last measured */
-    uint64_t most;   /**< that and what waits, the most since the turn */
-    uint64_t before; /**< the same, on the way back before; the first time a guess */
-    bool has_room;   /**< by that, when last measured */
-} cebus_ease;
+    uint64_t next;   /**< it is measured again once the program made so many calls */
+    uint64_t step;   /**< of the widest step of the forward, when last measured */
+    uint64_t most;   /**< of that step and what waits, the most since the turn */
+    uint64_t before; /**< most of the way back before this one; of the first one a guess */
+    bool has_room;   /**< cebus_headroom_suffices(), when last measured */
+} cebus_headroom;
 
-/** How sparing a rebuild is with what would have to be rebuilt for it in turn. */
-typedef struct cebus_frugality {
-    uint64_t limit; /**< ns: what takes longer to rebuild does not go; 0: no limit */
-    bool kept;      /**< something stayed for that, without which the rebuild might get on */
-} cebus_frugality;
+/** What a rebuild may evict: all that goes for it has to be rebuilt in turn. */
+typedef struct cebus_rebuild_limit {
+    uint64_t ns; /**< what takes longer to rebuild stays; 0: no limit */
+    bool binds;  /**< something stayed for it, without which the rebuild might get on */
+} cebus_rebuild_limit;
 
-/** A request that found no room. */
+/** The request that ran out of memory last (oom.c). */
 typedef struct cebus_shortage {
     const char *op;
-    uint64_t bytes, hole; /**< the largest there was */
+    uint64_t bytes;
+    uint64_t hole; /**< bytes of the largest hole there was */
 } cebus_shortage;
 
 /** A call that waits for its inputs (cebus_edge.pinned: those it has). */
@@ -152,7 +154,7 @@ typedef struct cebus_swapper {
     struct cebus_spill *spill; /**< the file (spill/spill.h); NULL: none */
     uint64_t spill_spare;      /**< bytes in it of what is on the device, too, or was abandoned */
     char *stage[2];            /**< host memory on the way to and from it (spill_copy.h) */
-    uint64_t looked;           /**< bytes ever placed when write_behind.h last looked */
+    uint64_t looked;           /**< bytes ever placed when write-behind last looked */
     bool blocked;              /**< a swap-out failed during the request at hand */
     bool strained;             /**< once and for all: persistent values may leave, too (swap.h) */
     cebus_away away[2][2];     /**< on the host, in the file; held, abandoned (away.h) */
@@ -165,6 +167,7 @@ typedef struct cebus_swapper {
 } cebus_swapper;
 
 struct cebus_runtime {
+    /* The lock, and the runtime's life. */
     pthread_mutex_t mutex;
     _Atomic(uintptr_t) owner; /**< identity of the thread that holds the lock, 0: none */
     int depth;                /**< nested entries of that thread */
@@ -172,6 +175,7 @@ struct cebus_runtime {
     bool closing;             /**< destroyed by its user; goes with the last tensor */
     uint64_t handles;         /**< tensors alive */
 
+    /* What the lower folders keep: bytes, records, choices. */
     cebus_host_allocator host;
     cebus_pool pool;
     cebus_arena arena;
@@ -180,6 +184,8 @@ struct cebus_runtime {
     const cebus_policy *policy;
     cebus_standing standing;        /**< what its last sweep over many blocks found out */
     uint64_t ways[CEBUS_WAY_COUNT]; /**< requests met by each, of those that made something go */
+
+    /* The device, and its memory. */
     const cebus_device_ops *device_ops;
     cebus_device *device;
     void *device_context;
@@ -191,24 +197,39 @@ struct cebus_runtime {
     uint64_t growth;      /**< what the arena grows to by need (budget.h); 0: it does not */
     cebus_op_map ops;
     struct cebus_custom_entry *customs; /**< users' ops seen so far */
-    cebus_swapper swap;
+    cebus_cost_model cost_model;
     cebus_measure measure;
-    cebus_replay_buffer replay;
-    cebus_replay_stack stack;
-    cebus_replay_cursor cursor; /**< of a rebuild by the stack */
-    cebus_frugality frugal;     /**< of the running rebuild */
-    bool deep;                  /**< a rebuild by the stack runs */
-    bool generous;              /**< rebuilds try on for as long as more may go (residency.c) */
+    cebus_swapper swap;
+    cebus_trail trail; /**< last uses of free bytes */
+
+    /* Rebuilds. */
+    cebus_replay_buffer replay;        /**< of the running rebuild: its list, */
+    cebus_rebuild_limit rebuild_limit; /**< what may go for it, */
+    bool depth_first;                  /**< whether it runs depth first: then */
+    cebus_replay_stack stack;          /**< the calls that wait, */
+    cebus_replay_cursor cursor;        /**< and how far it has come */
     cebus_foresight foresight;
-    cebus_ease ease;
+    cebus_headroom headroom;
     cebus_strain strain;
+
+    /* The request and the call at hand. */
+    int trial;    /**< > 0: the caller has another way if memory runs out, so nothing is reported */
+    bool retries; /**< the caller may try again in more memory: reported, not told yet */
+    cebus_shortage shortage; /**< reported last (oom.c) */
+    cebus_rung rung;         /**< highest rung the running request climbed */
     bool overwriting;  /**< the running call writes in place to what a record made: records stay */
     bool half_written; /**< a kernel of the user failed, and had written in place (custom.c) */
     bool left_behind;  /**< persistent values were let go that records may still read */
 
+    /* Clocks, counters and names. */
     uint64_t clock_ns; /**< summed cost of all calls, replays included: what ages count */
     uint64_t seed, rng_offset;
-    uint64_t serial;                    /**< versions made so far */
+    uint64_t serial; /**< versions made so far */
+    uint64_t names;  /**< given to values by guidance so far */
+    uint32_t debug;
+    uint64_t chaos; /**< state of the chaos mode's generator */
+
+    /* The graph for backward. */
     uint64_t node_sequence, node_epoch; /**< graph nodes made; backward visits */
     uint64_t nodes;                     /**< graph nodes alive */
     uint64_t open_nodes;                /**< of these: no backward has freed them */
@@ -216,19 +237,12 @@ struct cebus_runtime {
     struct cebus_hook *released; /**< contexts to let go outside the lock (autograd/hook.h) */
     uint64_t hook_ids;           /**< given out so far */
     uint64_t backwards;          /**< backwards that gave leaves their gradients */
-    cebus_cost_model cost_model;
-    uint32_t debug;
-    uint64_t chaos;          /**< state of the chaos mode's generator */
-    int trial;               /**< > 0: another way will be tried if memory runs out, so no report */
-    bool retries;            /**< the same way may be, in more memory: reported, but not told yet */
-    cebus_shortage shortage; /**< reported last (oom.c) */
-    cebus_rung rung;         /**< highest rung the running request climbed */
 
+    /* What follows the program: traces, captures, plans. */
     struct cebus_recorder *recorder; /**< of a trace (trace/record.h); NULL: none is recorded */
     uint64_t trace_ids;              /**< given out so far, to all traces */
-    struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
-    struct cebus_capture *capture;   /**< that calls are recorded by (capture.h); NULL: none */
-    uint64_t captures, capture_ids;  /**< begun so far; values they had, together */
+    struct cebus_capture *capture;  /**< that calls are recorded by (capture/hooks.h); NULL: none */
+    uint64_t captures, capture_ids; /**< begun so far; values they had, together */
     struct {
         bool on;                             /**< each iteration is recorded (capture/watch.c) */
         bool due;                            /**< the next call begins one */
@@ -238,11 +252,11 @@ struct cebus_runtime {
         size_t n_prints;
     } watch;
     const struct cebus_spots *spots; /**< of a launch by a plan (capture/plan.h); NULL: none */
-    cebus_trail trail;               /**< of what is free */
     struct cebus_guidance *guidance; /**< of a policy that plans (guidance.h); NULL: it does not */
     cebus_learning learning;         /**< when guidance starts */
-    uint64_t names;                  /**< given to values by guidance so far */
+    struct cebus_plan_book *loaded;  /**< plans from files (loaded.h); NULL: none */
 
+    /* What users are told. */
     uint64_t iteration_peak; /**< bytes used at most since the iteration began (appraisal.h) */
     cebus_memory_stats stats;
     cebus_event_queue events;

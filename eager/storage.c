@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/debug.h"
 #include "eager/guidance/guidance.h"
 #include "eager/hint.h"

@@ -1,7 +1,7 @@
 /**
- * strain.h: whether rebuilding takes long beside the program's own calls. Of iterations up to which
- * it took little only the last one counts, so that a budget that falls after many calm ones is felt
- * as soon as in the second.
+ * strain.h: compares the time that rebuilding takes with that of the program's own calls. It counts
+ * from the last calm iteration on, in which rebuilding took little: so a budget that falls after
+ * many calm iterations is noticed as soon as one that falls after the first.
  */
 #ifndef CEBUS_EAGER_STRAIN_H
 #define CEBUS_EAGER_STRAIN_H
@@ -9,7 +9,7 @@
 #include "eager/runtime.h"
 
 /** Where rebuilding took no more than 1 / part of the time there was no strain: no rule begins with
- * less (rebuild/ease.h). */
+ * less (rebuild/headroom.h). */
 #define CEBUS_STRAIN_CALM 2
 
 /** ns that rebuilding and the program's own calls took. */

@@ -4,11 +4,11 @@
 
 #include "eager/autograd/hook.h"
 #include "eager/autograd/node.h"
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/guidance/guidance.h"
-#include "eager/ladder.h"
 #include "eager/residency.h"
 #include "eager/view.h"
+#include "evict/placement.h"
 
 cebus_tensor *cebus_tensor_create(cebus_runtime *rt, cebus_storage *storage, const cebus_view *view)
 {

@@ -1,7 +1,7 @@
 /**
- * trail.h: what the streams still do with bytes that are free. A hole knows its last uses only as a
- * whole: whoever took a part of it would wait for what was done to all of it, as for a copy that
- * still leaves from its far end. The trail knows stretches of it apart:
+ * trail.h: the last use of free bytes by each stream, stretch by stretch. A free block keeps its
+ * last uses only as a whole: whoever took a part of it would wait for what was done to all of it,
+ * such as a copy that still leaves from its far end. The trail tells the stretches of it apart:
  *
  *     hole    [                free                 )
  *     trail   [ read till 7 )[ copied out till 9 )[ - )

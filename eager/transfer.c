@@ -5,7 +5,7 @@
 
 #include <cebus/ops.h>
 
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/guidance/guidance.h"
 #include "eager/residency.h"
 #include "eager/swap/swap.h"
@@ -17,7 +17,7 @@
 static cebus_status enter(cebus_runtime *rt, const char *op, const char *why, bool writes)
 {
     cebus_status status = cebus_runtime_lock(rt, op);
-    if (status != CEBUS_OK || rt->capture == NULL || (writes && rt->capture->watched))
+    if (status != CEBUS_OK || rt->capture == NULL || (writes && !cebus_capture_is_explicit(rt)))
         return status;
     status = cebus_capture_forbid(rt, op, why);
     if (status != CEBUS_OK)

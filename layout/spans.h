@@ -1,7 +1,7 @@
 /**
- * spans.h: what holds at each address, in an array of the owner's: an item holds from its offset to
- * that of the next, the last one from there on. The first is at 0.
- * An item has `item_bytes`, and begins with its offset, a uint64_t.
+ * spans.h: a piecewise constant function of the address, as an array that the caller owns: each
+ * item is valid from its offset to that of the next, the last one to the end. The first is at 0. An
+ * item has `item_bytes` and begins with its offset, a uint64_t.
  *
  *     before                [0: a  [64: b                  [192: c
  *     96 to 160 covered     [0: a  [64: b  [96: b  [160: b  [192: c     that of 96 is to be written

@@ -1,5 +1,5 @@
 /**
- * version.h: in-place writes. Who still needs the old version?
+ * version.h: what an in-place write does to the records that still need the old version.
  *
  * A version with a producer just becomes absent when it is overwritten: it can be rebuilt
  * elsewhere (Coop's recomputable in-place). A leaf cannot, so before the write every record that

@@ -13,7 +13,7 @@
 #include "eager/autograd/hook.h"
 #include "eager/autograd/sum.h"
 #include "eager/autograd/walk.h"
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/view.h"
 
 static const char name[] = "backward";

@@ -4,7 +4,7 @@
 #include <cebus/ops.h>
 
 #include "eager/autograd/node.h"
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/view.h"
 
 /** A view that becomes a leaf leaves the graph of its base: a write to the base that depends on the

@@ -2,7 +2,7 @@
 
 #include <cebus/ops.h>
 
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/guidance/guidance.h"
 #include "eager/residency.h"
 #include "eager/view.h"

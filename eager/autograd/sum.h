@@ -1,5 +1,6 @@
 /**
- * sum.h: gradients on their way: added up where several meet, and made a leaf's own at the end.
+ * sum.h: accumulates gradients during a backward: adds up those that meet at a node, and gives a
+ * leaf its own at the end.
  *
  * Thread-safety: the runtime's lock.
  */

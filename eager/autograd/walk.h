@@ -1,5 +1,5 @@
 /**
- * walk.h: one backward on its way through the graph, and how it stops for a function of the user.
+ * walk.h: the state of one backward, and how it pauses for a function of the user.
  *
  * The user's function may wait for locks of its own (an interpreter's), call cebus from any
  * thread, and start a backward. So the running walk first hides what it has in tensors that other

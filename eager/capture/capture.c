@@ -277,6 +277,17 @@ cebus_status cebus_capture_touch(cebus_runtime *rt, cebus_tensor *leaf, bool add
     return CEBUS_OK;
 }
 
+bool cebus_capture_is_explicit(const cebus_runtime *rt)
+{
+    return !rt->capture->watched;
+}
+
+void cebus_capture_reseed(cebus_runtime *rt)
+{
+    rt->capture->reseeded = true;
+    rt->capture->reseeded_at = rt->capture->seen;
+}
+
 void cebus_capture_update(cebus_runtime *rt, cebus_optimizer *optimizer, size_t slot)
 {
     rt->capture->optimizer = optimizer;

@@ -1,7 +1,7 @@
 /**
  * capture.h: the inside of a capture: an iteration's calls with the values they read and made
- * (<cebus/capture.h>). capture.c takes them down, end.c says what came of it,
- * launch.c runs them again.
+ * (<cebus/capture.h>). capture.c records them as its hooks are called (hooks.h), end.c checks that
+ * they can come again, launch.c runs them again.
  *
  *     value     one version of a buffer's contents, numbered in the order calls name them. What no
  *               recorded call made is an input: it keeps its storage. A write in place makes a new
@@ -10,9 +10,6 @@
  *
  * A version knows its value by candidate->capture_id; ids count over the runtime's life, so that
  * those of an earlier capture are told by their size.
- *
- * Hooks are called under the lock, and only while rt->capture is not NULL. Those that may run out
- * of host memory do so before the call at hand has changed anything.
  *
  * While the runtime watches (watch.c) rt->capture is the iteration at hand, which the
  * program did not ask for: where others refuse it is `spoiled` instead, and goes on without calls.
@@ -24,16 +21,10 @@
 #include <cebus/optim.h>
 
 #include "eager/call.h"
+#include "eager/capture/hooks.h"
 #include "eager/tensor.h"
 
 #define CEBUS_CAPTURE_NONE UINT32_MAX
-
-/** What a backward made of a value. */
-typedef enum cebus_captured_gradient {
-    CEBUS_CAPTURED_PLAIN,
-    CEBUS_CAPTURED_INNER, /**< a gradient on its way */
-    CEBUS_CAPTURED_LEAF,  /**< a leaf's: has no record */
-} cebus_captured_gradient;
 
 typedef struct cebus_captured_value {
     cebus_storage *storage; /**< of inputs, and of the first value of a buffer that the program
@@ -69,12 +60,6 @@ typedef struct cebus_captured_blemish {
     const char *after;    /**< the op of the call before */
     size_t at;            /**< calls seen before */
 } cebus_captured_blemish;
-
-/** A place in a recording. */
-typedef struct cebus_captured_point {
-    uint64_t stamp; /**< of the recording; 0: there is none */
-    size_t seen, n_calls;
-} cebus_captured_point;
 
 typedef struct cebus_captured_call {
     cebus_call *call;           /**< counted */
@@ -144,54 +129,15 @@ struct cebus_capture {
     uint64_t launch_seed, launch_offset;
 };
 
-/** @name Hooks of what is recorded */
-/** @{ */
-/** A call is about to be made: room to take it down. CEBUS_CAPTURE_ERROR when it reads what a
- * launch could not make again. */
-cebus_status cebus_capture_expect(cebus_runtime *rt, const cebus_call *call,
-                                  cebus_tensor *const *in);
-/** It ran and is about to be committed: storages still name what it read. Of a call in place out[j]
- * is the version it writes; `made` has the new tensors of others. Cannot fail. */
-void cebus_capture_call(cebus_runtime *rt, cebus_call *call, cebus_tensor *const *in,
-                        cebus_candidate *const *out, cebus_tensor *const *made);
-/** A storage goes. */
-void cebus_capture_forget(cebus_runtime *rt, const cebus_storage *storage);
-/** The current version is a gradient. */
-void cebus_capture_gradient(cebus_runtime *rt, const cebus_candidate *version,
-                            cebus_captured_gradient kind);
-/** The leaf's gradient is about to be let go, replaced, or, `added`, added to. */
-cebus_status cebus_capture_touch(cebus_runtime *rt, cebus_tensor *leaf, bool added);
-/** The next update is the optimizer's, of this slot; NULL: it was. */
-void cebus_capture_update(cebus_runtime *rt, cebus_optimizer *optimizer, size_t slot);
-/** Where a backward begins. */
-cebus_captured_point cebus_capture_point(const cebus_runtime *rt);
-/** A backward that began there failed, and let go of what it made: its calls are forgotten. What is
- * left of them, by hooks or other threads, or a watch, spoils the recording. */
-void cebus_capture_rewind(cebus_runtime *rt, cebus_captured_point from);
-/** Fails in the name of `op`: "cannot be captured: why". */
-cebus_status cebus_capture_refuse(const char *op, const char *why);
-/** @} */
-
 /** @name The watch (watch.c) */
 /** @{ */
 /** A call was made in the iteration that is watched. */
 void cebus_capture_see(cebus_capture *capture, const cebus_call *call);
-/** An iteration ends here, `whole` unless it broke off: the next call begins another. */
-void cebus_capture_turn(cebus_runtime *rt, bool whole);
 /** The next call begins an iteration: its recording takes the place of the last. Without host
  * memory, a spoiled one, or none. */
 void cebus_capture_renew(cebus_runtime *rt);
 /** Starts watching in the middle of an iteration, if that is wished for and nothing is recorded. */
 void cebus_capture_resume(cebus_runtime *rt);
-/** What is watched is no longer one iteration: as if the watch began here. */
-void cebus_capture_restart(cebus_runtime *rt);
-/** What a launch could not repeat: fails in the name of `op`; what is watched goes on, and is
- * spoiled if it does so between two calls. Both texts live as long as the program. */
-cebus_status cebus_capture_forbid(cebus_runtime *rt, const char *op, const char *why);
-/** A recording cannot come again, for what is said there. */
-void cebus_capture_spoil(cebus_capture *capture, const char *op, const char *why);
-/** A tensor was made from host data; without host memory its shape is forgotten. */
-void cebus_capture_upload(cebus_runtime *rt, const cebus_tensor *tensor);
 /** What is known of such a version; NULL: none is. */
 const cebus_captured_upload *cebus_capture_upload_of(const cebus_capture *capture,
                                                      const cebus_candidate *version);
@@ -206,11 +152,6 @@ bool cebus_capture_add_leaf(cebus_capture *capture, cebus_tensor *leaf, uint64_t
                             bool added);
 /** A new recording. NULL without host memory. */
 cebus_capture *cebus_capture_create(cebus_runtime *rt);
-/** Whether a call that is about to be made is to be recorded. */
-static inline bool cebus_capture_is_due(const cebus_runtime *rt)
-{
-    return (rt->capture != NULL || rt->watch.due) && !rt->watch.aside;
-}
 /** Whether a complete recording can come again; fails in the name of `op` (end.c). */
 cebus_status cebus_capture_check(const cebus_capture *capture, const char *op);
 /** Makes it a capture, which is the caller's. Without host memory it is still the runtime's. */
@@ -231,8 +172,8 @@ void cebus_capture_label(cebus_capture *capture);
 /** The value a version has in the capture; NONE: none. */
 uint32_t cebus_capture_value_of(const cebus_capture *capture, const cebus_candidate *version);
 
-/** Throws away what is being recorded, if anything is. */
-void cebus_capture_abandon(cebus_runtime *rt);
+/** Fails in the name of `op`: "cannot be captured: why". */
+cebus_status cebus_capture_refuse(const char *op, const char *why);
 /** Lets go of all it has (capture.c). */
 void cebus_capture_free(cebus_capture *capture);
 

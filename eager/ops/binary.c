@@ -5,8 +5,8 @@
 #include <cebus/ops/binary.h>
 #include <cebus/ops/unary.h>
 
-#include "eager/device/elementwise.h"
 #include "eager/ops/entry.h"
+#include "eager/ops/formulas.h"
 #include "eager/view.h"
 
 /* --- checks -------------------------------------------------------------------------------- */

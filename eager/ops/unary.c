@@ -4,8 +4,8 @@
 
 #include <cebus/ops/unary.h>
 
-#include "eager/device/elementwise.h"
 #include "eager/ops/entry.h"
+#include "eager/ops/formulas.h"
 #include "eager/view.h"
 
 /* --- inference ----------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 
 #include <cebus/autograd.h>
 
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/op.h"
 #include "eager/ops/optim.h"
 #include "eager/optim/optimizer.h"

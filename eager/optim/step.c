@@ -7,7 +7,7 @@
 #include <cebus/autograd.h>
 #include <cebus/ops/fill.h>
 
-#include "eager/capture/capture.h"
+#include "eager/capture/hooks.h"
 #include "eager/guidance/guidance.h"
 #include "eager/ladder.h"
 #include "eager/optim/optimizer.h"

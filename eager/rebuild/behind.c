@@ -24,11 +24,12 @@ static bool add_call(behind *b, cebus_call *call)
     return true;
 }
 
-/** It is there, need not be, and can be made again: a leaf may go to the host, too. */
+/** It is there, need not be, and may be made again. With swaps a leaf, or the gradient of one, may
+ * go as well, but only by a copy. */
 static bool is_loose(const behind *b, cebus_value *value)
 {
-    return value != NULL && value->resident && cebus_value_is_replayable(value) &&
-           cebus_ladder_may_go(b->rt, cebus_candidate_of(value));
+    return value != NULL && value->resident &&
+           cebus_ladder_may_drop(b->rt, cebus_candidate_of(value));
 }
 
 static bool collect(behind *b, const cebus_value *value)

@@ -1,7 +1,8 @@
 /**
- * behind.h: what is there of all that a value is made of. A plan for a list (plan.h) has to keep it
- * until the list has read it. Where that leaves no room, all of it goes first, and the plan says
- * what is made again, and when. Depth first most of it would go, too, one by one.
+ * behind.h: drops the resident values that an absent one is made of, before its rebuild is planned
+ * afresh. A plan for a list (plan.h) keeps such values until the list has read them. Where that
+ * leaves no room they all go first, and the plan says what is made again, and when. A rebuild depth
+ * first would evict most of them, too, one by one.
  *
  *     list     d .... x      reads a, b and c, which are there: no room for d
  *     afresh   a  b  d, drop b .... c .... x
@@ -11,8 +12,8 @@
 
 #include "eager/storage.h"
 
-/** Gives up what is there behind an absent value and may go for the try at hand; how many those
- * were. None without host memory. No list is numbered (lineage/replay.h). O(records behind it). */
+/** Drops them, as far as they may be dropped for the try at hand; returns how many those were. None
+ * without host memory. No list is numbered (lineage/replay.h). O(records behind it). */
 size_t cebus_behind_drop(cebus_runtime *rt, const cebus_value *value);
 
 #endif

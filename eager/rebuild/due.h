@@ -1,12 +1,13 @@
 /**
- * due.h: of which call's image a gradient waits, told from what it was made of. A backward runs the
- * images of the program's calls, the last first; each reads the gradients of what its call made.
+ * due.h: guesses when the backward will read a gradient, from what the gradient was made of. A
+ * backward runs an image of each of the program's calls, the last first, which reads the gradients
+ * of what its call made.
  *
  *     calls     f: x -> y        backward of f: g(y), x -> g(x)
  *                                g(x) is as large as x, and waits for the image of what made x
  *
- * It is a guess: values of a size are taken in their order, and a call that reads no such value
- * passes on what it reads. What is a gradient of a leaf waits for the end.
+ * It is a guess by sizes: values of one size are matched in their order, and a call that reads no
+ * value of the size sought passes on what it reads. The gradient of a leaf is due at the end.
  */
 #ifndef CEBUS_EAGER_REBUILD_DUE_H
 #define CEBUS_EAGER_REBUILD_DUE_H

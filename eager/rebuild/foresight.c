@@ -2,7 +2,7 @@
 
 #include "eager/guidance/guidance.h"
 #include "eager/op.h"
-#include "eager/rebuild/ease.h"
+#include "eager/rebuild/headroom.h"
 #include "eager/rebuild/mirror.h"
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
@@ -38,8 +38,7 @@
 /** A plan counts bytes: where blocks do not move they find no place. */
 static bool is_possible(const cebus_runtime *rt)
 {
-    return (rt->guidance == NULL || !cebus_guidance_follows(rt)) &&
-           (rt->arena.layout->moves || rt->arena.commodity) &&
+    return !cebus_guidance_follows(rt) && (rt->arena.layout->moves || rt->arena.commodity) &&
            rt->foresight.steps < STEPS_PER_CALL * rt->lineage.made_calls &&
            cebus_swap_terms_now(rt).use == CEBUS_SWAP_NEVER;
 }
@@ -57,7 +56,7 @@ static bool is_to_end(const cebus_runtime *rt)
 
 static bool keeps_early(const cebus_runtime *rt)
 {
-    bool keeps = rt->policy->plan != NULL ? is_to_end(rt) : cebus_ease_has_room(rt);
+    bool keeps = rt->policy->plan != NULL ? is_to_end(rt) : cebus_headroom_suffices(rt);
     return keeps && is_possible(rt);
 }
 
@@ -68,7 +67,7 @@ uint64_t cebus_foresight_turn(const cebus_runtime *rt)
 
 uint64_t cebus_foresight_stays(const cebus_runtime *rt)
 {
-    bool stays = rt->policy->plan != NULL || cebus_ease_has_room(rt);
+    bool stays = rt->policy->plan != NULL || cebus_headroom_suffices(rt);
     return stays ? cebus_foresight_turn(rt) : 0;
 }
 
@@ -112,7 +111,7 @@ static bool plan_by(cebus_mirror *mirror, uint64_t passed, cebus_guess guess, ce
         return false;
     if (plan_within(mirror, HOLES, out))
         return true;
-    cebus_mirror_ease(mirror);
+    cebus_mirror_relax(mirror);
     cebus_plan_clear(out);
     return plan_within(mirror, FEW_HOLES, out);
 }

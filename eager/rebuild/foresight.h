@@ -1,10 +1,11 @@
 /**
- * foresight.h: rebuilds where the reactive way has failed: what one made is given up for the next.
- * Once rebuilding took four times as long as the program's own calls, each is planned with what may
- * follow (mirror.h). The plan is carried out up to what is wanted now; the rest of it tells what to
- * keep for later. Between rebuilds gradients that wait are the last to go. They are so from when
- * rebuilding took half of the program's own time on, where rebuilds have room beside them (ease.h);
- * under a policy that plans anywhere, but no longer once it took twice.
+ * foresight.h: plans a rebuild together with the rest of the backward, where rebuilds thrash: what
+ * one of them made is given up for the next. From when rebuilding has taken four times as long as
+ * the program's own calls, each rebuild is planned with what may follow (mirror.h). The plan is
+ * carried out up to what is wanted now; the rest of it tells what to keep for later. Between
+ * rebuilds gradients that wait are the last to go. They are so from when rebuilding took half of
+ * the program's own time on, where rebuilds have room beside them (headroom.h); under a policy that
+ * plans anywhere, but no longer once it took twice.
  *
  *     absent value -> mirror -> plan (evict/planner/foresee.h) -> drops and replays up to now
  *

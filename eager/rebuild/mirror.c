@@ -331,7 +331,7 @@ bool cebus_mirror_draw(cebus_mirror *mirror, uint64_t passed, cebus_guess by)
            add_future(mirror, passed) && cebus_iteration_seal(&mirror->iteration);
 }
 
-void cebus_mirror_ease(cebus_mirror *mirror)
+void cebus_mirror_relax(cebus_mirror *mirror)
 {
     cebus_iteration *iteration = &mirror->iteration;
     for (size_t v = 0; v < iteration->n_values; v++)

@@ -1,9 +1,9 @@
 /**
- * mirror.h: what may follow, guessed from what was: the mirror image of the program. From where it
- * turned back (lineage/turn.h) it reads what it holds once more, call by call, the last first. How
- * far it came is told by the oldest value that had to be made again. What it should have read by
- * then, and gradients, which were made since, are taken to stay for as long again as they have been
- * there.
+ * mirror.h: predicts the rest of a backward as the mirror image of the forward. From where the
+ * program turned back (lineage/turn.h) it is taken to read what it holds once more, call by call,
+ * the last first. How far it came is told by the oldest value that had to be made again. What it
+ * should have read by then, and gradients, which were made since, are taken to stay for as long
+ * again as they have been there.
  *
  *     ran                          may follow
  *     f  g  h  i | i'  h'  |  now  g~   wait for h'   f~   wait for i'
@@ -42,9 +42,9 @@ void cebus_mirror_init(cebus_mirror *mirror, cebus_runtime *rt);
 /** Looks at all records, into an empty mirror; `passed`: calls with a higher serial were mirrored
  * already. False without host memory. O(records log records). */
 bool cebus_mirror_draw(cebus_mirror *mirror, uint64_t passed, cebus_guess by);
-/** At first gradients that are there must not go, and what the mirrored calls make takes room. Both
- * no longer. */
-void cebus_mirror_ease(cebus_mirror *mirror);
+/** Lifts two restrictions that a mirror is drawn with: that gradients which are there must not go,
+ * and that what the mirrored calls make takes room. */
+void cebus_mirror_relax(cebus_mirror *mirror);
 /** Empty again. */
 void cebus_mirror_clear(cebus_mirror *mirror);
 

@@ -1,7 +1,7 @@
 /**
- * plan.h: a rebuild whose list does not fit when every call runs once. It is planned as a
- * small program of its own (evict/planner): the plan says which of the values that it makes are
- * dropped again, and which calls run once more for that. Its budget is all memory that is free or
+ * plan.h: plans a rebuild whose list does not fit when every call runs once, as a small program of
+ * its own (evict/planner): the plan says which of the values that it makes are dropped again, and
+ * which calls run once more for that. Its budget is all memory that is free or
  * may be evicted. Resident inputs that might go otherwise take a part of it until the list has read
  * them.
  *

@@ -4,8 +4,8 @@
 
 #include "eager/ladder.h"
 #include "eager/rebuild/behind.h"
-#include "eager/rebuild/ease.h"
 #include "eager/rebuild/foresight.h"
+#include "eager/rebuild/headroom.h"
 #include "eager/rebuild/plan.h"
 #include "eager/rebuild/replay_call.h"
 #include "eager/strain.h"
@@ -29,7 +29,7 @@
 #define LONG_WAY 256
 /** Each try may evict what takes so many times longer, and run so many times the calls, of the one
  * before. */
-#define EASE 4
+#define TRY_GROWTH 4
 /** Once rebuilding took longer than the program itself, the first try may only evict what takes
  * 1/SPARING of the list: the next calls need most of what is dear, and would have it made again at
  * once. Before that so strict a limit only makes rebuilds longer (tests/bench/logs.md). */
@@ -271,7 +271,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
     rt->cursor = (cebus_replay_cursor){0};
     if (!push_frame(rt, target->value.producer))
         return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op, "no host memory to plan a replay");
-    rt->deep = true;
+    rt->depth_first = true;
     while (stack->count > 0 && status == CEBUS_OK) {
         cebus_replay_frame *top = &stack->frames[stack->count - 1];
         cebus_call *missing = pin_next_missing(top);
@@ -281,7 +281,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
             continue;
         }
         cebus_cost_wait(&rt->lineage, top->call, rt->stats.recompute_ns - top->begun_ns);
-        rt->frugal.kept |= ++ran > patience;
+        rt->rebuild_limit.binds |= ++ran > patience;
         status = ran > patience ? cebus_oom_fail(rt, bytes_at_once(target), op)
                                 : cebus_replay_call(rt, top->call, CEBUS_REPLAY_HELD);
         if (status == CEBUS_OK)
@@ -289,7 +289,7 @@ static cebus_status rebuild_by_stack(cebus_runtime *rt, cebus_candidate *target,
     }
     while (stack->count > 0)
         pop_frame(rt);
-    rt->deep = false;
+    rt->depth_first = false;
     return status;
 }
 
@@ -320,28 +320,36 @@ static bool is_worth_a_plan(const cebus_replay *list)
     return list->count >= LEAST_PLANNED && cebus_replay_sum(list) / list->count >= LEAST_PLANNED_NS;
 }
 
-/** Lists anew what is absent, since a pass may have made some of it, and plans that. */
-static cebus_status rebuild_by_plan(cebus_runtime *rt, const targets *wanted, cebus_replay *list,
-                                    const char *op)
+static void clear_list(cebus_replay *list)
 {
     cebus_replay_unnumber(list);
     list->count = 0;
-    cebus_status status = build_list(rt, wanted, list, op);
-    if (status != CEBUS_OK)
-        return status;
+}
+
+static cebus_status run_plan(cebus_runtime *rt, const cebus_replay *list)
+{
     rt->trial++;
-    status = cebus_rebuild_by_plan(rt, list);
+    cebus_status status = cebus_rebuild_by_plan(rt, list);
     rt->trial--;
     return status;
 }
 
-/** Whether a further try, which may evict dearer values, has more room than this one. */
-static bool keeps_room(cebus_runtime *rt)
+/** Lists anew what is absent, since a pass may have made some of it, and plans that. */
+static cebus_status rebuild_by_plan(cebus_runtime *rt, const targets *wanted, cebus_replay *list,
+                                    const char *op)
 {
-    uint64_t limit = rt->frugal.limit, room = cebus_ladder_room(rt);
-    rt->frugal.limit = 0;
+    clear_list(list);
+    cebus_status status = build_list(rt, wanted, list, op);
+    return status == CEBUS_OK ? run_plan(rt, list) : status;
+}
+
+/** Whether a further try, with a higher limit, has more room than this one. */
+static bool has_more_room_later(cebus_runtime *rt)
+{
+    uint64_t limit = rt->rebuild_limit.ns, room = cebus_ladder_room(rt);
+    rt->rebuild_limit.ns = 0;
     bool more = cebus_ladder_has_room(rt, room + 1);
-    rt->frugal.limit = limit;
+    rt->rebuild_limit.ns = limit;
     return more;
 }
 
@@ -349,9 +357,9 @@ static bool keeps_room(cebus_runtime *rt)
  * goes in vain has to be rebuilt, too. */
 static bool is_too_much(cebus_runtime *rt, uint64_t bytes)
 {
-    if (rt->frugal.limit == 0 || cebus_ladder_has_room(rt, bytes))
+    if (rt->rebuild_limit.ns == 0 || cebus_ladder_has_room(rt, bytes))
         return false;
-    rt->frugal.kept |= keeps_room(rt);
+    rt->rebuild_limit.binds |= has_more_room_later(rt);
     return true;
 }
 
@@ -372,26 +380,29 @@ static bool may_go_deep(cebus_runtime *rt, const targets *wanted, const cebus_re
 {
     if (wanted->count > 1 || patience > LAST_PATIENCE)
         return false;
-    if (rt->frugal.limit == 0)
+    if (rt->rebuild_limit.ns == 0)
         return true;
     if (is_too_much(rt, wanted->values[0]->producer->need))
         return false;
-    bool waits = list->count >= LONG_LIST && patience < LAST_PATIENCE && keeps_room(rt);
-    rt->frugal.kept |= waits;
+    bool waits = list->count >= LONG_LIST && patience < LAST_PATIENCE && has_more_room_later(rt);
+    rt->rebuild_limit.binds |= waits;
     return !waits;
 }
 
-/** By a plan that need not keep what is there. Short lists run depth first for less. Sets *deep:
- * whether that is to follow. */
+/** By a plan that need not keep what is there. Short lists run depth first for less. Where nothing
+ * may go, and the plan before this one made nothing, another would be the same. Sets *deep: whether
+ * depth first is to follow. */
 static cebus_status rebuild_afresh(cebus_runtime *rt, const targets *wanted, cebus_replay *list,
                                    const char *op, bool *deep)
 {
-    if (list->count < LONG_WAY || !is_worth_a_plan(list))
+    size_t planned = list->count;
+    if (planned < LONG_WAY || !is_worth_a_plan(list))
         return CEBUS_OUT_OF_MEMORY;
-    cebus_replay_unnumber(list);
-    list->count = 0;
-    cebus_behind_drop(rt, wanted->values[0]);
-    cebus_status status = rebuild_by_plan(rt, wanted, list, op);
+    clear_list(list);
+    size_t dropped = cebus_behind_drop(rt, wanted->values[0]);
+    cebus_status status = build_list(rt, wanted, list, op);
+    if (status == CEBUS_OK)
+        status = dropped > 0 || list->count < planned ? run_plan(rt, list) : CEBUS_OUT_OF_MEMORY;
     *deep = status == CEBUS_OUT_OF_MEMORY && !is_too_much(rt, wanted->values[0]->producer->need);
     return status;
 }
@@ -404,8 +415,8 @@ static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t
     cebus_status status = build_list(rt, wanted, &list, op);
     if (status != CEBUS_OK)
         return status;
-    if (rt->frugal.limit > 0)
-        rt->frugal.limit = cebus_max_u64(rt->frugal.limit, first_limit(rt, &list));
+    if (rt->rebuild_limit.ns > 0)
+        rt->rebuild_limit.ns = cebus_max_u64(rt->rebuild_limit.ns, first_limit(rt, &list));
     status = rebuild_by_pass(rt, &list);
     if (status == CEBUS_OUT_OF_MEMORY && is_worth_a_plan(&list))
         status = rebuild_by_plan(rt, wanted, &list, op);
@@ -421,35 +432,44 @@ static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t
     return status;
 }
 
-/** Sparing at first, then less and less; to an end where that is generous. */
-static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, const char *op)
+/** Sparing at first, then less and less: LAST_PATIENCE ends it, or, at any cost, that a further try
+ * would have no more room. */
+static cebus_status rebuild_sparingly(cebus_runtime *rt, const targets *wanted, bool at_any_cost,
+                                      const char *op)
 {
     size_t patience = PATIENCE;
     cebus_status status;
-    rt->frugal = (cebus_frugality){.limit = 1};
+    rt->rebuild_limit = (cebus_rebuild_limit){.ns = 1};
     do {
-        rt->frugal.kept = false;
+        rt->rebuild_limit.binds = false;
         status = try_rebuild(rt, wanted, patience, op);
-        rt->frugal.limit *= EASE;
-        patience *= EASE;
-    } while (status == CEBUS_OUT_OF_MEMORY && rt->frugal.kept &&
-             (rt->generous || patience <= LAST_PATIENCE));
-    rt->frugal = (cebus_frugality){0};
+        rt->rebuild_limit.ns *= TRY_GROWTH;
+        patience *= TRY_GROWTH;
+    } while (status == CEBUS_OUT_OF_MEMORY && rt->rebuild_limit.binds &&
+             (at_any_cost || patience <= LAST_PATIENCE));
+    rt->rebuild_limit = (cebus_rebuild_limit){0};
     return status;
 }
 
-/** `last`: in a way that may take any time, where nothing else is left to try. */
-static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, bool last, const char *op)
+/** What a rebuild may do before it ends without memory. */
+typedef enum rebuild_effort {
+    SPARINGLY,   /**< its tries are limited: the caller has other ways */
+    AT_ANY_COST, /**< it tries on for as long as more may be evicted for it */
+    TO_THE_END,  /**< sparingly, then in a way that may take any time: nothing else is left */
+} rebuild_effort;
+
+static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, rebuild_effort effort,
+                            const char *op)
 {
     uint64_t before = rt->stats.recompute_ns;
-    cebus_ease_measure(rt);
+    cebus_headroom_measure(rt);
     rt->replay.busy = true;
     rt->trial++;
     cebus_status status = cebus_foresight_rebuild(rt, cebus_candidate_of(wanted->values[0]));
     if (status == CEBUS_OUT_OF_MEMORY)
-        status = rebuild_sparingly(rt, wanted, op);
+        status = rebuild_sparingly(rt, wanted, effort == AT_ANY_COST, op);
     rt->trial--;
-    if (status == CEBUS_OUT_OF_MEMORY && last)
+    if (status == CEBUS_OUT_OF_MEMORY && effort == TO_THE_END)
         status = try_rebuild(rt, wanted, LAST_PATIENCE, op);
     rt->replay.busy = false;
     if (status == CEBUS_OK)
@@ -457,12 +477,23 @@ static cebus_status rebuild(cebus_runtime *rt, const targets *wanted, bool last,
     return status;
 }
 
-cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+static cebus_status bring_back(cebus_runtime *rt, cebus_candidate *target, rebuild_effort effort,
+                               const char *op)
 {
     if (target->value.swapped)
         return cebus_swap_in(rt, target, op);
     cebus_value *value = &target->value;
-    return rebuild(rt, &(targets){&value, 1}, rt->trial == 0, op);
+    return rebuild(rt, &(targets){&value, 1}, effort, op);
+}
+
+cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    return bring_back(rt, target, rt->trial == 0 ? TO_THE_END : SPARINGLY, op);
+}
+
+cebus_status cebus_rebuild_at_any_cost(cebus_runtime *rt, cebus_candidate *target, const char *op)
+{
+    return bring_back(rt, target, AT_ANY_COST, op);
 }
 
 /** One absent value for each call that makes any. */
@@ -488,7 +519,8 @@ static cebus_status rebuild_together(cebus_runtime *rt, cebus_candidate *const *
     if (wanted.values == NULL)
         return CEBUS_OUT_OF_MEMORY;
     list_absent(rt, values, n, &wanted);
-    cebus_status status = wanted.count > 1 ? rebuild(rt, &wanted, false, op) : CEBUS_OUT_OF_MEMORY;
+    cebus_status status =
+        wanted.count > 1 ? rebuild(rt, &wanted, SPARINGLY, op) : CEBUS_OUT_OF_MEMORY;
     cebus_pool_free_object(&rt->pool, wanted.values, bytes);
     return status;
 }

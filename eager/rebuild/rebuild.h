@@ -34,6 +34,10 @@
  */
 cebus_status cebus_rebuild(cebus_runtime *rt, cebus_candidate *target, const char *op);
 
+/** The same, but whatever has to go for it may take any time to make again: dearer and dearer
+ * values go until no more room is to be had by that. */
+cebus_status cebus_rebuild_at_any_cost(cebus_runtime *rt, cebus_candidate *target, const char *op);
+
 /** The same for all of `values` (NULL allowed) that are not resident. What is absent is made in one
  * go where that fits, so that calls behind several of them run once, else one after the other. On
  * failure some may be there. */

@@ -1,6 +1,6 @@
 /**
- * away.h: values whose bytes are off the device alone, in the order in which they left. For each
- * place they may be in, host memory and the spill file, there are two lists:
+ * away.h: lists the values whose only copy is off the device, in the order in which they left it.
+ * For each place they may be in, host memory and the spill file, there are two lists:
  *
  *     held        x1 x2 x3 x4     somebody may read them: the coldest goes on to the file
  *              coldest warmest    (demotion.h) when the host is short
@@ -16,7 +16,7 @@
 
 #include "eager/runtime.h"
 
-/** Its bytes are off the device alone, where candidate->tier says, from now on. */
+/** From now on the only copy of its bytes is where candidate->tier says. */
 void cebus_away_add(cebus_runtime *rt, cebus_candidate *candidate);
 /** Not any more, or not there. Nothing happens if it is in no list. */
 void cebus_away_remove(cebus_runtime *rt, cebus_candidate *candidate);

@@ -1,7 +1,7 @@
 /**
- * demotion.h: from host memory on to the spill file. Where host memory for values is used up, those
- * that have been off the device for longest go to the file, and make room for those that leave
- * now: what a forward made first its backward reads last.
+ * demotion.h: moves values from host memory on to the spill file. Where host memory for values is
+ * used up, those that have been off the device for longest go to the file and make room for those
+ * that leave now: what a forward made first its backward reads last.
  *
  *     device -> host memory | x9 x8 x7 x6 x5 |  -> file | x4 x3 x2 x1 |
  *                             warmest   coldest

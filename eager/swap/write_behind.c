@@ -1,7 +1,7 @@
 #include "eager/swap/write_behind.h"
 
 #include "eager/budget.h"
-#include "eager/guidance/state.h"
+#include "eager/guidance/guidance.h"
 #include "eager/ladder.h"
 #include "eager/swap/swap.h"
 
@@ -13,8 +13,7 @@
 /** A plan knows better what goes when. */
 static bool is_planned(const cebus_runtime *rt)
 {
-    return rt->spots != NULL || (rt->guidance != NULL && rt->guidance->log.following &&
-                                 rt->guidance->scheme->plan.count > 0);
+    return rt->spots != NULL || cebus_guidance_follows(rt);
 }
 
 static bool is_due(const cebus_runtime *rt, uint64_t mark)

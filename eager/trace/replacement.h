@@ -1,6 +1,6 @@
 /**
- * replacement.h: a file that is made anew: all of it, or what was there before. It is written
- * beside its place, under a name of its own, and takes the place when it is whole. Devices and
+ * replacement.h: replaces a file atomically: by the whole new one, or not at all. The new file is
+ * written beside its place, under a name of its own, and renamed when it is whole. Devices and
  * pipes, and files in folders that take no new ones, are written directly.
  */
 #ifndef CEBUS_EAGER_TRACE_REPLACEMENT_H

@@ -1,7 +1,7 @@
 /**
- * write.h: text on its way to a file, in a buffer. A write that fails (a full disk, a pipe
- * nobody reads, a file-size limit) is remembered and ends the writing; no signal reaches the
- * program for it. The file is there when all of it was written (`replacement.h`).
+ * write.h: buffered writing of text to a file. A write that fails (a full disk, a pipe nobody
+ * reads, a file-size limit) is remembered and ends the writing; no signal reaches the program for
+ * it. The file is there when all of it was written (`replacement.h`).
  */
 #ifndef CEBUS_EAGER_TRACE_WRITE_H
 #define CEBUS_EAGER_TRACE_WRITE_H

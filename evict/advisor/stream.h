@@ -1,6 +1,6 @@
 /**
- * stream.h: which persistent buffers do not stay on the device from one iteration to the next,
- * where all of them cannot: they are fetched in each, and let go.
+ * stream.h: chooses which persistent buffers do not stay on the device from one iteration to the
+ * next, where not all of them can: these are fetched in each iteration, and let go.
  *
  * Belady's rule, the farthest next use, keeps what an iteration uses first, and has the link idle
  * while that is used. Here what is streamed is spread over the iteration's time instead.

@@ -1,7 +1,7 @@
 /**
- * board.h: what a choice reads of every block, side by side, in address order. Records lie about in
- * memory, and to look for one window, clearing or vacancy after the other among them is to wait for
- * each record again and again: so they are read once, priced once, and all look at the board.
+ * board.h: what a choice reads of every block, copied into arrays in address order. Records lie
+ * scattered in memory, and each search for a window, clearing or vacancy among them would wait for
+ * every record again. So they are read and priced once, and all searches read the board.
  *
  *     arena   | w | y1 | free | y2 | pinned |       row 0   1   2   3   4
  *     rate      inf 40  -inf    15   inf          state B   E   F   E   B
@@ -9,8 +9,8 @@
  * What is summed over runs of rows (bytes, prices of windows) is kept as sums from the first row
  * on.
  *
- * A board is of one moment. What happens to blocks later it does not know; who wants to know what
- * would be if some had gone frees their rows, and has holes listed anew.
+ * A board is a snapshot: it does not follow what happens to blocks later. To see what would be if
+ * some had gone, free their rows and have holes listed anew.
  */
 #ifndef CEBUS_EVICT_CHOICE_BOARD_H
 #define CEBUS_EVICT_CHOICE_BOARD_H

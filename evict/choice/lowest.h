@@ -1,18 +1,17 @@
 /**
- * lowest.h: prices of all blocks, and those of the lowest scores.
+ * lowest.h: prices all blocks, and finds those of the lowest scores.
  *
- * Prices are worked out anew for every choice: a sweep over the blocks and what owns them. Among
- * many blocks that is too much for one victim of many, so there one sweep is to last for a part of
- * them (CEBUS_STANDING_PART). Until the next, prices stand: what a block said when it was last
- * read is kept beside its neighbours' (layout/window/chunk.h) and makes it no dearer than it is by
- * then, but for what became cheaper unseen; a block that would win by that is priced before it
- * does. So what goes was priced at that moment, and it is the lowest but for values that became
- * cheaper since the sweep: their absent neighbours came back, or nobody wants them any more. Only
- * blocks of chunks are looked at that may have such a one (rank.h).
+ * Prices are worked out anew for every choice by a sweep over the blocks and their owners. Among
+ * many blocks that is too much for one victim of many, so there one sweep serves for several
+ * choices (CEBUS_STANDING_PART). Until the next sweep prices stand: each block's last price is kept
+ * beside its neighbours' (layout/window/chunk.h) as a lower bound, and a block that would win by it
+ * is priced before it does. So what goes was priced at that moment, and has the lowest score but
+ * for values that became cheaper since the sweep: their absent neighbours came back, or nobody
+ * wants them any more. Only chunks that may have a winner are looked at (rank.h).
  *
- * Who goes by age alone needs no sweep: ticks and wishes are kept beside each other, too, whatever
- * makes a value go sooner by them is said, and those that may be the oldest are asked. It is what a
- * sweep would find, whatever happened.
+ * Policies by age alone need no sweep: ticks and hints are kept beside each other, too, every
+ * change that makes a value go sooner by them is noted, and only those that may be the oldest are
+ * looked at. The answer is always that of a sweep.
  */
 #ifndef CEBUS_EVICT_CHOICE_LOWEST_H
 #define CEBUS_EVICT_CHOICE_LOWEST_H

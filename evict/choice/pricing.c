@@ -51,19 +51,45 @@ static bool is_gradient(const cebus_chooser *chooser, const cebus_candidate *can
     return candidate->gradient || cebus_value_is_past(&candidate->value, chooser->turn);
 }
 
-bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate)
+/** Whether a value is not in use, and nobody wishes it to stay. */
+static bool is_offered(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
-    if (!cebus_candidate_is_idle(candidate) ||
-        (cebus_wish_saves(candidate) && !chooser->last_resort))
-        return false;
-    if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
-        return true;
+    return cebus_candidate_is_idle(candidate) &&
+           (chooser->last_resort || !cebus_wish_saves(candidate));
+}
+
+/** Whether what is offered may go without a copy. */
+static bool is_droppable(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
     return cebus_value_is_replayable(&candidate->value) &&
            (chooser->last_resort || !is_gradient(chooser, candidate)) &&
            !is_too_dear(chooser, candidate);
 }
 
-/** False: the exact price is more than `most`. Walks end as soon as that is clear. */
+bool cebus_pricing_may_go(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
+    if (!is_offered(chooser, candidate))
+        return false;
+    if (chooser->swap.use != CEBUS_SWAP_NEVER && cebus_regen_may_swap(&chooser->swap, candidate))
+        return true;
+    return is_droppable(chooser, candidate);
+}
+
+bool cebus_pricing_may_drop(const cebus_chooser *chooser, const cebus_candidate *candidate)
+{
+    return is_offered(chooser, candidate) && is_droppable(chooser, candidate) &&
+           cebus_regen_may_drop(&chooser->swap, candidate);
+}
+
+/**
+ * ns of rebuilding that evicting a candidate adds: the absent calls it is made of, and the absent
+ * calls still wanted that are made of it, each once. DTR's neighbourhood cost is coarser: it joins
+ * all absent values that are connected, dead ones included. Next to a large such class all values
+ * cost about the same, and only age tells a gradient that the whole backward needs from an
+ * activation that one call makes. A rebuild that makes more bytes than there is room for runs parts
+ * of it several times, so the price grows with the square of its bytes. False: it is more than
+ * `most`. Walks end as soon as that is clear.
+ */
 static bool find_exact(const cebus_chooser *chooser, const cebus_candidate *candidate,
                        uint64_t most, uint64_t *out)
 {
@@ -82,7 +108,7 @@ static bool find_exact(const cebus_chooser *chooser, const cebus_candidate *cand
     return *out <= most;
 }
 
-uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate)
+static uint64_t exact_of(const cebus_chooser *chooser, const cebus_candidate *candidate)
 {
     uint64_t price = UINT64_MAX;
     (void)find_exact(chooser, candidate, UINT64_MAX, &price);
@@ -134,7 +160,7 @@ static void prefer_making(const cebus_chooser *chooser, cebus_block *block)
     if (!cebus_value_is_replayable(&candidate->value) ||
         cebus_replay_behind(chooser->lineage, &candidate->value, LOOK, most).ns > most)
         return;
-    uint64_t exact = cebus_pricing_exact(chooser, candidate);
+    uint64_t exact = exact_of(chooser, candidate);
     if (exact > most)
         return;
     candidate->method = CEBUS_GO_DROP;
@@ -276,7 +302,7 @@ bool cebus_pricing_exact_within(const cebus_chooser *chooser, const cebus_block 
     return true;
 }
 
-uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block)
+static uint64_t exact_weight(const cebus_chooser *chooser, const cebus_block *block)
 {
     uint64_t weight;
     (void)cebus_pricing_exact_within(chooser, block, UINT64_MAX, &weight);
@@ -286,13 +312,13 @@ uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_bl
 double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_block exact = *block;
-    exact.weight = cebus_pricing_exact_weight(chooser, block);
+    exact.weight = exact_weight(chooser, block);
     return cebus_pricing_score_now(chooser, &exact);
 }
 
 uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block)
 {
     cebus_block exact = *block;
-    exact.weight = cebus_pricing_exact_weight(chooser, block);
+    exact.weight = exact_weight(chooser, block);
     return cebus_block_price(&exact, chooser->now);
 }

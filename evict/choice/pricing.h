@@ -15,17 +15,9 @@ typedef struct cebus_quote {
 
 /** Whether a value may be evicted at all. Gradients may be swapped, but are dropped as a last
  * resort only: rebuilding one may run most of the backward again. */
-bool cebus_pricing_may_go(const cebus_chooser *chooser, cebus_candidate *candidate);
-
-/**
- * ns of rebuilding that evicting a candidate adds: the absent calls it is made of, and the absent
- * calls still wanted that are made of it, each once. DTR's neighbourhood cost is coarser: it joins
- * all absent values that are connected, dead ones included. Next to a large such class all values
- * cost about the same, and only age tells a gradient that the whole backward needs from an
- * activation that one call makes. A rebuild that makes more bytes than there is room for runs parts
- * of it several times, so the price grows with the square of its bytes.
- */
-uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *candidate);
+bool cebus_pricing_may_go(const cebus_chooser *chooser, const cebus_candidate *candidate);
+/** Whether it may be evicted without a copy: the bytes are made again, not brought back. */
+bool cebus_pricing_may_drop(const cebus_chooser *chooser, const cebus_candidate *candidate);
 
 /** Binary digits by which a price moves: for what the program wishes (hints), and up for a digest,
  * a small result of large inputs (lineage/call.h). Dropping a digest frees few bytes, and to make
@@ -56,12 +48,11 @@ double cebus_pricing_score(const cebus_chooser *chooser, const cebus_block *bloc
 /** The same, quoted from the block and its neighbours as they are now. */
 double cebus_pricing_score_now(const cebus_chooser *chooser, const cebus_block *block);
 
-/** Exact weight of a block that may go, in ns; the score and the window price
- * (layout/window/window.h) that follow from it. */
-uint64_t cebus_pricing_exact_weight(const cebus_chooser *chooser, const cebus_block *block);
-/** The same weight; false, perhaps sooner, where it is more than `most`. */
+/** Exact weight of a block that may go, in ns; false, perhaps sooner, where it is more than `most`.
+ */
 bool cebus_pricing_exact_within(const cebus_chooser *chooser, const cebus_block *block,
                                 uint64_t most, uint64_t *out);
+/** The score, and the window price (layout/window/window.h), that follow from that weight. */
 double cebus_pricing_exact_score(const cebus_chooser *chooser, const cebus_block *block);
 uint64_t cebus_pricing_exact_price(const cebus_chooser *chooser, const cebus_block *block);
 

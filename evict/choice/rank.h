@@ -1,5 +1,5 @@
 /**
- * rank.h: how low the score of a chunk's blocks can be, without looking at each of them.
+ * rank.h: a lower bound on the scores of a chunk's blocks, without looking at each of them.
  *
  * A score is weight / (bytes x age) at least, bytes with the holes beside it; or less by no policy.
  * So 1/score of a block is a line in time: bytes x (now - tick) / weight. The greatest of a chunk's

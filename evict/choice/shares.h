@@ -1,7 +1,8 @@
 /**
- * shares.h: what each row of a board adds to the sums of a run of rows, where a byte costs up to so
- * much: what costs no more goes, all else moves. Clearings and vacancies slide over that, in all of
- * the board or where a sieve has them look (sieve.h).
+ * shares.h: for one limit on the price of a byte, what each row of a board adds to the sums over a
+ * run of rows: values that cost no more than the limit are evicted, all others move. Clearings and
+ * vacancies slide over these columns, over all of the board or where a sieve has them look
+ * (sieve.h).
  *
  *     rows      free   dear   cheap   dear
  *     yields    yes    no     yes     no

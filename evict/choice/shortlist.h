@@ -1,6 +1,6 @@
 /**
- * shortlist.h: of many scored blocks, offered one by one, those of the lowest scores that together
- * have the bytes wanted: what an endless series of "give up the lowest" would take, in one pass.
+ * shortlist.h: selects, from scored blocks that are offered one by one, those of the lowest scores
+ * that together have the bytes wanted: what repeating "give up the lowest" would take, in one pass.
  */
 #ifndef CEBUS_EVICT_CHOICE_SHORTLIST_H
 #define CEBUS_EVICT_CHOICE_SHORTLIST_H

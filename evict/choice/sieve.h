@@ -1,13 +1,13 @@
 /**
- * sieve.h: among which rows of a board the best clearing and the best vacancy end, at several
- * limits on prices at once.
+ * sieve.h: narrows the search for the best clearing and the best vacancy to a few rows of a board,
+ * for several limits on prices at once.
  *
  * To slide along a board (clearing.h, vacancy.h) takes a few ns for each row and limit: what a run
- * costs is a sum that rows enter and leave, each after the one before. And that has to be done as
- * it is, since which of several runs wins that cost the same is up to rounding in those sums. But
- * sums from the first row on tell about what each run costs, at four limits in one pass, and so
- * which few may win. Only what lies from the first of these to the last is slid along: what is
- * found there is what would be found in all of the board.
+ * costs is a sum that rows enter and leave, one after the other. The order of these additions must
+ * not change, since rounding decides between runs of the same price. But prefix sums tell about
+ * what each run costs, for four limits in one pass, and so which few runs may win. Only the rows
+ * from the first of these runs to the last are slid along: what is found there is what would be
+ * found in all of the board.
  *
  *     rows       | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |     W: a wall
  *     about            9   4   W   7   2   8   2   5   6       what the run costs that ends there

@@ -1,6 +1,6 @@
 /**
- * ground.h: since when bytes are free at each address: whoever is to have a place waits for who had
- * it last, however much is free elsewhere.
+ * ground.h: when the bytes at each address of a planned placement become free: a value that has a
+ * place waits until the one before it has left that place, however much is free elsewhere.
  */
 #ifndef CEBUS_EVICT_TIMELINE_GROUND_H
 #define CEBUS_EVICT_TIMELINE_GROUND_H

@@ -1,8 +1,8 @@
 /**
- * outside.h: the values of an iteration that have no planned place, since their stay is not all
- * its own: what comes from outside while it runs (inputs from the host), what the iteration before
- * left to it, and what it leaves to the next in turn (running statistics: the old ones are read
- * while the new ones are made, so the two can never have one place).
+ * outside.h: finds the values of an iteration that have no planned place, since they live beyond
+ * it: what comes from outside while it runs (inputs from the host), what the iteration before left
+ * to it, and what it leaves to the next one (running statistics: the old ones are read while the
+ * new ones are made, so the two can never have one place).
  */
 #ifndef CEBUS_EVICT_TIMELINE_OUTSIDE_H
 #define CEBUS_EVICT_TIMELINE_OUTSIDE_H

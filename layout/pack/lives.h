@@ -1,6 +1,6 @@
 /**
- * lives.h: blocks that were placed, by when they live: those that share a section with another one
- * are found without a look at the rest.
+ * lives.h: an index of placed blocks by their lifetimes: finds those that share a section with a
+ * given block without looking at the rest.
  *
  * A block that lives in 2^k sections or fewer, but more than 2^(k-1), is in level k, in the bucket
  * of 2^k sections in which it starts. So whoever lives in given sections starts in one of those

@@ -1,6 +1,6 @@
 /**
- * nogood.h: what the search has ruled out, so that it need not be ruled out again: sets of
- * blocks with the lowest offset of each, as words.
+ * nogood.h: remembers what the search has ruled out (its nogoods): sets of blocks with the lowest
+ * offset of each, as words.
  *
  * The words themselves are kept in a ring and compared, so a hit is a fact, until the ring has come
  * round. An entry whose words are gone is known by its 64-bit hash alone. That is as good where a

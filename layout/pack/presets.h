@@ -1,5 +1,5 @@
 /**
- * presets.h: whether the blocks that must stay where they are leave each other alone.
+ * presets.h: checks that blocks with preset offsets do not overlap while they live.
  */
 #ifndef CEBUS_LAYOUT_PACK_PRESETS_H
 #define CEBUS_LAYOUT_PACK_PRESETS_H

@@ -1,6 +1,6 @@
 /**
- * room.h: how many units may yet be wasted in each section, with one question: is it too much
- * anywhere?
+ * room.h: counts how many units may still be wasted in each section, and tells whether any section
+ * has wasted too many.
  *
  * A tree of least values over the sections. A node keeps how much more its least section has than
  * its sibling's and its own do together, 0 for at least one of two siblings, so that what is taken

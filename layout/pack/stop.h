@@ -1,6 +1,5 @@
 /**
- * stop.h: when to end: the caller's hook, asked once in a while, and never again after it
- * said so.
+ * stop.h: asks the caller's hook once in a while whether to end, and never again after it said yes.
  */
 #ifndef CEBUS_LAYOUT_PACK_STOP_H
 #define CEBUS_LAYOUT_PACK_STOP_H

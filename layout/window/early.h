@@ -1,6 +1,7 @@
 /**
- * early.h: when the windows that start in a chunk may be at a level, all of them at once, in
- * vectors: no window is there before each of its blocks is. For windows of few blocks.
+ * early.h: a lower bound on the time at which each window that starts in a chunk may reach a level,
+ * for all of them at once, in vectors: no window reaches it before each of its blocks does. For
+ * windows of few blocks.
  */
 #ifndef CEBUS_LAYOUT_WINDOW_EARLY_H
 #define CEBUS_LAYOUT_WINDOW_EARLY_H

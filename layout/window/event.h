@@ -1,5 +1,5 @@
 /**
- * event.h: what blocks that may have become cheaper mean to the tables of index.h.
+ * event.h: tells the tables of index.h about blocks that may have become cheaper.
  *
  * Of what was noted only news counts (chunk.h). What is none is a block that lies where it was kept
  * and is no cheaper. So a window that it is in has another block that is news, or is the window

@@ -1,5 +1,6 @@
 /**
- * level.h: which windows count as cheap, so that about as many are hot as a list holds.
+ * level.h: adjusts the price below which a window counts as hot, so that about as many are hot as a
+ * list holds.
  *
  * The level of a table rises where its list is full, and falls where nothing is at it any more.
  * Where more windows cost the same than there is room for, those stay that evict fewer bytes or

@@ -1,11 +1,11 @@
 #include "layout/window/look.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "layout/clones.h"
 #include "layout/window/early.h"
 #include "layout/window/level.h"
-
-#include <math.h>
-#include <string.h>
 
 /** Sums are differences of sums that may be so many times larger; or else they are added up. */
 #define LARGER 1048576.0
@@ -433,6 +433,14 @@ static early run_before(const cebus_chunk *chunk, const times *all, uint32_t fir
     return run;
 }
 
+/** What 1/price of a window is at most from time `t` on: there it is 1/price, and falls by slope,
+ * the sum of w/a^2. */
+static cebus_line line_of(double t, double price, double slope)
+{
+    double value = 1 / (price > 1 / CEBUS_BOUND_OPEN ? price : 1 / CEBUS_BOUND_OPEN);
+    return cebus_line_through(t, value, slope * value * value);
+}
+
 /** The window that starts at a spot may be at the level. False: there is no room for it. */
 static bool add_window(cebus_window_search *search, cebus_seat at)
 {
@@ -440,7 +448,7 @@ static bool add_window(cebus_window_search *search, cebus_seat at)
     tail run = run_from(search, at);
     if (run.blocks == 0)
         return true;
-    return cebus_level_add(search, at, cebus_window_line(t, run.price, run.slope));
+    return cebus_level_add(search, at, line_of(t, run.price, run.slope));
 }
 
 /** All windows that start in a chunk, at once. False: there was no room for all. */
@@ -453,7 +461,7 @@ static bool add_all_windows(cebus_window_search *search, uint32_t id)
     find_runs(search, id, &all);
     for (uint32_t i = 0; i < all.count; i++)
         added &= cebus_level_add(search, (cebus_seat){id, all.first[i]},
-                                 cebus_window_line(t, all.price[i], all.slope[i]));
+                                 line_of(t, all.price[i], all.slope[i]));
     return added;
 }
 
@@ -562,7 +570,7 @@ bool cebus_window_try(cebus_window_search *search, uint32_t i)
         run = run_from(search, at);
     if (run.blocks == 0)
         return false;
-    cebus_line line = cebus_window_line(t, run.price, run.slope);
+    cebus_line line = line_of(t, run.price, run.slope);
     hot->rise[i] = line.rise;
     hot->zero[i] = line.zero;
     return cebus_level_keeps(search, at, line);

@@ -46,14 +46,6 @@ static inline void cebus_window_weigh(const cebus_window_search *search, cebus_b
         search->weigher.weigh(search->weigher.context, block);
 }
 
-/** What 1/price of a window is at most from time `t` on: there it is 1/price, and falls by slope,
- * the sum of w/a^2. */
-static inline cebus_line cebus_window_line(double t, double price, double slope)
-{
-    double value = 1 / (price > 1 / CEBUS_BOUND_OPEN ? price : 1 / CEBUS_BOUND_OPEN);
-    return cebus_line_through(t, value, slope * value * value);
-}
-
 /** Betters search->best by all runs of at least search->bytes, without a table. O(blocks), pricing
  * few of them. */
 void cebus_window_look_all(cebus_window_search *search);

@@ -4,8 +4,10 @@ import sys
 
 # The one direction: a folder includes only itself and what stands before it.
 FOLDERS = ("layout", "lineage", "evict", "eager", "bindings")
-# Likewise the folders in one of them. Those of `eager` are not in order: its parts call each other.
+# Likewise the folders in one of them. Of `eager` only these have an order: its runtime, and what
+# captures, plans, rebuilds and swaps, call each other.
 INNER = {
+    "eager": ("ops", "spill", "trace", "device", "autograd"),
     "evict": ("choice", "timeline", "planner", "places", "policies", "advisor"),
     "layout": ("window", "pack"),
 }

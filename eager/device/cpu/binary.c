@@ -1,4 +1,4 @@
-/* Functions of two operands (formulas: eager/device/elementwise.h). */
+/* Functions of two operands (formulas: eager/ops/formulas.h). */
 #include "eager/device/cpu/binary.h"
 
 #include <stdatomic.h>

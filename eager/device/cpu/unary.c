@@ -1,4 +1,4 @@
-/* Functions of one number and their gradients (formulas: eager/device/elementwise.h). */
+/* Functions of one number and their gradients (formulas: eager/ops/formulas.h). */
 #include "eager/ops/unary.h"
 
 #include "eager/device/cpu/families.h"

@@ -1,4 +1,4 @@
-/* Functions of two operands, also written over the first (formulas: eager/device/elementwise.h). */
+/* Functions of two operands, also written over the first (formulas: eager/ops/formulas.h). */
 #include "eager/device/cuda/families.h"
 #include "eager/device/cuda/sweep.h"
 #include "eager/device/elementwise.h"

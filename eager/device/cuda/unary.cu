@@ -1,4 +1,4 @@
-/* Functions of one number and their gradients (formulas: eager/device/elementwise.h). */
+/* Functions of one number and their gradients (formulas: eager/ops/formulas.h). */
 #include "eager/device/cuda/families.h"
 #include "eager/device/cuda/sweep.h"
 #include "eager/device/elementwise.h"

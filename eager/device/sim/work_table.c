@@ -1,5 +1,5 @@
-#include "eager/device/elementwise.h"
 #include "eager/device/sim/work.h"
+#include "eager/ops/formulas.h"
 
 /* clang-format off */
 #define UNARY(T, S, kind, saved, name, forward, backward)                                          \

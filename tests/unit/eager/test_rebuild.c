@@ -119,8 +119,7 @@ Test(rebuild, keeps_nothing_that_the_plan_has_no_room_for)
     cebus_runtime_destroy(rt);
 }
 
-/** With swaps a leaf may go, too, but not by being dropped. */
-Test(rebuild, drops_nothing_that_it_cannot_make_again)
+static cebus_runtime *open_swapping(void)
 {
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
@@ -128,6 +127,13 @@ Test(rebuild, drops_nothing_that_it_cannot_make_again)
     options.policy = "lru";
     options.swap = CEBUS_SWAP_ON;
     OK(cebus_runtime_create(&options, &rt));
+    return rt;
+}
+
+/** With swaps a leaf may go, too, but not by being dropped. */
+Test(rebuild, drops_nothing_that_it_cannot_make_again)
+{
+    cebus_runtime *rt = open_swapping();
     cebus_tensor *first = leaf(rt, N, 0.75F), *near, *far;
     OK(cebus_tanh(rt, first, &near));
     OK(cebus_exp(rt, near, &far));
@@ -139,6 +145,30 @@ Test(rebuild, drops_nothing_that_it_cannot_make_again)
     cr_expect_not(cebus_tensor_is_resident(near));
     cr_expect_eq(at(far, 7), wanted);
     OK(cebus_runtime_check(rt));
+    cebus_tensor_release(first);
+    cebus_tensor_release(near);
+    cebus_tensor_release(far);
+    cebus_runtime_destroy(rt);
+}
+
+/** So may a gradient, and what this try is too sparing to make again. */
+Test(rebuild, drops_nothing_that_may_only_be_copied)
+{
+    cebus_runtime *rt = open_swapping();
+    cebus_tensor *first = leaf(rt, N, 0.75F), *near, *far;
+    OK(cebus_tanh(rt, first, &near));
+    OK(cebus_exp(rt, near, &far));
+    cebus_candidate *behind = near->storage->now;
+    cebus_rebuild_drop(rt, far->storage->now);
+    behind->gradient = true;
+    cr_assert(cebus_ladder_may_go(rt, behind));
+    cr_expect_eq(cebus_behind_drop(rt, &far->storage->now->value), 0);
+    behind->gradient = false;
+    rt->rebuild_limit.ns = 1;
+    cr_assert(cebus_ladder_may_go(rt, behind));
+    cr_expect_eq(cebus_behind_drop(rt, &far->storage->now->value), 0);
+    rt->rebuild_limit.ns = 0;
+    cr_expect_eq(cebus_behind_drop(rt, &far->storage->now->value), 1);
     cebus_tensor_release(first);
     cebus_tensor_release(near);
     cebus_tensor_release(far);

@@ -1,11 +1,11 @@
 /** Whether rebuilds have room beside what waits. */
 #include <criterion/criterion.h>
 
-#include "eager/rebuild/ease.h"
+#include "eager/rebuild/headroom.h"
 #include "eager/tensor.h"
 #include "program.h"
 
-TestSuite(ease);
+TestSuite(headroom);
 
 enum {
     N = 1 << 12,
@@ -53,44 +53,44 @@ static void end(there *t)
 }
 
 /** What a layer reads and makes, and the first map, which the last layer reads. */
-Test(ease, measures_the_widest_step)
+Test(headroom, measures_the_widest_step)
 {
     there t = begin(4 * LAYERS);
-    cebus_ease_measure(t.rt);
-    cr_expect_eq(t.rt->ease.turn, t.rt->lineage.turn.serial);
-    cr_expect_eq(t.rt->ease.step, 3 * MAP);
-    cr_expect(cebus_ease_has_room(t.rt));
+    cebus_headroom_measure(t.rt);
+    cr_expect_eq(t.rt->headroom.turn, t.rt->lineage.turn.serial);
+    cr_expect_eq(t.rt->headroom.step, 3 * MAP);
+    cr_expect(cebus_headroom_suffices(t.rt));
     end(&t);
 }
 
 /** What reads the first map late makes nothing that anybody needs. */
-Test(ease, looks_at_what_is_still_needed)
+Test(headroom, looks_at_what_is_still_needed)
 {
     there t = begin(4 * LAYERS);
     cebus_tensor_release(t.loss);
-    cebus_ease_measure(t.rt);
-    cr_expect_eq(t.rt->ease.step, 2 * MAP);
+    cebus_headroom_measure(t.rt);
+    cr_expect_eq(t.rt->headroom.step, 2 * MAP);
     t.loss = vector(t.rt, N, 0);
     end(&t);
 }
 
 /** For a leaf, three gradients and three maps. */
-Test(ease, has_room_from_what_waits_and_the_step_on)
+Test(headroom, has_room_from_what_waits_and_the_step_on)
 {
     for (uint64_t maps = 6; maps <= 7; maps++) {
         there t = begin(maps);
-        cebus_ease_measure(t.rt);
-        cr_expect_eq(cebus_ease_has_room(t.rt), maps == 7, "%d", (int)maps);
+        cebus_headroom_measure(t.rt);
+        cr_expect_eq(cebus_headroom_suffices(t.rt), maps == 7, "%d", (int)maps);
         end(&t);
     }
 }
 
 /** What waited on the way back before will wait again. */
-Test(ease, remembers_the_way_back_before)
+Test(headroom, remembers_the_way_back_before)
 {
     there t = begin(4 * LAYERS);
-    cebus_ease_measure(t.rt);
-    uint64_t most = t.rt->ease.most;
+    cebus_headroom_measure(t.rt);
+    uint64_t most = t.rt->headroom.most;
     cr_expect_geq(most, 7 * MAP);
     for (int way = 0; way < WAITING; way++)
         cebus_tensor_release(t.g[way]);
@@ -101,32 +101,32 @@ Test(ease, remembers_the_way_back_before)
     cebus_tensor_release(t.x[LAYERS]);
     cebus_tensor_release(t.x[LAYERS - 1]);
     OK(cebus_exp(t.rt, t.x[0], &t.x[LAYERS - 1]));
-    cebus_ease_measure(t.rt);
-    cr_expect_lt(t.rt->ease.most, most);
-    cr_expect_eq(t.rt->ease.before, most);
+    cebus_headroom_measure(t.rt);
+    cr_expect_lt(t.rt->headroom.most, most);
+    cr_expect_eq(t.rt->headroom.before, most);
     for (int way = 0; way < WAITING; way++)
         t.g[way] = t.x[LAYERS - WAITING + way];
     end(&t);
 }
 
 /** What stayed so far stays where a little is missing later. */
-Test(ease, does_not_waver)
+Test(headroom, does_not_waver)
 {
     there t = begin(4 * LAYERS);
-    cebus_ease_measure(t.rt);
-    t.rt->ease.most = t.rt->arena.limit + t.rt->arena.limit / 10;
-    cr_expect(cebus_ease_has_room(t.rt));
-    t.rt->ease.has_room = false;
-    cr_expect_not(cebus_ease_has_room(t.rt));
+    cebus_headroom_measure(t.rt);
+    t.rt->headroom.most = t.rt->arena.limit + t.rt->arena.limit / 10;
+    cr_expect(cebus_headroom_suffices(t.rt));
+    t.rt->headroom.has_room = false;
+    cr_expect_not(cebus_headroom_suffices(t.rt));
     end(&t);
 }
 
-Test(ease, is_not_measured_without_strain)
+Test(headroom, is_not_measured_without_strain)
 {
     there t = begin(4 * LAYERS);
     t.rt->stats.recompute_ns = t.rt->stats.compute_ns / 4;
-    cebus_ease_measure(t.rt);
-    cr_expect_eq(t.rt->ease.turn, 0);
-    cr_expect_not(cebus_ease_has_room(t.rt));
+    cebus_headroom_measure(t.rt);
+    cr_expect_eq(t.rt->headroom.turn, 0);
+    cr_expect_not(cebus_headroom_suffices(t.rt));
     end(&t);
 }

@@ -1,4 +1,4 @@
-#include "eager/rebuild/ease.h"
+#include "eager/rebuild/headroom.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,14 @@
 #include "layout/checked.h"
 #include "layout/number.h"
 
-/** It is measured anew after 1 / PART of the calls of the rise. */
+/** The widest step is measured anew after 1 / PART of the calls of the forward. */
 #define PART 16
 
-/** So much of it is not needed: the most that waits and the widest step seldom meet, and some of
- * what is held is not read any more. */
+/** 1 / SLACK may be missing: the most that waits and the widest step seldom meet, and some of what
+ * is held is not read any more. */
 #define SLACK 32
-/** The same, once they stayed on this way back: what goes then has much behind it. */
+/** The same once gradients stayed on this way back: what goes in midst of it takes long to remake.
+ */
 #define SLACK_LATER 8
 
 /** The records that a rebuild may have to run, of calls up to the turn. */
@@ -170,41 +171,42 @@ static uint64_t add(uint64_t a, uint64_t b)
     return cebus_checked_add(a, b, &sum) ? sum : UINT64_MAX;
 }
 
-/** For the turn at hand; another rise than that of the last measure is another way there and back.
- */
-static void begin_turn(cebus_ease *ease, const cebus_turn *turn)
+/** Starts measuring for the turn at hand. If another forward led to it than to the last one, what
+ * that took is the estimate for this way back. */
+static void begin_turn(cebus_headroom *headroom, const cebus_turn *turn)
 {
-    uint64_t before = ease->turn < turn->begun ? ease->most : ease->before;
-    bool has_room = ease->has_room && ease->turn >= turn->begun;
-    *ease = (cebus_ease){.turn = turn->serial, .before = before, .has_room = has_room};
+    uint64_t before = headroom->turn < turn->begun ? headroom->most : headroom->before;
+    bool has_room = headroom->has_room && headroom->turn >= turn->begun;
+    *headroom = (cebus_headroom){.turn = turn->serial, .before = before, .has_room = has_room};
 }
 
-void cebus_ease_measure(cebus_runtime *rt)
+void cebus_headroom_measure(cebus_runtime *rt)
 {
     cebus_turn *turn = &rt->lineage.turn;
-    cebus_ease *ease = &rt->ease;
+    cebus_headroom *headroom = &rt->headroom;
     uint64_t made = rt->lineage.made_calls;
     if (!cebus_strain_exceeds(rt, 1, CEBUS_STRAIN_CALM) || made < turn->serial ||
-        turn->serial < turn->begun || made < ease->next)
+        turn->serial < turn->begun || made < headroom->next)
         return;
-    if (ease->turn != turn->serial)
-        begin_turn(ease, turn);
+    if (headroom->turn != turn->serial)
+        begin_turn(headroom, turn);
     uint64_t step = measure_step(rt);
-    ease->most = cebus_max_u64(ease->most, add(turn->waited, cebus_max_u64(step, ease->step)));
-    if (ease->before == 0) /* leaves are taken for parameters, each of which gets a gradient */
-        ease->before = add(2 * (turn->held - turn->made), step);
-    ease->step = step;
-    ease->next = made + (turn->serial - turn->begun) / PART + 1;
+    headroom->most =
+        cebus_max_u64(headroom->most, add(turn->waited, cebus_max_u64(step, headroom->step)));
+    if (headroom->before == 0) /* leaves are taken for parameters, each of which gets a gradient */
+        headroom->before = add(2 * (turn->held - turn->made), step);
+    headroom->step = step;
+    headroom->next = made + (turn->serial - turn->begun) / PART + 1;
     turn->waited = cebus_turn_waits(turn);
-    ease->has_room = cebus_ease_has_room(rt);
+    headroom->has_room = cebus_headroom_suffices(rt);
 }
 
-bool cebus_ease_has_room(const cebus_runtime *rt)
+bool cebus_headroom_suffices(const cebus_runtime *rt)
 {
     const cebus_turn *turn = &rt->lineage.turn;
-    const cebus_ease *ease = &rt->ease;
-    uint64_t most = cebus_max_u64(ease->most, add(turn->waited, ease->step));
-    most = cebus_max_u64(most, ease->before);
-    uint64_t slack = most / (ease->has_room ? SLACK_LATER : SLACK);
-    return ease->turn > 0 && ease->turn == turn->serial && most - slack <= rt->arena.limit;
+    const cebus_headroom *headroom = &rt->headroom;
+    uint64_t most = cebus_max_u64(headroom->most, add(turn->waited, headroom->step));
+    most = cebus_max_u64(most, headroom->before);
+    uint64_t slack = most / (headroom->has_room ? SLACK_LATER : SLACK);
+    return headroom->turn > 0 && headroom->turn == turn->serial && most - slack <= rt->arena.limit;
 }
