@@ -479,23 +479,29 @@ static cebus_status run(frame *f)
     return CEBUS_OK;
 }
 
+/** Of the arrays only what the call uses is cleared: they are far larger than most calls need. */
+static void init_frame(frame *f, cebus_runtime *rt, const cebus_call_spec *spec)
+{
+    f->rt = rt;
+    f->spec = spec;
+    f->op = spec->op;
+    f->call = NULL;
+    f->node = NULL;
+    f->pinned = false;
+    f->placed = 0;
+    f->announced = false;
+    f->committed = false;
+    f->dependants = (cebus_pinned){0};
+    memset(f->out, 0, spec->n_out * sizeof *f->out);
+    memset(f->tensors, 0, spec->n_out * sizeof *f->tensors);
+    memset(f->copies, 0, spec->n_out * sizeof *f->copies);
+}
+
 static cebus_status run_and_clean_up(cebus_runtime *rt, const cebus_call_spec *spec,
                                      cebus_tensor **out)
 {
     frame f;
-    f.rt = rt;
-    f.spec = spec;
-    f.op = spec->op;
-    f.call = NULL;
-    f.node = NULL;
-    f.pinned = false;
-    f.placed = 0;
-    f.announced = false;
-    f.committed = false;
-    f.dependants = (cebus_pinned){0};
-    memset(f.out, 0, spec->n_out * sizeof *f.out);
-    memset(f.tensors, 0, spec->n_out * sizeof *f.tensors);
-    memset(f.copies, 0, spec->n_out * sizeof *f.copies);
+    init_frame(&f, rt, spec);
     cebus_status status = run(&f);
     finish(&f);
     if (f.node != NULL)

@@ -94,38 +94,61 @@ static void mark_uses(const cebus_call *call, cebus_candidate *const *in,
         workspace->fence[CEBUS_STREAM_COMPUTE] = mark;
 }
 
-cebus_status cebus_launch_run(cebus_runtime *rt, cebus_call *call, cebus_op_entry *entry,
-                              cebus_candidate *const *in, cebus_candidate *const *out,
-                              uint64_t *out_ns)
+/** *out stays NULL where the kernel takes none. */
+static cebus_status reserve_workspace(cebus_runtime *rt, const cebus_op *op,
+                                      const cebus_kernel *kernel, cebus_launch *launch,
+                                      cebus_block **out)
 {
-    cebus_prepared prepared;
-    cebus_block *workspace = NULL;
-    const cebus_op *op = call->op;
-    const cebus_kernel *kernel = entry->kernel;
-    cebus_launch_prepare(rt, call, &prepared);
     if (kernel->workspace != NULL)
-        prepared.launch.workspace_bytes = kernel->workspace(&prepared.launch);
-    if (prepared.launch.workspace_bytes > 0) {
-        cebus_request request = {.bytes = prepared.launch.workspace_bytes,
-                                 .spot = cebus_guidance_workspace_spot(rt),
-                                 .zone = CEBUS_ZONE_TRANSIENT,
-                                 .op = op->name};
-        cebus_status status = cebus_ladder_reserve(rt, &request, &workspace);
-        if (status != CEBUS_OK)
-            return status;
-        prepared.launch.workspace = rt->base + workspace->offset;
-    }
+        launch->workspace_bytes = kernel->workspace(launch);
+    if (launch->workspace_bytes == 0)
+        return CEBUS_OK;
+    cebus_request request = {.bytes = launch->workspace_bytes,
+                             .spot = cebus_guidance_workspace_spot(rt),
+                             .zone = CEBUS_ZONE_TRANSIENT,
+                             .op = op->name};
+    cebus_status status = cebus_ladder_reserve(rt, &request, out);
+    if (status == CEBUS_OK)
+        launch->workspace = rt->base + (*out)->offset;
+    return status;
+}
+
+static void resolve_addresses(cebus_runtime *rt, const cebus_call *call, cebus_candidate *const *in,
+                              cebus_candidate *const *out, cebus_prepared *prepared)
+{
     for (uint32_t i = 0; i < call->n_in; i++)
-        prepared.in[i].data = array_address(rt, in[i], prepared.in[i].view);
+        prepared->in[i].data = array_address(rt, in[i], prepared->in[i].view);
     for (uint32_t j = 0; j < call->n_out; j++)
-        prepared.out[j].data = array_address(rt, out[j], prepared.out[j].view);
+        prepared->out[j].data = array_address(rt, out[j], prepared->out[j].view);
+}
+
+/** The compute stream waits for copies in of what the launch reads, and for what other streams
+ * still do with the bytes that it writes. */
+static void wait_for_copies(cebus_runtime *rt, const cebus_call *call, cebus_candidate *const *in,
+                            cebus_candidate *const *out)
+{
     for (uint32_t i = 0; i < call->n_in; i++)
         cebus_swap_settle(rt, in[i]);
     for (uint32_t j = 0; j < call->n_out; j++) {
         if (out[j] != NULL && out[j]->block != NULL)
             cebus_ladder_claim(rt, out[j]->block, CEBUS_STREAM_COMPUTE);
     }
-    cebus_status status = run_kernel(rt, &prepared, kernel, out_ns);
+}
+
+cebus_status cebus_launch_run(cebus_runtime *rt, cebus_call *call, cebus_op_entry *entry,
+                              cebus_candidate *const *in, cebus_candidate *const *out,
+                              uint64_t *out_ns)
+{
+    cebus_prepared prepared;
+    cebus_block *workspace = NULL;
+    const cebus_kernel *kernel = entry->kernel;
+    cebus_launch_prepare(rt, call, &prepared);
+    cebus_status status = reserve_workspace(rt, call->op, kernel, &prepared.launch, &workspace);
+    if (status != CEBUS_OK)
+        return status;
+    resolve_addresses(rt, call, in, out, &prepared);
+    wait_for_copies(rt, call, in, out);
+    status = run_kernel(rt, &prepared, kernel, out_ns);
     uint64_t mark = rt->device_ops->stream_mark(rt->device, CEBUS_STREAM_COMPUTE);
     mark_uses(call, in, out, workspace, mark);
     if (status == CEBUS_OK)

@@ -390,10 +390,9 @@ static bool may_go_deep(cebus_runtime *rt, const targets *wanted, const cebus_re
 }
 
 /** By a plan that need not keep what is there. Short lists run depth first for less. Where nothing
- * may go, and the plan before this one made nothing, another would be the same. Sets *deep: whether
- * depth first is to follow. */
+ * may go, and the plan before this one made nothing, another would be the same. */
 static cebus_status rebuild_afresh(cebus_runtime *rt, const targets *wanted, cebus_replay *list,
-                                   const char *op, bool *deep)
+                                   const char *op)
 {
     size_t planned = list->count;
     if (planned < LONG_WAY || !is_worth_a_plan(list))
@@ -401,10 +400,9 @@ static cebus_status rebuild_afresh(cebus_runtime *rt, const targets *wanted, ceb
     clear_list(list);
     size_t dropped = cebus_behind_drop(rt, wanted->values[0]);
     cebus_status status = build_list(rt, wanted, list, op);
-    if (status == CEBUS_OK)
-        status = dropped > 0 || list->count < planned ? run_plan(rt, list) : CEBUS_OUT_OF_MEMORY;
-    *deep = status == CEBUS_OUT_OF_MEMORY && !is_too_much(rt, wanted->values[0]->producer->need);
-    return status;
+    if (status != CEBUS_OK)
+        return status;
+    return dropped > 0 || list->count < planned ? run_plan(rt, list) : CEBUS_OUT_OF_MEMORY;
 }
 
 /** One try: one pass over the list, a plan for it or for all behind it, or else depth first. */
@@ -420,9 +418,11 @@ static cebus_status try_rebuild(cebus_runtime *rt, const targets *wanted, size_t
     status = rebuild_by_pass(rt, &list);
     if (status == CEBUS_OUT_OF_MEMORY && is_worth_a_plan(&list))
         status = rebuild_by_plan(rt, wanted, &list, op);
-    bool deep = status == CEBUS_OUT_OF_MEMORY && may_go_deep(rt, wanted, &list, patience);
-    if (deep)
-        status = rebuild_afresh(rt, wanted, &list, op, &deep);
+    bool deep = false;
+    if (status == CEBUS_OUT_OF_MEMORY && may_go_deep(rt, wanted, &list, patience)) {
+        status = rebuild_afresh(rt, wanted, &list, op);
+        deep = status == CEBUS_OUT_OF_MEMORY && !is_too_much(rt, wanted->values[0]->producer->need);
+    }
     if (deep)
         status = rebuild_by_stack(rt, cebus_candidate_of(wanted->values[0]),
                                   patience * (list.count + 8), op);
