@@ -8,20 +8,6 @@ void cebus_copies_deinit(cebus_copies *copies, cebus_pool *pool)
     *copies = (cebus_copies){0};
 }
 
-/** How many end by a time: the first of them, since no two are at once. */
-static size_t count_ended(const cebus_copies *copies, uint64_t by)
-{
-    size_t low = 0, high = copies->count;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (copies->items[middle].when.to <= by)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /** How many begin before a time. */
 static size_t count_begun(const cebus_copies *copies, uint64_t before)
 {
@@ -38,8 +24,11 @@ static size_t count_begun(const cebus_copies *copies, uint64_t before)
 
 cebus_span cebus_copies_earliest(const cebus_copies *copies, uint64_t from, uint64_t length)
 {
-    for (size_t i = count_ended(copies, from); i < copies->count; i++) {
+    const uint64_t open = from > copies->longest ? from - copies->longest : 0;
+    for (size_t i = count_begun(copies, open); i < copies->count; i++) {
         const cebus_span busy = copies->items[i].when;
+        if (busy.to <= from)
+            continue;
         if (busy.from >= from + length)
             break;
         from = busy.to;
@@ -74,6 +63,8 @@ bool cebus_copies_add(cebus_copies *copies, cebus_pool *pool, cebus_copy copy)
 {
     if (!reserve(copies, pool, copies->count + 1))
         return false;
+    const uint64_t length = copy.when.to - copy.when.from;
+    copies->longest = length > copies->longest ? length : copies->longest;
     size_t i = copies->count++;
     for (; i > 0 && copies->items[i - 1].when.from > copy.when.from; i--)
         copies->items[i] = copies->items[i - 1];
@@ -98,5 +89,6 @@ bool cebus_copies_copy(cebus_copies *copies, cebus_pool *pool, const cebus_copie
     if (from->count > 0)
         memcpy(copies->items, from->items, from->count * sizeof *copies->items);
     copies->count = from->count;
+    copies->longest = from->longest;
     return true;
 }

@@ -1,6 +1,6 @@
 /**
  * copies.h: what one direction of the link is busy with, and when: copies in the order in which
- * they start; no two at once.
+ * they start. Some may be at once: those that are to give way.
  *
  *     |xxxx|yyyy|      |zz|        earliest(from 0, 3) = 9      latest(to 20, 3) = 13
  *     0    4    9     16  18
@@ -21,11 +21,13 @@ typedef struct cebus_copy {
 typedef struct cebus_copies {
     cebus_copy *items;
     size_t count, capacity;
+    uint64_t longest; /**< none takes longer */
 } cebus_copies;
 
 void cebus_copies_deinit(cebus_copies *copies, cebus_pool *pool);
 
-/** The earliest time without copies from a time on. O(log copies + those that are passed). */
+/** The earliest time without copies from a time on. O(log copies + those that are
+ * passed, or may be). */
 cebus_span cebus_copies_earliest(const cebus_copies *copies, uint64_t from, uint64_t length);
 /** The latest that ends by a time; from == to: there is none. As long. */
 cebus_span cebus_copies_latest(const cebus_copies *copies, uint64_t to, uint64_t length);

@@ -37,6 +37,23 @@ Test(copies, free_times_are_found_between_busy_ones)
     cebus_pool_deinit(&pool);
 }
 
+/** Some are at once while others are to give way: what began first may end last. */
+Test(copies, a_long_one_is_passed_though_a_short_one_began_later)
+{
+    cebus_pool pool;
+    cebus_copies copies = {0}, other = {0};
+    cebus_pool_init(&pool, NULL);
+    cr_assert(cebus_copies_add(&copies, &pool, (cebus_copy){{10, 30}, 0, 0}));
+    cr_assert(cebus_copies_add(&copies, &pool, (cebus_copy){{12, 13}, 1, 0}));
+    cr_assert(cebus_copies_add(&copies, &pool, (cebus_copy){{14, 15}, 2, 0}));
+    expect(cebus_copies_earliest(&copies, 16, 3), 30, 33);
+    cr_assert(cebus_copies_copy(&other, &pool, &copies));
+    expect(cebus_copies_earliest(&other, 29, 1), 30, 31);
+    cebus_copies_deinit(&other, &pool);
+    cebus_copies_deinit(&copies, &pool);
+    cebus_pool_deinit(&pool);
+}
+
 Test(copies, what_is_taken_out_leaves_its_time_free)
 {
     cebus_pool pool;
