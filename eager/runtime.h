@@ -15,7 +15,7 @@
 
 #include "eager/device/device.h"
 #include "eager/measure.h"
-#include "eager/swap/departures.h"
+#include "eager/swap/reckoning.h"
 #include "eager/trail.h"
 #include "evict/choice/lowest.h"
 #include "layout/zones.h"
@@ -160,9 +160,9 @@ typedef struct cebus_swapper {
     cebus_away away[2][2];     /**< on the host, in the file; held, abandoned (away.h) */
     cebus_demotion demotions[CEBUS_DEMOTIONS];
     size_t n_demotions;
-    uint64_t demoting_bytes; /**< on the host, of these */
-    cebus_departures departures;
-    cebus_host_bytes *leaving; /**< to be freed when their copies are done */
+    uint64_t demoting_bytes;                        /**< on the host, of these */
+    cebus_reckoning reckonings[CEBUS_STREAM_COUNT]; /**< by stream, of copies */
+    cebus_host_bytes *leaving;                      /**< to be freed when their copies are done */
     size_t count, capacity;
 } cebus_swapper;
 

@@ -66,8 +66,9 @@ static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
 static bool is_under_way(void *context, const cebus_block *block)
 {
     const cebus_candidate *owner = block->owner;
-    return (owner != NULL && owner->arriving) ||
-           !cebus_departures_past(context, block->fence[CEBUS_STREAM_OUT]);
+    return (owner != NULL && owner->arriving &&
+            !cebus_reckoning_past(context, CEBUS_STREAM_IN, block->fence[CEBUS_STREAM_IN])) ||
+           !cebus_reckoning_past(context, CEBUS_STREAM_OUT, block->fence[CEBUS_STREAM_OUT]);
 }
 
 bool cebus_guidance_gather(cebus_runtime *rt, uint64_t bytes)

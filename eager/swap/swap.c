@@ -148,7 +148,7 @@ void cebus_swap_deinit(cebus_runtime *rt)
     for (size_t i = 0; i < rt->swap.count; i++)
         free_left(rt, &rt->swap.leaving[i]);
     cebus_spill_copy_deinit(rt);
-    cebus_departures_clear(rt);
+    cebus_reckoning_clear(rt);
     cebus_spill_close(rt->swap.spill);
     cebus_pool_free_object(&rt->pool, rt->swap.leaving,
                            rt->swap.capacity * sizeof *rt->swap.leaving);
@@ -363,7 +363,7 @@ bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate, bool now
     candidate->tier = (uint8_t)copy.tier;
     candidate->host_mark = ops->stream_mark(rt->device, CEBUS_STREAM_OUT);
     block->fence[CEBUS_STREAM_OUT] = candidate->host_mark;
-    cebus_departures_add(rt, candidate->host_mark, copy.bytes);
+    cebus_reckoning_add(rt, CEBUS_STREAM_OUT, candidate->host_mark, copy.bytes);
     cebus_swap_spare(rt, candidate, true); /* until the bytes on the device are given up */
     rt->stats.swap_outs++;
     rt->stats.swapped_out_bytes += copy.bytes;
@@ -433,6 +433,7 @@ static cebus_status copy_in(cebus_runtime *rt, cebus_candidate *candidate, cebus
                               : ops->copy_async(rt->device, CEBUS_STREAM_IN, to, candidate->host,
                                                 candidate->value.bytes, CEBUS_COPY_TO_DEVICE);
     block->fence[CEBUS_STREAM_IN] = ops->stream_mark(rt->device, CEBUS_STREAM_IN);
+    cebus_reckoning_add(rt, CEBUS_STREAM_IN, block->fence[CEBUS_STREAM_IN], candidate->value.bytes);
     return status;
 }
 
