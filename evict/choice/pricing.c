@@ -95,7 +95,7 @@ uint64_t cebus_pricing_exact(const cebus_chooser *chooser, cebus_candidate *cand
 static bool are_all_exact(const cebus_chooser *chooser)
 {
     const cebus_arena *arena = chooser->arena;
-    return chooser->strained && arena->used_blocks + arena->free_blocks < EXACT_BLOCKS;
+    return chooser->strained && arena->blocks < EXACT_BLOCKS;
 }
 
 bool cebus_pricing_scores_exactly(const cebus_chooser *chooser)

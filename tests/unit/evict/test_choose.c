@@ -324,6 +324,28 @@ Test(choose, one_takes_a_single_victim_under_any_policy)
     cr_expect_eq(cebus_choose_one(&chooser).first, cheap->block);
 }
 
+/** Segments lie apart, with addresses between them that nothing lies behind. */
+Test(choose, looks_at_all_segments)
+{
+    static const cebus_policy *const policies[] = {&cebus_policy_dtr, &cebus_policy_dtr_local,
+                                                   &cebus_policy_coop};
+    const uint64_t mib = UINT64_C(1) << 20;
+    cebus_arena_setup setup = {cebus_layout_find("caching"), 256 * mib, 1024 * mib, UNIT};
+    cebus_arena_deinit(&arena);
+    cr_assert_eq(cebus_arena_open(&arena, &setup, &pool), CEBUS_PLACED);
+    cr_assert_eq(cebus_arena_resize(&arena, 120 * mib), CEBUS_PLACED);
+    for (int i = 0; i < 10; i++)
+        place(12 * mib / UNIT, 1000, 0);
+    cr_expect_gt(arena.blocks, arena.used_blocks + arena.free_blocks);
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t k = 0; k < count; k++) {
+            cebus_cost_revise(&lineage, candidates[k].value.producer, 1);
+            cr_expect_eq(choose(policies[i], 12 * mib / UNIT).first, candidates[k].block);
+            cebus_cost_revise(&lineage, candidates[k].value.producer, 1000);
+        }
+    }
+}
+
 Test(choose, takes_as_many_victims_as_the_bytes_need)
 {
     cebus_victims victims[4];
