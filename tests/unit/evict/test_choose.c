@@ -101,7 +101,7 @@ Test(choose, keeps_digests_of_what_is_large)
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, digest->block);
 }
 
-/** Whatever it costs, and by whatever that is multiplied: a hint, being a digest, a crowded rebuild. */
+/** Whatever it costs, and by whatever that is multiplied: a hint, a digest, a crowded rebuild. */
 Test(choose, finds_what_is_too_dear_for_a_price)
 {
     cebus_candidate *large = place(20, UINT64_C(1) << 62, 0);
