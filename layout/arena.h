@@ -44,6 +44,7 @@ typedef struct cebus_arena {
     uint64_t used_bytes; /**< sum of used block lengths */
     uint64_t used_blocks;
     uint64_t free_blocks;
+    uint64_t blocks;                   /**< in the list: these, and those that are unmapped */
     uint64_t untouched, untouched_end; /**< no block was ever in between; empty where addresses
                                             abound, and may be less than could be said */
     cebus_block *first, *last; /**< lowest and highest block; NULL only when capacity is 0 */

@@ -9,6 +9,7 @@ void cebus_arena_link(cebus_arena *arena, cebus_block *block, cebus_block *next)
     block->next = next;
     *(prev != NULL ? &prev->next : &arena->first) = block;
     *(next != NULL ? &next->prev : &arena->last) = block;
+    arena->blocks++;
     if (arena->index != NULL)
         cebus_window_index_insert(arena->index, block);
 }
@@ -17,6 +18,7 @@ void cebus_arena_unlink(cebus_arena *arena, cebus_block *block)
 {
     if (arena->index != NULL)
         cebus_window_index_erase(arena->index, block);
+    arena->blocks--;
     *(block->prev != NULL ? &block->prev->next : &arena->first) = block->next;
     *(block->next != NULL ? &block->next->prev : &arena->last) = block->prev;
 }

@@ -5,7 +5,7 @@
 /** What the walk over the blocks has seen so far. */
 typedef struct tally {
     uint64_t end; /* one past the last block seen */
-    uint64_t used_bytes, used_blocks, free_blocks, upper_blocks;
+    uint64_t used_bytes, blocks, used_blocks, free_blocks, upper_blocks;
     uint64_t unmapped_bytes, idle_bytes;
     const cebus_block *last;
 } tally;
@@ -66,6 +66,7 @@ static const char *fault_in_unmapped(const cebus_arena *arena, const tally *seen
 static void count_block(const cebus_arena *arena, tally *seen, const cebus_block *block)
 {
     seen->last = block;
+    seen->blocks++;
     seen->end = block->offset + block->bytes;
     if (block->unmapped) {
         seen->unmapped_bytes += block->bytes;
@@ -104,6 +105,8 @@ static const char *fault_in_totals(const cebus_arena *arena, const tally *seen)
     if (seen->used_bytes > arena->limit ||
         (arena->layout->address_factor == 1 && arena->limit != arena->capacity))
         return "more is used than the limit, or the limit is not the capacity";
+    if (seen->blocks != arena->blocks)
+        return "blocks is wrong";
     if (seen->used_blocks != arena->used_blocks)
         return "used_blocks is wrong";
     if (seen->free_blocks != arena->free_blocks)

@@ -57,7 +57,7 @@ static size_t lay_out(cebus_board *board, void *memory, uint32_t count)
 
 bool cebus_board_create(cebus_board *board, const cebus_arena *arena)
 {
-    uint64_t blocks = arena->used_blocks + arena->free_blocks;
+    uint64_t blocks = arena->blocks;
     *board = (cebus_board){0};
     void *memory = blocks < NONE
                        ? cebus_pool_alloc(arena->pool, lay_out(board, NULL, (uint32_t)blocks))

@@ -134,7 +134,7 @@ static size_t find_windows(const cebus_chooser *chooser, uint64_t bytes, bool st
                            cebus_window *out, size_t limit)
 {
     cebus_arena *arena = chooser->arena;
-    bool many = arena->used_blocks + arena->free_blocks >= CEBUS_WINDOW_INDEX_BLOCKS;
+    bool many = arena->blocks >= CEBUS_WINDOW_INDEX_BLOCKS;
     if (arena->index == NULL && many)
         (void)cebus_window_index_create(arena);
     if (stands && arena->index == NULL)
@@ -288,7 +288,7 @@ static double search_price(const cebus_chooser *chooser, const cebus_market *mar
                            double ns_price)
 {
     const cebus_arena *arena = chooser->arena;
-    double blocks = fmin((double)(arena->used_blocks + arena->free_blocks), CEBUS_CLEARING_BLOCKS);
+    double blocks = fmin((double)(arena->blocks), CEBUS_CLEARING_BLOCKS);
     double price = PROMISED * SEARCH_NS * blocks * ns_price;
     bool counts =
         chooser->waits && price > SEARCH_COUNTS * market->byte_price * (double)market->bytes;
@@ -298,7 +298,7 @@ static double search_price(const cebus_chooser *chooser, const cebus_market *mar
 /** Whether more than windows competes. */
 static bool are_few(const cebus_arena *arena)
 {
-    return arena->used_blocks + arena->free_blocks < CEBUS_CLEARING_BLOCKS;
+    return arena->blocks < CEBUS_CLEARING_BLOCKS;
 }
 
 /** The market's price: what a byte would cost if addresses did not matter, that of the last of the
@@ -407,7 +407,7 @@ static cebus_victims hold_contest(cebus_contest *contest, bool stands)
     const cebus_victims *winner = &contest->winner.victims;
     const cebus_arena *arena = contest->chooser->arena;
     bool more = contest->board.pool != NULL;
-    double least = (double)(arena->used_blocks + arena->free_blocks) * CEBUS_CLEARING_NS;
+    double least = (double)(arena->blocks) * CEBUS_CLEARING_NS;
     if (more && contest->market.ns >= least && cebus_contest_only_moves(contest))
         return cebus_contest_settle(contest);
     enter_windows(contest, stands);

@@ -59,17 +59,12 @@ static const cebus_block *advance_scout_down(const cebus_block *scout)
 
 /* Prices that stand. */
 
-static uint64_t blocks_of(const cebus_arena *arena)
-{
-    return arena->used_blocks + arena->free_blocks;
-}
-
 /** Where a rebuild goes on, prices hang on how far it is. */
 static bool may_stand(const cebus_chooser *chooser)
 {
     return chooser->standing != NULL && chooser->rebuild == NULL &&
            chooser->policy->score != cebus_policy_score_age &&
-           blocks_of(chooser->arena) >= CEBUS_STANDING_BLOCKS;
+           chooser->arena->blocks >= CEBUS_STANDING_BLOCKS;
 }
 
 /** Who goes by age, and by what its owner wishes, does not need prices. */
@@ -83,7 +78,7 @@ static void let_stand(const cebus_chooser *chooser)
     if (chooser->standing == NULL)
         return;
     *chooser->standing = (cebus_standing){
-        .left = may_stand(chooser) ? blocks_of(chooser->arena) / CEBUS_STANDING_PART : 0,
+        .left = may_stand(chooser) ? chooser->arena->blocks / CEBUS_STANDING_PART : 0,
         .policy = chooser->policy,
         .swap = chooser->swap.use,
         .persistent = chooser->swap.persistent,
@@ -192,7 +187,7 @@ static void sweep_both_ways(const cebus_chooser *chooser, cebus_shortlist *list)
     const cebus_arena *arena = chooser->arena;
     cebus_block *up = arena->first, *down = arena->last;
     const cebus_block *above = send_scout(arena), *below = send_scout_down(arena);
-    uint64_t left = blocks_of(arena);
+    uint64_t left = arena->blocks;
     for (; left > 1; left -= 2, up = up->next, down = down->prev) {
         above = advance_scout(above);
         below = advance_scout_down(below);
@@ -399,7 +394,7 @@ static void check_list(const cebus_chooser *chooser, const cebus_shortlist *list
 static bool list_ages(const cebus_chooser *chooser, cebus_shortlist *list)
 {
     if (!goes_by_age(chooser) || chooser->standing == NULL ||
-        blocks_of(chooser->arena) < CEBUS_AGE_BLOCKS || !list_kept(chooser, list))
+        chooser->arena->blocks < CEBUS_AGE_BLOCKS || !list_kept(chooser, list))
         return false;
 #if CEBUS_CHECKS >= 2
     check_list(chooser, list);

@@ -121,7 +121,7 @@ static uint64_t exact_of(const cebus_chooser *chooser, const cebus_candidate *ca
 static bool are_all_exact(const cebus_chooser *chooser)
 {
     const cebus_arena *arena = chooser->arena;
-    return chooser->strained && arena->used_blocks + arena->free_blocks < EXACT_BLOCKS;
+    return chooser->strained && arena->blocks < EXACT_BLOCKS;
 }
 
 bool cebus_pricing_scores_exactly(const cebus_chooser *chooser)

@@ -343,7 +343,7 @@ static size_t sweep(cebus_window_search *search, cebus_window *out, size_t limit
 static void review(cebus_window_index *index)
 {
     const cebus_window_count *then = &index->reviewed, *now = &index->count;
-    uint64_t blocks = index->arena->used_blocks + index->arena->free_blocks;
+    uint64_t blocks = index->arena->blocks;
     if (index->resting > 0)
         index->resting--;
     if (now->searches - then->searches < REVIEW)
@@ -418,7 +418,7 @@ bool cebus_window_index_settle(cebus_window_index *index, uint64_t now)
 
 static bool is_brief(const cebus_arena *arena, uint64_t bytes)
 {
-    uint64_t blocks = arena->used_blocks + arena->free_blocks;
+    uint64_t blocks = arena->blocks;
     return bytes <= BRIEF_BLOCKS * (arena->capacity / (blocks + 1));
 }
 

@@ -44,8 +44,8 @@ def case_files(cli):
                 says=["absent/a.run", "No such file"])
     cli.refuses("replay", example(cli), "--record", "/dev/full", says=["/dev/full", "written"])
     with open("/dev/full", "w", encoding="utf-8") as full:
-        for how in (("replay", example(cli)), ("sweep", example(cli), "--json", "--policies", "all"),
-                    ("info",), ("--help",), ("pack", "--help")):
+        for how in (("replay", example(cli)), ("info",), ("--help",), ("pack", "--help"),
+                    ("sweep", example(cli), "--json", "--policies", "all")):
             done = subprocess.run([cli.program, *how], stdout=full, stderr=subprocess.PIPE,
                                   check=False, encoding="utf-8", env=cli.environment)
             assert done.returncode == 1 and done.stderr.count("\n") == 1, done

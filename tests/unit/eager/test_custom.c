@@ -97,8 +97,7 @@ Test(custom, passes_refusals_on)
           cebus_call_custom(rt, &affine_op, &factor, SIZE_MAX, &x, 1, &y));
     cebus_custom_op broken = affine_op;
     broken.flags = 1U << 31;
-    FAILS(CEBUS_INVALID_ARGUMENT, "0x80000000",
-          cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));
+    FAILS(CEBUS_INVALID_ARGUMENT, "0x80000000", cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));
     broken = affine_op;
     broken.run = NULL;
     FAILS(CEBUS_INVALID_ARGUMENT, "run", cebus_call_custom(rt, &broken, NULL, 0, &x, 1, &y));

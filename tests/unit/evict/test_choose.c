@@ -101,7 +101,7 @@ Test(choose, keeps_digests_of_what_is_large)
     cr_expect_eq(choose(&cebus_policy_coop, 1).first, digest->block);
 }
 
-/** Whatever it costs, and by whatever that is multiplied: a hint, being a digest, a crowded rebuild. */
+/** Whatever it costs, and by whatever that is multiplied: a hint, a digest, a crowded rebuild. */
 Test(choose, finds_what_is_too_dear_for_a_price)
 {
     cebus_candidate *large = place(20, UINT64_C(1) << 62, 0);
@@ -322,6 +322,28 @@ Test(choose, one_takes_a_single_victim_under_any_policy)
     cebus_chooser chooser = {
         .policy = &cebus_policy_coop, .arena = &arena, .lineage = &lineage, .now = 1000};
     cr_expect_eq(cebus_choose_one(&chooser).first, cheap->block);
+}
+
+/** Segments lie apart, with addresses between them that nothing lies behind. */
+Test(choose, looks_at_all_segments)
+{
+    static const cebus_policy *const policies[] = {&cebus_policy_dtr, &cebus_policy_dtr_local,
+                                                   &cebus_policy_coop};
+    const uint64_t mib = UINT64_C(1) << 20;
+    cebus_arena_setup setup = {cebus_layout_find("caching"), 256 * mib, 1024 * mib, UNIT};
+    cebus_arena_deinit(&arena);
+    cr_assert_eq(cebus_arena_open(&arena, &setup, &pool), CEBUS_PLACED);
+    cr_assert_eq(cebus_arena_resize(&arena, 120 * mib), CEBUS_PLACED);
+    for (int i = 0; i < 10; i++)
+        place(12 * mib / UNIT, 1000, 0);
+    cr_expect_gt(arena.blocks, arena.used_blocks + arena.free_blocks);
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t k = 0; k < count; k++) {
+            cebus_cost_revise(&lineage, candidates[k].value.producer, 1);
+            cr_expect_eq(choose(policies[i], 12 * mib / UNIT).first, candidates[k].block);
+            cebus_cost_revise(&lineage, candidates[k].value.producer, 1000);
+        }
+    }
 }
 
 Test(choose, takes_as_many_victims_as_the_bytes_need)
