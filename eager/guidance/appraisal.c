@@ -321,9 +321,11 @@ static uint64_t weigh_lost(cebus_scheme *scheme, uint64_t lost)
 {
     if (!scheme->shuttling || scheme->spots != NULL)
         return lost;
-    if (scheme->guided <= SETTLING + 1 || scheme->usually_lost == 0)
+    const uint32_t seen = scheme->guided > SETTLING ? scheme->guided - SETTLING : 1;
+    if (scheme->usually_lost == 0)
         scheme->usually_lost = lost;
-    const int64_t more = (int64_t)(lost - scheme->usually_lost) / MEMORY;
+    const int64_t more =
+        (int64_t)(lost - scheme->usually_lost) / (int64_t)(seen < MEMORY ? seen : MEMORY);
     scheme->usually_lost += (uint64_t)more;
     return scheme->usually_lost;
 }
