@@ -355,17 +355,16 @@ class Known(Traces):
             self.assertEqual(solve.call_args[0][0] > 0, has_time)
 
     def test_points_that_bring_little_are_left(self):
-        """Branching goes back to the last stage that was worth it."""
+        """Branching begins with the last stage that was worth it, and ends with the last."""
         rounds = Rounds(self.kept_over_a_call((14, 15, 16, 18)))
         rounds.bound, rounds.last, rounds.commons = mock.Mock(value=0.5), "early", {3}
         rounds.rows = rounds.chained = rounds.cuts = {}
         rounds.paid = None
         rounds._keep_paid(0.4)
-        for value, last in ((0.5001, "late"), (0.6, "later")):
+        for value, last, stages in ((0.5001, "late", ["early", "late"]), (0.6, "later", ["later"])):
             before, rounds.bound.value, rounds.last = rounds.bound.value, value, last
             rounds._keep_paid(before)
-            rounds._return_to_paid()
-            self.assertEqual(rounds.last, "early" if last == "late" else last)
+            self.assertEqual([stage[1] for stage in rounds._stages_to_branch()], stages)
 
     def swapped(self):
         """x1 is made in 10, idle for 4, absent for 6, idle for 8, then read."""

@@ -108,9 +108,10 @@ class Rounds:
         except Ended:
             pass
         if bound.status != "infeasible" and self.last and self.commons:
-            self._return_to_paid()
-            self._branch_at_points()
-            self._branch()
+            for stage in self._stages_to_branch():
+                _, self.last, self.rows, self.commons, self.chained, self.cuts = stage
+                self._branch_at_points()
+                self._branch()
         return bound
 
     def _model(self):
@@ -259,17 +260,23 @@ class Rounds:
         self.cuts.update((cut.key(), (cut, 0)) for cut in cuts)
         return bool(more or cuts)
 
-    def _keep_paid(self, before):
-        """Notes the program at hand where it proves enough more than before: further common points
-        that bring little make it larger, and what follows slower."""
-        if self.paid is None or self.bound.value - before >= STAGE_GAIN:
-            self.paid = (self.bound.value, self.last, set(self.rows), set(self.commons),
-                         set(self.chained), dict(self.cuts))
+    def _stage(self):
+        """What is proven so far, and the program that is at hand."""
+        return (self.bound.value, self.last, set(self.rows), set(self.commons), set(self.chained),
+                dict(self.cuts))
 
-    def _return_to_paid(self):
-        """Goes back there, if nothing after it was worth it."""
-        if self.paid and self.bound.value - self.paid[0] < STAGE_GAIN:
-            _, self.last, self.rows, self.commons, self.chained, self.cuts = self.paid
+    def _keep_paid(self, before):
+        """Notes the program at hand where it proves enough more than before."""
+        if self.paid is None or self.bound.value - before >= STAGE_GAIN:
+            self.paid = self._stage()
+
+    def _stages_to_branch(self):
+        """The last stage that was worth it, as common points after it make the program larger and
+        branching slower; then, if there is time, the last of all."""
+        last = self._stage()
+        if self.paid and self.paid[1] is not self.last and last[0] - self.paid[0] < STAGE_GAIN:
+            return [self.paid, last]
+        return [last]
 
     def _branch_at_points(self):
         """Branches on the facts of one common point, then on those of another beside it, and so on
@@ -301,7 +308,7 @@ class Rounds:
         """The last model again, now with facts that hold or do not, and with the cuts that its
         solution violates; until there are none or the time is over."""
         model = self.last
-        while model.lp.count_at_most() <= BRANCHED:
+        while model.lp.count_at_most() <= BRANCHED and time.monotonic() < self.end:
             x = self._solve_whole(model, self.end - time.monotonic())
             if x is None or time.monotonic() > self.end:
                 self.bound.status = "time"
