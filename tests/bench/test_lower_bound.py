@@ -18,7 +18,9 @@ from bounds.read_cebus import read_cebus
 from bounds.read_dtr import read_dtr
 
 try:
+    from bounds import branching, rounds as bounds_rounds
     from bounds.anyorder import AnyOrder
+    from bounds.linear import STOPPED, LinearProgram, Solution
     from bounds.rounding import rounded
     from bounds.rounds import Rounds
     MISSING = None
@@ -335,6 +337,35 @@ class Known(Traces):
             value, _ = bound_of(program, 140)
         self.assertLess(value * program.base_cost, 28.9 * UNIT)
 
+    def test_branching_at_points(self):
+        """Facts of the steps at which most is open suffice here; many facts are too many."""
+        program = self.kept_over_a_call((14, 15, 16, 18))
+        with mock.patch.object(Rounds, "_branch"):
+            with mock.patch.object(branching, "FEW", 0):
+                self.check(program, 140, 29, places=1)
+
+    def test_what_is_not_branched_on_has_all_the_time(self):
+        """Too large to be branched on, a program may be solved until all of the time is over."""
+        program, stopped = self.kept_over_a_call((14, 15, 16, 18)), Solution(STOPPED)
+        for branched, has_time in ((bounds_rounds.BRANCHED, False), (-1, True)):
+            with mock.patch.object(LinearProgram, "solve", return_value=stopped) as solve, \
+                    mock.patch.object(bounds_rounds, "LINEAR_PART", 0.0), \
+                    mock.patch.object(bounds_rounds, "BRANCHED", branched):
+                Rounds(program).run(140, SECONDS)
+            self.assertEqual(solve.call_args[0][0] > 0, has_time)
+
+    def test_points_that_bring_little_are_left(self):
+        """Branching begins with the last stage that was worth it, and ends with the last."""
+        rounds = Rounds(self.kept_over_a_call((14, 15, 16, 18)))
+        rounds.bound, rounds.last, rounds.commons = mock.Mock(value=0.5), "early", {3}
+        rounds.rows = rounds.chained = rounds.cuts = {}
+        rounds.paid = None
+        rounds._keep_paid(0.4)
+        for value, last, stages in ((0.5001, "late", ["early", "late"]), (0.6, "later", ["later"])):
+            before, rounds.bound.value, rounds.last = rounds.bound.value, value, last
+            rounds._keep_paid(before)
+            self.assertEqual([stage[1] for stage in rounds._stages_to_branch()], stages)
+
     def swapped(self):
         """x1 is made in 10, idle for 4, absent for 6, idle for 8, then read."""
         log = Dtr().call([], {"x1": 10}, 10).call([], {"t": 0}, 4).call([], {"x2": 20}, 6)
@@ -416,6 +447,21 @@ class Searched(unittest.TestCase):
         optimum = least / program.base_cost
         self.assertLessEqual(value, optimum + SLACK, f"seed {seed}, budget {budget}, rate {rate}")
         return optimum - value < 1e-4 and least > 0
+
+    def test_branching_at_points(self):
+        """What facts of some steps prove is no more than all facts do, and now and then more than
+        the linear program does."""
+        more = 0
+        with mock.patch.object(Rounds, "_branch"):
+            for seed, program, budget in self.cases(60, 8, 8):
+                if budget < Rounds(program).least_budget():
+                    continue
+                least = exhaustive.least_recompute(program, budget)
+                plain = bound_of(program, budget)[0]
+                with mock.patch.object(branching, "FEW", 0):
+                    self.check(seed, program, budget, least)
+                    more += bound_of(program, budget)[0] > plain + 1e-4
+        self.assertGreater(more, 0)
 
     def test_recompute(self):
         equal = [self.check(seed, program, budget, exhaustive.least_recompute(program, budget))

@@ -116,9 +116,10 @@ class LinearProgram:
         bound += np.minimum(0.0, reduced) @ upper
         return Solution(OPTIMAL, bound - SAFETY, found.x, multipliers)
 
-    def solve_whole(self, seconds):
-        """The same where what is `whole` is 0 or 1, by branch and bound: (bound, None if nothing is
-        proven; point, None if none was found; whether that is the optimum)."""
+    def solve_whole(self, seconds, whole=None):
+        """The same where what is `whole` is 0 or 1 (of each variable; all that may be), by branch
+        and bound: (bound, None if nothing is proven; point, None if none was found; whether that is
+        the optimum)."""
         columns = len(self.cost)
         if columns == 0 or not self.at_most_rows.rhs:
             return None, None, True
@@ -128,7 +129,7 @@ class LinearProgram:
             rows.append(LinearConstraint(self.equal_rows.matrix(columns), rhs, rhs))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OptimizeWarning)
-            found = milp(np.array(self.cost), integrality=np.array(self.whole, dtype=int),
+            found = milp(np.array(self.cost), integrality=np.array(whole or self.whole, dtype=int),
                          bounds=Bounds(np.zeros(columns), np.array(self.upper)), constraints=rows,
                          options={"time_limit": max(seconds, 0.01), "mip_rel_gap": WHOLE_GAP})
         bound = found.mip_dual_bound if found.status in (0, 1) else None

@@ -95,6 +95,10 @@ class Model:
             self._keep_past_use(v, k)
         return self._present[v, k]
 
+    def presences(self):
+        """((value, common point), variable) of all there are."""
+        return self._present.items()
+
     def is_free(self, v, k):
         """Held at the row for certain, or at no price: a constant, a value too small to count, one
         that the step itself needs, one made later."""

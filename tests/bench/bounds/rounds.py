@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from .branching import TRY, is_small, open_points, whole_at
 from .cuts import Separator
 from .linear import INFEASIBLE, OPTIMAL
 from .links import violated_links
@@ -22,7 +23,7 @@ CHAIN_LINKS = 30000  # values in chains, at most about this many
 IDLE_ROUNDS = 3  # rounds that may pass without a gain
 GAIN = 1e-5  # of overhead: what counts as one
 COMMON_POINTS = (8, 16, 32, 64)  # to go on with when cuts bring nothing more
-LINEAR_PART = 0.6  # of the time, at most, for all but branching
+LINEAR_PART = 0.6  # of the time, at most, for all but branching, where there is any
 CHAIN_STAGES = 1  # stages with chains
 NARROWEST = 2  # steps apart are two common points between which there may be another
 STAGE_GAIN = 3e-4  # of overhead: stages that bring less are poor
@@ -97,6 +98,7 @@ class Rounds:
         start = time.monotonic()
         self.deadline, self.end = start + LINEAR_PART * seconds, start + seconds
         self.commons, self.chained, self.deadlines = set(), set(), 0
+        self.paid = None  # what the last stage that was worth it ended with
         self.cuts = {}  # key -> (cut, rounds it did not bind)
         self.rows = set(peaks(self.outline.curve, budget, ROWS_A_ROUND))
         try:
@@ -106,7 +108,10 @@ class Rounds:
         except Ended:
             pass
         if bound.status != "infeasible" and self.last and self.commons:
-            self._branch()
+            for stage in self._stages_to_branch():
+                _, self.last, self.rows, self.commons, self.chained, self.cuts = stage
+                self._branch_at_points()
+                self._branch()
         return bound
 
     def _model(self):
@@ -117,7 +122,9 @@ class Rounds:
         """One round: (model, solution)."""
         start = time.monotonic()
         model = self._model()
-        solution = model.solve(self.deadline - time.monotonic())
+        is_branched = model.lp.count_at_most() <= BRANCHED
+        deadline = self.deadline if is_branched else self.end
+        solution = model.solve(deadline - time.monotonic())
         bound = self.bound
         bound.rounds += 1
         if solution.status == OPTIMAL:
@@ -167,6 +174,7 @@ class Rounds:
                 self.chained.clear()  # many common points make many chains: cuts take their place
             if self._add_commons(choose(), is_first):
                 self._converge()
+            self._keep_paid(before)
             poor = poor + 1 if not is_first and self.bound.value - before < STAGE_GAIN else 0
             if poor == POOR_STAGES:
                 return
@@ -252,18 +260,57 @@ class Rounds:
         self.cuts.update((cut.key(), (cut, 0)) for cut in cuts)
         return bool(more or cuts)
 
+    def _stage(self):
+        """What is proven so far, and the program that is at hand."""
+        return (self.bound.value, self.last, set(self.rows), set(self.commons), set(self.chained),
+                dict(self.cuts))
+
+    def _keep_paid(self, before):
+        """Notes the program at hand where it proves enough more than before."""
+        if self.paid is None or self.bound.value - before >= STAGE_GAIN:
+            self.paid = self._stage()
+
+    def _stages_to_branch(self):
+        """The last stage that was worth it, as common points after it make the program larger and
+        branching slower; then, if there is time, the last of all."""
+        last = self._stage()
+        if self.paid and self.paid[1] is not self.last and last[0] - self.paid[0] < STAGE_GAIN:
+            return [self.paid, last]
+        return [last]
+
+    def _branch_at_points(self):
+        """Branches on the facts of one common point, then on those of another beside it, and so on
+        while that is settled in time and pays."""
+        model, settled, pays = self.last, set(), not is_small(self.last)
+        while pays and model.lp.count_at_most() <= BRANCHED and time.monotonic() < self.end:
+            points = [step for step in open_points(model) if step not in settled]
+            if not points:
+                return
+            settled.add(points[0])
+            before, left = self.bound.value, self.end - time.monotonic()
+            x = self._solve_whole(model, TRY * left, settled)
+            pays = x is not None and self.bound.value - before >= STAGE_GAIN
+            model.x = x if pays else model.x
+
+    def _solve_whole(self, model, seconds, steps=None):
+        """A model where all facts are whole, or those of these steps; its point if the optimum was
+        found in time."""
+        start = time.monotonic()
+        value, x, is_best = model.lp.solve_whole(seconds, steps and whole_at(model, steps))
+        if value is not None:
+            self.bound.value = max(self.bound.value, value)
+        self.log(f"  branching on {sorted(steps) if steps else 'all'}: {len(self.rows)} rows, "
+                 f"{len(self.cuts)} cuts, {value} -> {self.bound.value:.6f}, "
+                 f"{time.monotonic() - start:.2f} s")
+        return x if is_best else None
+
     def _branch(self):
         """The last model again, now with facts that hold or do not, and with the cuts that its
         solution violates; until there are none or the time is over."""
         model = self.last
-        while model.lp.count_at_most() <= BRANCHED:
-            start = time.monotonic()
-            value, x, is_best = model.lp.solve_whole(self.end - start)
-            if value is not None:
-                self.bound.value = max(self.bound.value, value)
-            self.log(f"  branching: {len(self.rows)} rows, {len(self.cuts)} cuts, {value} -> "
-                     f"{self.bound.value:.6f}, {time.monotonic() - start:.2f} s")
-            if not is_best or x is None or time.monotonic() > self.end:
+        while model.lp.count_at_most() <= BRANCHED and time.monotonic() < self.end:
+            x = self._solve_whole(model, self.end - time.monotonic())
+            if x is None or time.monotonic() > self.end:
                 self.bound.status = "time"
                 return
             model.x = x
