@@ -1,5 +1,6 @@
 #include "eager/ladder.h"
 
+#include <inttypes.h>
 #include <time.h>
 
 #include "eager/budget.h"
@@ -487,7 +488,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     const char *op = request->op;
     uint64_t evictions = rt->stats.evictions, idle = cebus_arena_free_bytes(&rt->arena);
     rt->rung = CEBUS_RUNG_FREE;
-    rt->swap.blocked = false;
+    rt->swap.blocked = rt->swap.refused = false;
     cebus_status status = status_of(place_guided(rt, request, out), op);
     while (status == CEBUS_OUT_OF_MEMORY && cebus_budget_extend(rt, bytes))
         status = status_of(place_guided(rt, request, out), op);
@@ -498,6 +499,11 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
         if (rounded > 0 && rounded <= rt->arena.limit)
             status = climb(rt, request, out);
     }
+    if (status == CEBUS_OUT_OF_MEMORY && rt->swap.refused)
+        return cebus_fail(CEBUS_DEVICE_ERROR, op,
+                          "needs %" PRIu64 " bytes, and the device refused to copy off what was to "
+                          "leave for them",
+                          bytes);
     if (status == CEBUS_OUT_OF_MEMORY)
         return cebus_oom_fail(rt, bytes, op);
     if (status != CEBUS_OK)

@@ -156,6 +156,7 @@ typedef struct cebus_swapper {
     char *stage[2];            /**< host memory on the way to and from it (spill_copy.h) */
     uint64_t looked;           /**< bytes ever placed when write-behind last looked */
     bool blocked;              /**< a swap-out failed during the request at hand */
+    bool refused;              /**< one did since the device refused the copy */
     bool strained;             /**< once and for all: persistent values may leave, too (swap.h) */
     cebus_away away[2][2];     /**< on the host, in the file; held, abandoned (away.h) */
     cebus_demotion demotions[CEBUS_DEMOTIONS];

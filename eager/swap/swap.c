@@ -354,9 +354,11 @@ bool cebus_swap_copy_out(cebus_runtime *rt, cebus_candidate *candidate, bool now
                      block->fence[CEBUS_STREAM_COMPUTE]);
     ops->stream_wait(rt->device, CEBUS_STREAM_OUT, CEBUS_STREAM_IN, block->fence[CEBUS_STREAM_IN]);
     uint64_t before = ops->clock(rt->device, CEBUS_STREAM_OUT);
-    if (start_copy(rt, &copy, rt->base + block->offset) != CEBUS_OK) {
+    const cebus_status status = start_copy(rt, &copy, rt->base + block->offset);
+    if (status != CEBUS_OK) {
         free_copy(rt, &copy);
         rt->swap.blocked = true;
+        rt->swap.refused |= status == CEBUS_DEVICE_ERROR;
         return false;
     }
     candidate->host = copy.pointer;

@@ -306,6 +306,32 @@ Test(swap, room_that_a_copy_in_did_not_use_is_still_on_its_way_out)
     cebus_runtime_destroy(rt);
 }
 
+/** It is no matter of the budget, which the program need not raise. */
+Test(swap, a_copy_off_the_device_that_fails_is_told_as_that)
+{
+    cebus_runtime *rt;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    cr_assert(cebus_test_device_register());
+    options.device = "test";
+    options.memory_budget = 2 * BLOCK;
+    options.policy = "lru";
+    options.swap = CEBUS_SWAP_ON;
+    OK(cebus_runtime_create(&options, &rt));
+    cebus_tensor *x[3];
+    float data[N] = {0};
+    for (int i = 0; i < 2; i++)
+        x[i] = leaf(rt, N, (float)i);
+    cebus_test_faults = (cebus_test_device_faults){.copy_at = 1};
+    FAILS(CEBUS_DEVICE_ERROR, "needs 4096 bytes, and the device refused",
+          cebus_tensor_from_host(rt, data, CEBUS_F32, 1, (int64_t[]){N}, &x[2]));
+    cebus_test_faults = (cebus_test_device_faults){0};
+    x[2] = leaf(rt, N, 2);
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(at(x[i], 5), i);
+    release_all(x, 3);
+    cebus_runtime_destroy(rt);
+}
+
 static cebus_runtime *open_simulated_with(cebus_swap swap, const char *policy, uint64_t budget,
                                           uint64_t host_budget)
 {
