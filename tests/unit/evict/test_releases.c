@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "evict/timeline/releases.h"
 #include "tests/unit/evict/random_iteration.h"
