@@ -97,21 +97,28 @@ enum {
     PIECE = 1 << 16 /* numbers */
 };
 
-/** The output of exp, which is read at last, leaves for others, and is to come back once half of
- * these are gone. */
-static bool send_away(const cebus_iteration *iteration, const cebus_plan_terms *terms,
-                      cebus_plan *out)
+/** The output of exp, which is read at last, leaves, and is to be back so many calls before the
+ * end.
+ */
+static bool send_away_until(const cebus_iteration *iteration, uint32_t calls, cebus_plan *out)
 {
     bool ok = true;
-    (void)terms;
     for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
         const cebus_iteration_value *value = &iteration->values[v];
         if (value->born != CEBUS_ITERATION_NONE &&
             strcmp(iteration->calls[value->born].op, "exp") == 0)
             ok = cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, value->born + 1, v) &&
-                 cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, (uint32_t)iteration->n_calls - 2, v);
+                 cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, (uint32_t)iteration->n_calls - calls, v);
     }
     return ok && cebus_plan_sort(out, iteration);
+}
+
+/** It is to come back once half of those it left for are gone. */
+static bool send_away(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                      cebus_plan *out)
+{
+    (void)terms;
+    return send_away_until(iteration, 2, out);
 }
 
 /** When the large one is to come back every other small one is gone: enough room, but apart. */
@@ -159,20 +166,12 @@ Test(carry_moves, blocks_are_moved_for_what_is_to_come_back)
     cebus_runtime_destroy(rt);
 }
 
-/** The output of exp may leave from the start, and is to be back at the end. */
+/** It may leave from the start. */
 static bool let_large_go(const cebus_iteration *iteration, const cebus_plan_terms *terms,
                          cebus_plan *out)
 {
-    bool ok = true;
     (void)terms;
-    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
-        const cebus_iteration_value *value = &iteration->values[v];
-        if (value->born != CEBUS_ITERATION_NONE &&
-            strcmp(iteration->calls[value->born].op, "exp") == 0)
-            ok = cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, value->born + 1, v) &&
-                 cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, (uint32_t)iteration->n_calls - 1, v);
-    }
-    return ok && cebus_plan_sort(out, iteration);
+    return send_away_until(iteration, 1, out);
 }
 
 /** Every other small one is gone when another comes that takes as much as two: there is enough

@@ -250,17 +250,23 @@ static uint64_t host_waits(cebus_runtime *rt)
     return info.host_waits;
 }
 
-Test(swap, the_host_waits_for_nothing_but_its_own_reads)
+static cebus_runtime *open_on_test(uint64_t budget)
 {
     cebus_runtime *rt;
     cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
     cr_assert(cebus_test_device_register());
     options.device = "test";
-    options.memory_budget = 6 * BLOCK;
+    options.memory_budget = budget;
     options.policy = "lru";
     options.swap = CEBUS_SWAP_ON;
     options.threads = 1;
     OK(cebus_runtime_create(&options, &rt));
+    return rt;
+}
+
+Test(swap, the_host_waits_for_nothing_but_its_own_reads)
+{
+    cebus_runtime *rt = open_on_test(6 * BLOCK);
     cebus_tensor *x[8], *y[8];
     for (int i = 0; i < 8; i++)
         x[i] = leaf(rt, N, (float)i);
@@ -284,14 +290,7 @@ Test(swap, the_host_waits_for_nothing_but_its_own_reads)
 /** Streams run in any order but where they wait: over and over, so that what goes out is late. */
 Test(swap, room_that_a_copy_in_did_not_use_is_still_on_its_way_out)
 {
-    cebus_runtime *rt;
-    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    cr_assert(cebus_test_device_register());
-    options.device = "test";
-    options.memory_budget = BLOCK;
-    options.policy = "lru";
-    options.swap = CEBUS_SWAP_ON;
-    OK(cebus_runtime_create(&options, &rt));
+    cebus_runtime *rt = open_on_test(BLOCK);
     for (int i = 0; i < 64; i++) {
         float data[N];
         cebus_tensor *x = leaf(rt, N, (float)i);
@@ -309,14 +308,7 @@ Test(swap, room_that_a_copy_in_did_not_use_is_still_on_its_way_out)
 /** It is no matter of the budget, which the program need not raise. */
 Test(swap, a_copy_off_the_device_that_fails_is_told_as_that)
 {
-    cebus_runtime *rt;
-    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    cr_assert(cebus_test_device_register());
-    options.device = "test";
-    options.memory_budget = 2 * BLOCK;
-    options.policy = "lru";
-    options.swap = CEBUS_SWAP_ON;
-    OK(cebus_runtime_create(&options, &rt));
+    cebus_runtime *rt = open_on_test(2 * BLOCK);
     cebus_tensor *x[3];
     float data[N] = {0};
     for (int i = 0; i < 2; i++)
