@@ -149,7 +149,7 @@ static void age_by_heirs(cebus_runtime *rt, cebus_candidate *candidate)
  * was given up by a hint. */
 static bool outlives_its_holders(cebus_runtime *rt, cebus_candidate *candidate)
 {
-    bool planned = rt->spots != NULL || cebus_guidance_follows(rt);
+    bool planned = cebus_guidance_is_planned(rt);
     if (planned || rt->stats.forced_evictions == 0 ||
         !cebus_version_is_missed(&rt->lineage, &candidate->value))
         return false;

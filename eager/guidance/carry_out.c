@@ -339,6 +339,11 @@ bool cebus_guidance_follows(const cebus_runtime *rt)
            rt->guidance->scheme->plan.count > 0;
 }
 
+bool cebus_guidance_is_planned(const cebus_runtime *rt)
+{
+    return rt->spots != NULL || cebus_guidance_follows(rt);
+}
+
 bool cebus_guidance_goes_on(const cebus_runtime *rt)
 {
     return cebus_guidance_follows(rt) && cebus_guide_peek(&rt->guidance->guide, UINT32_MAX) != NULL;

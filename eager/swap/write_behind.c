@@ -10,12 +10,6 @@
 /** It is looked at again after so much of the budget was placed. */
 #define LOOK_PART 32
 
-/** A plan knows better what goes when. */
-static bool is_planned(const cebus_runtime *rt)
-{
-    return rt->spots != NULL || cebus_guidance_follows(rt);
-}
-
 static bool is_due(const cebus_runtime *rt, uint64_t mark)
 {
     const cebus_swapper *swap = &rt->swap;
@@ -23,7 +17,7 @@ static bool is_due(const cebus_runtime *rt, uint64_t mark)
            swap->option != CEBUS_SWAP_OFF && !rt->replay.busy &&
            cebus_arena_free_bytes(&rt->arena) < mark &&
            rt->stats.allocated_bytes_allocated - swap->looked >= rt->arena.limit / LOOK_PART &&
-           !is_planned(rt);
+           !cebus_guidance_is_planned(rt); /* a plan knows better what goes when */
 }
 
 static bool is_worth_it(cebus_runtime *rt, const cebus_candidate *victim)

@@ -13,9 +13,10 @@
  * of the sequence alone, putting in and taking out are exact inverses, and a log undoes them.
  *
  * Persistent values are there always and have no events; what was there before is made by START.
- * What cannot be made again is used by the last call that runs while it is held, what outlives the
- * iteration by END. A value whose bytes an in-place call took over and that the program reads even
- * so (the runtime makes it again then) counts as there until its release.
+ * What cannot be made again is used by the last call that runs while it is held, and so is what
+ * the program holds while parameters are written (evict/cuts.h); what outlives the iteration by
+ * END. A value whose bytes an in-place call took over and that the program reads even so (the
+ * runtime makes it again then) counts as there until its release.
  *
  * Of a past (cebus_iteration.past) nothing is left but what is there, made by the first call behind
  * it; its calls can run again.

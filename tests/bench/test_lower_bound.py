@@ -2,7 +2,6 @@
 """Tests of lower_bound.py: traces whose optimum is known, and searches for it. Prints TAP."""
 import contextlib
 import io
-import itertools
 import json
 import os
 import random
@@ -21,7 +20,6 @@ try:
     from bounds import branching, rounds as bounds_rounds
     from bounds.anyorder import AnyOrder
     from bounds.linear import STOPPED, LinearProgram, Solution
-    from bounds.rounding import rounded
     from bounds.rounds import Rounds
     MISSING = None
 except ImportError as error:
@@ -396,29 +394,6 @@ class Known(Traces):
         program = self.dtr(Dtr().call([], {"x1": 10}, 5).call(["x1"], {"x2": 10}, 7))
         self.assertEqual(program.floor(), 20)
         self.assertIsNone(exhaustive.least_recompute(program, 19))
-
-
-@unittest.skipIf(MISSING, MISSING)
-class Rounding(unittest.TestCase):
-    def test_every_whole_point_stays(self):
-        """Rounded rows hold wherever the row does, and now and then cut into what lies between."""
-        cut = 0
-        for seed in range(300):
-            rng = random.Random(seed)
-            count = rng.randint(1, 6)
-            sizes = [rng.randint(-20, 20) for _ in range(count)]
-            room = rng.randint(min(0, sum(s for s in sizes if s < 0)), 40)
-            unit = rng.randint(1, 20)
-            shares, most = rounded(dict(enumerate(sizes)), room, unit)
-            for point in itertools.product((0, 1), repeat=count):
-                if sum(size * x for size, x in zip(sizes, point)) <= room:
-                    self.assertLessEqual(sum(share * point[i] for i, share in shares.items()),
-                                         most + SLACK, f"seed {seed}, {point}")
-            for _ in range(20):
-                point = [rng.random() for _ in sizes]
-                if sum(size * x for size, x in zip(sizes, point)) <= room:
-                    cut += sum(share * point[i] for i, share in shares.items()) > most + SLACK
-        self.assertGreater(cut, 100)
 
 
 @unittest.skipIf(MISSING, MISSING)

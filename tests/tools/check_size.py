@@ -29,7 +29,7 @@ def long_functions(lines):
 
 def main(root):
     problems = []
-    for path in sources(root, FOLDERS + ("tests",)):
+    for path in sources(root, FOLDERS + ("tests",), (".c", ".h", ".cu", ".py")):
         lines = read(root, path).splitlines()
         if len(lines) > FILE_LINES:
             problems.append(f"{path}:1: {len(lines)} lines, at most {FILE_LINES}")

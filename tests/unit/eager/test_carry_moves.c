@@ -121,39 +121,66 @@ static bool send_away(const cebus_iteration *iteration, const cebus_plan_terms *
     return send_away_until(iteration, 2, out);
 }
 
-/** When the large one is to come back every other small one is gone: enough room, but apart. */
+/** A large value, and small ones, every other of which is gone: enough room, but apart. */
+typedef struct apart {
+    cebus_tensor *large, *small[SMALL];
+} apart;
+
+static void lay_apart(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *y, apart *a)
+{
+    OK(cebus_exp(rt, y, &a->large));
+    for (int i = 0; i < SMALL; i++)
+        OK(cebus_tanh(rt, x, &a->small[i]));
+    for (int i = 0; i < SMALL; i += 2)
+        cebus_tensor_release(a->small[i]);
+}
+
+/** The large one is read at last. */
+static void end_apart(cebus_runtime *rt, const apart *a)
+{
+    cebus_tensor *sum;
+    OK(cebus_sum(rt, a->large, 0, NULL, false, &sum));
+    cebus_tensor_release(sum);
+    cebus_tensor_release(a->large);
+    for (int i = 1; i < SMALL; i += 2)
+        cebus_tensor_release(a->small[i]);
+    OK(cebus_iteration_mark(rt));
+}
+
+/** By then it is to come back. */
 static void step_apart(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *y)
 {
-    cebus_tensor *large, *small[SMALL], *sum;
-    OK(cebus_exp(rt, y, &large));
-    for (int i = 0; i < SMALL; i++)
-        OK(cebus_tanh(rt, x, &small[i]));
-    for (int i = 0; i < SMALL; i += 2)
-        cebus_tensor_release(small[i]);
+    apart a;
+    lay_apart(rt, x, y, &a);
     OK(cebus_add_scalar_(rt, x, 1));
     OK(cebus_add_scalar_(rt, x, -1));
-    OK(cebus_sum(rt, large, 0, NULL, false, &sum));
-    cebus_tensor_release(sum);
-    cebus_tensor_release(large);
-    for (int i = 1; i < SMALL; i += 2)
-        cebus_tensor_release(small[i]);
-    OK(cebus_iteration_mark(rt));
+    end_apart(rt, &a);
+}
+
+/** In room for so many small ones. */
+static cebus_runtime *open_apart(cebus_policy *policy, uint64_t smalls, cebus_tensor **x,
+                                 cebus_tensor **y)
+{
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "sim:titanv-12g";
+    options.layout = "zones";
+    options.memory_budget = smalls * PIECE * sizeof(float) + (1 << 14);
+    options.swap = CEBUS_SWAP_ON;
+    cebus_runtime *rt = open_moving(&options, policy);
+    *x = vector(rt, PIECE, 1);
+    *y = vector(rt, PIECE * SMALL / 2, 1);
+    OK(cebus_tensor_set_persistent(*x));
+    OK(cebus_tensor_set_persistent(*y));
+    return rt;
 }
 
 /** It would come as it is read, and all behind it no sooner. */
 Test(carry_moves, blocks_are_moved_for_what_is_to_come_back)
 {
+    cebus_tensor *x, *y;
     cebus_policy policy = cebus_policy_coop;
-    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    options.device = "sim:titanv-12g";
-    options.layout = "zones";
-    options.memory_budget = (1 + SMALL / 2 + SMALL) * PIECE * sizeof(float) + (1 << 14);
-    options.swap = CEBUS_SWAP_ON;
     policy.plan = send_away;
-    cebus_runtime *rt = open_moving(&options, &policy);
-    cebus_tensor *x = vector(rt, PIECE, 1), *y = vector(rt, PIECE * SMALL / 2, 1);
-    OK(cebus_tensor_set_persistent(x));
-    OK(cebus_tensor_set_persistent(y));
+    cebus_runtime *rt = open_apart(&policy, 1 + SMALL / 2 + SMALL, &x, &y);
     for (int i = 0; i < STEPS; i++)
         step_apart(rt, x, y);
     cebus_memory_stats stats = stats_of(rt);
@@ -174,44 +201,28 @@ static bool let_large_go(const cebus_iteration *iteration, const cebus_plan_term
     return send_away_until(iteration, 1, out);
 }
 
-/** Every other small one is gone when another comes that takes as much as two: there is enough
- * room, but apart. By then the large one has long been copied out. */
+/** Another comes that takes as much as two. By then the large one has long been copied out. */
 static void step_between(cebus_runtime *rt, cebus_tensor *x, cebus_tensor *y)
 {
-    cebus_tensor *large, *small[SMALL], *twice, *sum;
+    apart a;
+    cebus_tensor *twice;
     const int64_t numbers = 2 * (int64_t)PIECE;
-    OK(cebus_exp(rt, y, &large));
-    for (int i = 0; i < SMALL; i++)
-        OK(cebus_tanh(rt, x, &small[i]));
-    for (int i = 0; i < SMALL; i += 2)
-        cebus_tensor_release(small[i]);
+    lay_apart(rt, x, y, &a);
     for (int i = 0; i < WAITING * STEPS; i++)
         OK(cebus_add_scalar_(rt, x, i % 2 == 0 ? 1 : -1));
     OK(cebus_full(rt, 1, CEBUS_F32, 1, &numbers, &twice));
     cebus_tensor_release(twice);
-    OK(cebus_sum(rt, large, 0, NULL, false, &sum));
-    cebus_tensor_release(sum);
-    cebus_tensor_release(large);
-    for (int i = 1; i < SMALL; i += 2)
-        cebus_tensor_release(small[i]);
-    OK(cebus_iteration_mark(rt));
+    end_apart(rt, &a);
 }
 
 /** What waits to leave would have to come back, which takes longer. */
 Test(carry_moves, blocks_are_moved_before_anything_leaves)
 {
+    cebus_tensor *x, *y;
     cebus_policy policy = cebus_policy_coop;
-    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
-    options.device = "sim:titanv-12g";
-    options.layout = "zones";
-    options.memory_budget = (1 + SMALL + SMALL) * PIECE * sizeof(float) + (1 << 14);
-    options.swap = CEBUS_SWAP_ON;
     policy.plan = let_large_go;
     policy.searches = true;
-    cebus_runtime *rt = open_moving(&options, &policy);
-    cebus_tensor *x = vector(rt, PIECE, 1), *y = vector(rt, PIECE * SMALL / 2, 1);
-    OK(cebus_tensor_set_persistent(x));
-    OK(cebus_tensor_set_persistent(y));
+    cebus_runtime *rt = open_apart(&policy, 1 + SMALL + SMALL, &x, &y);
     for (int i = 0; i < STEPS; i++)
         step_between(rt, x, y);
     cebus_memory_stats stats = stats_of(rt);

@@ -39,8 +39,14 @@ static void clear(field *f)
     cebus_pool_deinit(&f->pool);
 }
 
-/** Every run from a hole to a hole, the slow way. */
-static bool search(const cebus_arena *arena, uint64_t bytes, uint64_t *out_moved)
+static bool is_barred(void *context, const cebus_block *block)
+{
+    return block->offset / UNIT % *(const uint64_t *)context == 0;
+}
+
+/** Every run from a hole to a hole, the slow way. No block of it is barred, by `part` of
+ * is_barred(); 0: none is. */
+static bool search(const cebus_arena *arena, uint64_t bytes, uint64_t part, uint64_t *out_moved)
 {
     bool found = false;
     for (const cebus_block *lo = arena->first; lo != NULL; lo = lo->next) {
@@ -48,7 +54,7 @@ static bool search(const cebus_arena *arena, uint64_t bytes, uint64_t *out_moved
         for (const cebus_block *hi = lo; hi != NULL && lo->state == CEBUS_BLOCK_FREE;
              hi = hi->next) {
             bool is_free = hi->state == CEBUS_BLOCK_FREE;
-            if (!is_free && hi->immovable)
+            if ((!is_free && hi->immovable) || (part > 0 && is_barred(&part, hi)))
                 break;
             idle += is_free ? hi->bytes : 0;
             moved += is_free ? 0 : hi->bytes;
@@ -70,7 +76,7 @@ Test(gather, moves_the_least)
         cebus_gather got;
         uint64_t least = 0, bytes = (1 + random_below(&seed, 160)) * UNIT;
         lay(&f, &seed);
-        bool expected = search(&f.arena, bytes, &least);
+        bool expected = search(&f.arena, bytes, 0, &least);
         cr_assert_eq(cebus_gather_find(&f.arena, bytes, &got), expected);
         *(expected ? &some : &none) += 1;
         if (expected)
@@ -79,34 +85,6 @@ Test(gather, moves_the_least)
     }
     cr_expect_gt(some, 1000);
     cr_expect_gt(none, 1000);
-}
-
-static bool is_barred(void *context, const cebus_block *block)
-{
-    return block->offset / UNIT % *(const uint64_t *)context == 0;
-}
-
-/** As search() has it, but no run has a block that is barred. */
-static bool search_between(const cebus_arena *arena, uint64_t bytes, uint64_t part,
-                           uint64_t *out_moved)
-{
-    bool found = false;
-    for (const cebus_block *lo = arena->first; lo != NULL; lo = lo->next) {
-        uint64_t idle = 0, moved = 0;
-        for (const cebus_block *hi = lo; hi != NULL && lo->state == CEBUS_BLOCK_FREE;
-             hi = hi->next) {
-            bool is_free = hi->state == CEBUS_BLOCK_FREE;
-            if ((!is_free && hi->immovable) || is_barred(&part, hi))
-                break;
-            idle += is_free ? hi->bytes : 0;
-            moved += is_free ? 0 : hi->bytes;
-            if (!is_free || idle < bytes)
-                continue;
-            *out_moved = found && *out_moved < moved ? *out_moved : moved;
-            found = true;
-        }
-    }
-    return found;
 }
 
 Test(gather, moves_the_least_between_blocks_that_bar_it)
@@ -120,10 +98,10 @@ Test(gather, moves_the_least_between_blocks_that_bar_it)
         uint64_t part = 2 + random_below(&seed, 16);
         const cebus_gather_bar bar = {is_barred, &part};
         lay(&f, &seed);
-        bool expected = search_between(&f.arena, bytes, part, &least);
+        bool expected = search(&f.arena, bytes, part, &least);
         cr_assert_eq(cebus_gather_find_between(&f.arena, bytes, &bar, &got), expected);
         some += expected;
-        fewer += !expected && search(&f.arena, bytes, &without);
+        fewer += !expected && search(&f.arena, bytes, 0, &without);
         if (expected)
             cr_assert_eq(got.moved_bytes, least);
         clear(&f);
