@@ -12,13 +12,13 @@
 
 /** It begins once rebuilding took so many times as long as the program's own calls: where it takes
  * less, programs do better without. It does not end: one that plans took out of its trouble gets
- * into it anew without them (tests/bench/logs.md). */
+ * into it anew without them (tests/bench/thrashing.md). */
 #define BEGIN 4
 
 /** Under a policy that plans gradients are the last to go as soon as there is strain: what the
  * first pass loses by it the plan makes good, if only that pass ends. From the program's own time
  * on is too late. Where rebuilding took NO_USE times the program's time even so, they are no
- * gradients, or it does not help (tests/bench/logs.md). */
+ * gradients, or it does not help (tests/bench/thrashing.md). */
 #define NO_USE 2
 
 /** Another guess serves where rebuilds take so many times as long by the first. */

@@ -9,7 +9,7 @@
  * calls count that lead to something the forward left and somebody still holds, so it shrinks on
  * the way back. Where all of it fits, as far as this way back and the one before tell, gradients
  * can stay and rebuilds still succeed. Where it does not, the two compete, and what is kept for one
- * is missed by the other (tests/bench/logs.md).
+ * is missed by the other (tests/bench/thrashing.md).
  */
 #ifndef CEBUS_EAGER_REBUILD_HEADROOM_H
 #define CEBUS_EAGER_REBUILD_HEADROOM_H

@@ -25,14 +25,14 @@
  * would run a thousand times. 50 and 200 gave the same in all logs that were tried. */
 #define LONG_LIST 100
 /** Of so many calls it is planned from what cannot go before it runs depth first, which takes
- * longer the longer a list is: tests/bench/logs.md. */
+ * longer the longer a list is: tests/bench/thrashing.md. */
 #define LONG_WAY 256
 /** Each try may evict what takes so many times longer, and run so many times the calls, of the one
  * before. */
 #define TRY_GROWTH 4
 /** Once rebuilding took longer than the program itself, the first try may only evict what takes
  * 1/SPARING of the list: the next calls need most of what is dear, and would have it made again at
- * once. Before that so strict a limit only makes rebuilds longer (tests/bench/logs.md). */
+ * once. Before that so strict a limit only makes rebuilds longer (tests/bench/thrashing.md). */
 #define SPARING 4
 
 /** What is to be made at once: pinned, each by another call. */

@@ -20,7 +20,7 @@
 /** An exact price is multiplied by 1 + (CROWDING x bytes the rebuild makes / memory)^2, so that a
  * rebuild of a third of the memory counts twice: to make room for itself it evicts what has to be
  * rebuilt next. The number matters little, the square does: with 1 + bytes / memory InceptionV4
- * thrashed under coop at 18% of its peak (tests/bench/logs.md). */
+ * thrashed under coop at 18% of its peak. */
 #define CROWDING 3.0
 /** Below so many blocks, and once rebuilding took longer than the program itself, all prices are
  * exact. */
