@@ -57,7 +57,8 @@ typedef struct question {
     size_t n_fixed;     /**< stays and fixtures; behind them what stays take behind the end */
     cebus_ties ties;
     bool presets_any; /**< some block has to be where its preset says */
-    uint64_t base;    /**< what offsets count from */
+    bool overloaded; /**< more lies there at once than the capacity: no places hold, in any stage */
+    uint64_t base;   /**< what offsets count from */
 } question;
 
 static void free_question(cebus_pool *pool, question *q)
@@ -182,7 +183,7 @@ static uint64_t most_rounds(const cebus_site *site, size_t n_blocks)
 }
 
 /** Within the capacity, or as low as may be where more lies at once than that. */
-static cebus_status pack(const cebus_pool *pool, const question *q, const cebus_site *site,
+static cebus_status pack(const cebus_pool *pool, question *q, const cebus_site *site,
                          cebus_pack_result *result)
 {
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
@@ -194,6 +195,7 @@ static cebus_status pack(const cebus_pool *pool, const question *q, const cebus_
     options.go_on = site->go_on;
     options.context = site->context;
     cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, result);
+    q->overloaded = result->reason == CEBUS_PACK_LOAD_ABOVE_CAPACITY;
     if (status != CEBUS_OK || result->verdict != CEBUS_PACK_INFEASIBLE || site->fits_only)
         return status;
     options.capacity = options.rounds = 0;
@@ -263,7 +265,7 @@ static cebus_site_verdict relocate(const cebus_iteration *iteration, const cebus
     return found ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
 }
 
-static cebus_site_verdict answer(const cebus_pool *pool, const question *q,
+static cebus_site_verdict answer(const cebus_pool *pool, question *q,
                                  const cebus_sojourns *sojourns, const cebus_site *site,
                                  uint64_t *out_missing)
 {
@@ -374,8 +376,8 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
             *site->tied = q.ties.count > 0;
         verdict = answer(out->pool, &q, &sojourns, site, out_missing);
     }
-    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0 && site->occupancy == NULL &&
-        (site->rounds > 0 || q.count <= MANY_BLOCKS / 2))
+    if (verdict == CEBUS_SITE_FULL && !q.overloaded && site->moves.rate > 0 &&
+        site->occupancy == NULL && (site->rounds > 0 || q.count <= MANY_BLOCKS / 2))
         verdict = relocate(iteration, plan, &sojourns, site, &q, out);
     *out_missing = verdict == CEBUS_SITE_PLACED ? 0 : *out_missing;
     if (verdict == CEBUS_SITE_PLACED &&
