@@ -283,6 +283,32 @@ static cebus_site_verdict answer(const cebus_pool *pool, question *q,
     return found && *out_missing == 0 ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
 }
 
+/** Places, if any are found: by rounds of packing, or in stages. Where copies are on their way
+ * there is one stage only, which is tried before the rounds where these take long. */
+static cebus_site_verdict find(const cebus_iteration *iteration, const cebus_plan *plan,
+                               const cebus_sojourns *sojourns, const cebus_site *site, question *q,
+                               cebus_placement *out, uint64_t *out_missing)
+{
+    const bool staged = site->moves.rate > 0 && site->occupancy == NULL &&
+                        (site->rounds > 0 || q->count <= MANY_BLOCKS / 2),
+               first = staged && site->rounds > 0 && q->count > MANY_BLOCKS && swaps(plan);
+    cebus_site_verdict verdict = CEBUS_SITE_FULL;
+    if (first) {
+        cebus_site brief = *site;
+        brief.rounds = 0;
+        brief.fits_only = true;
+        brief.crowd = NULL;
+        verdict = answer(out->pool, q, sojourns, &brief, out_missing);
+        if (verdict == CEBUS_SITE_FULL && !q->overloaded)
+            verdict = relocate(iteration, plan, sojourns, site, q, out);
+    }
+    if (verdict == CEBUS_SITE_FULL)
+        verdict = answer(out->pool, q, sojourns, site, out_missing);
+    if (verdict == CEBUS_SITE_FULL && staged && !first && !q->overloaded)
+        verdict = relocate(iteration, plan, sojourns, site, q, out);
+    return verdict;
+}
+
 /** Whether nothing but two stays of a value lies at the place of the first, from when that ends
  * until the second does. Stays are by when they begin. */
 static bool is_free_between(const cebus_sojourns *sojourns, const question *q, size_t first,
@@ -374,11 +400,8 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
         tie(&sojourns, site, &q);
         if (site->tied != NULL)
             *site->tied = q.ties.count > 0;
-        verdict = answer(out->pool, &q, &sojourns, site, out_missing);
+        verdict = find(iteration, plan, &sojourns, site, &q, out, out_missing);
     }
-    if (verdict == CEBUS_SITE_FULL && !q.overloaded && site->moves.rate > 0 &&
-        site->occupancy == NULL && (site->rounds > 0 || q.count <= MANY_BLOCKS / 2))
-        verdict = relocate(iteration, plan, &sojourns, site, &q, out);
     *out_missing = verdict == CEBUS_SITE_PLACED ? 0 : *out_missing;
     if (verdict == CEBUS_SITE_PLACED &&
         !(stay_put(&sojourns, iteration, plan, &q) &&
