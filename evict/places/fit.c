@@ -32,6 +32,8 @@ static cebus_site_verdict place(cebus_fit *fit, const cebus_plan *plan, uint64_t
                                 cebus_placement *out, uint64_t *out_missing)
 {
     fit->site.crowd = crowd;
+    /* Where not even its bytes fit the memory no plan for less is made. */
+    fit->site.fits_only = plan->over && fit->terms.budget == fit->memory;
     cebus_placement_clear(out);
     return cebus_placement_make(fit->iteration, plan, &fit->site, out, out_missing);
 }
@@ -274,14 +276,15 @@ static bool make(cebus_fit *fit, int tries)
             return true;
         }
         first = i == 0 ? missing : first;
-        if (i == 0 && fit->terms.place != NULL) /* else nobody compares */
-            first_ns = total_ns(fit);
-        bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
+        const bool gains = i < 2 || missing <= first / 2; /* else there is none that fits */
         fit->none_fits = i == 0 && fit->plan->over && fit->plan->first != NULL;
         const uint64_t less = lessen(fit, missing);
-        const bool goes_on = has_time(fit, missing);
+        const bool goes_on = has_time(fit, missing) && !fit->none_fits && missing > 0 &&
+                             missing < fit->terms.budget && gains;
+        if (goes_on && i == 0 && fit->terms.place != NULL) /* else nobody compares */
+            first_ns = total_ns(fit);
         keep_loose(fit);
-        if (!goes_on || fit->none_fits || missing == 0 || missing >= fit->terms.budget || !gains)
+        if (!goes_on)
             break;
         fit->terms.effort /= 2;
         fit->terms.budget -= less; /* more than there is room for fits nowhere */

@@ -57,7 +57,8 @@ typedef struct question {
     size_t n_fixed;     /**< stays and fixtures; behind them what stays take behind the end */
     cebus_ties ties;
     bool presets_any; /**< some block has to be where its preset says */
-    uint64_t base;    /**< what offsets count from */
+    bool overloaded; /**< more lies there at once than the capacity: no places hold, in any stage */
+    uint64_t base;   /**< what offsets count from */
 } question;
 
 static void free_question(cebus_pool *pool, question *q)
@@ -182,7 +183,7 @@ static uint64_t most_rounds(const cebus_site *site, size_t n_blocks)
 }
 
 /** Within the capacity, or as low as may be where more lies at once than that. */
-static cebus_status pack(const cebus_pool *pool, const question *q, const cebus_site *site,
+static cebus_status pack(const cebus_pool *pool, question *q, const cebus_site *site,
                          cebus_pack_result *result)
 {
     cebus_pack_options options = CEBUS_PACK_OPTIONS_INIT;
@@ -194,6 +195,7 @@ static cebus_status pack(const cebus_pool *pool, const question *q, const cebus_
     options.go_on = site->go_on;
     options.context = site->context;
     cebus_status status = cebus_pack(q->blocks, q->count, &options, q->offsets, result);
+    q->overloaded = result->reason == CEBUS_PACK_LOAD_ABOVE_CAPACITY;
     if (status != CEBUS_OK || result->verdict != CEBUS_PACK_INFEASIBLE || site->fits_only)
         return status;
     options.capacity = options.rounds = 0;
@@ -263,7 +265,7 @@ static cebus_site_verdict relocate(const cebus_iteration *iteration, const cebus
     return found ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
 }
 
-static cebus_site_verdict answer(const cebus_pool *pool, const question *q,
+static cebus_site_verdict answer(const cebus_pool *pool, question *q,
                                  const cebus_sojourns *sojourns, const cebus_site *site,
                                  uint64_t *out_missing)
 {
@@ -279,6 +281,32 @@ static cebus_site_verdict answer(const cebus_pool *pool, const question *q,
     if (*out_missing > 0 && site->crowd != NULL)
         note_crowd(q, sojourns, site);
     return found && *out_missing == 0 ? CEBUS_SITE_PLACED : CEBUS_SITE_FULL;
+}
+
+/** Places, if any are found: by rounds of packing, or in stages. Where copies are on their way
+ * there is one stage only, which is tried before the rounds where these take long. */
+static cebus_site_verdict find(const cebus_iteration *iteration, const cebus_plan *plan,
+                               const cebus_sojourns *sojourns, const cebus_site *site, question *q,
+                               cebus_placement *out, uint64_t *out_missing)
+{
+    const bool staged = site->moves.rate > 0 && site->occupancy == NULL &&
+                        (site->rounds > 0 || q->count <= MANY_BLOCKS / 2),
+               first = staged && site->rounds > 0 && q->count > MANY_BLOCKS && swaps(plan);
+    cebus_site_verdict verdict = CEBUS_SITE_FULL;
+    if (first) {
+        cebus_site brief = *site;
+        brief.rounds = 0;
+        brief.fits_only = true;
+        brief.crowd = NULL;
+        verdict = answer(out->pool, q, sojourns, &brief, out_missing);
+        if (verdict == CEBUS_SITE_FULL && !q->overloaded)
+            verdict = relocate(iteration, plan, sojourns, site, q, out);
+    }
+    if (verdict == CEBUS_SITE_FULL)
+        verdict = answer(out->pool, q, sojourns, site, out_missing);
+    if (verdict == CEBUS_SITE_FULL && staged && !first && !q->overloaded)
+        verdict = relocate(iteration, plan, sojourns, site, q, out);
+    return verdict;
 }
 
 /** Whether nothing but two stays of a value lies at the place of the first, from when that ends
@@ -372,11 +400,8 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
         tie(&sojourns, site, &q);
         if (site->tied != NULL)
             *site->tied = q.ties.count > 0;
-        verdict = answer(out->pool, &q, &sojourns, site, out_missing);
+        verdict = find(iteration, plan, &sojourns, site, &q, out, out_missing);
     }
-    if (verdict == CEBUS_SITE_FULL && site->moves.rate > 0 && site->occupancy == NULL &&
-        (site->rounds > 0 || q.count <= MANY_BLOCKS / 2))
-        verdict = relocate(iteration, plan, &sojourns, site, &q, out);
     *out_missing = verdict == CEBUS_SITE_PLACED ? 0 : *out_missing;
     if (verdict == CEBUS_SITE_PLACED &&
         !(stay_put(&sojourns, iteration, plan, &q) &&

@@ -89,12 +89,13 @@ static bool add_missing(cebus_sequence *sequence)
 static bool march(cebus_sequence *sequence, double limit, uint64_t *steps)
 {
     cebus_march how = {.price = 0, .merges = true};
+    cebus_march_course ignored;
     uint64_t most_ns = sequence->cost + cebus_iteration_cost(sequence->iteration);
     cebus_greedy greedy;
     if (!cebus_greedy_init(&greedy, sequence, sequence->pool))
         return false;
     greedy.most_spent = *steps;
-    bool fits = cebus_march_run(&greedy, &how, limit, most_ns) == CEBUS_GREEDY_FITS;
+    bool fits = cebus_march_run(&greedy, &how, limit, most_ns, &ignored) == CEBUS_GREEDY_FITS;
     uint64_t pruning = 0;
     *steps = greedy.closure.spent;
     cebus_greedy_deinit(&greedy);

@@ -22,6 +22,21 @@ static bool find_later(const cebus_sequence *sequence, uint32_t value, uint32_t 
            cebus_sequence_can_remove(sequence, *out);
 }
 
+/** Whether something makes the same again as one of the instances from one to another. */
+static bool would_merge(const cebus_sequence *sequence, uint32_t first, uint32_t end)
+{
+    bool found = false;
+    for (uint32_t i = first; i != end && !found; i = cebus_track_next(&sequence->track, i)) {
+        uint32_t count, later;
+        const uint32_t call = sequence->instances[i].call;
+        const uint32_t *values = cebus_sequence_makes(sequence, call, &count);
+        for (uint32_t j = 0; j < count && !found; j++)
+            found = cebus_sequence_remakes(sequence, call, values[j]) &&
+                    find_later(sequence, values[j], i, &later);
+    }
+    return found;
+}
+
 /** Takes out what makes the same again as a replay, with what does so for it alone. */
 static bool merge(cebus_sequence *sequence, uint32_t replay)
 {
@@ -57,7 +72,8 @@ static bool merge_all(cebus_sequence *sequence, uint32_t first, uint32_t end)
 
 /** Puts the chain in the closure into the sequence; not, if what runs before an instance fits no
  * more. False without host memory. */
-static bool take(cebus_greedy *greedy, uint32_t instance, bool merges, bool *out_taken)
+static bool take(cebus_greedy *greedy, uint32_t instance, bool merges, cebus_march_course *course,
+                 bool *out_taken)
 {
     cebus_sequence *sequence = greedy->sequence;
     const cebus_closure *closure = &greedy->closure;
@@ -71,7 +87,8 @@ static bool take(cebus_greedy *greedy, uint32_t instance, bool merges, bool *out
                                             cebus_sequence_key(sequence, instance), closure->limit);
     if (ok && !*out_taken)
         return cebus_sequence_undo(sequence, 0);
-    ok = ok && (!merges || merge_all(sequence, first, closure->before));
+    course->meets = course->meets || (ok && would_merge(sequence, first, closure->before));
+    ok = ok && (!merges || !course->meets || merge_all(sequence, first, closure->before));
     cebus_sequence_keep(sequence);
     return ok;
 }
@@ -124,7 +141,7 @@ static cebus_greedy_end choose_way(cebus_greedy *greedy, cebus_detours *detours,
 
 /** Until an instance fits, or is no longer needed. */
 static cebus_greedy_end clear(cebus_greedy *greedy, cebus_detours *detours, uint32_t instance,
-                              bool merges, uint64_t most_ns)
+                              const cebus_march *how, uint64_t most_ns, cebus_march_course *course)
 {
     cebus_greedy_end end = CEBUS_GREEDY_FITS;
     int failed = 0;
@@ -140,7 +157,7 @@ static cebus_greedy_end clear(cebus_greedy *greedy, cebus_detours *detours, uint
                               : choose(greedy, instance, most_ns);
         if (end != CEBUS_GREEDY_FITS || done)
             continue;
-        if (!take(greedy, instance, merges, &taken))
+        if (!take(greedy, instance, how->merges, course, &taken))
             end = CEBUS_GREEDY_NO_HOST_MEMORY;
         failed += !taken;
     }
@@ -199,7 +216,7 @@ static bool pass(cebus_greedy *greedy, cebus_detours *detours, uint32_t instance
 }
 
 static cebus_greedy_end march(cebus_greedy *greedy, const cebus_march *how, double limit,
-                              uint64_t most_ns, cebus_detours *detours)
+                              uint64_t most_ns, cebus_detours *detours, cebus_march_course *course)
 {
     const cebus_sequence *sequence = greedy->sequence;
     cebus_greedy_end end = CEBUS_GREEDY_FITS;
@@ -211,10 +228,11 @@ static cebus_greedy_end march(cebus_greedy *greedy, const cebus_march *how, doub
     uint32_t i = past > 0 ? past : cebus_sequence_start(sequence);
     for (; i != CEBUS_TRACK_NONE && end == CEBUS_GREEDY_FITS; i = next_of(sequence, i)) {
         if (excess_at(greedy, i) > 0)
-            end = clear(greedy, detours, i, how->merges, most_ns);
+            end = clear(greedy, detours, i, how, most_ns, course);
         if (detours != NULL && end == CEBUS_GREEDY_FITS && !is_gone(sequence, i) &&
             !pass(greedy, detours, i))
             end = CEBUS_GREEDY_NO_HOST_MEMORY;
+        course->calls = sequence->instances[i].gap;
     }
     set_up(greedy, false, false, 0);
     greedy->closure.theta = greedy->dearest; /* who goes on from here pays no infinite price */
@@ -222,14 +240,15 @@ static cebus_greedy_end march(cebus_greedy *greedy, const cebus_march *how, doub
 }
 
 cebus_greedy_end cebus_march_run(cebus_greedy *greedy, const cebus_march *how, double limit,
-                                 uint64_t most_ns)
+                                 uint64_t most_ns, cebus_march_course *out_course)
 {
     cebus_detours detours;
+    *out_course = (cebus_march_course){.calls = 0};
     if (how->link <= 0)
-        return march(greedy, how, limit, most_ns, NULL);
+        return march(greedy, how, limit, most_ns, NULL, out_course);
     cebus_detours_init(&detours, greedy->sequence, greedy->terms, limit, how->link);
     greedy->picks.count = 0;
-    cebus_greedy_end end = march(greedy, how, limit, most_ns, &detours);
+    cebus_greedy_end end = march(greedy, how, limit, most_ns, &detours, out_course);
     cebus_detours_deinit(&detours);
     return end;
 }

@@ -28,9 +28,16 @@ typedef struct cebus_march {
     uint32_t noise; /**< 0: none, as cebus_greedy.noise */
 } cebus_march;
 
+/** What came of a march. */
+typedef struct cebus_march_course {
+    uint32_t calls; /**< of the program that it came past */
+    bool meets;     /**< chains made what others make again further on: else `merges` makes no
+                         difference */
+} cebus_march_course;
+
 /** Brings the sequence to the limit by replays of at most most_ns. STUCK: it costs too much, or
  * takes too long; HOPELESS: somewhere nothing can go. */
 cebus_greedy_end cebus_march_run(cebus_greedy *greedy, const cebus_march *how, double limit,
-                                 uint64_t most_ns);
+                                 uint64_t most_ns, cebus_march_course *out_course);
 
 #endif

@@ -14,16 +14,8 @@
 /** Parts of the effort after which no more ways are tried; swaps are better searched than found. */
 #define WAYS_PART 2
 #define SWAPS_PART 6
-/** Plans that take such a part of the program's time are dear: marches may find better ones. */
-#define DEAR 0.3
 /** Times the effort for marches where no plan fits. */
 #define MARCH_EFFORTS 5
-/** Of them; in long programs each way is gone once: none got through by chance. */
-#define MOST_MARCHES 64
-/** Times the half of the effort for a search after marches, at most; the same of one that others
- * for less room follow. */
-#define MOST_DEAR 4
-#define MOST_DEAR_FIRST 2
 /** Of the effort for what is placed first, where calls are so many and packings take long: what
  * places are found for at once goes on with the rest. */
 #define LONG_CALLS 4096
@@ -74,8 +66,7 @@ bool cebus_search_offer(cebus_search *s)
     return cebus_snapshot_take(&s->best, &s->sequence);
 }
 
-/** How much dearer than the best a run may get. */
-static uint64_t most_ns(const cebus_search *s)
+uint64_t cebus_search_most_ns(const cebus_search *s)
 {
     return s->best.peak <= s->limit ? s->best_ns + s->best_ns / 2
                                     : (uint64_t)(CEBUS_SEARCH_MOST_OVERHEAD * s->base_ns);
@@ -94,7 +85,7 @@ bool cebus_search_prune(cebus_search *s, double limit)
 /** One run, pruned. It goes on with the sequence that is there. */
 static bool run_once(cebus_search *s, double limit, double theta, cebus_greedy_end *out_end)
 {
-    *out_end = cebus_greedy_run(&s->greedy, limit, theta, most_ns(s));
+    *out_end = cebus_greedy_run(&s->greedy, limit, theta, cebus_search_most_ns(s));
     return *out_end != CEBUS_GREEDY_NO_HOST_MEMORY &&
            (*out_end != CEBUS_GREEDY_FITS || cebus_search_prune(s, limit));
 }
@@ -120,27 +111,17 @@ static bool run_steps(cebus_search *s, const way *how, double theta)
     return true;
 }
 
-static bool fits(const cebus_search *s)
-{
-    return s->best.peak <= s->limit;
-}
-
 uint64_t cebus_search_first_visits(const cebus_iteration *iteration)
 {
     const uint64_t calls = iteration->n_calls;
     return FIRST_VISITS * ((calls < CEBUS_SEARCH_LONG ? calls : CEBUS_SEARCH_LONG) + 64);
 }
 
-static bool is_long(const cebus_search *s)
-{
-    return s->sequence.iteration->n_calls > CEBUS_SEARCH_LONG;
-}
-
 /** A first plan of a long program makes do with few rounds of weights. */
 static int rounds_of(const cebus_search *s)
 {
     const bool first = s->greedy.terms->effort == 0;
-    return first && is_long(s) ? FIRST_ROUNDS : ROUNDS;
+    return first && cebus_search_is_long(s) ? FIRST_ROUNDS : ROUNDS;
 }
 
 /** Sets the search up as told, runs it, and runs it again at some of the price it ended at. */
@@ -189,7 +170,7 @@ static bool try_all(cebus_search *s, bool done)
     for (size_t i = done; i < sizeof ways / sizeof *ways && ok; i++) {
         uint64_t most = s->begun + effort / (done ? SWAPS_PART : WAYS_PART);
         bool enough = s->greedy.closure.spent >= most;
-        if (i > 0 && enough && (fits(s) || (effort > 0 && spends_all(s)) || i > 2))
+        if (i > 0 && enough && (cebus_search_fits(s) || (effort > 0 && spends_all(s)) || i > 2))
             break;
         s->greedy.most_spent = s->greedy.closure.spent + first + effort / 4;
         ok = try_one(s, &ways[i]);
@@ -197,91 +178,41 @@ static bool try_all(cebus_search *s, bool done)
     return ok;
 }
 
-/** One march; what it fitted in is pruned, which may make it a third as dear. */
-static bool march_once(cebus_search *s, const cebus_march *how, bool shares)
+/** What there is to be beaten; UINT64_MAX: nothing fits. Whatever else the best is makes no
+ * difference to a run. */
+static uint64_t to_beat(const cebus_search *s)
 {
-    const uint64_t most =
-        (uint64_t)fmin(CEBUS_SEARCH_MOST_OVERHEAD * s->base_ns, 3.0 * (double)most_ns(s));
-    if (how->link > 0 ? !cebus_sequence_clear(&s->sequence)
-                      : !cebus_snapshot_restore(&s->base, &s->sequence))
+    return cebus_search_fits(s) ? s->best_ns : UINT64_MAX;
+}
+
+/** A run that was made before counts, and ends, as it did. */
+static bool repeat(cebus_search *s, const cebus_trial *before)
+{
+    s->greedy.closure.spent += before->spent;
+    s->greedy.closure.theta = before->theta;
+    return !before->succeeded ||
+           (cebus_snapshot_restore(&before->better, &s->sequence) && cebus_search_offer(s));
+}
+
+/** A plain run from the base, which may take so many steps. In long programs none is made twice: it
+ * would end the same, but what is known of replays by then saves some steps. */
+static bool try_plain(cebus_search *s, uint64_t allowed)
+{
+    static const way plain = {.factor = 1, .weighs = true};
+    const uint64_t spent = s->greedy.closure.spent, ns = to_beat(s);
+    const cebus_trial *before = cebus_trials_find(&s->trials, &s->base, ns, allowed);
+    if (before != NULL && cebus_search_is_long(s) && spent + before->spent < s->greedy.end)
+        return repeat(s, before);
+    s->greedy.most_spent = spent + allowed;
+    if (!try_one(s, &plain))
         return false;
-    cebus_weights_level(&s->sequence);
-    cebus_greedy_share(&s->greedy, s->limit, shares);
-    cebus_greedy_end end = cebus_march_run(&s->greedy, how, s->limit, most);
-    cebus_greedy_share(&s->greedy, s->limit, false);
-    if (end != CEBUS_GREEDY_FITS)
-        return end != CEBUS_GREEDY_NO_HOST_MEMORY;
-    return cebus_search_prune(s, s->limit) &&
-           (how->link <= 0 || cebus_detours_hasten(&s->links, &s->sequence, s->limit)) &&
-           cebus_search_offer(s);
-}
-
-bool cebus_search_is_dear(const cebus_search *s)
-{
-    return s->best.peak > s->limit || (double)s->best_ns > DEAR * s->base_ns;
-}
-
-/** Whether no plan fits, and something else is to be tried first. */
-static bool is_tried(const cebus_search *s)
-{
-    const uint64_t trial = s->greedy.terms->trial;
-    return !fits(s) && trial > 0 && s->greedy.closure.spent >= trial;
-}
-
-bool cebus_search_march(cebus_search *s)
-{
-    static const struct {
-        cebus_march how;
-        bool shares;
-    } ways[] = {
-        {{.price = INFINITY}, false},
-        {{.price = 0, .merges = true}, false},
-        {{.price = 0}, true},
-        {{.price = 10000}, false},
-        {{.price = INFINITY, .merges = true}, false},
-        {{.price = 10000}, true},
-        {{.price = 0}, false},
-        {{.price = 10000, .merges = true}, true},
-    };
-    const size_t n = sizeof ways / sizeof *ways;
-    const uint32_t marches = is_long(s) ? (uint32_t)n : MOST_MARCHES;
-    const uint64_t begun = s->greedy.closure.spent, effort = s->effort;
-    bool ok = true;
-    for (uint32_t i = 0; ok && effort > 0 && i < marches && cebus_search_is_dear(s); i++) {
-        bool any = fits(s);
-        if (is_tried(s))
-            break;
-        uint64_t end = begun + (any ? 1 : s->efforts) * effort;
-        if ((any && i >= n) || s->greedy.closure.spent >= end ||
-            cebus_greedy_is_stopped(&s->greedy))
-            break;
-        cebus_march how = ways[i % n].how;
-        how.noise = i / (uint32_t)n;
-        if (how.noise > 0 && how.price <= 0)
-            continue;
-        s->greedy.most_spent = s->greedy.closure.spent + effort;
-        ok = march_once(s, &how, ways[i % n].shares);
-    }
-    if (s->greedy.closure.spent > begun) {
-        const uint64_t half = effort / 2;
-        const double most = s->greedy.terms->place != NULL ? MOST_DEAR_FIRST : MOST_DEAR;
-        double dear = fmin((double)s->best_ns / (DEAR * s->base_ns), most);
-        s->until = s->greedy.closure.spent + (uint64_t)(fmax(dear, 1) * (double)half);
-        s->until = s->until < s->last ? s->until : s->last;
-    }
-    return ok;
-}
-
-/** Swaps whatever the link hides; all runs start from that. */
-static bool fill_base(cebus_search *s, const cebus_plan_terms *terms, cebus_swap_order order,
-                      double again)
-{
-    return cebus_sequence_clear(&s->sequence) &&
-           cebus_weights_fit(&s->weights, &s->sequence, s->limit,
-                             s->best.peak <= s->limit ? (double)s->best_ns : s->base_ns,
-                             rounds_of(s), &s->price) &&
-           cebus_swap_slots_fill(&s->sequence, terms, s->limit, order, s->price, again) &&
-           cebus_snapshot_take(&s->base, &s->sequence) && cebus_search_offer(s);
+    cebus_trial *now = cebus_trials_add(&s->trials, &s->base, ns, allowed);
+    if (now == NULL)
+        return false;
+    now->spent = s->greedy.closure.spent - spent;
+    now->theta = s->best_theta;
+    now->succeeded = to_beat(s) != ns;
+    return !now->succeeded || cebus_snapshot_copy(&s->best, &now->better);
 }
 
 /** What a value that came back counts for when it could go again, and whether it may. */
@@ -290,44 +221,94 @@ typedef struct sharing {
     bool once;
 } sharing;
 
+/** Ways to share out the link, at most. */
+#define MOST_SHARINGS 4
+
+/** What came of one. */
+typedef struct filling {
+    cebus_snapshot base;
+    uint64_t to_beat;
+    sharing how;
+    bool more; /**< it makes a difference that values come back once */
+} filling;
+
+static bool is_alike(const filling *f, uint64_t to_beat, const sharing *how)
+{
+    return f->to_beat == to_beat && f->how.again == how->again &&
+           (f->how.once == how->once || (f->how.once && !f->more));
+}
+
+/** Swaps whatever the link hides; all runs start from that. Noted as fillings[n], unless it is as
+ * one of the n before. */
+static bool fill_base(cebus_search *s, cebus_plan_terms *terms, cebus_swap_order order,
+                      const sharing *how, filling *fillings, size_t n)
+{
+    filling *now = &fillings[n];
+    for (size_t i = 0; i < n; i++) {
+        if (is_alike(&fillings[i], to_beat(s), how))
+            return cebus_snapshot_copy(&fillings[i].base, &s->base);
+    }
+    terms->once = how->once;
+    now->to_beat = to_beat(s);
+    now->how = *how;
+    return cebus_sequence_clear(&s->sequence) &&
+           cebus_weights_fit(&s->weights, &s->sequence, s->limit,
+                             cebus_search_fits(s) ? (double)s->best_ns : s->base_ns, rounds_of(s),
+                             &s->price) &&
+           cebus_swap_slots_fill(&s->sequence, terms, s->limit, order, s->price, how->again,
+                                 &now->more) &&
+           cebus_snapshot_take(&s->base, &s->sequence) &&
+           cebus_snapshot_copy(&s->base, &now->base) && cebus_search_offer(s);
+}
+
 /** Of an order: those to be tried, of a first plan of a long program one. Where none is of use the
  * first one stands: to look for values that come back twice takes steps, which found more elsewhere
  * in most programs. */
 static const sharing *sharings_of(cebus_swap_order order, size_t *out_count)
 {
     static const sharing in_turn[] = {{1, true}, {1, false}};
-    static const sharing best[] = {{1, true}, {1, false}, {4, false}, {1e9, false}};
-    *out_count =
-        order == CEBUS_SWAP_BEST ? sizeof best / sizeof *best : sizeof in_turn / sizeof *in_turn;
+    static const sharing best[MOST_SHARINGS] = {{1, true}, {1, false}, {4, false}, {1e9, false}};
+    *out_count = order == CEBUS_SWAP_BEST ? MOST_SHARINGS : sizeof in_turn / sizeof *in_turn;
     return order == CEBUS_SWAP_BEST ? best : in_turn;
 }
 
 /** The best of some ways to share out the link; runs start from it then, and keep to it. */
-static bool add_swaps(cebus_search *s, cebus_plan_terms *terms, cebus_swap_order order)
+static bool share_link(cebus_search *s, cebus_plan_terms *terms, cebus_swap_order order,
+                       filling *fillings)
 {
-    static const way plain = {.factor = 1, .weighs = true};
-    const uint64_t first = cebus_search_first_visits(s->sequence.iteration);
-    const uint64_t most = terms->effort == 0 ? s->greedy.end / BARE_PART : first,
-                   bare = most < first ? most : first;
-    s->greedy.most_spent = s->greedy.closure.spent + bare;
-    if (!try_one(s, &plain))
-        return false;
     size_t n, best = 0;
     const sharing *ways = sharings_of(order, &n);
-    if (terms->effort == 0 && is_long(s))
+    if (terms->effort == 0 && cebus_search_is_long(s))
         n = 1;
     for (size_t i = 0; i < n; i++) {
         uint64_t ns = s->best_ns;
         double peak = s->best.peak;
-        s->greedy.most_spent = s->greedy.closure.spent + first;
-        terms->once = ways[i].once;
-        if (!fill_base(s, terms, order, ways[i].again) || !try_one(s, &plain))
+        if (!fill_base(s, terms, order, &ways[i], fillings, i) ||
+            !try_plain(s, cebus_search_first_visits(s->sequence.iteration)))
             return false;
         if (s->best_ns != ns || s->best.peak < peak)
             best = i;
     }
+    const bool ok = best + 1 == n || fill_base(s, terms, order, &ways[best], fillings, n);
     terms->once = ways[best].once;
-    return best + 1 == n || fill_base(s, terms, order, ways[best].again);
+    return ok;
+}
+
+/** Swaps, beside the best without any; the base has them then. */
+static bool add_swaps(cebus_search *s, cebus_plan_terms *terms, cebus_swap_order order)
+{
+    const uint64_t first = cebus_search_first_visits(s->sequence.iteration);
+    const uint64_t most = terms->effort == 0 ? s->greedy.end / BARE_PART : first;
+    filling fillings[MOST_SHARINGS + 1];
+    for (size_t i = 0; i <= MOST_SHARINGS; i++) {
+        fillings[i] = (filling){.more = false};
+        cebus_snapshot_init(&fillings[i].base, s->sequence.pool);
+    }
+    const bool ok =
+        try_plain(s, most < first ? most : first) && share_link(s, terms, order, fillings);
+    for (size_t i = 0; i <= MOST_SHARINGS; i++)
+        cebus_snapshot_deinit(&fillings[i].base);
+    return ok;
 }
 
 /** Down a ladder from there. */
@@ -347,7 +328,7 @@ static bool descend(cebus_search *s, const cebus_plan_terms *terms)
     if (s->best.peak <= s->limit || terms->effort == 0 || terms->trial > 0)
         return true;
     const uint64_t end = s->greedy.end, one = s->greedy.closure.spent + terms->effort;
-    s->greedy.end = is_long(s) && one < end ? one : end;
+    s->greedy.end = cebus_search_is_long(s) && one < end ? one : end;
     bool ok = descend_from(s, terms, &s->best) &&
               (s->best.peak <= s->limit || descend_from(s, terms, &s->base));
     s->greedy.end = end;
@@ -393,7 +374,7 @@ bool cebus_search_improve(cebus_search *s, const cebus_plan_terms *terms, uint64
 /** Looks no further than is worth it where the plan at hand is cheap. */
 static void spare_effort(cebus_search *s, const cebus_plan_terms *terms)
 {
-    if (terms->host > 0 || !fits(s) || (double)s->best_ns >= CHEAP * s->base_ns)
+    if (terms->host > 0 || !cebus_search_fits(s) || (double)s->best_ns >= CHEAP * s->base_ns)
         return;
     s->enough = terms->effort / 2;
     s->first = s->first < s->enough ? s->first : s->enough;
@@ -452,13 +433,14 @@ static bool search_both(cebus_search *s, const cebus_plan_terms *terms)
 static bool search_unhidden(cebus_search *s, const cebus_plan_terms *terms)
 {
     static const cebus_march ways[] = {{.link = 1}, {.link = 0.3}};
+    cebus_march_course course;
     cebus_plan_terms without = *terms;
     without.host = 0;
     s->efforts = 1;
     bool ok = cebus_snapshot_take(&s->best, &s->sequence);
     for (size_t i = 0; i < sizeof ways / sizeof *ways && ok; i++) {
         s->greedy.most_spent = s->greedy.closure.spent + terms->effort / 2;
-        ok = march_once(s, &ways[i], false);
+        ok = cebus_search_march_once(s, &ways[i], false, &course);
     }
     ok = ok && cebus_search_improve(s, terms, s->greedy.closure.spent + terms->effort / 2) &&
          search_also(s, &without, CEBUS_SWAP_BEST, terms->effort);
@@ -496,6 +478,7 @@ bool cebus_search_init(cebus_search *s, const cebus_iteration *iteration,
     cebus_snapshot_init(&s->base, pool);
     cebus_snapshot_init(&s->best, pool);
     cebus_weights_init(&s->weights, pool);
+    cebus_trials_init(&s->trials, pool);
     if (!cebus_sequence_init(&s->sequence, iteration, terms->grain > 0 ? terms->grain : 1, pool))
         return false;
     if (terms->host > 0 && !cebus_links_init(&s->links, &s->sequence, terms, pool)) {
@@ -523,6 +506,7 @@ bool cebus_search_init(cebus_search *s, const cebus_iteration *iteration,
 void cebus_search_deinit(cebus_search *s)
 {
     cebus_weights_deinit(&s->weights);
+    cebus_trials_deinit(&s->trials);
     cebus_greedy_deinit(&s->greedy);
     if (s->links.terms != NULL)
         cebus_links_deinit(&s->links);

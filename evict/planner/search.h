@@ -12,7 +12,9 @@
 
 #include "evict/planner/greedy.h"
 #include "evict/planner/links.h"
+#include "evict/planner/march.h"
 #include "evict/planner/snapshot.h"
+#include "evict/planner/trials.h"
 #include "evict/planner/weights.h"
 
 /** Times the effort that all there is may take, what places are asked for included. */
@@ -30,9 +32,10 @@ typedef struct cebus_search {
     cebus_snapshot base; /**< what runs start from: swaps */
     cebus_snapshot best;
     cebus_weights weights;
-    cebus_links links; /**< for what waits; `terms` NULL: nothing is swapped */
-    unsigned efforts;  /**< for marches where no plan fits */
-    uint64_t best_ns;  /**< of the best: replays and waiting */
+    cebus_trials trials; /**< beside swaps: plain runs */
+    cebus_links links;   /**< for what waits; `terms` NULL: nothing is swapped */
+    unsigned efforts;    /**< for marches where no plan fits */
+    uint64_t best_ns;    /**< of the best: replays and waiting */
     double limit, base_ns;
     double price;      /**< ns for an area, of the weights */
     double best_theta; /**< at which the best run ended */
@@ -69,6 +72,22 @@ bool cebus_search_prune(cebus_search *s, double limit);
 bool cebus_search_offer(cebus_search *s);
 /** @} */
 
+/** One march; what it fitted in is pruned, which may make it a third as dear. Offers that. False
+ * without host memory. */
+bool cebus_search_march_once(cebus_search *s, const cebus_march *how, bool shares,
+                             cebus_march_course *out);
+
+/** Whether the best fits. */
+static inline bool cebus_search_fits(const cebus_search *s)
+{
+    return s->best.peak <= s->limit;
+}
+static inline bool cebus_search_is_long(const cebus_search *s)
+{
+    return s->sequence.iteration->n_calls > CEBUS_SEARCH_LONG;
+}
+/** How much dearer than the best a run may get. */
+uint64_t cebus_search_most_ns(const cebus_search *s);
 /** Visits that a first plan may take whatever the effort: those times are beside it. */
 uint64_t cebus_search_first_visits(const cebus_iteration *iteration);
 /** Whether what there is takes so much of the program's time that marches may find better. */

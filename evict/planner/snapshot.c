@@ -1,5 +1,7 @@
 #include "evict/planner/snapshot.h"
 
+#include <string.h>
+
 void cebus_snapshot_init(cebus_snapshot *snapshot, cebus_pool *pool)
 {
     *snapshot = (cebus_snapshot){.pool = pool};
@@ -29,6 +31,32 @@ bool cebus_snapshot_take(cebus_snapshot *snapshot, const cebus_sequence *sequenc
         snapshot->instances[snapshot->count++] = sequence->instances[i];
     }
     return true;
+}
+
+bool cebus_snapshot_copy(const cebus_snapshot *from, cebus_snapshot *to)
+{
+    const size_t bytes = from->count * sizeof *from->instances;
+    if (to->capacity < from->count) {
+        cebus_instance *instances = cebus_pool_alloc(to->pool, bytes);
+        if (instances == NULL)
+            return false;
+        cebus_pool_free_object(to->pool, to->instances, to->capacity * sizeof *to->instances);
+        to->instances = instances;
+        to->capacity = from->count;
+    }
+    if (bytes > 0)
+        memcpy(to->instances, from->instances, bytes);
+    to->count = from->count;
+    to->cost = from->cost;
+    to->peak = from->peak;
+    return true;
+}
+
+bool cebus_snapshot_is_same(const cebus_snapshot *a, const cebus_snapshot *b)
+{
+    return a->count == b->count && a->cost == b->cost && a->peak == b->peak &&
+           (a->count == 0 ||
+            memcmp(a->instances, b->instances, a->count * sizeof *a->instances) == 0);
 }
 
 bool cebus_snapshot_restore(const cebus_snapshot *snapshot, cebus_sequence *sequence)

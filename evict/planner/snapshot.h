@@ -19,6 +19,10 @@ void cebus_snapshot_deinit(cebus_snapshot *snapshot);
 
 /** False without host memory. O(items). */
 bool cebus_snapshot_take(cebus_snapshot *snapshot, const cebus_sequence *sequence);
+/** `to` becomes like `from`. False without host memory. O(replays). */
+bool cebus_snapshot_copy(const cebus_snapshot *from, cebus_snapshot *to);
+/** Whether both have the same replays, in the same places. O(replays). */
+bool cebus_snapshot_is_same(const cebus_snapshot *a, const cebus_snapshot *b);
 /** Leaves the sequence as it was when it was taken, with an empty log. False without host memory:
  * then only deinit of the sequence is left. */
 bool cebus_snapshot_restore(const cebus_snapshot *snapshot, cebus_sequence *sequence);

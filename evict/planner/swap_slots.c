@@ -21,6 +21,7 @@ typedef struct filler {
     uint64_t host;              /**< bytes there */
     cebus_copies out, in;       /**< busy times of the link */
     cebus_picks offers;         /**< scores: -ns saved for a ns of link; from, to: calls */
+    bool more;                  /**< something would have gone again */
 } filler;
 
 /** Where a swap would lie. */
@@ -46,12 +47,6 @@ static uint32_t call_from(const filler *f, uint64_t time)
 static uint32_t instance_of(const filler *f, uint32_t calls)
 {
     return calls < f->sequence->iteration->n_calls ? calls : cebus_sequence_end(f->sequence);
-}
-
-/** Whether a value is away in other calls; it may yet go behind them, by the copy that is there. */
-static bool is_taken(const filler *f, const cebus_pick *o)
-{
-    return f->backs[o->value] > 0 && (f->terms->once || o->from < f->backs[o->value]);
 }
 
 /** Whether there are slots for it, with calls between. */
@@ -90,6 +85,21 @@ static void weigh(const filler *f, cebus_pick *o, fit *out)
         saved = saved < again ? saved : again;
     }
     o->score = -saved / (double)(out->out.to - out->out.from + out->in.to - out->in.from);
+}
+
+/** Whether a value is away in other calls; it may yet go behind them, by the copy that is there,
+ * unless it is to go once. */
+static bool is_taken(filler *f, const cebus_pick *o)
+{
+    if (f->backs[o->value] == 0 || o->from < f->backs[o->value] || !f->terms->once)
+        return f->backs[o->value] > 0 && o->from < f->backs[o->value];
+    if (!f->more) {
+        fit where;
+        cebus_pick again = *o;
+        weigh(f, &again, &where);
+        f->more = again.score < 0;
+    }
+    return true;
 }
 
 static bool find_offers(filler *f)
@@ -234,7 +244,7 @@ static bool fill(filler *f, cebus_swap_order order)
 }
 
 bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *terms, double limit,
-                           cebus_swap_order order, double price, double again)
+                           cebus_swap_order order, double price, double again, bool *out_more)
 {
     cebus_pool *pool = sequence->pool;
     filler f = {.pool = pool,
@@ -252,6 +262,7 @@ bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *ter
         memset(f.backs, 0, n_values * sizeof *f.backs);
         ok = fill(&f, order);
     }
+    *out_more = f.more;
     cebus_picks_deinit(&f.offers, pool);
     cebus_copies_deinit(&f.out, pool);
     cebus_copies_deinit(&f.in, pool);

@@ -30,8 +30,9 @@ typedef enum cebus_swap_order {
 
 /** Puts swaps into a sequence without replays until it fits, or the link or the host has no more
  * room. For the best: price: ns for an area of 1 at the sequence's weights. again: times its own
- * cost that it takes to make a value again, chains and all. False without host memory. */
+ * cost that it takes to make a value again, chains and all. *out_more: values may come back once
+ * (terms->once), and some would have come back again. False without host memory. */
 bool cebus_swap_slots_fill(cebus_sequence *sequence, const cebus_plan_terms *terms, double limit,
-                           cebus_swap_order order, double price, double again);
+                           cebus_swap_order order, double price, double again, bool *out_more);
 
 #endif

@@ -22,6 +22,7 @@ enum {
 static recorded r;
 static cebus_sequence sequence;
 static cebus_greedy greedy;
+static cebus_march_course course;
 static cebus_links links;
 static const cebus_plan_terms terms = {
     .host = 1 << 30, .out_rate = UINT64_C(1000000000), .in_rate = UINT64_C(1000000000)};
@@ -97,10 +98,10 @@ Test(planner_detour, what_cannot_be_made_again_goes_by_the_host)
     cebus_march how = {.price = 0};
     make_stack(BYTES / 100, false);
     begin();
-    cr_expect_neq(cebus_march_run(&greedy, &how, LIMIT, 1000000), CEBUS_GREEDY_FITS);
+    cr_expect_neq(cebus_march_run(&greedy, &how, LIMIT, 1000000, &course), CEBUS_GREEDY_FITS);
     cr_assert(cebus_sequence_clear(&sequence));
     how.link = 1;
-    cr_assert_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000), CEBUS_GREEDY_FITS);
+    cr_assert_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000, &course), CEBUS_GREEDY_FITS);
     cr_expect_leq(peak(), LIMIT);
     cr_expect_eq(sequence.cost, 0);
     expect_plan(LIMIT);
@@ -113,7 +114,7 @@ Test(planner_detour, copies_back_start_early_where_there_is_room)
     cebus_march how = {.link = 1};
     make_stack(BYTES, false);
     begin();
-    cr_assert_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000), CEBUS_GREEDY_FITS);
+    cr_assert_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000, &course), CEBUS_GREEDY_FITS);
     const uint64_t late = stall();
     cr_expect_geq(late, (CALLS - 6) * BYTES);
     cr_assert(cebus_detours_hasten(&links, &sequence, LIMIT));
@@ -127,12 +128,12 @@ Test(planner_detour, what_is_made_again_sooner_than_it_is_copied_is)
     cebus_march how = {.link = 1};
     make_stack(BYTES, true);
     begin();
-    cr_assert_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000), CEBUS_GREEDY_FITS);
+    cr_assert_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000, &course), CEBUS_GREEDY_FITS);
     cr_expect_eq(sequence.cost, sequence.n_replays * BYTES, "no copies");
     cr_expect_gt(sequence.n_replays, 0);
     cr_assert(cebus_sequence_clear(&sequence));
     how.link = 0.25;
-    cr_assert_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000), CEBUS_GREEDY_FITS);
+    cr_assert_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000, &course), CEBUS_GREEDY_FITS);
     cr_expect_lt(sequence.cost, 4 * BYTES, "mostly copies, were they as cheap");
     end();
 }
@@ -145,7 +146,7 @@ Test(planner_detour, the_host_holds_no_more_than_it_can)
     begin();
     small.host = 3 * BYTES;
     greedy.terms = &small;
-    cr_expect_neq(cebus_march_run(&greedy, &how, LIMIT, 1000000), CEBUS_GREEDY_FITS);
+    cr_expect_neq(cebus_march_run(&greedy, &how, LIMIT, 1000000, &course), CEBUS_GREEDY_FITS);
     cr_assert(cebus_links_run(&links));
     cr_expect_leq(links.host, small.host);
     end();
@@ -175,7 +176,7 @@ Test(planner_detour, what_a_call_takes_over_goes_too)
     cebus_march how = {.link = 1};
     make_turns();
     begin();
-    cr_expect_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000), CEBUS_GREEDY_FITS);
+    cr_expect_eq(cebus_march_run(&greedy, &how, LIMIT, 1000000, &course), CEBUS_GREEDY_FITS);
     cr_expect_leq(peak(), LIMIT);
     expect_plan(LIMIT);
     end();
@@ -192,7 +193,7 @@ Test(planner_detour, any_march_that_fits_does_what_it_should)
         const cebus_march how = {.price = seed % 3 == 0 ? INFINITY : 0,
                                  .link = seed % 2 == 0 ? 1 : 0.01,
                                  .noise = (uint32_t)seed % 4};
-        bool fits = cebus_march_run(&greedy, &how, limit, 1000000) == CEBUS_GREEDY_FITS;
+        bool fits = cebus_march_run(&greedy, &how, limit, 1000000, &course) == CEBUS_GREEDY_FITS;
         cr_assert_eq(fits, peak() <= limit, "seed %lu", (unsigned long)seed);
         if (fits) {
             const uint64_t late = stall();

@@ -187,14 +187,15 @@ static void make_knot(uint32_t calls, uint32_t tail)
     cr_assert(cebus_iteration_seal(&r.iteration));
 }
 
-/** They do not march on by chance, or go down a ladder for long, where nothing fits. */
+/** They do not march on by chance, nor in other ways once all got stuck early, nor go down a ladder
+ * for long, where nothing fits. */
 Test(planner_effort, long_programs_that_fit_nowhere_end_sooner, .timeout = 120)
 {
     make_knot(200, 2100);
     const cebus_plan_terms terms = {.budget = 14000, .out_rate = 1, .in_rate = 1, .effort = EFFORT};
     const uint64_t all =
         cebus_search_first_visits(&r.iteration) + CEBUS_SEARCH_EFFORTS * (uint64_t)EFFORT;
-    cr_expect_leq(plan(&terms), all - EFFORT / 2);
+    cr_expect_leq(plan(&terms), all - 2 * EFFORT);
     cr_expect(r.plan.over, "nothing fits");
 }
 

@@ -12,6 +12,7 @@ static recorded r;
 static cebus_sequence sequence;
 static uint64_t visits;
 static cebus_greedy greedy;
+static cebus_march_course course;
 
 static void setup(void)
 {
@@ -51,7 +52,7 @@ Test(planner_march, comes_to_where_no_run_leads)
     cr_expect_neq(cebus_greedy_run(&greedy, limit, 0, 100000), CEBUS_GREEDY_FITS);
     cr_assert(cebus_sequence_clear(&sequence));
     cebus_march how = {.price = INFINITY};
-    cr_expect_eq(cebus_march_run(&greedy, &how, limit, 100000), CEBUS_GREEDY_FITS);
+    cr_expect_eq(cebus_march_run(&greedy, &how, limit, 100000, &course), CEBUS_GREEDY_FITS);
     cr_expect_leq(peak(), limit);
     uint64_t cost = sequence.cost;
     cr_assert(cebus_prune_all(&sequence, limit, &r.pool, &visits));
@@ -67,11 +68,11 @@ Test(planner_march, what_a_chain_makes_is_kept_for_others)
     recorded_network(&r, 32, 100, 10);
     begin();
     cebus_march how = {.price = INFINITY};
-    cr_assert_eq(cebus_march_run(&greedy, &how, limit, 100000), CEBUS_GREEDY_FITS);
+    cr_assert_eq(cebus_march_run(&greedy, &how, limit, 100000, &course), CEBUS_GREEDY_FITS);
     uint64_t cost = sequence.cost;
     cr_assert(cebus_sequence_clear(&sequence));
     how.merges = true;
-    cr_assert_eq(cebus_march_run(&greedy, &how, limit, 100000), CEBUS_GREEDY_FITS);
+    cr_assert_eq(cebus_march_run(&greedy, &how, limit, 100000, &course), CEBUS_GREEDY_FITS);
     cr_expect_leq(peak(), limit);
     cr_expect_lt(sequence.cost, cost);
     end();
@@ -112,7 +113,7 @@ Test(planner_march, chains_reach_as_far_as_they_must)
     greedy.closure.caution = 1;
     cebus_closure_reach_far(&greedy.closure, false);
     cebus_march how = {.price = INFINITY};
-    cr_expect_eq(cebus_march_run(&greedy, &how, 105, 100000), CEBUS_GREEDY_FITS);
+    cr_expect_eq(cebus_march_run(&greedy, &how, 105, 100000, &course), CEBUS_GREEDY_FITS);
     cr_expect_eq(sequence.n_replays, 300);
     end();
 }
@@ -132,10 +133,56 @@ Test(planner_march, what_was_passed_still_fits)
                            .merges = seed % 2 == 0,
                            .noise = (uint32_t)seed % 4};
         cebus_greedy_share(&greedy, limit, seed % 7 < 3);
-        bool fits = cebus_march_run(&greedy, &how, limit, 1000000) == CEBUS_GREEDY_FITS;
+        bool fits = cebus_march_run(&greedy, &how, limit, 1000000, &course) == CEBUS_GREEDY_FITS;
         cr_assert_eq(fits, peak() <= limit, "seed %lu", seed);
         fitted += fits;
         end();
     }
     cr_expect_gt(fitted, 20, "%zu", fitted);
+}
+
+/** Where no chain makes what another makes further on it makes no difference that they are merged.
+ */
+Test(planner_march, says_whether_merging_makes_a_difference)
+{
+    size_t alike = 0, met = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        cebus_iteration_clear(&r.iteration);
+        random_iteration_make(&r.iteration, seed, 20 + (uint32_t)seed % 100);
+        begin();
+        const double limit = peak() * (double)(75 + seed % 5 * 5) / 100;
+        cebus_march how = {.price = seed % 2 == 0 ? INFINITY : 10};
+        const cebus_greedy_end apart = cebus_march_run(&greedy, &how, limit, 1000000, &course);
+        const bool meets = course.meets;
+        const uint64_t cost = sequence.cost;
+        const double height = peak();
+        cr_assert(cebus_sequence_clear(&sequence));
+        how.merges = true;
+        const cebus_greedy_end merged = cebus_march_run(&greedy, &how, limit, 1000000, &course);
+        cr_expect_eq(course.meets, meets, "seed %lu", seed);
+        if (!meets) {
+            cr_expect_eq(merged, apart, "seed %lu", seed);
+            cr_expect_eq(sequence.cost, cost, "seed %lu", seed);
+            cr_expect_eq(peak(), height, "seed %lu", seed);
+        }
+        alike += !meets;
+        met += meets;
+        end();
+    }
+    cr_expect_gt(alike, 20, "%zu", alike);
+    cr_expect_gt(met, 20, "%zu", met);
+}
+
+/** A march that gets stuck says how far it came. */
+Test(planner_march, says_how_far_it_came)
+{
+    make_deep(50);
+    begin();
+    cebus_march how = {.price = INFINITY};
+    cr_expect_eq(cebus_march_run(&greedy, &how, 105, 100000, &course), CEBUS_GREEDY_FITS);
+    cr_expect_eq(course.calls, r.iteration.n_calls);
+    cr_assert(cebus_sequence_clear(&sequence));
+    cr_expect_neq(cebus_march_run(&greedy, &how, 99, 100000, &course), CEBUS_GREEDY_FITS);
+    cr_expect_leq(course.calls, 51, "the call that makes 100 bytes is the 51st");
+    end();
 }

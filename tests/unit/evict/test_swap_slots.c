@@ -14,6 +14,7 @@ static recorded r;
 static cebus_sequence sequence;
 static size_t a, b, c;
 static cebus_plan_terms terms;
+static bool more;
 
 /** Calls 0, 1 and 2 make a, b and c; call 12 reads a, 15 b, 17 c. */
 static void setup(void)
@@ -48,7 +49,7 @@ TestSuite(swap_slots, .init = setup, .fini = teardown);
 
 static bool fill(double limit, cebus_swap_order order)
 {
-    return cebus_swap_slots_fill(&sequence, &terms, limit, order, 1, 1e9);
+    return cebus_swap_slots_fill(&sequence, &terms, limit, order, 1, 1e9, &more);
 }
 
 /** Runs of a call among the replays. */
@@ -77,6 +78,13 @@ Test(swap_slots, copies_follow_one_another_who_is_used_last_first)
     cr_expect_eq(away_from(a), 4, "nothing else idles when the link is free: until 350");
     cr_expect_eq(away_from(c), 6, "read behind b: until 600");
     cr_expect_eq(away_from(b), CALLS, "two are enough");
+}
+
+Test(swap_slots, where_all_go_once_it_makes_no_difference_that_they_may_not_again)
+{
+    terms.once = true;
+    cr_assert(fill(2 * BYTES + CALLS, CEBUS_SWAP_IN_TURN));
+    cr_expect_not(more);
 }
 
 Test(swap_slots, who_saves_most_comes_first)
@@ -118,12 +126,14 @@ static void expect_two_stretches(cebus_swap_order order)
     cebus_sequence_deinit(&sequence);
     cr_assert(cebus_sequence_init(&sequence, &twice.iteration, 1, &twice.pool));
     cr_assert(fill(BYTES, order));
+    cr_expect_not(more);
     const uint32_t ordinal = twice.values[a].ordinal;
     cr_expect_eq(count_runs(cebus_sequence_out(&sequence, ordinal)), 1);
     cr_expect_eq(count_runs(cebus_sequence_in(&sequence, ordinal)), 2);
     cr_assert(cebus_sequence_clear(&sequence));
     terms.once = true;
     cr_assert(fill(BYTES, order));
+    cr_expect(more, "it would have gone again");
     terms.once = false;
     cr_expect_eq(count_runs(cebus_sequence_in(&sequence, ordinal)), 1);
     cebus_sequence_deinit(&sequence);
