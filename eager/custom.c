@@ -147,7 +147,8 @@ static cebus_status check(const cebus_custom_op *op, uint32_t n_in)
     if (op == NULL || op->struct_size < sizeof *op)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, call,
                           "the op is NULL or its struct_size not set");
-    if ((op->flags & ~(uint32_t)(CEBUS_CUSTOM_RNG | CEBUS_CUSTOM_NONREPLAYABLE)) != 0)
+    if ((op->flags &
+         ~(uint32_t)(CEBUS_CUSTOM_RNG | CEBUS_CUSTOM_NONREPLAYABLE | CEBUS_CUSTOM_SPARING)) != 0)
         return cebus_fail(CEBUS_INVALID_ARGUMENT, call, "unknown bits in flags: 0x%x", op->flags);
     if (op->name == NULL || op->run == NULL || (op->infer == NULL && op->mutates == 0))
         return cebus_fail(CEBUS_INVALID_ARGUMENT, call, "the op lacks its name, run or infer");
@@ -182,7 +183,8 @@ static cebus_custom_entry *find_or_create(cebus_runtime *rt, const cebus_custom_
     entry->op = (cebus_op){
         .name = user->name,
         .flags = CEBUS_OP_CUSTOM | (user->flags & CEBUS_CUSTOM_RNG ? CEBUS_OP_RNG : 0) |
-                 (user->flags & CEBUS_CUSTOM_NONREPLAYABLE ? CEBUS_OP_NONREPLAYABLE : 0),
+                 (user->flags & CEBUS_CUSTOM_NONREPLAYABLE ? CEBUS_OP_NONREPLAYABLE : 0) |
+                 (user->flags & CEBUS_CUSTOM_SPARING ? 0 : CEBUS_OP_WHOLE),
         .mutates = user->mutates,
         .infer = infer,
         .rng_blocks = user->rng_blocks != NULL ? rng_blocks : NULL,

@@ -100,6 +100,7 @@ enum {
                                     program may change from step to step (rates, factors, bounds,
                                     counters): calls that differ in them alone are of a kind */
     CEBUS_OP_UPDATE = 1 << 4,  /**< an optimizer's step: writes a parameter and its state */
+    CEBUS_OP_WHOLE = 1 << 5,   /**< its kernel writes every output, wanted or not */
 };
 
 struct cebus_op {

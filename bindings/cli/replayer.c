@@ -77,7 +77,7 @@ static void describe(struct replayer *r, cebus_custom_op *op, const char *name, 
     *op = (cebus_custom_op){
         .struct_size = sizeof *op,
         .name = name,
-        .flags = replayable ? 0 : CEBUS_CUSTOM_NONREPLAYABLE,
+        .flags = CEBUS_CUSTOM_SPARING | (replayable ? 0 : CEBUS_CUSTOM_NONREPLAYABLE),
         .n_out = n_out > 0 ? n_out : 1,
         .mutates = n_written > 0 ? UINT64_MAX >> (64 - n_written) : 0,
         .user = &r->work,

@@ -1,9 +1,11 @@
 #include "eager/rebuild/replay_call.h"
 
+#include "eager/call.h"
 #include "eager/debug.h"
 #include "eager/guidance/guidance.h"
 #include "eager/launch.h"
 #include "eager/swap/swap.h"
+#include "eager/view.h"
 #include "lineage/cost.h"
 
 static bool wants_output(cebus_runtime *rt, const cebus_candidate *candidate,
@@ -49,13 +51,21 @@ static uint32_t mutated_input(const cebus_op *op, uint32_t output)
     return (uint32_t)__builtin_ctzll(mask);
 }
 
-/** A mutated input whose new version nobody wants is still written: to a throw-away version. */
-static cebus_candidate *throw_away(cebus_runtime *rt, const cebus_candidate *old)
+/** An output that nobody wants, and that is written all the same: to a version that is thrown away.
+ * `old`: of the input that is written, or NULL. */
+static cebus_candidate *throw_away(cebus_runtime *rt, const cebus_call *call, uint32_t j,
+                                   const cebus_candidate *old)
 {
-    return cebus_candidate_create(rt, old->value.bytes);
+    uint64_t bytes = 0;
+    if (old != NULL)
+        return cebus_candidate_create(rt, old->value.bytes);
+    if (!cebus_view_bytes(&cebus_call_out_views(call)[j], &bytes))
+        return NULL;
+    return cebus_candidate_create(rt, bytes);
 }
 
-/** Places the outputs a replay makes; out[j] is NULL where output j is not wanted. */
+/** Places the outputs a replay makes; out[j] is NULL where output j is not wanted, unless the
+ * kernel writes it for all that. */
 static cebus_status place_outputs(cebus_runtime *rt, cebus_call *call, cebus_zone zone,
                                   cebus_replay_extent extent, cebus_candidate **in,
                                   cebus_candidate **out)
@@ -65,9 +75,9 @@ static cebus_status place_outputs(cebus_runtime *rt, cebus_call *call, cebus_zon
         cebus_candidate *fresh = call->out[j] != NULL ? cebus_candidate_of(call->out[j]) : NULL;
         uint32_t i = op->mutates != 0 ? mutated_input(op, j) : 0;
         if (fresh == NULL || !wants_output(rt, fresh, extent)) {
-            if (op->mutates == 0)
+            if (op->mutates == 0 && (op->flags & CEBUS_OP_WHOLE) == 0)
                 continue;
-            fresh = throw_away(rt, in[i]);
+            fresh = throw_away(rt, call, j, op->mutates != 0 ? in[i] : NULL);
             if (fresh == NULL)
                 return cebus_fail(CEBUS_OUT_OF_HOST_MEMORY, op->name, "no host memory to replay");
         }

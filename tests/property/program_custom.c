@@ -45,10 +45,8 @@ static cebus_status run_pair(const cebus_custom_launch *launch)
     for (int64_t i = 0; i < n; i++)
         scratch[i] = *at(&launch->in[0], i);
     for (int64_t i = 0; i < n; i++) {
-        if (launch->out[0].data != NULL)
-            *at(&launch->out[0], i) = scratch[i] / 2;
-        if (launch->out[1].data != NULL)
-            *at(&launch->out[1], i) = scratch[i] * scratch[i] / (1 + scratch[i] * scratch[i]);
+        *at(&launch->out[0], i) = scratch[i] / 2;
+        *at(&launch->out[1], i) = scratch[i] * scratch[i] / (1 + scratch[i] * scratch[i]);
     }
     return CEBUS_OK;
 }

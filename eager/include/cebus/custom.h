@@ -16,11 +16,15 @@ CEBUS_BEGIN_DECLS
 enum {
     CEBUS_CUSTOM_RNG = 1 << 0,           /**< draws random numbers from (seed, rng_offset) */
     CEBUS_CUSTOM_NONREPLAYABLE = 1 << 1, /**< outputs are kept, never recomputed */
+    CEBUS_CUSTOM_SPARING = 1 << 2,       /**< `run` leaves out outputs whose `data` is NULL: when a
+                                              call runs again, those that nobody needs. Without it
+                                              these take room all the same, until it has run */
 };
 
 /** Bytes and how to walk them; `data` is the address of the first element. */
 typedef struct cebus_custom_array {
-    void *data;             /**< NULL while only sizes are asked */
+    void *data;             /**< NULL while only sizes are asked, and in `run` of an op with
+                                 CEBUS_CUSTOM_SPARING of an output that nobody needs */
     const cebus_view *view; /**< type, shape and strides */
 } cebus_custom_array;
 

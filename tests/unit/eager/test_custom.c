@@ -285,6 +285,64 @@ Test(custom, may_write_several_inputs_in_place)
     cebus_runtime_destroy(rt);
 }
 
+static cebus_status two_alike(void *user, const void *attrs, const cebus_view *const *in,
+                              uint32_t n_in, cebus_view *out)
+{
+    (void)user;
+    (void)attrs;
+    (void)n_in;
+    out[0] = out[1] = *in[0];
+    return CEBUS_OK;
+}
+
+static int left_out; /* outputs */
+
+/** x + 1 and 2 x */
+static cebus_status both(const cebus_custom_launch *launch)
+{
+    const float *x = launch->in[0].data;
+    float *more = launch->out[0].data, *twice = launch->out[1].data;
+    left_out += (more == NULL) + (twice == NULL);
+    for (int64_t i = 0; i < N; i++) {
+        if (more != NULL)
+            more[i] = x[i] + 1;
+        if (twice != NULL)
+            twice[i] = 2 * x[i];
+    }
+    return CEBUS_OK;
+}
+
+/** How many outputs the kernel is not given in all when each is rebuilt without the other. */
+static int count_left_out(uint32_t flags, uint64_t budget)
+{
+    const cebus_custom_op op = {.struct_size = sizeof op,
+                                .name = "both",
+                                .flags = flags,
+                                .n_out = 2,
+                                .infer = two_alike,
+                                .run = both};
+    cebus_runtime *rt = open_runtime(budget, "coop", CEBUS_DEBUG_WALK | CEBUS_DEBUG_HASH);
+    left_out = 0;
+    for (int kept = 0; kept < 2; kept++) {
+        cebus_tensor *x = leaf(rt, N, 5), *out[2];
+        OK(cebus_call_custom(rt, &op, NULL, 0, &x, 1, out));
+        cebus_tensor_release(out[1 - kept]);
+        OK(cebus_runtime_trim(rt));
+        cr_expect_eq(at(out[kept], 7), kept == 0 ? 6 : 10);
+        cebus_tensor_release(out[kept]);
+        cebus_tensor_release(x);
+    }
+    cr_expect_eq(cebus_memory_allocated(rt), 0);
+    cebus_runtime_destroy(rt);
+    return left_out;
+}
+
+Test(custom, is_given_every_output_again_unless_it_is_sparing)
+{
+    cr_expect_eq(count_left_out(0, 3 * BLOCK), 0, "what is released is written nowhere");
+    cr_expect_eq(count_left_out(CEBUS_CUSTOM_SPARING, 3 * BLOCK), 2);
+}
+
 static cebus_status first_shape(void *user, const void *attrs, const cebus_view *const *in,
                                 uint32_t n_in, cebus_view *out)
 {
