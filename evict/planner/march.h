@@ -26,6 +26,7 @@ typedef struct cebus_march {
     bool merges;    /**< what a chain makes is kept for whom it is made again later, until that has
                          to go as well */
     uint32_t noise; /**< 0: none, as cebus_greedy.noise */
+    uint64_t middle; /**< what may have been spent before it comes past the middle; 0: all */
 } cebus_march;
 
 /** What came of a march. */
