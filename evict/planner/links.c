@@ -24,8 +24,11 @@ static void free_instances(cebus_links *links)
     cebus_pool_free_object(links->pool, links->starts, n * sizeof *links->starts);
     cebus_pool_free_object(links->pool, links->order, n * sizeof *links->order);
     cebus_pool_free_object(links->pool, links->first, n * sizeof *links->first);
+    cebus_pool_free_object(links->pool, links->ins, n * sizeof *links->ins);
+    cebus_pool_free_object(links->pool, links->leaves, n * sizeof *links->leaves);
     links->starts = NULL;
-    links->order = links->first = NULL;
+    links->order = links->first = links->ins = NULL;
+    links->leaves = NULL;
     links->instances_capacity = 0;
 }
 
@@ -52,8 +55,11 @@ static bool reserve(cebus_links *links)
     links->starts = cebus_pool_alloc(links->pool, n * sizeof *links->starts);
     links->order = cebus_pool_alloc(links->pool, n * sizeof *links->order);
     links->first = cebus_pool_alloc(links->pool, n * sizeof *links->first);
+    links->ins = cebus_pool_alloc(links->pool, n * sizeof *links->ins);
+    links->leaves = cebus_pool_alloc(links->pool, n * sizeof *links->leaves);
     links->instances_capacity = n;
-    return links->starts != NULL && links->order != NULL && links->first != NULL;
+    return links->starts != NULL && links->order != NULL && links->first != NULL &&
+           links->ins != NULL && links->leaves != NULL;
 }
 
 /* ---- copies out --------------------------------------------------------------------------- */
@@ -137,62 +143,59 @@ static bool let_leave(cebus_links *links, uint32_t instance)
 
 /* ---- the run ------------------------------------------------------------------------------ */
 
-/** Events around a copy back of a value: the last use before it, and what made it before that. */
-typedef struct leave {
-    uint32_t last, maker;
-} leave;
-
-/** False: nobody uses what comes back. */
-static bool find_leave(const cebus_links *links, uint32_t value, uint32_t in, leave *out)
+/** What is around a copy back of a value. */
+static cebus_leave find_leave(const cebus_sequence *sequence, uint32_t value, uint32_t in)
 {
-    const cebus_sequence *sequence = links->sequence;
     const cebus_life *life = &sequence->lives[value];
+    cebus_leave found = {value, NONE, NONE};
     uint32_t i = cebus_sequence_find(sequence, value, cebus_sequence_key(sequence, in));
     if (!cebus_sequence_is_placed(sequence, value, i))
-        return false;
+        return found;
     do /* replays between that place no bytes do not count */
         i--;
     while (i > 0 && cebus_event_kind_of(life->events[i]) == CEBUS_EVENT_PRODUCE);
-    out->last = cebus_event_instance(life->events[i]);
+    found.last = cebus_event_instance(life->events[i]);
     while (i > 0 && cebus_event_kind_of(life->events[i]) != CEBUS_EVENT_PRODUCE)
         i--;
-    out->maker = cebus_event_instance(life->events[i]);
-    return true;
+    found.maker = cebus_event_instance(life->events[i]);
+    return found;
+}
+
+/** All copies back of what is used. */
+static void list_ins(cebus_links *links)
+{
+    const cebus_sequence *sequence = links->sequence;
+    links->n_ins = 0;
+    for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
+        const uint32_t call = sequence->instances[i].call;
+        const uint32_t of = call - (uint32_t)sequence->iteration->n_calls;
+        if (!cebus_sequence_is_swap(sequence, call) || of % 2 == 0)
+            continue;
+        links->leaves[i] = find_leave(sequence, of / 2, i);
+        if (links->leaves[i].last != NONE)
+            links->ins[links->n_ins++] = i;
+    }
 }
 
 /** It leaves before it comes back for the first time. */
-static void find_out(cebus_links *links, uint32_t value, uint32_t in)
+static void find_out(cebus_links *links, const cebus_leave *l)
 {
-    leave l;
-    if (find_leave(links, value, in, &l) &&
-        (links->outs[value] == NONE || cebus_sequence_key(links->sequence, l.last) <
-                                           cebus_sequence_key(links->sequence, links->outs[value])))
-        links->outs[value] = l.last;
+    uint32_t *out = &links->outs[l->value];
+    if (*out == NONE ||
+        cebus_sequence_key(links->sequence, l->last) < cebus_sequence_key(links->sequence, *out))
+        *out = l->last;
 }
 
 /** It may leave behind what made it. */
-static void list_out(cebus_links *links, uint32_t value, uint32_t in)
+static void list_out(cebus_links *links, const cebus_leave *l)
 {
-    leave l;
-    if (links->outs[value] == NONE || !find_leave(links, value, in, &l) ||
-        l.last != links->outs[value])
+    if (l->last != links->outs[l->value])
         return;
-    uint32_t behind = l.maker;
-    if (links->held != NULL && links->held[value] != NONE)
-        behind = links->held[value];
-    links->next[value] = links->first[behind];
-    links->first[behind] = value;
-}
-
-static void for_each_in(cebus_links *links, void (*visit)(cebus_links *, uint32_t, uint32_t))
-{
-    const cebus_sequence *sequence = links->sequence;
-    for (uint32_t i = cebus_sequence_end(sequence) + 1; i < sequence->n_instances; i++) {
-        uint32_t call = sequence->instances[i].call;
-        uint32_t of = call - (uint32_t)sequence->iteration->n_calls;
-        if (cebus_sequence_is_swap(sequence, call) && of % 2 == 1)
-            visit(links, of / 2, i);
-    }
+    uint32_t behind = l->maker;
+    if (links->held != NULL && links->held[l->value] != NONE)
+        behind = links->held[l->value];
+    links->next[l->value] = links->first[behind];
+    links->first[behind] = l->value;
 }
 
 static void find_outs(cebus_links *links)
@@ -201,8 +204,11 @@ static void find_outs(cebus_links *links)
     memset(links->first, 0xff, sequence->n_instances * sizeof *links->first);
     memset(links->outs, 0xff, sequence->iteration->n_values * sizeof *links->outs);
     memset(links->ready, 0, sequence->iteration->n_values * sizeof *links->ready);
-    for_each_in(links, find_out);
-    for_each_in(links, list_out);
+    list_ins(links);
+    for (size_t i = 0; i < links->n_ins; i++)
+        find_out(links, &links->leaves[links->ins[i]]);
+    for (size_t i = 0; i < links->n_ins; i++)
+        list_out(links, &links->leaves[links->ins[i]]);
 }
 
 /** Its room is needed now. */
@@ -235,7 +241,7 @@ static void wait_for_last(cebus_links *links, uint32_t value, uint32_t last)
 
 /** What comes back again has a copy on the host since it first left, unless it was made again
  * since: then that was given up, and it is copied once more. */
-static void copy_again(cebus_links *links, uint32_t value, const leave *l)
+static void copy_again(cebus_links *links, uint32_t value, const cebus_leave *l)
 {
     const cebus_sequence *sequence = links->sequence;
     if (sequence->instances[l->maker].call == cebus_sequence_in(sequence, value))
@@ -249,8 +255,8 @@ static void copy_again(cebus_links *links, uint32_t value, const leave *l)
 static bool run_in(cebus_links *links, uint32_t value, uint32_t instance)
 {
     uint64_t bytes = links->sequence->iteration->values[value].bytes;
-    leave l;
-    if (!find_leave(links, value, instance, &l))
+    const cebus_leave l = links->leaves[instance];
+    if (l.last == NONE)
         return true;
     while (links->next[value] != NONE) {
         if (!start_out(links))

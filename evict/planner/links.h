@@ -20,6 +20,13 @@
 #include "evict/planner/copies.h"
 #include "evict/planner/sequence.h"
 
+/** Events around a copy back of a value. */
+typedef struct cebus_leave {
+    uint32_t value;
+    uint32_t last;  /**< use before it; NONE: nobody uses what comes back */
+    uint32_t maker; /**< of the value before that use */
+} cebus_leave;
+
 typedef struct cebus_links {
     cebus_pool *pool;               /**< borrowed */
     const cebus_sequence *sequence; /**< borrowed */
@@ -27,6 +34,8 @@ typedef struct cebus_links {
     uint64_t *starts;               /**< of instances, ns from the start, END's the whole time */
     uint32_t *order;                /**< instances as they run */
     uint32_t *first;                /**< of instances: the first value that leaves behind it */
+    uint32_t *ins;                  /**< instances that are copies back of what is used */
+    cebus_leave *leaves;            /**< of copies back, by instance */
     uint32_t *next;                 /**< of values: another that leaves behind the same one; then
                                          that one, until the copy starts; NONE */
     uint32_t *outs;                 /**< of values: behind which instance their room is free the
@@ -35,7 +44,7 @@ typedef struct cebus_links {
                             NONE: once they are made. NULL: all (yielding.h) */
     uint64_t *ready;   /**< of values: when the last copy of it is done */
     uint32_t *waiting; /**< a heap of values that may leave, by where their OUT stands */
-    size_t n_waiting, waiting_capacity, n_order, instances_capacity;
+    size_t n_waiting, waiting_capacity, n_order, n_ins, instances_capacity;
     cebus_copies out, in;
     cebus_streams streams; /**< its stall: how long calls wait for copies */
     uint64_t host;         /**< bytes that leave */

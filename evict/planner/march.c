@@ -139,6 +139,14 @@ static cebus_greedy_end choose_way(cebus_greedy *greedy, cebus_detours *detours,
     return ok ? CEBUS_GREEDY_FITS : CEBUS_GREEDY_NO_HOST_MEMORY;
 }
 
+/** Whether it takes too long to come past the middle of the program. */
+static bool is_late(const cebus_greedy *greedy, const cebus_march *how, uint32_t instance)
+{
+    const cebus_sequence *sequence = greedy->sequence;
+    return how->middle > 0 && greedy->closure.spent > how->middle &&
+           sequence->instances[instance].gap < sequence->iteration->n_calls / 2;
+}
+
 /** Until an instance fits, or is no longer needed. */
 static cebus_greedy_end clear(cebus_greedy *greedy, cebus_detours *detours, uint32_t instance,
                               const cebus_march *how, uint64_t most_ns, cebus_march_course *course)
@@ -151,7 +159,8 @@ static cebus_greedy_end clear(cebus_greedy *greedy, cebus_detours *detours, uint
            excess_at(greedy, instance) > 0) {
         bool done = false, taken;
         greedy->closure.settled = cebus_sequence_key(greedy->sequence, instance);
-        if (cebus_greedy_is_astray(greedy, most_ns) || failed > MOST_FAILED)
+        if (cebus_greedy_is_astray(greedy, most_ns) || failed > MOST_FAILED ||
+            is_late(greedy, how, instance))
             return CEBUS_GREEDY_STUCK;
         end = detours != NULL ? choose_way(greedy, detours, instance, most_ns, &done)
                               : choose(greedy, instance, most_ns);

@@ -20,12 +20,13 @@
 #include "evict/planner/greedy.h"
 
 typedef struct cebus_march {
-    double price;   /**< times what an area costs on the average: theta, to begin with */
-    double link;    /**< part of a copy's time that it costs: where that is less than a chain takes
-                         a value goes by way of the host (detour.h); 0: none does */
-    bool merges;    /**< what a chain makes is kept for whom it is made again later, until that has
-                         to go as well */
-    uint32_t noise; /**< 0: none, as cebus_greedy.noise */
+    double price;    /**< times what an area costs on the average: theta, to begin with */
+    double link;     /**< part of a copy's time that it costs: where that is less than a chain takes
+                          a value goes by way of the host (detour.h); 0: none does */
+    bool merges;     /**< what a chain makes is kept for whom it is made again later, until that has
+                          to go as well */
+    uint32_t noise;  /**< 0: none, as cebus_greedy.noise */
+    uint64_t middle; /**< what may have been spent before it comes past the middle; 0: all */
 } cebus_march;
 
 /** What came of a march. */

@@ -20,6 +20,8 @@
 #define PLACED_COST 0.1
 /** Plans of which it is asked whether they can be placed. */
 #define MOST_PLACED 8
+/** Of a long program, one after the other that were no better than the best. */
+#define MOST_VAIN 2
 /** The least part of the limit that is left free where a plan cannot be placed. */
 #define LEAST_FREE_PART 512
 /** A run of the greedy for less room, and the search from the best of some, may take such a part of
@@ -188,6 +190,7 @@ static bool place_all(cebus_search *s, const cebus_plan_terms *terms, uint64_t *
                       cebus_plan *out)
 {
     bool fits, done;
+    int vain = 0;
     if (!emit_placed(s, terms, crowd, p, out, &done))
         return false;
     if (done)
@@ -210,8 +213,12 @@ static bool place_all(cebus_search *s, const cebus_plan_terms *terms, uint64_t *
             return false;
         if (!fits || (p->any && s->best_ns >= p->ns))
             break;
+        const uint64_t best = p->ns;
         if (!emit_placed(s, terms, crowd, p, out, &done))
             return false;
+        vain = p->any && p->ns == best ? vain + 1 : 0;
+        if (vain >= MOST_VAIN && cebus_search_is_long(s))
+            break;
     }
     return true;
 }

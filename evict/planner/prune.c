@@ -1,20 +1,18 @@
 #include "evict/planner/prune.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct cost {
-    uint64_t ns;
-    uint64_t key;
-    uint32_t instance, call;
-} cost;
+#include "layout/pack/sort.h"
 
-static int dearest_first(const void *a, const void *b)
+/** A replay, and its call: its number may be another's, once it is gone. */
+typedef struct candidate {
+    uint32_t instance, call;
+} candidate;
+
+/** The dearest first, then the first in order. */
+static uint64_t turn_of(uint64_t ns, uint64_t key)
 {
-    const cost *left = a, *right = b;
-    if (left->ns != right->ns)
-        return left->ns > right->ns ? -1 : 1;
-    return left->key < right->key ? -1 : left->key > right->key;
+    return (uint64_t)(UINT32_MAX - (ns < UINT32_MAX ? ns : UINT32_MAX)) << 32 | key;
 }
 
 /* ---- what becomes of the levels ------------------------------------------------------------- */
@@ -216,9 +214,10 @@ typedef struct pruning {
     double limit;
     tally *tallies; /**< of calls */
     uint32_t round; /**< above 0 */
-    cost *costs;
-    size_t n;
-    uint64_t looked; /**< steps of previews */
+    candidate *replays;
+    cebus_pack_keyed *queue, *spare; /**< some of them, by turn */
+    size_t n;                        /**< in the queue */
+    uint64_t looked;                 /**< steps of previews */
 } pruning;
 
 /** A counter that grows with each change to the lives of what these calls make, and of what is made
@@ -349,23 +348,25 @@ static size_t list(pruning *p)
             continue;
         const bool in_doubt = !is_still_needed(p, i);
         const size_t at = in_doubt ? n_doubtful++ : p->n;
-        p->costs[p->n++] = p->costs[at];
-        p->costs[at] =
-            (cost){cebus_sequence_cost(sequence, call), cebus_sequence_key(sequence, i), i, call};
+        p->replays[p->n] = (candidate){i, call};
+        p->queue[p->n] = p->queue[at];
+        p->queue[at] = (cebus_pack_keyed){
+            turn_of(cebus_sequence_cost(sequence, call), cebus_sequence_key(sequence, i)),
+            (uint32_t)p->n++};
     }
     return n_doubtful;
 }
 
 /** Once one is gone the reasons of others may be, too: goes on with all that come after it. */
-static void widen(pruning *p, const cost *last)
+static void widen(pruning *p, uint64_t last)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->n; i++) {
-        if (dearest_first(last, &p->costs[i]) < 0)
-            p->costs[n++] = p->costs[i];
+        if (p->queue[i].key > last)
+            p->queue[n++] = p->queue[i];
     }
     p->n = n;
-    qsort(p->costs, n, sizeof *p->costs, dearest_first);
+    cebus_pack_sort(p->queue, p->spare, n);
 }
 
 /** Those in doubt, the dearest first; all that come after the first that goes. */
@@ -374,16 +375,17 @@ static bool try_all(pruning *p)
     const uint32_t first = p->round;
     size_t n = list(p);
     bool ok = true;
-    qsort(p->costs, n, sizeof *p->costs, dearest_first);
+    cebus_pack_sort(p->queue, p->spare, n);
     for (size_t i = 0; i < n && ok; i++) {
-        const cost one = p->costs[i];
+        const cebus_pack_keyed turn = p->queue[i];
+        const candidate one = p->replays[turn.item];
         const uint32_t round = p->round;
         if (p->sequence->instances[one.instance].call != one.call ||
             (round > first && is_still_needed(p, one.instance)))
             continue;
         ok = try_one(p, one.instance);
         if (round == first && p->round > first) {
-            widen(p, &one);
+            widen(p, turn.key);
             n = p->n;
             i = SIZE_MAX;
         }
@@ -396,15 +398,20 @@ bool cebus_prune_all(cebus_sequence *sequence, double limit, cebus_pool *pool, u
     const size_t most = sequence->n_replays, n_calls = sequence->iteration->n_calls;
     pruning p = {.sequence = sequence, .limit = limit, .round = 1};
     p.looked = most / LISTED_A_STEP;
-    p.costs = cebus_pool_alloc(pool, most * sizeof *p.costs);
+    p.replays = cebus_pool_alloc(pool, most * sizeof *p.replays);
+    p.queue = cebus_pool_alloc(pool, most * sizeof *p.queue);
+    p.spare = cebus_pool_alloc(pool, most * sizeof *p.spare);
     p.tallies = cebus_pool_alloc(pool, n_calls * sizeof *p.tallies);
-    bool ok = p.costs != NULL && p.tallies != NULL && reserve_needs(sequence);
+    bool ok = p.replays != NULL && p.queue != NULL && p.spare != NULL && p.tallies != NULL &&
+              reserve_needs(sequence);
     if (ok) {
         memset(p.tallies, 0, n_calls * sizeof *p.tallies);
         ok = try_all(&p);
     }
     *out_visits = p.looked / STEPS_A_VISIT;
-    cebus_pool_free_object(pool, p.costs, most * sizeof *p.costs);
+    cebus_pool_free_object(pool, p.replays, most * sizeof *p.replays);
+    cebus_pool_free_object(pool, p.queue, most * sizeof *p.queue);
+    cebus_pool_free_object(pool, p.spare, most * sizeof *p.spare);
     cebus_pool_free_object(pool, p.tallies, n_calls * sizeof *p.tallies);
     return ok;
 }

@@ -124,9 +124,12 @@ static int rounds_of(const cebus_search *s)
     return first && cebus_search_is_long(s) ? FIRST_ROUNDS : ROUNDS;
 }
 
-/** Sets the search up as told, runs it, and runs it again at some of the price it ended at. */
+/** Sets the search up as told, runs it, and runs it again at some of the price it ended at. Nothing
+ * comes of it where all is spent. */
 static bool try_one(cebus_search *s, const way *how)
 {
+    if (cebus_greedy_is_stopped(&s->greedy))
+        return true;
     if (!cebus_snapshot_restore(&s->base, &s->sequence))
         return false;
     cebus_greedy_share(&s->greedy, s->limit, how->shares);

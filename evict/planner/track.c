@@ -473,8 +473,9 @@ CEBUS_CLONE_PART double area_of_each(const cebus_track *track, size_t b, size_t 
     return area;
 }
 
-/** Of a group of whole blocks. Where all weights are 1 the areas are sums of whole numbers, in any
- * order: those over the limit throughout are counted, whose area is that of one item each. */
+/** Of a group of whole blocks; over the limit throughout, its area is that of one item, weighed.
+ * Where all weights are 1 the areas are sums of whole numbers, in any order: blocks over the limit
+ * are counted. */
 CEBUS_CLONE_PART double area_of_group(const cebus_track *track, size_t number, const question *q,
                                       double area, bool even)
 {
@@ -485,10 +486,10 @@ CEBUS_CLONE_PART double area_of_group(const cebus_track *track, size_t number, c
     const size_t end = b + CEBUS_TRACK_GROUP;
     if (group->most - q->limit + q->high <= 0)
         return area;
-    if (!even)
-        return area_of_each(track, b, end, q, area, false);
     if (group->least - q->limit + q->low >= 0)
         return area + group->weight * width;
+    if (!even)
+        return area_of_each(track, b, end, q, area, false);
     double items = 0;
     for (; b < end; b++) {
         const double base = sums->lift[b] - q->limit;

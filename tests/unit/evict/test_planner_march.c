@@ -186,3 +186,18 @@ Test(planner_march, says_how_far_it_came)
     cr_expect_leq(course.calls, 51, "the call that makes 100 bytes is the 51st");
     end();
 }
+
+/** With too many steps gone before the middle it is given up; behind that it may take all. */
+Test(planner_march, one_that_is_late_at_the_middle_ends)
+{
+    const double limit = 543;
+    recorded_network(&r, 32, 100, 10);
+    begin();
+    cebus_march how = {.price = INFINITY, .middle = 1};
+    cr_expect_eq(cebus_march_run(&greedy, &how, limit, 100000, &course), CEBUS_GREEDY_STUCK);
+    cr_expect_lt(course.calls, r.iteration.n_calls / 2);
+    cr_assert(cebus_sequence_clear(&sequence));
+    how.middle = 2 * greedy.closure.spent + 100000;
+    cr_expect_eq(cebus_march_run(&greedy, &how, limit, 100000, &course), CEBUS_GREEDY_FITS);
+    end();
+}
