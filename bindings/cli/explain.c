@@ -39,6 +39,19 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/** A run that was recorded had a machine, a budget and a policy. */
+static void refuse_settings(const struct explain *explain, struct argp_state *state)
+{
+    const char *option = explain->plan != NULL ? "plan" : NULL;
+    for (int key = 0; key < SETTING_COUNT; key++) {
+        if (explain->settings.of[key].origin == FROM_OPTION)
+            option = setting_name(key);
+    }
+    if (option != NULL)
+        argp_error(state, "--%s: \"%s\" is a recorded run, which had its own", option,
+                   explain->trace);
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
     struct explain *explain = state->input;
@@ -55,6 +68,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (strcmp(explain->settings.of[SETTING_POLICY].text, "all") == 0)
             argp_error(state, "--policy: one at a time; name it");
+        if (explain->trace != NULL && run_file_is(explain->trace))
+            refuse_settings(explain, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "file_start.h"
 #include "message.h"
 
 /** The library refuses longer lines. */
@@ -13,13 +14,10 @@
 static json_t *read_head(const char *path)
 {
     char line[LINE_BYTES];
-    FILE *from = fopen(path, "r");
-    if (from == NULL)
+    if (!file_start(path, line, sizeof line))
         return NULL;
-    json_t *root = NULL;
-    if (fgets(line, sizeof line, from) != NULL)
-        root = json_loads(line, 0, NULL);
-    fclose(from);
+    line[strcspn(line, "\n")] = '\0';
+    json_t *root = json_loads(line, 0, NULL);
     if (json_is_object(root) && json_object_get(root, "cebus_plans") != NULL)
         return root;
     json_decref(root);
@@ -61,7 +59,7 @@ bool plan_head_apply(struct plan_head *head, const char *path, struct settings *
 {
     head->root = read_head(path);
     if (head->root == NULL) {
-        complain_file(path, "this holds no plans: its first line lacks \"cebus_plans\"");
+        complain_file(path, "this is no file of plans: its first line lacks \"cebus_plans\"");
         return false;
     }
     const char *device = json_string_value(json_object_get(head->root, "device"));

@@ -1,12 +1,10 @@
 #include "program.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "file_start.h"
 #include "message.h"
 
 /** Inputs of all ops together: bounds what a file makes us keep. */
@@ -327,19 +325,11 @@ static bool load(struct loader *loader)
     return good && settle_all_writes(loader);
 }
 
-/** Regular files only: what is read from a pipe to look at it is gone. */
 static cebus_trace_format guess_format(const char *path)
 {
     char start[4096];
-    struct stat file;
-    int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    ssize_t got = -1;
-    if (fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode))
-        got = read(fd, start, sizeof start - 1);
-    if (fd >= 0)
-        close(fd);
-    start[got > 0 ? got : 0] = '\0';
-    return strstr(start, "\"INSTRUCTION\"") != NULL ? CEBUS_TRACE_DTR : CEBUS_TRACE_CEBUS;
+    bool is_dtr = file_start(path, start, sizeof start) && strstr(start, "\"INSTRUCTION\"") != NULL;
+    return is_dtr ? CEBUS_TRACE_DTR : CEBUS_TRACE_CEBUS;
 }
 
 bool program_load(struct program *program, const char *path, const char *format)

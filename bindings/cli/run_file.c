@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file_start.h"
 #include "message.h"
 #include "result.h"
 
@@ -334,13 +335,8 @@ void run_file_warn(const char *path, const struct run_head *head)
 
 bool run_file_is(const char *path)
 {
-    char start[64] = "";
-    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "re") : NULL;
-    if (file == NULL)
-        return false;
-    start[fread(start, 1, sizeof start - 1, file)] = '\0';
-    fclose(file);
-    return strstr(start, "\"cebus_run\"") != NULL;
+    char start[64];
+    return file_start(path, start, sizeof start) && strstr(start, "\"cebus_run\"") != NULL;
 }
 
 void run_head_free(struct run_head *head)

@@ -1,263 +1,226 @@
 #include "layout/pack/weld.h"
 
+#include "layout/pack/pinwheel.h"
+
 #include <string.h>
 
 #define NOBODY UINT32_MAX
 
 enum {
-    MOST_HEAP = 12,     /**< blocks in a heap: all of one lifetime */
-    FEW_HEAP = 3,       /**< or some of them */
-    MOST_SIDE = 24,     /**< blocks of one side of a joint that are looked at */
-    FEW_SIDE = 12,      /**< with more no heaps of three */
-    MOST_HEAPS = 600,   /**< of a side; 24 + 276 at most, or 12 + 66 + 220 */
     MOST_MEETINGS = 64, /**< at a joint */
+    LEAST_ROOM = 600,   /**< for meetings */
 };
 
-/** Blocks of one lifetime, one on top of the other. */
-typedef struct heap {
-    uint32_t pieces[MOST_HEAP];
-    uint32_t count;
-} heap;
-
-/** Two heaps of one size that meet at a joint. */
+/** Two heaps of one size that meet at a joint: before it, and after. */
 typedef struct meeting {
-    heap before, after;
+    cebus_pack_heap heaps[2];
 } meeting;
+
+/** The heaps of a pinwheel: left, middle, over, under, right. */
+typedef struct wheel {
+    cebus_pack_heap heaps[5];
+} wheel;
 
 /** What welding needs only while it goes on. */
 typedef struct welder {
     cebus_pack_weld *weld;
     const cebus_pack_weld_options *options;
-    uint32_t begin, n_sections;      /**< of the part */
-    uint32_t *ends, *starts;         /**< by section: where in the lists its pieces begin */
-    uint32_t *by_end, *by_start;     /**< pieces that are in no other */
-    heap *heaps[2];                  /**< of the joint that is looked at */
-    cebus_pack_keyed *sums[2];       /**< those by size */
-    meeting *meetings;               /**< of all joints */
+    cebus_pack_joints joints;
+    cebus_pack_pinwheels pinwheels;
+    uint64_t most_size; /**< units */
+    wheel *wheels;      /**< of all joints */
+    meeting *meetings;
     cebus_pack_keyed *order, *spare; /**< those by how likely they are */
-    size_t n_meetings, room;
-    bool *is_taken; /**< by piece: in a meeting that was made a weld in this round */
+    size_t count, room, wheel_room;  /**< of wheels, or of meetings */
+    bool *is_taken; /**< by piece: in something that was made a weld in this round */
 } welder;
-
-/* --- what meets at a joint ------------------------------------------------------------------- */
 
 static bool is_whole(const cebus_pack_weld_piece *piece)
 {
     return piece->whole == NOBODY;
 }
 
-/** Pieces by the section they end with and start in, counted from the part's first. */
-static void list_pieces(welder *w)
-{
-    const cebus_pack_weld *weld = w->weld;
-    memset(w->ends, 0, ((size_t)w->n_sections + 2) * sizeof *w->ends);
-    memset(w->starts, 0, ((size_t)w->n_sections + 2) * sizeof *w->starts);
-    for (uint32_t i = 0; i < weld->n_pieces; i++) {
-        if (!is_whole(&weld->pieces[i]))
-            continue;
-        w->ends[weld->pieces[i].end - w->begin]++;
-        w->starts[weld->pieces[i].first - w->begin]++;
-    }
-    for (uint32_t s = 1; s <= w->n_sections + 1; s++) {
-        w->ends[s] += w->ends[s - 1];
-        w->starts[s] += w->starts[s - 1];
-    }
-    for (uint32_t i = weld->n_pieces; i-- > 0;) {
-        if (!is_whole(&weld->pieces[i]))
-            continue;
-        w->by_end[--w->ends[weld->pieces[i].end - w->begin]] = i;
-        w->by_start[--w->starts[weld->pieces[i].first - w->begin]] = i;
-    }
-}
+/* --- what may be welded ---------------------------------------------------------------------- */
 
-static uint64_t size_of(const welder *w, const heap *one)
-{
-    uint64_t size = 0;
-    for (uint32_t k = 0; k < one->count; k++)
-        size += w->weld->pieces[one->pieces[k]].size;
-    return size;
-}
-
-static bool are_alike(const welder *w, uint32_t i, uint32_t j)
-{
-    const cebus_pack_weld_piece *a = &w->weld->pieces[i], *b = &w->weld->pieces[j];
-    return !a->is_fixed && !b->is_fixed && a->first == b->first && a->end == b->end;
-}
-
-/** Adds all heaps of up to `most` pieces that begin with `base`, of those from `next` on. */
-static size_t add_heaps(const welder *w, const uint32_t *pieces, uint32_t n, heap base,
-                        uint32_t next, uint32_t most, heap *out, size_t count)
-{
-    for (uint32_t k = next; k < n && count < MOST_HEAPS; k++) {
-        if (!are_alike(w, pieces[k], base.count > 0 ? base.pieces[0] : pieces[k]))
-            continue;
-        heap more = base;
-        more.pieces[more.count++] = pieces[k];
-        out[count++] = more;
-        if (more.count < most)
-            count = add_heaps(w, pieces, n, more, k + 1, most, out, count);
-    }
-    return count;
-}
-
-/** Adds the heaps of all blocks of a lifetime that are more than `most`. */
-static size_t add_full_heaps(const welder *w, const uint32_t *pieces, uint32_t n, uint32_t most,
-                             heap *out, size_t count)
-{
-    for (uint32_t k = 0; k < n && count < MOST_HEAPS; k++) {
-        heap full = {.count = 0};
-        uint32_t before = 0, all = 0;
-        for (uint32_t other = 0; other < n; other++) {
-            if (!are_alike(w, pieces[k], pieces[other]))
-                continue;
-            before += other < k;
-            all++;
-            if (full.count < MOST_HEAP)
-                full.pieces[full.count++] = pieces[other];
-        }
-        if (before == 0 && all > most && all <= MOST_HEAP)
-            out[count++] = full;
-    }
-    return count;
-}
-
-/** The heaps of one side, by size. */
-static size_t list_heaps(welder *w, int side, const uint32_t *pieces, uint32_t n)
-{
-    uint32_t most = n > FEW_SIDE ? FEW_HEAP - 1 : FEW_HEAP;
-    size_t count = add_heaps(w, pieces, n < MOST_SIDE ? n : MOST_SIDE, (heap){.count = 0}, 0, most,
-                             w->heaps[side], 0);
-    count = add_full_heaps(w, pieces, n < MOST_SIDE ? n : MOST_SIDE, most, w->heaps[side], count);
-    for (size_t i = 0; i < count; i++) {
-        w->sums[side][i] = (cebus_pack_keyed){size_of(w, &w->heaps[side][i]), (uint32_t)i};
-    }
-    cebus_pack_sort(w->sums[side], w->spare, count);
-    return count;
-}
-
-static uint64_t draw(const welder *w, const meeting *met)
+/** A number that depends on the seed and on the pieces of these heaps. */
+static uint64_t draw(const welder *w, const cebus_pack_heap *heaps, uint32_t n)
 {
     uint64_t seed = w->options->seed;
-    for (uint32_t k = 0; k < met->before.count; k++)
-        seed = cebus_pack_random(&seed) + met->before.pieces[k];
-    for (uint32_t k = 0; k < met->after.count; k++)
-        seed = cebus_pack_random(&seed) + met->after.pieces[k];
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < heaps[i].count; k++)
+            seed = cebus_pack_random(&seed) + heaps[i].pieces[k];
+    }
     return cebus_pack_random(&seed);
 }
 
-/** Notes a meeting, with how unlikely it is to be true; by chance not. */
-static void note(welder *w, uint32_t before, uint32_t after, uint32_t pairs)
+/** Counts what was found, and notes how unlikely it is to be true; by chance, or for want of room,
+ * not. */
+static void note(welder *w, const cebus_pack_heap *heaps, uint32_t n, uint64_t pairs, size_t room)
 {
-    meeting met = {w->heaps[0][before], w->heaps[1][after]};
-    uint64_t chance = draw(w, &met);
-    if (w->n_meetings == w->room || (chance & 255) >= w->options->share)
+    uint64_t chance = draw(w, heaps, n), doubt = 3 * pairs;
+    if (w->count == room || (chance & 255) >= w->options->share)
         return;
-    uint64_t doubt = 10 * (met.before.count + met.after.count) + 3 * (uint64_t)pairs;
-    w->order[w->n_meetings] =
-        (cebus_pack_keyed){doubt << 32 | chance >> 32, (uint32_t)w->n_meetings};
-    w->meetings[w->n_meetings++] = met;
+    for (uint32_t i = 0; i < n; i++)
+        doubt += UINT64_C(10) * heaps[i].count;
+    w->order[w->count] = (cebus_pack_keyed){doubt << 32 | chance >> 32, (uint32_t)w->count};
+    w->count++;
 }
 
 /** Notes where heaps of the joint before section `s` are of one size. */
 static void meet(welder *w, uint32_t s)
 {
-    uint32_t n = w->ends[s + 1] - w->ends[s], m = w->starts[s + 1] - w->starts[s];
-    if (n == 0 || m == 0 || (uint64_t)n * m > w->options->most)
+    uint64_t pairs = cebus_pack_joints_pairs(&w->joints, s);
+    cebus_pack_side *before = &w->pinwheels.sides[0], *after = &w->pinwheels.sides[1];
+    if (pairs == 0 || pairs > w->options->most)
         return;
-    size_t n_before = list_heaps(w, 0, w->by_end + w->ends[s], n);
-    size_t n_after = list_heaps(w, 1, w->by_start + w->starts[s], m);
+    cebus_pack_joints_heaps(&w->joints, s, before, after);
     size_t from = 0, left = MOST_MEETINGS;
-    uint64_t most = w->options->capacity / w->weld->from->unit;
-    for (size_t i = 0; i < n_before && w->sums[0][i].key <= most; i++) {
-        while (from < n_after && w->sums[1][from].key < w->sums[0][i].key)
+    for (size_t i = 0; i < before->n && before->sums[i].key <= w->most_size; i++) {
+        while (from < after->n && after->sums[from].key < before->sums[i].key)
             from++;
-        for (size_t j = from; j < n_after && w->sums[1][j].key == w->sums[0][i].key && left > 0;
-             j++, left--)
-            note(w, w->sums[0][i].item, w->sums[1][j].item, n * m);
+        for (size_t j = from; j < after->n && after->sums[j].key == before->sums[i].key && left > 0;
+             j++, left--) {
+            meeting met = {{*cebus_pack_side_heap(before, i), *cebus_pack_side_heap(after, j)}};
+            if (w->count < w->room)
+                w->meetings[w->count] = met;
+            note(w, met.heaps, 2, pairs, w->room);
+        }
     }
+}
+
+static void note_wheel(void *context, const cebus_pack_pinwheel *found)
+{
+    welder *w = context;
+    wheel made = {{*found->left, *found->middle, *found->over, *found->under, *found->right}};
+    if (w->count < w->wheel_room)
+        w->wheels[w->count] = made;
+    note(w, made.heaps, 5, found->pairs, w->wheel_room);
 }
 
 /* --- welding --------------------------------------------------------------------------------- */
 
-static bool is_free(const welder *w, const heap *one)
+static bool are_free(const welder *w, const cebus_pack_heap *heaps, uint32_t n)
 {
     bool taken = false;
-    for (uint32_t k = 0; k < one->count; k++)
-        taken |= w->is_taken[one->pieces[k]];
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < heaps[i].count; k++)
+            taken |= w->is_taken[heaps[i].pieces[k]];
+    }
     return !taken;
 }
 
-static void pile(welder *w, const heap *one, uint32_t whole)
-{
-    cebus_pack_weld_piece *made = &w->weld->pieces[whole];
-    uint64_t at = 0;
-    for (uint32_t k = 0; k < one->count; k++) {
-        cebus_pack_weld_piece *piece = &w->weld->pieces[one->pieces[k]];
-        piece->whole = whole;
-        piece->at = at;
-        at += piece->size;
-        if (piece->alignment > made->alignment)
-            made->alignment = piece->alignment;
-        w->is_taken[one->pieces[k]] = true;
-    }
-}
-
-static void join(welder *w, const meeting *met)
+/** A new piece from where `before` starts until `after` ends. */
+static uint32_t add_whole(welder *w, const cebus_pack_heap *before, const cebus_pack_heap *after,
+                          uint64_t size)
 {
     cebus_pack_weld *weld = w->weld;
-    const cebus_pack_weld_piece *before = &weld->pieces[met->before.pieces[0]];
-    const cebus_pack_weld_piece *after = &weld->pieces[met->after.pieces[0]];
     uint32_t whole = weld->n_pieces++;
     weld->pieces[whole] = (cebus_pack_weld_piece){
         .first = before->first,
         .end = after->end,
         .whole = NOBODY,
-        .lower = before->lower,
-        .upper = after->upper,
-        .size = size_of(w, &met->before),
+        .lower = weld->pieces[before->pieces[0]].lower,
+        .upper = weld->pieces[after->pieces[0]].upper,
+        .size = size,
     };
     w->is_taken[whole] = false;
-    pile(w, &met->before, whole);
-    pile(w, &met->after, whole);
     weld->n_welds++;
+    return whole;
 }
 
-/** Whether anything was welded. */
+/** The heap lies `at` units above the bottom of the whole. */
+static void pile(welder *w, const cebus_pack_heap *heap, uint64_t at, uint32_t whole)
+{
+    cebus_pack_weld_piece *made = &w->weld->pieces[whole];
+    for (uint32_t k = 0; k < heap->count; k++) {
+        cebus_pack_weld_piece *piece = &w->weld->pieces[heap->pieces[k]];
+        piece->whole = whole;
+        piece->at = at;
+        at += piece->size;
+        if (piece->alignment > made->alignment)
+            made->alignment = piece->alignment;
+        w->is_taken[heap->pieces[k]] = true;
+    }
+}
+
+static void join(welder *w, const meeting *met)
+{
+    uint32_t whole = add_whole(w, &met->heaps[0], &met->heaps[1], met->heaps[0].size);
+    pile(w, &met->heaps[0], 0, whole);
+    pile(w, &met->heaps[1], 0, whole);
+}
+
+static void join_wheel(welder *w, const wheel *met)
+{
+    const cebus_pack_heap *left = &met->heaps[0], *middle = &met->heaps[1], *over = &met->heaps[2],
+                          *under = &met->heaps[3], *right = &met->heaps[4];
+    uint32_t whole = add_whole(w, under, right, under->size + left->size);
+    pile(w, under, 0, whole);
+    pile(w, right, 0, whole);
+    pile(w, left, under->size, whole);
+    pile(w, middle, under->size, whole);
+    pile(w, over, right->size, whole);
+}
+
+static void weld_wheels(welder *w)
+{
+    w->count = 0;
+    for (uint32_t s = 1; s < w->joints.n_sections; s++)
+        cebus_pack_pinwheels_find(&w->pinwheels, s);
+    cebus_pack_sort(w->order, w->spare, w->count);
+    for (size_t i = 0; i < w->count; i++) {
+        const wheel *met = &w->wheels[w->order[i].item];
+        if (are_free(w, met->heaps, 5))
+            join_wheel(w, met);
+    }
+}
+
+static void weld_meetings(welder *w)
+{
+    w->count = 0;
+    for (uint32_t s = 1; s < w->joints.n_sections; s++)
+        meet(w, s);
+    cebus_pack_sort(w->order, w->spare, w->count);
+    for (size_t i = 0; i < w->count; i++) {
+        const meeting *met = &w->meetings[w->order[i].item];
+        if (are_free(w, met->heaps, 2))
+            join(w, met);
+    }
+}
+
+/** Whether anything was welded. Pinwheels last: made of what is whole they are few and certain, of
+ * five heaps of pieces many are there by chance. */
 static bool run_round(welder *w)
 {
     uint32_t before = w->weld->n_welds;
-    list_pieces(w);
-    w->n_meetings = 0;
-    for (uint32_t s = 1; s < w->n_sections; s++)
-        meet(w, s);
-    cebus_pack_sort(w->order, w->spare, w->n_meetings);
-    for (size_t i = 0; i < w->n_meetings; i++) {
-        const meeting *met = &w->meetings[w->order[i].item];
-        if (is_free(w, &met->before) && is_free(w, &met->after))
-            join(w, met);
-    }
+    cebus_pack_joints_list(&w->joints, w->weld->n_pieces);
+    weld_meetings(w);
+    if (w->weld->n_welds == before)
+        weld_wheels(w);
     return w->weld->n_welds > before;
 }
 
 static bool take_welder(welder *w, uint32_t n, cebus_pack_memory *memory)
 {
-    size_t sections = (size_t)w->n_sections + 2;
-    w->room = 4 * (size_t)n + MOST_HEAPS;
-    w->ends = cebus_pack_memory_take(memory, sections, sizeof *w->ends);
-    w->starts = cebus_pack_memory_take(memory, sections, sizeof *w->starts);
-    w->by_end = cebus_pack_memory_take(memory, n, sizeof *w->by_end);
-    w->by_start = cebus_pack_memory_take(memory, n, sizeof *w->by_start);
+    w->wheel_room = n;
+    w->room = 4 * (size_t)n + LEAST_ROOM;
+    w->wheels = cebus_pack_memory_take(memory, w->wheel_room, sizeof *w->wheels);
     w->meetings = cebus_pack_memory_take(memory, w->room, sizeof *w->meetings);
     w->order = cebus_pack_memory_take(memory, w->room, sizeof *w->order);
     w->spare = cebus_pack_memory_take(memory, w->room, sizeof *w->spare);
     w->is_taken = cebus_pack_memory_take(memory, 2 * (size_t)n, sizeof *w->is_taken);
-    bool good = w->ends != NULL && w->starts != NULL && w->by_end != NULL && w->by_start != NULL &&
-                w->meetings != NULL && w->order != NULL && w->spare != NULL && w->is_taken != NULL;
-    for (int side = 0; side < 2; side++) {
-        w->heaps[side] = cebus_pack_memory_take(memory, MOST_HEAPS, sizeof *w->heaps[side]);
-        w->sums[side] = cebus_pack_memory_take(memory, MOST_HEAPS, sizeof *w->sums[side]);
-        good &= w->heaps[side] != NULL && w->sums[side] != NULL;
-    }
+    bool good = w->wheels != NULL && w->meetings != NULL && w->order != NULL && w->spare != NULL &&
+                w->is_taken != NULL &&
+                cebus_pack_joints_init(&w->joints, w->weld->part, w->weld->pieces, n, memory);
+    w->pinwheels = (cebus_pack_pinwheels){
+        .joints = &w->joints,
+        .capacity = w->most_size,
+        .most = w->options->most,
+        .note = note_wheel,
+        .context = w,
+    };
+    for (int side = 0; side < 4; side++)
+        good = good && cebus_pack_side_init(&w->pinwheels.sides[side], memory);
     return good;
 }
 
@@ -317,8 +280,7 @@ bool cebus_pack_weld_init(cebus_pack_weld *weld, const cebus_pack_problem *from,
     welder w = {
         .weld = weld,
         .options = options,
-        .begin = part->section_begin,
-        .n_sections = part->section_end - part->section_begin,
+        .most_size = options->capacity / from->unit,
     };
     *weld = (cebus_pack_weld){.from = from, .part = part};
     weld->pieces = cebus_pack_memory_take(memory, 2 * (size_t)n, sizeof *weld->pieces);

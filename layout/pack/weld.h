@@ -5,16 +5,17 @@
  * one end of a rectangle was cut from is the other. If one block ends at a joint of two sections,
  * one starts there and there is no room to spare, that is so for certain; else it is a guess, the
  * better the fewer end and start there, and the fewer are taken together. Blocks of one lifetime
- * may make a heap first. What is welded is welded again, so that of a rectangle that was cut in
- * two, again and again, hardly anything is left. Example: a ends at 5 and has 3 bytes, b and c
- * live from 5 to 9 and have 1 and 2: one block of 3 bytes that begins with a and ends at 9.
+ * may make a heap first. Five heaps may also be a pinwheel (pinwheel.h). What is welded is welded
+ * again, so that of a rectangle that was cut in two, again and again, hardly anything is left.
+ * Example: a ends at 5 and has 3 bytes, b and c live from 5 to 9 and have 1 and 2: one block of 3
+ * bytes that begins with a and ends at 9.
  *
  * A packing of the welded part is one of the part. That there is none says nothing.
  */
 #ifndef CEBUS_LAYOUT_PACK_WELD_H
 #define CEBUS_LAYOUT_PACK_WELD_H
 
-#include "layout/pack/problem.h"
+#include "layout/pack/joint.h"
 #include "layout/pack/stop.h"
 
 /** How much to guess. */
@@ -24,16 +25,6 @@ typedef struct cebus_pack_weld_options {
     uint32_t share;    /**< of 256: how many welds are made, by chance */
     uint64_t seed;
 } cebus_pack_weld_options;
-
-/** A block of the part, or what some were welded to. */
-typedef struct cebus_pack_weld_piece {
-    uint32_t first, end; /**< sections of the whole problem */
-    uint32_t whole;      /**< what it is welded into, or UINT32_MAX */
-    bool is_fixed;       /**< preset, or with an alignment of its own: it stays as it is */
-    uint64_t lower, upper;
-    uint64_t size, at;  /**< units, and where in the whole */
-    uint64_t alignment; /**< bytes */
-} cebus_pack_weld_piece;
 
 typedef struct cebus_pack_weld {
     const cebus_pack_problem *from;

@@ -95,7 +95,8 @@ CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_from_host(cebus_runtime *rt
  */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_to_host(cebus_tensor *tensor, void *data,
                                                              size_t bytes);
-/** Overwrites the elements from row-major host data: an in-place write. Errors as in to_host. */
+/** Overwrites the elements from row-major host data: an in-place write. Errors as in to_host;
+ * CEBUS_AUTOGRAD_ERROR: a leaf that collects a gradient, while gradients are enabled. */
 CEBUS_API CEBUS_MUST_CHECK cebus_status cebus_tensor_set_from_host(cebus_tensor *tensor,
                                                                    const void *data, size_t bytes);
 /** The single element of a one-element tensor (else CEBUS_SHAPE_MISMATCH), as a double. */

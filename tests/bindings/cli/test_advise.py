@@ -7,7 +7,7 @@ import glob
 import json
 import os
 
-from cli import main
+from cli import main, stable
 
 MIB = 1 << 20
 MACHINE = ("--machine", "v100-16g")
@@ -53,6 +53,9 @@ def case_fits_and_holds(cli):
     assert found["height"] <= 24 * MIB and found["copies"] > 0, found
     assert found["time_ns"] >= found["ideal_ns"], found
     run = cli.one("replay", trace, "--plan", plan)
+    with open(plan, encoding="utf-8") as file:
+        piped = cli.one("replay", trace, "--plan", "/dev/stdin", stdin=file.read())
+    assert stable(piped) == stable(run), (piped, run)
     assert abs(run["time_ns"] / found["time_ns"] - 1) < 0.02, (run, found)
     assert run["memory"] == 24 * MIB and run["machine"] == "v100-16g", run
     assert run["peak_bytes"] <= 24 * MIB and run["missed_placements"] == 0, run

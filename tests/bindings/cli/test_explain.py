@@ -158,6 +158,25 @@ def case_runs_of_another_version(cli):
     assert "1 events of kinds" in done.stderr and "cut off" in done.stderr, done.stderr
 
 
+def case_from_a_pipe(cli):
+    """What is read to look at it is gone."""
+    how = ("--budget", "75%", "--policy", "dtr")
+    with open(example(cli), encoding="utf-8") as file:
+        text = file.read()
+    for path in ("-", "/dev/stdin"):
+        piped = cli.one("explain", path, *how, stdin=text)
+        assert piped["evicted"] == cli.one("explain", example(cli), *how)["evicted"], piped
+
+
+def case_a_recorded_run_had_its_settings(cli):
+    record = cli.path("b.run")
+    cli.one("replay", example(cli), "--budget", "75%", "--record", record)
+    for option, value in (("--budget", "40%"), ("--machine", "p100-16g"), ("--plan", record)):
+        cli.refuses("explain", record, option, value, status=64,
+                    says=[f"explain: {option}", "recorded run"])
+    cli.run("explain", record, variables={"CEBUS_BUDGET": "40%"})
+
+
 def case_wrong_options(cli):
     for options, says in ((("--policy", "all"), "one at a time"), (("--top", "0"), "--top"),
                           (("--top", "-3"), "--top"), (("--top", "3x"), "--top"),

@@ -287,6 +287,31 @@ static bool cut_piece(pack_model *model, size_t piece, uint64_t grain, uint64_t 
     return true;
 }
 
+/** Cuts a piece in five around one in its middle, either way round; false when it is too small. */
+static bool cut_pinwheel(pack_model *model, size_t piece, uint64_t grain, uint64_t *seed)
+{
+    cebus_pack_block block = model->blocks[piece];
+    uint64_t at = model->presets[piece];
+    uint64_t times = (block.upper - block.lower) / grain, rows = block.bytes / grain;
+    if (times < 3 || rows < 3)
+        return false;
+    uint64_t t = 1 + random_below(seed, times - 2), r = 1 + random_below(seed, rows - 2);
+    uint64_t left = block.lower + t * grain, low = r * grain;
+    uint64_t right = left + (1 + random_below(seed, times - t - 1)) * grain;
+    uint64_t high = low + (1 + random_below(seed, rows - r - 1)) * grain;
+    bool turned = random_below(seed, 2) == 0;
+    uint64_t at_start = turned ? at : at + low, at_end = turned ? at + low : at;
+    model->blocks[piece].lower = turned ? left : block.lower;
+    model->blocks[piece].upper = turned ? block.upper : right;
+    model->blocks[piece].bytes = low;
+    pack_model_add_at(model, turned ? block.lower : left, turned ? right : block.upper,
+                      block.bytes - high, 0, at + high);
+    pack_model_add_at(model, block.lower, left, turned ? high : block.bytes - low, 0, at_start);
+    pack_model_add_at(model, right, block.upper, turned ? block.bytes - low : high, 0, at_end);
+    pack_model_add_at(model, left, right, high - low, 0, at + low);
+    return true;
+}
+
 static void shuffle(pack_model *model, uint64_t *seed)
 {
     for (size_t i = model->n; i > 1; i--) {
@@ -297,24 +322,39 @@ static void shuffle(pack_model *model, uint64_t *seed)
     }
 }
 
-void pack_model_fill_cut(pack_model *model, size_t n, uint64_t width, uint64_t height,
-                         uint64_t grain, uint64_t *seed)
+/** Cuts a rectangle, and each piece, and so on. */
+static void fill_pieces(pack_model *model, size_t n, const cebus_pack_block *whole, uint64_t grain,
+                        bool (*cut)(pack_model *, size_t, uint64_t, uint64_t *), uint64_t *seed)
 {
     pack_model_clear(model);
-    model->capacity = height;
-    pack_model_add_at(model, 0, width, height, 0, 0);
+    model->capacity = whole->bytes;
+    pack_model_add_at(model, whole->lower, whole->upper, whole->bytes, 0, 0);
     for (size_t tries = 0; model->n < n && tries < 100 * n; tries++) {
         /* the larger of two, so that pieces stay comparable */
         size_t a = random_below(seed, model->n), b = random_below(seed, model->n);
         const cebus_pack_block *x = &model->blocks[a], *y = &model->blocks[b];
         bool first = (double)x->bytes * (double)(x->upper - x->lower) >
                      (double)y->bytes * (double)(y->upper - y->lower);
-        cut_piece(model, first ? a : b, grain, seed);
+        cut(model, first ? a : b, grain, seed);
     }
     shuffle(model, seed);
     for (size_t i = 0; i < model->n; i++)
         model->presets[i] = CEBUS_PACK_ANYWHERE;
     model->has_presets = false;
+}
+
+void pack_model_fill_cut(pack_model *model, size_t n, uint64_t width, uint64_t height,
+                         uint64_t grain, uint64_t *seed)
+{
+    cebus_pack_block whole = {.upper = width, .bytes = height};
+    fill_pieces(model, n, &whole, grain, cut_piece, seed);
+}
+
+void pack_model_fill_pinwheels(pack_model *model, size_t n, uint64_t width, uint64_t height,
+                               uint64_t *seed)
+{
+    cebus_pack_block whole = {.upper = width, .bytes = height};
+    fill_pieces(model, n, &whole, 1, cut_pinwheel, seed);
 }
 
 void pack_model_fill_training(pack_model *model, size_t n, uint64_t *seed)

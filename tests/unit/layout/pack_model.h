@@ -46,6 +46,9 @@ void pack_model_fill_tiny(pack_model *model, size_t most, bool alignments, bool 
  */
 void pack_model_fill_cut(pack_model *model, size_t n, uint64_t width, uint64_t height,
                          uint64_t grain, uint64_t *seed);
+/** The same, each cut into five pieces around a middle one, which no straight cut makes. */
+void pack_model_fill_pinwheels(pack_model *model, size_t n, uint64_t width, uint64_t height,
+                               uint64_t *seed);
 /** A training step: what is made going forward goes in the reverse order, temporaries at once. */
 void pack_model_fill_training(pack_model *model, size_t n, uint64_t *seed);
 /** Blocks that start anywhere and live for times of a geometric distribution. */

@@ -224,6 +224,19 @@ Test(pack_search, what_was_cut_is_made_whole)
     pack_model_destroy(model);
 }
 
+/** The same of pinwheels, which no straight cut undoes. */
+Test(pack_search, pinwheels_are_made_whole)
+{
+    pack_model *model = pack_model_create(360);
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        uint64_t draw = seed;
+        pack_model_fill_pinwheels(model, 350, 100, 1048576, &draw);
+        cebus_pack_result result = run(model, 1048576, false, 20000);
+        cr_expect_eq(result.verdict, CEBUS_PACK_SOLVED, "number %llu", (unsigned long long)seed);
+    }
+    pack_model_destroy(model);
+}
+
 /** As many as fit, and one more; their lifetimes cross, so that it takes a search. */
 Test(pack_search, of_blocks_that_are_alike_one_is_tried)
 {

@@ -185,6 +185,63 @@ Test(pack_weld, of_a_rectangle_cut_in_two_again_and_again_little_is_left)
     pack_model_destroy(model);
 }
 
+/** ' over over      The long block makes one part of it. `under` is a heap of two.
+ *  left mid right
+ *  under under '   */
+static void add_pinwheel(pack_model *model, bool turned)
+{
+    uint64_t early = turned ? 4 : 0, late = turned ? 0 : 4;
+    pack_model_add(model, 0, 10, 1, 0);
+    pack_model_add(model, 0, 4, turned ? 5 : 8, 0);
+    pack_model_add(model, 7, 10, turned ? 8 : 5, 0);
+    pack_model_add(model, 4, 7, 2, 0);
+    pack_model_add(model, late, turned ? 7 : 10, 6, 0);
+    pack_model_add(model, early, turned ? 10 : 7, 2, 0);
+    pack_model_add(model, early, turned ? 10 : 7, 1, 0);
+}
+
+Test(pack_weld, a_pinwheel_is_made_one_either_way_round)
+{
+    for (int turned = 0; turned < 2; turned++) {
+        fixture f;
+        uint64_t height;
+        pack_model *model = pack_model_create(7);
+        add_pinwheel(model, turned == 1);
+        weld_up(&f, model, 0, &everything);
+        cr_expect_eq(f.weld.n_welds, 1);
+        cr_assert_eq(f.weld.problem.n, 2);
+        cr_expect_eq(f.weld.blocks[1].upper - f.weld.blocks[1].lower, 10);
+        cr_expect_eq(f.weld.blocks[1].bytes, 11);
+        cr_expect_eq(split_packing(&f, model), 12);
+        cr_expect_null(pack_model_check(model, model->offsets, &height));
+        cr_expect_eq(height, 12);
+        tear_down(&f);
+        cebus_pack_weld_options low = everything;
+        low.capacity = 10;
+        weld_up(&f, model, 0, &low);
+        cr_expect_eq(f.weld.n_welds, 0, "it would be higher than the capacity");
+        tear_down(&f);
+        pack_model_destroy(model);
+    }
+}
+
+Test(pack_weld, of_pinwheels_within_pinwheels_little_is_left)
+{
+    pack_model *model = pack_model_create(410);
+    for (uint64_t seed = 1, end = 21; seed < end; seed++) {
+        fixture f;
+        uint64_t height, draw = seed;
+        pack_model_fill_pinwheels(model, 400, UINT64_C(1) << 40, UINT64_C(1) << 40, &draw);
+        pack_model_add(model, 0, UINT64_C(1) << 40, 1, 0); /* all is one part */
+        weld_up(&f, model, 0, &everything);
+        cr_expect_eq(f.weld.problem.n, 2, "%zu", f.weld.problem.n);
+        (void)split_packing(&f, model);
+        cr_assert_null(pack_model_check(model, model->offsets, &height));
+        tear_down(&f);
+    }
+    pack_model_destroy(model);
+}
+
 Test(pack_weld, nothing_is_made_larger_than_the_capacity)
 {
     fixture f;

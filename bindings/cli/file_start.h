@@ -1,0 +1,14 @@
+/**
+ * file_start.h: what a file begins with, looked at before it is read.
+ */
+#ifndef FILE_START_H
+#define FILE_START_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Up to `bytes` - 1 bytes as a string. False, and nothing, where `path` is no regular file that
+ * can be read: what is read from a pipe to look at it is gone. */
+bool file_start(const char *path, char *start, size_t bytes);
+
+#endif
