@@ -389,6 +389,7 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
                                  .out_rate = link->out_rate,
                                  .in_rate = link->in_rate,
                                  .latency_ns = link->latency_ns,
+                                 .moves = cebus_compaction_terms(rt),
                                  .swaps = rt->policy->swaps && scheme->terms.host > 0,
                                  .ahead = rt->info.simulated || rt->info.deferred};
     scheme->predicted_ns = scheme->predicted_lost = scheme->predicted_wait = 0;
@@ -405,7 +406,7 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
         return;
     const uint64_t moving = scheme->placement.moving_ns;
     scheme->predicted_ns = placed.total_ns + moving;
-    scheme->predicted_lost = placed.replay_ns + placed.stall_ns + moving;
+    scheme->predicted_lost = placed.replay_ns + placed.stall_ns + placed.moving_ns + moving;
     scheme->predicted_anywhere = anywhere.replay_ns + anywhere.stall_ns + moving;
     scheme->predicted_wait = wait_for_places(&scheme->placement, anywhere.over_ns);
 }
