@@ -434,7 +434,7 @@ static bool is_settling(const cebus_runtime *rt, const cebus_scheme *scheme)
 }
 
 /** The first iteration without a plan may find more of what it reads than those after it: one that
- * was given up for that is made again where they turn out to take longer than with it. */
+ * was given up for that comes back where they turn out to take longer than with it. */
 static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {
     const uint64_t before = scheme->unplanned_ns;
@@ -444,7 +444,7 @@ static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme
     if (scheme->unplanned != SETTLED || !cebus_appraisal_repeats(rt) ||
         lost <= scheme->dear_lost + dear_margin(scheme))
         return CEBUS_PLAN_STANDS;
-    return CEBUS_PLAN_IS_STALE;
+    return CEBUS_PLAN_COMES_BACK;
 }
 
 static cebus_verdict compare_with_none(cebus_scheme *scheme, uint64_t took_ns)

@@ -2,6 +2,7 @@
 
 #include "eager/compaction.h"
 #include "eager/guidance/carry_out.h"
+#include "eager/guidance/fixtures.h"
 
 /** The value of an action that persists and lies elsewhere than that has it, or NULL. */
 static cebus_candidate *misplaced(const cebus_guidance *guidance, size_t a)
@@ -52,6 +53,8 @@ void cebus_arrange(cebus_runtime *rt)
     const cebus_guidance *guidance = rt->guidance;
     if (guidance->log.at > 0 || guidance->scheme->spots == NULL)
         return;
+    if (guidance->scheme->guided == 0)
+        cebus_fixtures_restore(rt, guidance->scheme);
     while (pass(rt, false) || pass(rt, true))
         continue;
     for (size_t a = 0; a < guidance->guide.next; a++) {

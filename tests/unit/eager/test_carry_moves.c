@@ -2,7 +2,9 @@
  * places that a plan has for them next. */
 #include <criterion/criterion.h>
 
+#include "eager/compaction.h"
 #include "eager/guidance/guidance.h"
+#include "eager/guidance/scheme.h"
 #include "eager/guidance/state.h"
 #include "eager/runtime.h"
 #include "evict/policy.h"
@@ -415,6 +417,38 @@ Test(carry_moves, what_persists_moves_to_where_the_iteration_has_it)
     cr_expect_eq(after.missed_placements, before.missed_placements);
     cr_expect_eq(after.recomputes, before.recomputes);
     OK(cebus_runtime_check(rt));
+    for (int i = 0; i < PAIR; i++)
+        cebus_tensor_release(pair[i]);
+    cebus_runtime_destroy(rt);
+}
+
+/** Where it lay when all found their places; there is room for it between these. */
+Test(carry_moves, what_no_iteration_names_goes_back_for_a_plan_that_comes_back)
+{
+    cebus_policy policy = cebus_policy_coop;
+    cebus_tensor *pair[PAIR], *idle;
+    const int64_t numbers = 16;
+    policy.plan = send_pair;
+    cebus_runtime *rt = open_pair(&policy, pair);
+    OK(cebus_full(rt, 3, CEBUS_F32, 1, &numbers, &idle));
+    OK(cebus_tensor_set_persistent(idle));
+    for (int i = 0; i < 6; i++)
+        step_pair(rt, pair);
+    cebus_scheme *scheme = rt->guidance->scheme;
+    const uint64_t lay = idle->storage->now->block->offset;
+    cr_assert_gt(scheme->around.count, 0);
+    cr_assert(cebus_compaction_shift(rt, idle->storage->now->block,
+                                     rt->arena.limit - idle->storage->now->block->bytes));
+    step_pair(rt, pair);
+    cr_expect_neq(idle->storage->now->block->offset, lay);
+    cebus_scheme_set_aside(rt, scheme);
+    cr_assert_eq(scheme->around.count, 0);
+    cr_assert(cebus_scheme_restore(rt, scheme));
+    scheme->guided = 0;
+    step_pair(rt, pair);
+    cr_expect_eq(idle->storage->now->block->offset, lay);
+    OK(cebus_runtime_check(rt));
+    cebus_tensor_release(idle);
     for (int i = 0; i < PAIR; i++)
         cebus_tensor_release(pair[i]);
     cebus_runtime_destroy(rt);
