@@ -4,6 +4,7 @@
 #include "eager/storage.h"
 #include "eager/swap/swap.h"
 #include "layout/gather.h"
+#include "layout/number.h"
 
 /** Taken for a device that does not say how fast it copies. */
 #define RATE_GUESS UINT64_C(5000000000)
@@ -99,12 +100,18 @@ static cebus_block *find_hole(const cebus_runtime *rt, uint64_t bytes, uint64_t 
     return best;
 }
 
-/** The copy of a block's bytes to another; what comes later to either place waits for it. */
+/** The copy of a block's bytes to another; what comes later to either place waits for it. A copy
+ * out that still reads the one does not mind, and is waited for by who has the other next. */
 static cebus_status copy_block(cebus_runtime *rt, cebus_block *from, cebus_block *to)
 {
-    cebus_ladder_claim(rt, to, CEBUS_STREAM_COMPUTE);
+    if (!cebus_trail_claim(rt, to, CEBUS_STREAM_COMPUTE))
+        cebus_ladder_claim(rt, to, CEBUS_STREAM_COMPUTE);
     cebus_swap_settle(rt, from->owner);
-    cebus_ladder_claim(rt, from, CEBUS_STREAM_COMPUTE);
+    if (from->fence[CEBUS_STREAM_IN] > 0)
+        rt->device_ops->stream_wait(rt->device, CEBUS_STREAM_COMPUTE, CEBUS_STREAM_IN,
+                                    from->fence[CEBUS_STREAM_IN]);
+    to->fence[CEBUS_STREAM_OUT] =
+        cebus_max_u64(to->fence[CEBUS_STREAM_OUT], from->fence[CEBUS_STREAM_OUT]);
     cebus_status status =
         rt->device_ops->copy(rt->device, rt->base + to->offset, rt->base + from->offset,
                              from->bytes, CEBUS_COPY_ON_DEVICE);

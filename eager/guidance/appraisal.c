@@ -389,6 +389,7 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
                                  .out_rate = link->out_rate,
                                  .in_rate = link->in_rate,
                                  .latency_ns = link->latency_ns,
+                                 .moves = cebus_compaction_terms(rt),
                                  .swaps = rt->policy->swaps && scheme->terms.host > 0,
                                  .ahead = rt->info.simulated || rt->info.deferred};
     scheme->predicted_ns = scheme->predicted_lost = scheme->predicted_wait = 0;
@@ -405,7 +406,7 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
         return;
     const uint64_t moving = scheme->placement.moving_ns;
     scheme->predicted_ns = placed.total_ns + moving;
-    scheme->predicted_lost = placed.replay_ns + placed.stall_ns + moving;
+    scheme->predicted_lost = placed.replay_ns + placed.stall_ns + placed.moving_ns + moving;
     scheme->predicted_anywhere = anywhere.replay_ns + anywhere.stall_ns + moving;
     scheme->predicted_wait = wait_for_places(&scheme->placement, anywhere.over_ns);
 }
@@ -433,7 +434,7 @@ static bool is_settling(const cebus_runtime *rt, const cebus_scheme *scheme)
 }
 
 /** The first iteration without a plan may find more of what it reads than those after it: one that
- * was given up for that is made again where they turn out to take longer than with it. */
+ * was given up for that comes back where they turn out to take longer than with it. */
 static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {
     const uint64_t before = scheme->unplanned_ns;
@@ -443,7 +444,7 @@ static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme
     if (scheme->unplanned != SETTLED || !cebus_appraisal_repeats(rt) ||
         lost <= scheme->dear_lost + dear_margin(scheme))
         return CEBUS_PLAN_STANDS;
-    return CEBUS_PLAN_IS_STALE;
+    return CEBUS_PLAN_COMES_BACK;
 }
 
 static cebus_verdict compare_with_none(cebus_scheme *scheme, uint64_t took_ns)

@@ -1,6 +1,7 @@
 #include "eager/guidance/carry_out.h"
 
 #include "eager/compaction.h"
+#include "eager/guidance/arrange.h"
 #include "eager/guidance/feedback.h"
 #include "eager/guidance/shuttles.h"
 #include "eager/ladder.h"
@@ -11,7 +12,7 @@
 #include "layout/gather.h"
 
 /** Persistent values come before a call names them. */
-static cebus_candidate *bearer(const cebus_guidance *guidance, uint32_t ordinal)
+cebus_candidate *cebus_carry_out_bearer(const cebus_guidance *guidance, uint32_t ordinal)
 {
     cebus_value *value = cebus_access_bearer(&guidance->log, ordinal);
     if (value == NULL)
@@ -134,7 +135,7 @@ static void swap_in_waiting(cebus_runtime *rt, cebus_guidance *guidance)
 {
     const cebus_action *action;
     while ((action = cebus_guide_waiting(&guidance->guide, CEBUS_ACTION_SWAP_IN)) != NULL &&
-           swap_in(rt, bearer(guidance, action->value), action->value))
+           swap_in(rt, cebus_carry_out_bearer(guidance, action->value), action->value))
         cebus_guide_done(&guidance->guide, CEBUS_ACTION_SWAP_IN);
 }
 
@@ -165,10 +166,17 @@ static void set_spot(cebus_guidance *guidance, const cebus_action *action)
             guidance->scheme->placement.actions[index_of(guidance, action)];
 }
 
-/** What never left, or is persistent and lay elsewhere before there was a plan, goes on to the
- * place it is to have from now on: the one it has is somebody else's. What persists moves on the
- * device in the first iteration by a plan, where its place is free: then the link has all of it to
- * carry. Else what the link does costs less time than a move.
+void cebus_carry_out_send_off(cebus_runtime *rt, cebus_candidate *candidate)
+{
+    if (candidate->zone == CEBUS_ZONE_PERSISTENT)
+        copy_out(rt, candidate);
+    if (candidate->host != NULL && cebus_candidate_is_idle(candidate))
+        give_up(rt, candidate, CEBUS_GO_SWAP);
+}
+
+/** What never left goes on to the place it is to have from now on: the one it has is somebody
+ * else's. What persists and is there as an iteration begins moves on the device (arrange.h). Else
+ * what the link does costs less time than a move.
  */
 static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_action *action)
 {
@@ -179,13 +187,12 @@ static void make_way(cebus_runtime *rt, cebus_candidate *candidate, const cebus_
     if (spot == CEBUS_ANYWHERE || !candidate->value.resident || candidate->arriving ||
         candidate->block->offset == spot)
         return;
+    if (candidate->zone == CEBUS_ZONE_PERSISTENT && guidance->log.at == 0)
+        return;
     if (candidate->zone == CEBUS_ZONE_PERSISTENT && guidance->scheme->guided == 0 &&
         cebus_compaction_shift(rt, candidate->block, spot))
         return;
-    if (candidate->zone == CEBUS_ZONE_PERSISTENT)
-        copy_out(rt, candidate);
-    if (candidate->host != NULL && cebus_candidate_is_idle(candidate))
-        give_up(rt, candidate, CEBUS_GO_SWAP);
+    cebus_carry_out_send_off(rt, candidate);
 }
 
 /** What goes on to another place before an action, or if it is the last a call, does. */
@@ -198,7 +205,7 @@ static void relocate(cebus_runtime *rt, size_t action)
         const cebus_relocation *next = &placement->relocations[guidance->relocated];
         if (next->at > at || (next->at == at && next->action > action))
             return;
-        cebus_candidate *candidate = bearer(guidance, next->value);
+        cebus_candidate *candidate = cebus_carry_out_bearer(guidance, next->value);
         if (next->at == at && candidate != NULL && candidate->value.resident &&
             !candidate->arriving)
             (void)cebus_compaction_shift(rt, candidate->block, next->offset);
@@ -236,7 +243,7 @@ static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const ce
         next = cebus_guide_peek(&guidance->guide, at);
         if (next == NULL || next->kind != CEBUS_ACTION_REPLAY)
             break;
-        candidate = bearer(guidance, next->value);
+        candidate = cebus_carry_out_bearer(guidance, next->value);
         if (candidate == NULL || candidate->value.producer != call)
             break;
     } while (cebus_guide_next(&guidance->guide, at) != NULL);
@@ -248,7 +255,7 @@ static void replay_outputs(cebus_runtime *rt, cebus_guidance *guidance, const ce
 
 static void carry_out(cebus_runtime *rt, cebus_guidance *guidance, const cebus_action *action)
 {
-    cebus_candidate *candidate = bearer(guidance, action->value);
+    cebus_candidate *candidate = cebus_carry_out_bearer(guidance, action->value);
     if (candidate == NULL)
         return;
     if (action->kind == CEBUS_ACTION_DROP)
@@ -269,11 +276,13 @@ void cebus_carry_out_due(cebus_runtime *rt)
     const cebus_action *action;
     while ((action = cebus_guide_next(&guidance->guide, guidance->log.at)) != NULL) {
         if (action->kind == CEBUS_ACTION_REPLAY) {
+            cebus_arrange(rt);
             swap_in_waiting(rt, guidance); /* go on beside it, and it may read them */
             relocate(rt, index_of(guidance, action));
         }
         carry_out(rt, guidance, action);
     }
+    cebus_arrange(rt);
     swap_in_waiting(rt, guidance);
     relocate(rt, guidance->scheme->plan.count);
     guidance->workspace_spot =
@@ -300,7 +309,7 @@ bool cebus_guidance_yield(cebus_runtime *rt)
     cebus_guide *guide = &rt->guidance->guide;
     const cebus_action *action;
     while ((action = cebus_guide_waiting(guide, CEBUS_ACTION_SWAP_OUT)) != NULL) {
-        cebus_candidate *candidate = bearer(rt->guidance, action->value);
+        cebus_candidate *candidate = cebus_carry_out_bearer(rt->guidance, action->value);
         cebus_guide_done(guide, CEBUS_ACTION_SWAP_OUT);
         if (!may_leave(guide, action, candidate))
             continue;
@@ -323,7 +332,7 @@ bool cebus_guidance_yield_at(cebus_runtime *rt, uint64_t offset, uint64_t bytes)
     bool any = false;
     for (; action != NULL;
          action = cebus_guide_waiting_behind(guide, CEBUS_ACTION_SWAP_OUT, action)) {
-        cebus_candidate *candidate = bearer(rt->guidance, action->value);
+        cebus_candidate *candidate = cebus_carry_out_bearer(rt->guidance, action->value);
         if (candidate == NULL || !lies_in(candidate, offset, bytes) ||
             !may_leave(guide, action, candidate))
             continue;

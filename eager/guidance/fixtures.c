@@ -119,3 +119,56 @@ void cebus_fixtures_gather(cebus_runtime *rt)
     part(rt);
     (void)cebus_compaction_run(rt, UINT64_MAX);
 }
+
+void cebus_fixtures_note(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    const cebus_fixtures *now = &scheme->fixtures;
+    cebus_fixtures *around = &scheme->around;
+    if (around->count > 0 || now->count == 0 || !now->complete)
+        return;
+    cebus_fixtures_clear(rt, around);
+    around->items = cebus_pool_copy(&rt->pool, now->items, now->count * sizeof *now->items);
+    around->count = around->capacity = around->items != NULL ? now->count : 0;
+}
+
+/** Whether bytes are among those that no iteration names. */
+static bool has(const cebus_fixtures *fixtures, const cebus_fixture *bytes)
+{
+    bool found = false;
+    for (size_t i = 0; i < fixtures->count && !found; i++) {
+        const cebus_fixture *f = &fixtures->items[i];
+        found = f->owner == 0 && f->offset == bytes->offset && f->bytes == bytes->bytes;
+    }
+    return found;
+}
+
+static cebus_block *block_at(const cebus_runtime *rt, const cebus_fixture *fixture)
+{
+    cebus_block *block = rt->arena.first;
+    while (block != NULL && block->offset < fixture->offset)
+        block = block->next;
+    bool is_it = block != NULL && block->offset == fixture->offset &&
+                 block->bytes == fixture->bytes && block->owner != NULL;
+    return is_it ? block : NULL;
+}
+
+/** It goes to where such bytes lay, and what lies there by now elsewhere. */
+static bool go_back(cebus_runtime *rt, const cebus_scheme *scheme, const cebus_fixture *fixture,
+                    const cebus_fixture *to)
+{
+    if (to->owner != 0 || to->bytes != fixture->bytes || has(&scheme->fixtures, to))
+        return false;
+    (void)cebus_compaction_vacate(rt, to->offset, to->offset + to->bytes);
+    cebus_block *block = block_at(rt, fixture);
+    return block != NULL && cebus_compaction_shift(rt, block, to->offset);
+}
+
+void cebus_fixtures_restore(cebus_runtime *rt, const cebus_scheme *scheme)
+{
+    const cebus_fixtures *now = &scheme->fixtures, *around = &scheme->around;
+    for (size_t i = 0; i < now->count && around->count > 0; i++) {
+        bool back = now->items[i].owner != 0 || has(around, &now->items[i]);
+        for (size_t k = 0; k < around->count && !back; k++)
+            back = go_back(rt, scheme, &now->items[i], &around->items[k]);
+    }
+}

@@ -20,6 +20,13 @@ void cebus_fixtures_look(cebus_runtime *rt);
  * places none ahead of time. */
 void cebus_fixtures_gather(cebus_runtime *rt);
 
+/** Notes them as what the scheme's places were found around, if they were not noted yet. Without
+ * host memory nothing is. */
+void cebus_fixtures_note(cebus_runtime *rt, cebus_scheme *scheme);
+/** Between two iterations: bytes that no iteration names go back to where they were noted, so that
+ * a plan that comes back finds its places free. O(fixtures^2 + blocks). */
+void cebus_fixtures_restore(cebus_runtime *rt, const cebus_scheme *scheme);
+
 /** Frees everything; none are left. */
 void cebus_fixtures_clear(cebus_runtime *rt, cebus_fixtures *fixtures);
 

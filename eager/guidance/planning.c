@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "eager/budget.h"
 #include "eager/guidance/appraisal.h"
 #include "eager/guidance/feedback.h"
 #include "eager/guidance/fixtures.h"
@@ -21,6 +22,8 @@
 #define STEP_NS 1000
 /** Waiting for places for less than this part of an iteration does not matter. */
 #define WAIT_PART 50
+/** Of the budget: what comes and goes that no iteration names. */
+#define LITTLE_PART 1024
 
 void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
 {
@@ -77,7 +80,9 @@ static uint64_t may_miss(const cebus_guidance *guidance)
 void cebus_planning_look(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
-    guidance->scheme->missed = rt->stats.missed_placements - guidance->missed > may_miss(guidance);
+    const uint64_t missed = rt->stats.missed_placements - guidance->missed;
+    guidance->scheme->missed = missed > may_miss(guidance);
+    guidance->scheme->found_all = missed == 0;
     guidance->missed = rt->stats.missed_placements;
     if (rt->policy->plan != NULL && guidance->log.recording &&
         guidance->log.unproven <= MOST_UNPROVEN)
@@ -132,13 +137,19 @@ static void change_places(cebus_runtime *rt, cebus_scheme *scheme, bool placeles
 }
 
 /** No plan, until it would be made for something else, or a better one is there that is on its way;
- * but one whose places may be what was wrong with it is made again without. */
+ * but one whose places may be what was wrong with it is made again without, unless that was tried.
+ * Where runs repeat it is kept, for where none turns out to be worse. */
 static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (!cebus_appraisal_awaits_better(rt, scheme) && scheme->spots != NULL && scheme->shuttling &&
-        !scheme->placeless)
+        !scheme->placeless && scheme->placed_lost == 0) {
+        scheme->placed_lost = scheme->lost;
         change_places(rt, scheme, true);
-    cebus_scheme_clear_aside(scheme);
+    } else {
+        cebus_scheme_set_aside(rt, scheme);
+    }
+    if (!cebus_appraisal_repeats(rt))
+        cebus_scheme_clear_aside(rt, scheme);
     cebus_scheme_clear_plan(rt, scheme);
 }
 
@@ -161,7 +172,8 @@ static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
         cebus_scheme_set_aside(rt, scheme);
         break;
     case CEBUS_PLAN_COMES_BACK:
-        (void)bring_back(rt, scheme);
+        if (!bring_back(rt, scheme))
+            renew_later(rt, scheme);
         break;
     }
 }
@@ -179,6 +191,8 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
     cebus_fixtures former = scheme->fixtures;
     scheme->fixtures = guidance->fixtures;
     guidance->fixtures = former;
+    if (scheme->spots != NULL && scheme->guided > 0 && scheme->found_all)
+        cebus_fixtures_note(rt, scheme);
 }
 
 static uint64_t effort_now(cebus_runtime *rt, const cebus_iteration *iteration)
@@ -223,6 +237,15 @@ static bool place(cebus_runtime *rt, cebus_scheme *scheme)
     bool placed = cebus_fit_place(&fit);
     cebus_outside_deinit(&outside);
     return placed && cebus_scheme_make_spots(rt, scheme);
+}
+
+/** Other places for the plan at hand, by which it takes something else. False: as above. */
+static bool move_places(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    if (!place(rt, scheme))
+        return false;
+    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    return true;
 }
 
 /** A plan with places for its values. */
@@ -296,10 +319,10 @@ static void spare_unfit(const cebus_iteration *iteration, const cebus_scheme *sc
 }
 
 /** Another plan is there than the one that was tried against none. */
-static void end_trial(cebus_scheme *scheme)
+static void end_trial(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (cebus_trial_runs(&scheme->trial))
-        cebus_scheme_clear_aside(scheme);
+        cebus_scheme_clear_aside(rt, scheme);
     scheme->trial = (cebus_trial){0};
 }
 
@@ -331,7 +354,7 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
         cebus_placement_clear(&placement);
         return;
     }
-    end_trial(scheme);
+    end_trial(rt, scheme);
     if (scheme->better_placed && placement.height == 0 && scheme->spots != NULL) {
         try_loose(rt, scheme, better);
         return;
@@ -454,12 +477,12 @@ static bool has_no_places(const cebus_scheme *scheme, bool places)
     return places && scheme->plan.count > 0 && scheme->spots == NULL;
 }
 
-static void forget_trials(cebus_scheme *scheme)
+static void forget_trials(cebus_runtime *rt, cebus_scheme *scheme)
 {
     scheme->unplanned_ns = scheme->placed_lost = scheme->dear_lost = 0;
     scheme->dear = scheme->unplanned = 0;
     scheme->placeless = scheme->patient = false;
-    cebus_scheme_clear_aside(scheme);
+    cebus_scheme_clear_aside(rt, scheme);
 }
 
 /** It was never planned, and is not worth it yet. What was loaded costs nothing. */
@@ -479,7 +502,7 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     const uint64_t begun = cebus_pace_clock();
     const cebus_plan_terms placed = cebus_terms_now(rt, scheme, true);
     scheme->aside_lost = 0;
-    end_trial(scheme);
+    end_trial(rt, scheme);
     bool found = places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme);
     scheme->better_placed = found || (places && !cebus_appraisal_repeats(rt));
     scheme->waits = false;
@@ -500,21 +523,33 @@ static void hold_back(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
 }
 
+/** Whether a plan would be made for something else now. Little that no iteration names, and that
+ * came or went, does not count. */
+static bool is_for_other_terms(cebus_runtime *rt, const cebus_scheme *scheme)
+{
+    cebus_plan_terms terms = cebus_terms_now(rt, scheme, false);
+    const uint64_t was = scheme->terms.budget, now = terms.budget;
+    if (cebus_budget_now(rt) == scheme->memory &&
+        cebus_max_u64(was, now) - cebus_min_u64(was, now) < scheme->memory / LITTLE_PART)
+        terms.budget = was;
+    return cebus_terms_differ(&terms, &scheme->terms);
+}
+
 /** Plans for the scheme if it is new, or what it was made for has changed. */
 static void renew(cebus_runtime *rt, cebus_scheme *scheme)
 {
     bool move = should_move(rt->guidance);
-    cebus_plan_terms terms = cebus_terms_now(rt, scheme, false);
-    bool other = cebus_terms_differ(&terms, &scheme->terms);
+    bool other = is_for_other_terms(rt, scheme);
     if (other && scheme->terms.out_rate > 0) /* not the first time: nothing is known of these */
-        forget_trials(scheme);
+        forget_trials(rt, scheme);
     bool places = rt->arena.layout->planned && scheme->fixtures.complete && !scheme->placeless;
-    if (is_early(rt, scheme) || (!other && !(places && move && !place(rt, scheme))))
+    if (is_early(rt, scheme) || (!other && !(places && move && !move_places(rt, scheme))))
         return;
     if (rt->guidance->drafted == scheme)
         cancel_draft(rt->guidance);
     cebus_swap_learn_link(rt);
     scheme->terms = cebus_terms_now(rt, scheme, false);
+    scheme->memory = cebus_budget_now(rt);
     scheme->better = (cebus_plan_terms){0};
     cebus_feedback_reset(rt, scheme);
     if (scheme->renewed || !use_loaded(rt, scheme, places))

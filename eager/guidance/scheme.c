@@ -15,7 +15,7 @@ void cebus_scheme_init(cebus_scheme *scheme, cebus_pool *pool)
 void cebus_scheme_clear(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_scheme_clear_plan(rt, scheme);
-    cebus_scheme_clear_aside(scheme);
+    cebus_scheme_clear_aside(rt, scheme);
     cebus_feedback_reset(rt, scheme);
     cebus_shuttles_clear(rt, &scheme->shuttles);
     cebus_fixtures_clear(rt, &scheme->fixtures);
@@ -31,6 +31,7 @@ void cebus_scheme_clear_places(cebus_runtime *rt, cebus_scheme *scheme)
                            scheme->placement.n_values * sizeof *scheme->spots);
     scheme->spots = NULL;
     cebus_placement_clear(&scheme->placement);
+    cebus_fixtures_clear(rt, &scheme->around);
 }
 
 void cebus_scheme_clear_plan(cebus_runtime *rt, cebus_scheme *scheme)
@@ -60,7 +61,7 @@ void cebus_scheme_take(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan plan,
 
 void cebus_scheme_set_aside(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    cebus_scheme_clear_aside(scheme);
+    cebus_scheme_clear_aside(rt, scheme);
     cebus_plan plan = scheme->aside;
     cebus_placement placement = scheme->aside_placement;
     cebus_pool_free_object(&rt->pool, scheme->spots,
@@ -68,8 +69,10 @@ void cebus_scheme_set_aside(cebus_runtime *rt, cebus_scheme *scheme)
     scheme->spots = NULL;
     scheme->aside = scheme->plan;
     scheme->aside_placement = scheme->placement;
+    scheme->aside_around = scheme->around;
     scheme->plan = plan;
     scheme->placement = placement;
+    scheme->around = (cebus_fixtures){0};
 }
 
 bool cebus_scheme_restore(cebus_runtime *rt, cebus_scheme *scheme)
@@ -81,11 +84,14 @@ bool cebus_scheme_restore(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_plan_init(&scheme->aside, &rt->pool);
     cebus_placement_init(&scheme->aside_placement, &rt->pool);
     cebus_scheme_take(rt, scheme, plan, placement);
+    scheme->around = scheme->aside_around;
+    scheme->aside_around = (cebus_fixtures){0};
     return true;
 }
 
-void cebus_scheme_clear_aside(cebus_scheme *scheme)
+void cebus_scheme_clear_aside(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_plan_clear(&scheme->aside);
     cebus_placement_clear(&scheme->aside_placement);
+    cebus_fixtures_clear(rt, &scheme->aside_around);
 }

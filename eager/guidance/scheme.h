@@ -30,6 +30,6 @@ void cebus_scheme_set_aside(cebus_runtime *rt, cebus_scheme *scheme);
 /** It comes back in the place of the plan at hand. False: none was kept. */
 bool cebus_scheme_restore(cebus_runtime *rt, cebus_scheme *scheme);
 /** It is of no more use. */
-void cebus_scheme_clear_aside(cebus_scheme *scheme);
+void cebus_scheme_clear_aside(cebus_runtime *rt, cebus_scheme *scheme);
 
 #endif

@@ -40,10 +40,13 @@ typedef struct cebus_tally {
 typedef struct cebus_scheme {
     cebus_plan plan;
     cebus_plan_terms terms;    /**< it was made for; no rates: there is none yet */
+    uint64_t memory;           /**< the budget then, of which the terms have what is not silent */
     cebus_placement placement; /**< of the plan; empty: none, or the layout does not follow any */
     cebus_plan aside;          /**< one that is kept while none, or one without its places, is tried
                                     (scheme.h) */
     cebus_placement aside_placement;
+    cebus_fixtures around,
+        aside_around;        /**< when all found their places by these; empty: not yet */
     cebus_fixtures fixtures; /**< when such an iteration ended last */
     uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
     uint64_t iteration_ns;   /**< its calls together */
@@ -76,6 +79,7 @@ typedef struct cebus_scheme {
     bool renewed;   /**< it was planned for anew: what was loaded is out of date */
     uint32_t moves; /**< times in a row that places were chosen anew */
     bool missed;    /**< some places were taken the last time */
+    bool found_all; /**< none was */
     bool placeless; /**< without places its plan may cost less, or did */
     uint64_t placed_lost; /**< what replays and waiting took with them; 0: both were not tried */
     uint64_t aside_lost;  /**< what they were to take with places that were set aside, since it

@@ -45,6 +45,7 @@ static cebus_timeline_terms terms_of(const cebus_fit *fit, const cebus_placement
                                   .in_rate = fit->terms.in_rate,
                                   .latency_ns = fit->terms.latency_ns,
                                   .placement = placement,
+                                  .moves = fit->site.moves,
                                   .ahead = true};
 }
 
@@ -91,7 +92,7 @@ static bool find_shuttling(cebus_fit *fit, cebus_plan *plan, bool placed)
     if (placed) {
         if (!run(fit, plan, &fit->found, &timeline))
             return false;
-        plan->wait_ns = timeline.stall_ns;
+        plan->wait_ns = timeline.stall_ns + timeline.moving_ns;
         ns = timeline.total_ns;
     }
     return find_timed(fit, plan, &ns) && ns < UINT64_MAX;
@@ -153,6 +154,7 @@ static void rival(cebus_fit *fit, uint64_t budget)
     cebus_timeline before, now;
     cebus_plan plan = *fit->plan;
     cebus_placement placement = *fit->placement;
+    const uint64_t had = fit->terms.budget;
     if (!run(fit, &plan, &placement, &before))
         return;
     fit->terms.budget = budget;
@@ -168,6 +170,7 @@ static void rival(cebus_fit *fit, uint64_t budget)
         return;
     *fit->plan = plan;
     *fit->placement = placement;
+    fit->terms.budget = had;
 }
 
 /** How long an iteration takes by the plan; with places, if it has any. 0 without host memory. */
@@ -219,7 +222,7 @@ static void look_elsewhere(cebus_fit *fit)
     rival(fit, fit->memory);
 }
 
-/** Where parameters come and go and what has places waits for them one is made for less memory:
+/** Where parameters come and go and what has places waits for them one is made for less memory yet:
  * with more room places may be found that are not waited for. */
 static void look_for_room(cebus_fit *fit)
 {
@@ -228,7 +231,7 @@ static void look_for_room(cebus_fit *fit)
         !cebus_plan_shuttles(fit->plan, fit->iteration) || !run(fit, fit->plan, NULL, &anywhere) ||
         (double)total_ns(fit) <= WAITS_LONG * (double)anywhere.total_ns)
         return;
-    rival(fit, fit->memory - fit->memory / MOST_LESS_PART);
+    rival(fit, fit->terms.budget - fit->memory / MOST_LESS_PART);
 }
 
 /** What the next plan does without. One by which parameters shuttle is made anew, not from what was

@@ -136,8 +136,8 @@ static bool ask(cebus_pool *pool, const cebus_sojourns *sojourns, const cebus_si
     return add_stays(sojourns, site, q);
 }
 
-/** Both stays of what crosses from one iteration to the next get one place, beside fixtures, and so
- * does a copy that goes on there. */
+/** Both stays of what crosses from one iteration to the next, and is tied, get one place, beside
+ * fixtures, and so does a copy that goes on there. */
 static void tie(const cebus_sojourns *sojourns, const cebus_site *site, question *q)
 {
     uint64_t offset = 0;
@@ -145,6 +145,8 @@ static void tie(const cebus_sojourns *sojourns, const cebus_site *site, question
     cebus_ties_sort(&q->ties, q->blocks, site->order);
     for (size_t i = 0; i < q->ties.count; i++) {
         const cebus_tie *tie = &q->ties.items[i];
+        if (tie->bond < site->bond)
+            continue;
         uint64_t bytes = q->blocks[tie->first].bytes;
         for (; fixture < q->n_fixed && q->presets[fixture] < offset + bytes; fixture++) {
             uint64_t end = q->presets[fixture] + q->blocks[fixture].bytes;
@@ -396,6 +398,8 @@ cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const 
         return verdict;
     if (cebus_hours_init(&q.hours, &sojourns, iteration, plan, site->occupancy, site->share) &&
         cebus_ties_init(&q.ties, &sojourns, iteration, plan) &&
+        (site->occupancy == NULL ||
+         cebus_ties_find_firm(&q.ties, &sojourns, plan, site->occupancy)) &&
         find_fixtures(out->pool, plan, site, &q) && ask(out->pool, &sojourns, site, &q)) {
         tie(&sojourns, site, &q);
         if (site->tied != NULL)

@@ -44,6 +44,7 @@ typedef struct cebus_site {
     const cebus_occupancy *occupancy; /**< of the plan: copies take their time; NULL: none */
     double share; /**< of its copy out that a stay has to the end, from 0 to 1 (hours.h) */
     cebus_tie_order order;
+    cebus_tie_bond bond; /**< what crosses has one place in the end and in the beginning */
     bool *tied; /**< set if some have one place, so that the order matters; NULL: nobody asks */
     /** Packings are given up as soon as it is known that they do not fit: where it is FULL,
      * *out_missing is what is missing at the least, and there is no crowd. */

@@ -61,13 +61,32 @@ bool cebus_ties_init(cebus_ties *ties, const cebus_sojourns *sojourns,
     return ok;
 }
 
+bool cebus_ties_find_firm(cebus_ties *ties, const cebus_sojourns *sojourns, const cebus_plan *plan,
+                          const cebus_occupancy *occupancy)
+{
+    const size_t n = plan->n_values;
+    bool *goes_on = cebus_pool_alloc(ties->pool, n * sizeof *goes_on);
+    if (goes_on == NULL)
+        return n == 0;
+    memset(goes_on, 0, n * sizeof *goes_on);
+    for (size_t a = 0; a < plan->count; a++)
+        goes_on[plan->actions[a].value] |= cebus_occupancy_goes_on(occupancy, a);
+    for (size_t i = 0; i < ties->count; i++) {
+        const cebus_action *action = &plan->actions[sojourns->items[ties->items[i].last].index];
+        ties->items[i].bond = goes_on[action->value] ? CEBUS_TIES_OF_FIRM : CEBUS_TIES_OF_ALL;
+    }
+    cebus_pool_free_object(ties->pool, goes_on, n * sizeof *goes_on);
+    return true;
+}
+
 bool cebus_ties_add(cebus_ties *ties, uint32_t block, uint32_t stay)
 {
     void *items = ties->items;
     if (!cebus_pool_grow(ties->pool, &items, &ties->capacity, ties->count, sizeof *ties->items))
         return false;
     ties->items = items;
-    ties->items[ties->count++] = (cebus_tie){.first = block, .last = stay};
+    ties->items[ties->count++] =
+        (cebus_tie){.first = block, .last = stay, .bond = CEBUS_TIES_OF_COPIES};
     return true;
 }
 

@@ -4,6 +4,8 @@
 #define MOST_TRIED 30000
 /** Where so large a part of the memory is missing less will not do. */
 #define MOST_MISSING_PART 16
+/** What takes no more than this part longer than if any place would do is good enough. */
+#define GOOD_PART 64
 
 typedef struct timed {
     const cebus_iteration *iteration;
@@ -11,6 +13,7 @@ typedef struct timed {
     cebus_site site;
     cebus_plan plan; /**< that asks for copies in as late as they can begin */
     cebus_occupancy occupancy;
+    bool tied; /**< something crosses from one iteration to the next */
 } timed;
 
 static bool occupy(timed *t)
@@ -28,25 +31,35 @@ static bool prepare(timed *t)
            occupy(t);
 }
 
-/** With each share in turn, and each order of what lies at the bottom. How much is missing the
- * first tells; of the others it is wanted to know only whether they fit. */
+/** With each order of what lies at the bottom in turn. How much is missing the first tells; of the
+ * others it is wanted to know only whether they fit. */
+static cebus_site_verdict place_in_order(timed *t, cebus_placement *out, uint64_t *out_missing)
+{
+    const int orders = t->site.bond == CEBUS_TIES_OF_ALL ? CEBUS_TIE_ORDERS : 1;
+    cebus_site_verdict verdict = CEBUS_SITE_FULL;
+    t->tied = true;
+    t->site.tied = &t->tied;
+    for (int order = 0; verdict == CEBUS_SITE_FULL && order < orders && t->tied &&
+                        *out_missing <= t->site.capacity / MOST_MISSING_PART;
+         order++) {
+        t->site.order = (cebus_tie_order)order;
+        verdict = cebus_placement_make(t->iteration, &t->plan, &t->site, out, out_missing);
+        t->site.fits_only = true;
+    }
+    return verdict;
+}
+
+/** With each share in turn, with which copies of what does not cross do not matter at last. */
 static cebus_site_verdict place(timed *t, cebus_placement *out)
 {
-    static const double shares[] = {1, 0.75, 0.5};
+    static const double shares[] = {1, 0.75, 0.5, 0};
+    const size_t n = t->site.bond == CEBUS_TIES_OF_ALL ? 3 : 4;
     cebus_site_verdict verdict = CEBUS_SITE_FULL;
     uint64_t missing = 0;
-    bool tied = true;
-    t->site.tied = &tied;
     t->site.fits_only = false;
-    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+    for (size_t i = 0; verdict == CEBUS_SITE_FULL && i < n; i++) {
         t->site.share = shares[i];
-        for (int order = 0; order == 0 || (order < CEBUS_TIE_ORDERS && tied); order++) {
-            t->site.order = (cebus_tie_order)order;
-            verdict = cebus_placement_make(t->iteration, &t->plan, &t->site, out, &missing);
-            if (verdict != CEBUS_SITE_FULL || missing > t->site.capacity / MOST_MISSING_PART)
-                return verdict;
-            t->site.fits_only = true;
-        }
+        verdict = place_in_order(t, out, &missing);
     }
     return verdict;
 }
@@ -59,17 +72,50 @@ static bool run(const timed *t, const cebus_placement *placement, cebus_timeline
     return cebus_timeline_run(t->iteration, &t->plan, &with, t->plan.pool, out);
 }
 
-static bool make(timed *t, cebus_placement *out, bool *out_found, cebus_timeline *timeline)
+/** The one that takes less is the best so far; the other one is let go. */
+static bool compare(const timed *t, cebus_placement *placement, cebus_placement *best,
+                    cebus_timeline *timeline)
+{
+    cebus_timeline now;
+    const bool ok = run(t, placement, &now);
+    if (ok && (best->height == 0 || now.total_ns < timeline->total_ns)) {
+        const cebus_placement before = *best;
+        *best = *placement;
+        *placement = before;
+        *timeline = now;
+    }
+    cebus_placement_clear(placement);
+    return ok;
+}
+
+/** It hardly waits for its places, so others need not be looked for. */
+static bool is_good(const timed *t, const cebus_placement *best, const cebus_timeline *timeline)
+{
+    const uint64_t anywhere = t->occupancy.total_ns;
+    return best->height > 0 && timeline->total_ns <= anywhere + anywhere / GOOD_PART;
+}
+
+/** What crosses from one iteration to the next stays where it lies; or it moves as that begins. */
+static bool make(timed *t, cebus_placement *best, bool *out_found, cebus_timeline *timeline)
 {
     const uint64_t rounds = MOST_TRIED / (t->iteration->n_calls + t->plan.count + 1);
+    bool ok = prepare(t);
+    cebus_site_verdict verdict = CEBUS_SITE_FULL;
     t->site.rounds = rounds < t->site.rounds ? rounds : t->site.rounds;
     t->site.occupancy = &t->occupancy;
     t->site.crowd = NULL;
-    if (!prepare(t))
-        return false;
-    const cebus_site_verdict verdict = place(t, out);
-    *out_found = verdict == CEBUS_SITE_PLACED;
-    return verdict != CEBUS_SITE_NO_HOST_MEMORY && (!*out_found || run(t, out, timeline));
+    for (int bond = 0; ok && bond < CEBUS_TIE_BONDS && !is_good(t, best, timeline); bond++) {
+        cebus_placement placement;
+        cebus_placement_init(&placement, best->pool);
+        t->site.bond = (cebus_tie_bond)bond;
+        verdict = place(t, &placement);
+        ok = verdict != CEBUS_SITE_NO_HOST_MEMORY &&
+             (verdict != CEBUS_SITE_PLACED || compare(t, &placement, best, timeline));
+        if (t->terms->moves.rate == 0 || !t->tied)
+            break;
+    }
+    *out_found = ok && best->height > 0;
+    return ok;
 }
 
 bool cebus_timed_make(const cebus_iteration *iteration, const cebus_timeline_terms *terms,
@@ -89,7 +135,7 @@ bool cebus_timed_make(const cebus_iteration *iteration, const cebus_timeline_ter
     }
     if (ok && *out_found) {
         *out_plan = t.plan;
-        out_plan->wait_ns = timeline.stall_ns;
+        out_plan->wait_ns = timeline.stall_ns + timeline.moving_ns;
         *out_ns = timeline.total_ns;
         return true;
     }

@@ -10,9 +10,11 @@ bool cebus_occupancy_init(cebus_occupancy *occupancy, const cebus_iteration *ite
     occupancy->turns = cebus_pool_alloc(pool, runs * sizeof *occupancy->turns);
     occupancy->starts = cebus_pool_alloc(pool, runs * sizeof *occupancy->starts);
     occupancy->copies = cebus_pool_alloc(pool, plan->count * sizeof *occupancy->copies);
+    occupancy->ends = cebus_pool_alloc(pool, plan->count * sizeof *occupancy->ends);
     occupancy->stays = cebus_pool_alloc(pool, plan->count * sizeof *occupancy->stays);
     bool ok = occupancy->turns != NULL && occupancy->starts != NULL &&
-              (plan->count == 0 || (occupancy->copies != NULL && occupancy->stays != NULL));
+              (plan->count == 0 ||
+               (occupancy->copies != NULL && occupancy->ends != NULL && occupancy->stays != NULL));
     if (ok)
         cebus_occupancy_begin(occupancy, 0);
     else
@@ -27,6 +29,7 @@ void cebus_occupancy_deinit(cebus_occupancy *occupancy)
     cebus_pool_free_object(pool, occupancy->turns, runs * sizeof *occupancy->turns);
     cebus_pool_free_object(pool, occupancy->starts, runs * sizeof *occupancy->starts);
     cebus_pool_free_object(pool, occupancy->copies, n * sizeof *occupancy->copies);
+    cebus_pool_free_object(pool, occupancy->ends, n * sizeof *occupancy->ends);
     cebus_pool_free_object(pool, occupancy->stays, n * sizeof *occupancy->stays);
     *occupancy = (cebus_occupancy){.pool = pool};
 }
@@ -47,7 +50,7 @@ void cebus_occupancy_begin(cebus_occupancy *occupancy, uint64_t ns)
     occupancy->began_ns = ns;
     occupancy->total_ns = 0;
     for (size_t a = 0; a < occupancy->n_actions; a++) {
-        occupancy->copies[a] = CEBUS_OCCUPANCY_NEVER;
+        occupancy->copies[a] = occupancy->ends[a] = CEBUS_OCCUPANCY_NEVER;
         occupancy->stays[a] = false;
     }
 }
@@ -67,7 +70,13 @@ void cebus_occupancy_run(cebus_occupancy *occupancy, uint64_t ns)
 void cebus_occupancy_copy(cebus_occupancy *occupancy, size_t action, uint64_t ns)
 {
     if (occupancy != NULL)
-        occupancy->copies[action] = since_begin(occupancy, ns);
+        occupancy->copies[action] = occupancy->ends[action] = since_begin(occupancy, ns);
+}
+
+void cebus_occupancy_arrive(cebus_occupancy *occupancy, size_t action, uint64_t ns)
+{
+    if (occupancy != NULL)
+        occupancy->ends[action] = since_begin(occupancy, ns);
 }
 
 void cebus_occupancy_stay(cebus_occupancy *occupancy, size_t action)

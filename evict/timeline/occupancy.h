@@ -22,6 +22,7 @@ typedef struct cebus_occupancy {
     uint64_t *turns;  /**< of runs: when the one before it is done */
     uint64_t *starts; /**< of runs: when it has all that it waits for */
     uint64_t *copies; /**< of actions: when what comes begins to, and what leaves has */
+    uint64_t *ends;   /**< of actions: when their copies have ended */
     bool *stays;      /**< of actions: what was to come had never left */
     size_t count, capacity, n_actions; /**< runs; as many at most; actions */
     uint64_t began_ns, total_ns;       /**< on the timeline's clock; until the last call is done */
@@ -41,6 +42,8 @@ void cebus_occupancy_await(cebus_occupancy *occupancy, uint64_t ns);
 void cebus_occupancy_run(cebus_occupancy *occupancy, uint64_t ns);
 /** What an action sends leaves until then, or what it brings comes from then on; or never left. */
 void cebus_occupancy_copy(cebus_occupancy *occupancy, size_t action, uint64_t ns);
+/** What an action brings is there then. */
+void cebus_occupancy_arrive(cebus_occupancy *occupancy, size_t action, uint64_t ns);
 void cebus_occupancy_stay(cebus_occupancy *occupancy, size_t action);
 void cebus_occupancy_end(cebus_occupancy *occupancy, uint64_t ns);
 /** @} */
@@ -53,6 +56,13 @@ uint64_t cebus_occupancy_start(const cebus_occupancy *occupancy, uint32_t run);
 /** A time, which may be behind the end. O(log runs). */
 uint64_t cebus_occupancy_time(const cebus_occupancy *occupancy, uint64_t ns);
 /** @} */
+
+/** Whether an action's copy still goes on as the iteration ends. */
+static inline bool cebus_occupancy_goes_on(const cebus_occupancy *occupancy, size_t action)
+{
+    return occupancy->ends[action] != CEBUS_OCCUPANCY_NEVER &&
+           occupancy->ends[action] > occupancy->total_ns;
+}
 
 /** Has the plan ask for each copy in no sooner than it can begin. The plan is linked, and is
  * again. False without host memory. O(actions log runs). */

@@ -2,203 +2,26 @@
 
 #include <string.h>
 
-#include "evict/placement.h"
-#include "evict/timeline/ground.h"
-#include "evict/timeline/holes.h"
-#include "evict/timeline/occupancy.h"
 #include "evict/timeline/releases.h"
-#include "evict/timeline/streams.h"
+#include "evict/timeline/walk.h"
 #include "layout/number.h"
 
 #define NONE CEBUS_ITERATION_NONE
 
-/** Evictions that are looked for, at most: a plan that foresees so little tells no time. */
-#define MOST_UNFORESEEN 4096
-
-typedef struct state {
-    uint64_t ready;   /**< when its bytes are there */
-    uint64_t last;    /**< when compute is through with them */
-    uint64_t out_end; /**< of the copy to the host */
-    bool resident, on_host, stays;
-    bool busy;      /**< the call at hand reads it */
-    size_t back;    /**< behind the action that was to bring it back last: it stays from there on */
-    uint64_t place; /**< where it lies; ANYWHERE: it is not known */
-    uint64_t spot;  /**< where it is to come next */
-} state;
-
-typedef struct walk {
-    const cebus_iteration *iteration;
-    const cebus_plan *plan;
-    const cebus_timeline_terms *terms;
-    cebus_timeline *out;
-    state *states;
-    uint32_t *released; /**< values by when they are released */
-    uint32_t *stack;    /**< values to be made again */
-    uint32_t *leaving;  /**< actions whose values may leave, or left, and are not to be back yet */
-    cebus_holes holes;
-    size_t n_released, n_leaving;
-    size_t next;       /**< actions before it were due */
-    size_t left, came; /**< actions before these have left, or come, or never will */
-    cebus_streams streams;
-    uint32_t at;
-    const cebus_placement *placement; /**< NULL: memory is a number */
-    cebus_ground ground;
-    bool failed;   /**< no host memory */
-    bool shuttles; /**< some persistent value is away as the iteration begins */
-} walk;
-
-/* --- room ------------------------------------------------------------------------------------ */
-
-static void add_hole(walk *w, uint64_t since, uint64_t bytes)
-{
-    if (!cebus_holes_add(&w->holes, since, bytes))
-        w->failed = true;
-}
-
-/** What has a place is there, or has left it at a time. */
-static void settle(walk *w, uint64_t place, uint64_t bytes, uint64_t since)
-{
-    if (place != CEBUS_ANYWHERE && !cebus_ground_set(&w->ground, place, bytes, since))
-        w->failed = true;
-}
-
-/** Its bytes are free since then, but not before a copy of them is done: of what is let go, too. */
-static void go(walk *w, uint32_t v, uint64_t since)
-{
-    state *s = &w->states[v];
-    since = cebus_max_u64(since, s->out_end);
-    s->resident = false;
-    settle(w, s->place, w->iteration->values[v].bytes, since);
-    s->place = CEBUS_ANYWHERE;
-    add_hole(w, since, w->iteration->values[v].bytes);
-}
-
-static void copy_out(walk *w, uint32_t v)
-{
-    state *s = &w->states[v];
-    uint64_t bytes = w->iteration->values[v].bytes;
-    if (s->on_host)
-        return;
-    s->out_end = cebus_streams_copy_out(&w->streams, bytes, cebus_max_u64(s->last, s->ready)).to;
-    s->on_host = true;
-    w->out->out_bytes += bytes;
-}
-
-/** Whether an action that was due waits for its value to leave. */
-static bool may_leave(const walk *w, size_t a)
-{
-    const cebus_action *action = &w->plan->actions[a];
-    const state *s = &w->states[action->value];
-    return action->kind == CEBUS_ACTION_SWAP_OUT && s->resident && s->on_host && !s->busy &&
-           a >= s->back;
-}
-
-/** The first value that may leave does; false: there is none. */
-static bool yield(walk *w)
-{
-    for (; w->left < w->next; w->left++) {
-        const uint32_t v = w->plan->actions[w->left].value;
-        if (!may_leave(w, w->left))
-            continue;
-        go(w, v, w->states[v].last);
-        w->left++;
-        return true;
-    }
-    return false;
-}
-
-static bool may_go(const walk *w, uint32_t v)
-{
-    const cebus_iteration_value *value = &w->iteration->values[v];
-    const state *s = &w->states[v];
-    return s->resident && !s->busy && !value->persistent && value->bytes > 0 &&
-           (w->terms->swaps || (value->replayable && value->born != NONE));
-}
-
-/** What no plan said: the one used least recently goes. */
-static bool evict(walk *w)
-{
-    uint32_t oldest = NONE;
-    if (w->out->unforeseen >= MOST_UNFORESEEN)
-        return false;
-    for (uint32_t v = 0; v < w->iteration->n_values; v++) {
-        if (may_go(w, v) && (oldest == NONE || w->states[v].last < w->states[oldest].last))
-            oldest = v;
-    }
-    if (oldest == NONE)
-        return false;
-    if (w->terms->swaps)
-        copy_out(w, oldest);
-    go(w, oldest, w->states[oldest].last);
-    w->out->unforeseen++;
-    return true;
-}
-
-/** Takes bytes; answers when all of them are free. What does not fit at all goes over the budget.
- */
-static uint64_t take(walk *w, uint64_t bytes)
-{
-    while (w->holes.free < bytes && (yield(w) || evict(w)))
-        continue;
-    return cebus_holes_take(&w->holes, bytes);
-}
-
-/** Who waits to leave goes from a place that others are to have. False: somebody stays there. */
-static bool clear(walk *w, uint64_t place, uint64_t bytes)
-{
-    if (cebus_ground_since(&w->ground, place, bytes) != CEBUS_GROUND_TAKEN)
-        return true;
-    size_t kept = 0;
-    for (size_t i = 0; i < w->n_leaving; i++) {
-        const uint32_t a = w->leaving[i], v = w->plan->actions[a].value;
-        const state *s = &w->states[v];
-        if (a < w->left || a < s->back)
-            continue;
-        w->leaving[kept++] = a;
-        if (s->place != CEBUS_ANYWHERE && s->place < place + bytes &&
-            place < s->place + w->iteration->values[v].bytes && may_leave(w, a))
-            go(w, v, s->last);
-    }
-    w->n_leaving = kept;
-    return cebus_ground_since(&w->ground, place, bytes) != CEBUS_GROUND_TAKEN;
-}
-
-/** The same at a place, if it has one and that can be had; else it has none. */
-static uint64_t take_at(walk *w, uint64_t *place, uint64_t bytes)
-{
-    if (w->placement == NULL || *place == CEBUS_ANYWHERE || !clear(w, *place, bytes)) {
-        *place = CEBUS_ANYWHERE;
-        return take(w, bytes);
-    }
-    const uint64_t since = cebus_ground_since(&w->ground, *place, bytes);
-    settle(w, *place, bytes, CEBUS_GROUND_TAKEN);
-    (void)take(w, bytes); /* which bytes these are is known */
-    return since;
-}
-
-/** A value's bytes, at its spot. */
-static uint64_t take_for(walk *w, uint32_t v)
-{
-    state *s = &w->states[v];
-    s->place = s->spot;
-    s->spot = CEBUS_ANYWHERE;
-    return take_at(w, &s->place, w->iteration->values[v].bytes);
-}
-
 /** Bytes of a value that compute is about to write. */
-static void come(walk *w, uint32_t v)
+static void come(cebus_walk *w, uint32_t v)
 {
-    cebus_streams_wait(&w->streams, take_for(w, v));
+    cebus_streams_wait(&w->streams, cebus_walk_take_for(w, v));
     w->states[v].resident = true;
     w->states[v].ready = 0;
 }
 
 /** Answers when it begins. */
-static uint64_t copy_in(walk *w, uint32_t v)
+static uint64_t copy_in(cebus_walk *w, uint32_t v)
 {
-    state *s = &w->states[v];
+    cebus_walk_state *s = &w->states[v];
     uint64_t bytes = w->iteration->values[v].bytes;
-    uint64_t start = cebus_max_u64(take_for(w, v), s->out_end);
+    uint64_t start = cebus_max_u64(cebus_walk_take_for(w, v), s->out_end);
     if (!w->terms->ahead)
         start = cebus_max_u64(start, w->streams.compute);
     const cebus_span span = cebus_streams_copy_in(&w->streams, bytes, start);
@@ -209,32 +32,33 @@ static uint64_t copy_in(walk *w, uint32_t v)
 }
 
 /** Values due to come back, in order, as far as there is room. */
-static void copy_in_waiting(walk *w)
+static void copy_in_waiting(cebus_walk *w)
 {
     for (; w->came < w->next; w->came++) {
         const cebus_action *action = &w->plan->actions[w->came];
-        const state *s = &w->states[action->value];
+        const cebus_walk_state *s = &w->states[action->value];
         if (action->kind == CEBUS_ACTION_SWAP_IN && s->resident)
             cebus_occupancy_stay(w->terms->occupancy, w->came);
         if (action->kind != CEBUS_ACTION_SWAP_IN || s->resident || !s->on_host)
             continue;
         uint64_t bytes = w->iteration->values[action->value].bytes;
-        while (w->holes.free < bytes && yield(w))
+        while (w->holes.free < bytes && cebus_walk_yield(w))
             continue;
         if (w->holes.free < bytes)
             return;
         cebus_occupancy_copy(w->terms->occupancy, w->came, copy_in(w, action->value));
+        cebus_occupancy_arrive(w->terms->occupancy, w->came, s->ready);
     }
 }
 
-static bool is_held(const walk *w, uint32_t v)
+static bool is_held(const cebus_walk *w, uint32_t v)
 {
     const cebus_iteration_value *value = &w->iteration->values[v];
     return value->freed > w->at || w->states[v].stays;
 }
 
 /** Runs a call again for one of its outputs. */
-static void run_again(walk *w, uint32_t v)
+static void run_again(cebus_walk *w, uint32_t v)
 {
     const cebus_iteration_call *call = &w->iteration->calls[w->iteration->values[v].born];
     for (uint32_t i = 0; i < call->n_in; i++) {
@@ -252,7 +76,7 @@ static void run_again(walk *w, uint32_t v)
 }
 
 /** The first input that is absent and can only be made again; what is on the host comes back. */
-static uint32_t find_missing(walk *w, uint32_t v)
+static uint32_t find_missing(cebus_walk *w, uint32_t v)
 {
     const cebus_iteration_call *call = &w->iteration->calls[w->iteration->values[v].born];
     for (uint32_t i = 0; i < call->n_in; i++) {
@@ -267,7 +91,7 @@ static uint32_t find_missing(walk *w, uint32_t v)
 }
 
 /** Makes a value again with all that it takes; what nobody holds goes when it has been read. */
-static void rebuild(walk *w, uint32_t v)
+static void rebuild(cebus_walk *w, uint32_t v)
 {
     size_t depth = 0, made = w->iteration->n_values; /* both in one array, from its ends */
     w->stack[depth++] = v;
@@ -285,14 +109,14 @@ static void rebuild(walk *w, uint32_t v)
     for (; made < w->iteration->n_values; made++) {
         uint32_t passing = w->stack[made];
         if (passing != v && !is_held(w, passing) && w->states[passing].resident)
-            go(w, passing, w->states[passing].last);
+            cebus_walk_go(w, passing, w->states[passing].last);
     }
 }
 
 /** A call reads a value. */
-static void need(walk *w, uint32_t v)
+static void need(cebus_walk *w, uint32_t v)
 {
-    state *s = &w->states[v];
+    cebus_walk_state *s = &w->states[v];
     if (!s->resident && s->on_host) {
         (void)copy_in(w, v);
         w->out->unforeseen++;
@@ -304,7 +128,7 @@ static void need(walk *w, uint32_t v)
 }
 
 /** Where what a call makes comes: to its place, or to that of what it takes over. */
-static void expect_output(walk *w, uint32_t v, uint64_t heritage)
+static void expect_output(cebus_walk *w, uint32_t v, uint64_t heritage)
 {
     if (w->placement == NULL)
         return;
@@ -312,20 +136,20 @@ static void expect_output(walk *w, uint32_t v, uint64_t heritage)
     w->states[v].spot = place != CEBUS_ANYWHERE ? place : heritage;
 }
 
-static void finish_call(walk *w, const cebus_iteration_call *call, const uint32_t *refs)
+static void finish_call(cebus_walk *w, const cebus_iteration_call *call, const uint32_t *refs)
 {
     w->streams.compute += call->cost_ns;
     w->out->compute_ns += call->cost_ns;
     for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
         if (refs[i] == NONE)
             continue;
-        state *s = &w->states[refs[i]];
+        cebus_walk_state *s = &w->states[refs[i]];
         s->last = w->streams.compute;
         s->busy = false;
     }
 }
 
-static void run_call(walk *w, uint32_t k)
+static void run_call(cebus_walk *w, uint32_t k)
 {
     const cebus_iteration *iteration = w->iteration;
     const cebus_iteration_call *call = &iteration->calls[k];
@@ -341,7 +165,7 @@ static void run_call(walk *w, uint32_t k)
             !cebus_iteration_takes_over(iteration, k, refs[i]))
             continue;
         heritage = w->states[refs[i]].place;
-        go(w, refs[i], w->streams.compute);
+        cebus_walk_go(w, refs[i], w->streams.compute);
     }
     for (uint32_t i = call->n_in; i < (uint32_t)call->n_in + call->n_out; i++) {
         if (refs[i] == NONE)
@@ -354,42 +178,103 @@ static void run_call(walk *w, uint32_t k)
         w->states[refs[i]].busy = true;
     }
     uint64_t place = w->placement != NULL ? w->placement->workspaces[k] : CEBUS_ANYWHERE;
-    cebus_streams_wait(&w->streams, take_at(w, &place, call->workspace));
+    cebus_streams_wait(&w->streams, cebus_walk_take_at(w, &place, call->workspace));
     cebus_occupancy_run(w->terms->occupancy, w->streams.compute);
     finish_call(w, call, refs);
-    settle(w, place, call->workspace, w->streams.compute);
-    add_hole(w, w->streams.compute, call->workspace);
+    cebus_walk_settle(w, place, call->workspace, w->streams.compute);
+    cebus_walk_add_hole(w, w->streams.compute, call->workspace);
 }
 
 /* --- the plan -------------------------------------------------------------------------------- */
 
 /** What an action brings back has a spot. */
-static void expect(walk *w, size_t action)
+static void expect(cebus_walk *w, size_t action)
 {
     if (w->placement != NULL)
         w->states[w->plan->actions[action].value].spot = w->placement->actions[action];
 }
 
 /** What never left goes, and comes to its spot. */
-static void make_way(walk *w, uint32_t v)
+static void make_way(cebus_walk *w, uint32_t v)
 {
-    state *s = &w->states[v];
+    cebus_walk_state *s = &w->states[v];
     const uint64_t bytes = w->iteration->values[v].bytes;
     if (w->placement == NULL || !s->resident || s->spot == CEBUS_ANYWHERE || s->place == s->spot)
         return;
-    if (s->place == CEBUS_ANYWHERE && clear(w, s->spot, bytes)) {
+    if (w->at == 0 && w->terms->moves.rate > 0 && w->iteration->values[v].persistent)
+        return; /* all of these move together */
+    if (s->place == CEBUS_ANYWHERE && cebus_walk_clear(w, s->spot, bytes)) {
         s->place = s->spot;
-        settle(w, s->place, bytes, CEBUS_GROUND_TAKEN);
+        cebus_walk_settle(w, s->place, bytes, CEBUS_GROUND_TAKEN);
         return;
     }
     if (w->iteration->values[v].persistent)
-        copy_out(w, v);
+        cebus_walk_copy_out(w, v);
     if (s->on_host)
-        go(w, v, cebus_max_u64(s->last, s->ready));
+        cebus_walk_go(w, v, cebus_max_u64(s->last, s->ready));
+}
+
+/** Persistent, and there as an iteration begins: not where it is to lie then. */
+static bool is_misplaced(const cebus_walk *w, size_t a)
+{
+    const cebus_action *action = &w->plan->actions[a];
+    const cebus_walk_state *s = &w->states[action->value];
+    return action->kind == CEBUS_ACTION_SWAP_IN && s->resident &&
+           w->iteration->values[action->value].persistent &&
+           w->placement->actions[a] != CEBUS_ANYWHERE && s->place != w->placement->actions[a];
+}
+
+/** It goes to its spot, if that can be had; else by way of the host. Answers since when it may. */
+static uint64_t move(cebus_walk *w, uint32_t v, uint64_t spot)
+{
+    cebus_walk_state *s = &w->states[v];
+    const uint64_t bytes = w->iteration->values[v].bytes;
+    uint64_t since = s->ready;
+    s->place = CEBUS_ANYWHERE;
+    if (cebus_walk_clear(w, spot, bytes)) {
+        s->place = spot;
+        since = cebus_max_u64(since, cebus_ground_since(&w->ground, spot, bytes));
+        cebus_walk_settle(w, spot, bytes, CEBUS_GROUND_TAKEN);
+        return since;
+    }
+    cebus_walk_copy_out(w, v);
+    cebus_walk_go(w, v, cebus_max_u64(s->last, s->ready));
+    return 0;
+}
+
+/** What persists goes to where it is to lie as the iteration begins. All of it leaves its place
+ * before any comes to another. */
+static void arrange(cebus_walk *w)
+{
+    uint64_t since = 0, ns = 0;
+    const cebus_move_terms *moves = &w->terms->moves;
+    if (w->at > 0 || w->placement == NULL || moves->rate == 0)
+        return;
+    for (size_t a = 0; a < w->next; a++) {
+        const cebus_walk_state *s = &w->states[w->plan->actions[a].value];
+        if (is_misplaced(w, a))
+            cebus_walk_settle(w, s->place, w->iteration->values[w->plan->actions[a].value].bytes,
+                              cebus_max_u64(cebus_max_u64(s->last, s->ready), s->out_end));
+    }
+    for (size_t a = 0; a < w->next; a++) {
+        const uint32_t v = w->plan->actions[a].value;
+        const bool lay = w->states[v].place != CEBUS_ANYWHERE;
+        if (!is_misplaced(w, a))
+            continue;
+        since = cebus_max_u64(since, move(w, v, w->placement->actions[a]));
+        if (lay)
+            ns += moves->ns +
+                  (uint64_t)(1e9 * (double)w->iteration->values[v].bytes / (double)moves->rate);
+    }
+    if (ns == 0)
+        return;
+    cebus_streams_wait(&w->streams, since);
+    w->streams.compute += ns;
+    w->out->moving_ns += ns;
 }
 
 /** The replay that action a begins; the action behind it. */
-static size_t replay(walk *w, size_t a)
+static size_t replay(cebus_walk *w, size_t a)
 {
     const cebus_action *actions = w->plan->actions;
     uint32_t k = w->iteration->values[actions[a].value].born;
@@ -416,12 +301,13 @@ static size_t replay(walk *w, size_t a)
     return k == NONE ? a + 1 : a;
 }
 
-static void act(walk *w)
+static void act(cebus_walk *w)
 {
     while (w->next < w->plan->count && w->plan->actions[w->next].at <= w->at) {
         const cebus_action *action = &w->plan->actions[w->next];
-        const state *s = &w->states[action->value];
+        const cebus_walk_state *s = &w->states[action->value];
         if (action->kind == CEBUS_ACTION_REPLAY) {
+            arrange(w);
             copy_in_waiting(w);
             w->next = replay(w, w->next);
             continue;
@@ -435,18 +321,19 @@ static void act(walk *w)
             make_way(w, action->value);
         }
         if (action->kind == CEBUS_ACTION_DROP && s->resident)
-            go(w, action->value, cebus_max_u64(s->last, s->ready));
+            cebus_walk_go(w, action->value, cebus_max_u64(s->last, s->ready));
         else if (action->kind != CEBUS_ACTION_DROP && action->kind != CEBUS_ACTION_SWAP_IN &&
                  s->resident) {
-            copy_out(w, action->value);
+            cebus_walk_copy_out(w, action->value);
             cebus_occupancy_copy(w->terms->occupancy, w->next - 1,
                                  cebus_max_u64(s->out_end, s->last));
         }
     }
+    arrange(w);
     copy_in_waiting(w);
 }
 
-static void release(walk *w)
+static void release(cebus_walk *w)
 {
     const cebus_iteration *iteration = w->iteration;
     for (; w->n_released < iteration->n_values; w->n_released++) {
@@ -456,12 +343,12 @@ static void release(walk *w)
             break;
         if (w->states[v].resident && !w->states[v].stays && !value->persistent &&
             value->freed != value->moved)
-            go(w, v, cebus_max_u64(w->states[v].last, w->states[v].ready));
+            cebus_walk_go(w, v, cebus_max_u64(w->states[v].last, w->states[v].ready));
     }
 }
 
 /** Values whose first action after their release is a DROP stay until that. */
-static void find_stays(walk *w)
+static void find_stays(cebus_walk *w)
 {
     for (size_t a = w->plan->count; a-- > 0;) {
         const cebus_action *action = &w->plan->actions[a];
@@ -471,10 +358,10 @@ static void find_stays(walk *w)
 }
 
 /** What is there as the first iteration begins. Persistent values that shuttle are not. */
-static void begin(walk *w)
+static void begin(cebus_walk *w)
 {
     const cebus_iteration *iteration = w->iteration;
-    add_hole(w, 0, w->terms->budget);
+    cebus_walk_add_hole(w, 0, w->terms->budget);
     for (uint32_t v = 0; v < iteration->n_values; v++) {
         w->states[v].on_host = cebus_plan_begins_away(w->plan, iteration, v);
         w->shuttles =
@@ -485,7 +372,7 @@ static void begin(walk *w)
     }
 }
 
-static void run_all(walk *w)
+static void run_all(cebus_walk *w)
 {
     for (w->at = 0; w->at < w->iteration->n_calls && !w->failed; w->at++) {
         release(w);
@@ -495,7 +382,7 @@ static void run_all(walk *w)
 }
 
 /** What is due behind the last call. */
-static void finish(walk *w)
+static void finish(cebus_walk *w)
 {
     w->at = (uint32_t)w->iteration->n_calls;
     act(w);
@@ -503,7 +390,7 @@ static void finish(walk *w)
 
 /** From the end of an iteration to the beginning of the next: what persists, and copies that are
  * under way, go on. */
-static void turn(walk *w)
+static void turn(cebus_walk *w)
 {
     const cebus_iteration *iteration = w->iteration;
     finish(w);
@@ -512,8 +399,8 @@ static void turn(walk *w)
         if (iteration->values[v].persistent)
             continue;
         if (w->states[v].resident)
-            go(w, v, w->states[v].last);
-        w->states[v] = (state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
+            cebus_walk_go(w, v, w->states[v].last);
+        w->states[v] = (cebus_walk_state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
     }
     *w->out = (cebus_timeline){.over_ns = cebus_max_u64(w->streams.out, w->streams.compute) -
                                           w->streams.compute};
@@ -527,7 +414,7 @@ static void turn(walk *w)
 }
 
 /** Where persistent values shuttle, an iteration meets what the one before it left to do. */
-static void walk_all(walk *w)
+static void walk_all(cebus_walk *w)
 {
     uint64_t from = 0;
     begin(w);
@@ -552,7 +439,7 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
 {
     const size_t n_values = iteration->n_values, n_leaving = plan->count + 1;
     *out = (cebus_timeline){0};
-    walk w = {.iteration = iteration, .plan = plan, .terms = terms, .out = out};
+    cebus_walk w = {.iteration = iteration, .plan = plan, .terms = terms, .out = out};
     w.streams = (cebus_streams){
         .out_rate = terms->out_rate, .in_rate = terms->in_rate, .latency_ns = terms->latency_ns};
     cebus_holes_init(&w.holes, pool);
@@ -568,7 +455,7 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
             terms->placement->n_relocations == 0)
             w.placement = terms->placement;
         for (size_t v = 0; v < n_values; v++)
-            w.states[v] = (state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
+            w.states[v] = (cebus_walk_state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
         walk_all(&w);
     }
     cebus_ground_deinit(&w.ground);

@@ -201,7 +201,7 @@ Test(appraisal, a_plan_comes_back_where_none_turns_out_to_be_dearer)
     cebus_scheme scheme = {.unplanned_ns = 100, .dear_lost = 200};
     cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_STANDS, "it may settle yet");
     cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_STANDS);
-    cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_IS_STALE);
+    cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_COMES_BACK);
     cr_expect_eq(scheme.unplanned_ns, 300, "what the plan is held against from now on");
     cr_expect_eq(end_unplanned(rt, &scheme, 300), CEBUS_PLAN_STANDS, "once");
     cebus_runtime_destroy(rt);

@@ -2,7 +2,9 @@
  * places that a plan has for them next. */
 #include <criterion/criterion.h>
 
+#include "eager/compaction.h"
 #include "eager/guidance/guidance.h"
+#include "eager/guidance/scheme.h"
 #include "eager/guidance/state.h"
 #include "eager/runtime.h"
 #include "evict/policy.h"
@@ -320,4 +322,134 @@ Test(carry_moves, values_move_on_where_the_plan_has_them_move)
     cr_expect_gt(moved, 0);
     cr_expect_eq(missed, 0, "%lu", missed);
     cr_expect_eq(evicted, 0, "%lu", evicted);
+}
+
+/* ---- what persists ------------------------------------------------------------------------ */
+
+enum {
+    PAIR = 2,
+    BIG = 1 << 14 /* numbers */
+};
+
+/** What persists leaves when it was read first, and is back for the second time. */
+static bool send_pair(const cebus_iteration *iteration, const cebus_plan_terms *terms,
+                      cebus_plan *out)
+{
+    bool ok = true;
+    (void)terms;
+    for (uint32_t v = 0; v < iteration->n_values && ok; v++) {
+        if (iteration->values[v].persistent)
+            ok = cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, 0, v) &&
+                 cebus_plan_add(out, CEBUS_ACTION_SWAP_OUT, PAIR, v) &&
+                 cebus_plan_add(out, CEBUS_ACTION_SWAP_IN, PAIR + 2, v);
+    }
+    return ok && cebus_plan_sort(out, iteration);
+}
+
+static void read_pair(cebus_runtime *rt, cebus_tensor *const *pair)
+{
+    for (int i = 0; i < PAIR; i++) {
+        cebus_tensor *sum;
+        float number;
+        OK(cebus_sum(rt, pair[i], 0, NULL, false, &sum));
+        OK(cebus_tensor_to_host(sum, &number, sizeof number));
+        cr_expect_float_eq(number, (float)(BIG * (i + 1)), 1e-3F * BIG);
+        cebus_tensor_release(sum);
+    }
+}
+
+static void step_pair(cebus_runtime *rt, cebus_tensor *const *pair)
+{
+    const int64_t numbers = 3 * BIG;
+    cebus_tensor *x, *y;
+    read_pair(rt, pair);
+    OK(cebus_full(rt, 1, CEBUS_F32, 1, &numbers, &x));
+    OK(cebus_tanh(rt, x, &y));
+    cebus_tensor_release(x);
+    cebus_tensor_release(y);
+    read_pair(rt, pair);
+    OK(cebus_iteration_mark(rt));
+}
+
+static cebus_runtime *open_pair(const cebus_policy *policy, cebus_tensor **pair)
+{
+    const int64_t numbers = BIG;
+    cebus_runtime_options options = CEBUS_RUNTIME_OPTIONS_INIT;
+    options.device = "cpu";
+    options.layout = "planned";
+    options.memory_budget = 12 * BIG * sizeof(float);
+    options.host_budget = 64 << 20;
+    options.threads = 1;
+    options.swap = CEBUS_SWAP_ON;
+    cebus_runtime *rt = open_moving(&options, policy);
+    for (int i = 0; i < PAIR; i++) {
+        OK(cebus_full(rt, i + 1, CEBUS_F32, 1, &numbers, &pair[i]));
+        OK(cebus_tensor_set_persistent(pair[i]));
+    }
+    for (int i = 0; i < 5; i++)
+        step_pair(rt, pair);
+    cr_assert_not_null(rt->guidance->scheme->spots);
+    return rt;
+}
+
+/** As an iteration begins each is to lie where the other one was left. */
+static void exchange_pair(cebus_scheme *scheme)
+{
+    uint64_t *at = scheme->placement.actions, first = at[0];
+    cr_assert_eq(scheme->plan.actions[1].kind, CEBUS_ACTION_SWAP_IN);
+    cr_assert_eq(scheme->plan.actions[1].at, 0);
+    at[0] = at[1];
+    at[1] = first;
+}
+
+Test(carry_moves, what_persists_moves_to_where_the_iteration_has_it)
+{
+    cebus_policy policy = cebus_policy_coop;
+    cebus_tensor *pair[PAIR];
+    policy.plan = send_pair;
+    cebus_runtime *rt = open_pair(&policy, pair);
+    const cebus_memory_stats before = stats_of(rt);
+    exchange_pair(rt->guidance->scheme);
+    for (int i = 0; i < 3; i++)
+        step_pair(rt, pair);
+    const cebus_memory_stats after = stats_of(rt);
+    cr_expect_geq(after.moved_bytes - before.moved_bytes, 3 * 2 * BIG * sizeof(float));
+    cr_expect_eq(after.missed_placements, before.missed_placements);
+    cr_expect_eq(after.recomputes, before.recomputes);
+    OK(cebus_runtime_check(rt));
+    for (int i = 0; i < PAIR; i++)
+        cebus_tensor_release(pair[i]);
+    cebus_runtime_destroy(rt);
+}
+
+/** Where it lay when all found their places; there is room for it between these. */
+Test(carry_moves, what_no_iteration_names_goes_back_for_a_plan_that_comes_back)
+{
+    cebus_policy policy = cebus_policy_coop;
+    cebus_tensor *pair[PAIR], *idle;
+    const int64_t numbers = 16;
+    policy.plan = send_pair;
+    cebus_runtime *rt = open_pair(&policy, pair);
+    OK(cebus_full(rt, 3, CEBUS_F32, 1, &numbers, &idle));
+    OK(cebus_tensor_set_persistent(idle));
+    for (int i = 0; i < 6; i++)
+        step_pair(rt, pair);
+    cebus_scheme *scheme = rt->guidance->scheme;
+    const uint64_t lay = idle->storage->now->block->offset;
+    cr_assert_gt(scheme->around.count, 0);
+    cr_assert(cebus_compaction_shift(rt, idle->storage->now->block,
+                                     rt->arena.limit - idle->storage->now->block->bytes));
+    step_pair(rt, pair);
+    cr_expect_neq(idle->storage->now->block->offset, lay);
+    cebus_scheme_set_aside(rt, scheme);
+    cr_assert_eq(scheme->around.count, 0);
+    cr_assert(cebus_scheme_restore(rt, scheme));
+    scheme->guided = 0;
+    step_pair(rt, pair);
+    cr_expect_eq(idle->storage->now->block->offset, lay);
+    OK(cebus_runtime_check(rt));
+    cebus_tensor_release(idle);
+    for (int i = 0; i < PAIR; i++)
+        cebus_tensor_release(pair[i]);
+    cebus_runtime_destroy(rt);
 }

@@ -213,6 +213,59 @@ Test(timed, nothing_waits_for_a_place_that_a_copy_leaves)
     cebus_plan_clear(&plan);
 }
 
+/** w and v persist. Both are there as an iteration begins and as it ends; w alone is beside y, and
+ * v alone beside x, which take the rest of the memory: so each of them has to lie at the very edge
+ * then, and at one that the other one lies at before. */
+static void make_crossing(void)
+{
+    const size_t w = recorded_leaf(&r, BYTES, true), v = recorded_leaf(&r, BYTES, true);
+    size_t made[5];
+    made[0] = recorded_call(&r, "a", 10 * COPY, w, SIZE_MAX, 1);
+    made[1] = recorded_call(&r, "x", 10 * COPY, v, SIZE_MAX, 3 * BYTES);
+    recorded_free(&r, made[1]);
+    made[2] = recorded_call(&r, "b", 10 * COPY, made[0], SIZE_MAX, 1);
+    recorded_free(&r, made[0]);
+    made[3] = recorded_call(&r, "y", 10 * COPY, w, SIZE_MAX, 3 * BYTES);
+    recorded_free(&r, made[3]);
+    made[4] = recorded_call(&r, "c", 10 * COPY, v, SIZE_MAX, 1);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 0, w);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 0, v);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 1, w);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 2, v);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 3, w);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 4, v);
+    ready();
+}
+
+/** No place does for both ends of what crosses from one iteration to the next: it moves. */
+Test(timed, what_crosses_may_lie_elsewhere_as_the_next_iteration_begins)
+{
+    const cebus_move_terms moves[] = {{0}, {.rate = 1000000000, .ns = 3}};
+    make_crossing();
+    for (int i = 0; i < 2; i++) {
+        uint64_t ns = 0;
+        bool found = false;
+        cebus_plan plan;
+        cebus_placement placement;
+        const uint64_t budget = 4 * BYTES + 2;
+        cebus_timeline_terms terms = terms_for(budget);
+        const cebus_site site = {.capacity = budget, .alignment = 1, .rounds = 20};
+        terms.moves = moves[i];
+        cebus_placement_init(&placement, &r.pool);
+        cr_assert(
+            cebus_timed_make(&r.iteration, &terms, &site, &r.plan, &plan, &placement, &found, &ns));
+        cr_expect_eq(found, i == 1);
+        if (!found)
+            continue;
+        const uint64_t calls = cebus_iteration_cost(&r.iteration);
+        cr_expect_geq(ns, calls + BYTES + 3, "one of them moves at the least");
+        cr_expect_leq(plan.wait_ns, 2 * (BYTES + 3) + 2 * COPY);
+        cebus_placement_clear(&placement);
+        cebus_plan_clear(&plan);
+    }
+}
+
 Test(timed, what_finds_no_places_is_as_it_was)
 {
     size_t a, b;

@@ -309,3 +309,49 @@ Test(timeline, says_so_without_host_memory)
     }
     cr_expect(ok);
 }
+
+/** w persists, and is there as the iteration begins: at the offset `begin`. It comes back to `end`.
+ */
+static cebus_timeline run_crossing(uint64_t begin, uint64_t end, cebus_move_terms moves)
+{
+    cebus_timeline out;
+    uint64_t none[8], actions[] = {begin, CEBUS_ANYWHERE, end};
+    cebus_placement placement = {.values = none,
+                                 .actions = actions,
+                                 .scratch = none,
+                                 .workspaces = none,
+                                 .n_values = r.iteration.n_values,
+                                 .n_actions = r.plan.count,
+                                 .n_calls = r.iteration.n_calls,
+                                 .height = 1000};
+    const cebus_timeline_terms terms = {.budget = 1000,
+                                        .out_rate = 1000000000,
+                                        .in_rate = 1000000000,
+                                        .placement = &placement,
+                                        .moves = moves,
+                                        .ahead = true};
+    memset(none, 0xff, sizeof none);
+    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &out));
+    return out;
+}
+
+Test(timeline, what_crosses_to_another_place_moves)
+{
+    const cebus_move_terms moves = {.rate = 1000000000, .ns = 7};
+    const size_t w = recorded_leaf(&r, 100, true);
+    for (int i = 0; i < 3; i++)
+        recorded_call(&r, "a", 500, i == 1 ? SIZE_MAX : w, SIZE_MAX, 1);
+    cr_assert(cebus_iteration_seal(&r.iteration));
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 0, w);
+    recorded_act(&r, CEBUS_ACTION_SWAP_OUT, 1, w);
+    recorded_act(&r, CEBUS_ACTION_SWAP_IN, 2, w);
+    cr_assert(cebus_plan_link(&r.plan, &r.iteration));
+    const cebus_timeline stays = run_crossing(300, 300, moves), goes = run_crossing(0, 300, moves);
+    cr_expect_eq(stays.moving_ns, 0);
+    cr_expect_eq(goes.moving_ns, 107);
+    cr_expect_eq(goes.total_ns, stays.total_ns + 107);
+    cr_expect_eq(goes.stall_ns, stays.stall_ns);
+    const cebus_timeline copied = run_crossing(0, 300, (cebus_move_terms){0});
+    cr_expect_eq(copied.moving_ns, 0);
+    cr_expect_gt(copied.in_bytes, goes.in_bytes, "by the link, where nothing moves");
+}
