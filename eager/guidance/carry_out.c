@@ -51,7 +51,7 @@ static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate,
            (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
 }
 
-/** What nobody holds is no loss to anybody. */
+/** What nobody holds is no loss to anybody; a leaf goes with the records that read it. */
 static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
 {
     bool there = candidate->value.resident;
@@ -59,7 +59,8 @@ static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
         cebus_candidate_settle(rt, candidate);
     else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate, then))
         give_up(rt, candidate, CEBUS_GO_DROP);
-    rt->guidance->done += there && !candidate->value.resident;
+    rt->guidance->done +=
+        there && (!candidate->value.resident || cebus_candidate_cut(rt, candidate));
 }
 
 /** What copies still read or write: to move it, or to it, compute would wait for them. */
@@ -342,6 +343,11 @@ bool cebus_guidance_follows(const cebus_runtime *rt)
 bool cebus_guidance_is_planned(const cebus_runtime *rt)
 {
     return rt->spots != NULL || cebus_guidance_follows(rt);
+}
+
+bool cebus_guidance_says_all(const cebus_runtime *rt)
+{
+    return rt->spots != NULL || (cebus_guidance_follows(rt) && rt->policy->searches);
 }
 
 bool cebus_guidance_goes_on(const cebus_runtime *rt)

@@ -184,6 +184,37 @@ def case_constants_live_across_passes(cli):
     assert result["time_ns"] == 9 * MS + 1
 
 
+def case_a_leaf_that_is_let_go_leaves_its_place(cli):
+    """Labels are as large as maps, and go while the loss that was made of them is still held: under
+    a plan nobody waits for their place, and the plan comes true."""
+    trace = Trace("sim:titanv-12g")
+    weights = [trace.const(MIB, persistent=True) for _ in range(8)]
+    made = [trace.const(8 * MIB)]
+    for weight in weights:
+        made.append(trace.op(MS, [made[-1], weight], 8 * MIB, "forward"))
+    labels = trace.const(8 * MIB)
+    loss = trace.op(MS, [made[-1], labels], 4, "loss")
+    flow = trace.op(MS, [made[-1], labels], 8 * MIB, "loss_backward")
+    trace.free(labels)
+    gradients = []
+    for weight in reversed(weights):
+        trace.free(made.pop())
+        gradients.append(trace.op(MS, [made[-1], flow], MIB, "backward_weight"))
+        back = trace.op(MS, [flow, weight], 8 * MIB, "backward")
+        trace.free(flow)
+        flow = back
+    trace.free(flow, loss, made.pop())
+    for weight, gradient in zip(reversed(weights), gradients):
+        trace.write_over(MS, [weight, gradient], weight, MIB, leaf=True)
+    trace.free(*gradients)
+    trace.mark()
+    path = trace.save(cli, "labels.trace")
+    for budget in ("90%", "80%", "70%", "60%"):
+        run = cli.one("replay", path, "--budget", budget, "--policy", "cebus", "--swap", "off")
+        assert run["feasible"] and run["missed_placements"] == 0, run
+        assert run["guided_measured_ns"] == run["guided_predicted_ns"], run
+
+
 def state_heavy(cli, layers=8, size=100 * MIB, maps=20 * MIB, cost=20 * MS):
     """A step of a network whose parameters and momentum fill most of the memory."""
     trace = Trace("sim:titanv-12g")
