@@ -39,13 +39,13 @@ static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go meth
     cebus_ladder_give_up(rt, candidate);
 }
 
-/** The program wishes it kept, or copied off the device; or it may not be made again in time, which
- * the plan sees to where it has it made again in a place of its own, or was searched for to the
- * byte. */
+/** The program wishes it kept, or copied off the device; or it may not be made again in time. A
+ * plan that was searched for to the byte, or has places, sees to that: it has it made again in good
+ * time, or nobody reads it any more. */
 static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate, uint8_t then)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    bool in_time = then == CEBUS_ACTION_REPLAY &&
+    bool in_time = (then == CEBUS_ACTION_REPLAY || then == CEBUS_ACTION_KINDS) &&
                    (rt->guidance->scheme->spots != NULL || rt->policy->searches);
     return cebus_wish_saves(candidate) || (!in_time && !cebus_regen_may_drop(&terms, candidate)) ||
            (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));

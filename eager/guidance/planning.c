@@ -79,6 +79,7 @@ void cebus_planning_look(cebus_runtime *rt)
     cebus_guidance *guidance = rt->guidance;
     guidance->scheme->missed = rt->stats.missed_placements - guidance->missed > may_miss(guidance);
     guidance->missed = rt->stats.missed_placements;
+    cebus_fixtures_fetch(rt);
     if (rt->policy->plan != NULL && guidance->log.recording &&
         guidance->log.unproven <= MOST_UNPROVEN)
         cebus_fixtures_gather(rt);
