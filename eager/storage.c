@@ -100,11 +100,12 @@ void cebus_storage_reap(cebus_runtime *rt)
         free_candidate(rt, cebus_candidate_of(dead));
 }
 
-/** A leaf that only records keep, under a plan. The plan says all that is made again, and none of
- * its replays reads what the program has let go. */
-static bool is_stranded(const cebus_runtime *rt, const cebus_value *value)
+/** A leaf that only records keep, under a plan that says all that is made again: none of its
+ * replays reads what the program has let go, but for what it drops later itself. */
+static bool is_stranded(const cebus_runtime *rt, const cebus_candidate *candidate)
 {
-    return rt->spots != NULL && value->resident && value->producer == NULL;
+    return cebus_guidance_says_all(rt) && candidate->value.resident &&
+           candidate->value.producer == NULL && !cebus_guidance_keeps(rt, candidate);
 }
 
 /** Nobody holds the version, but records still read it: a ghost. Long chains of ghosts are cut. */
@@ -115,7 +116,7 @@ static void bound_ghosts(cebus_runtime *rt, cebus_candidate *candidate)
     bool whole = planned || rt->stats.forced_evictions > 0;
     uint32_t most = whole ? CEBUS_GHOST_DEPTH_WHOLE : CEBUS_GHOST_DEPTH_MAX;
     bool deep = cebus_version_became_ghost(&candidate->value, most);
-    if ((!deep && !is_stranded(rt, &candidate->value)) || !cebus_candidate_may_cut(rt))
+    if ((!deep && !is_stranded(rt, candidate)) || !cebus_candidate_may_cut(rt))
         return;
     if (cebus_version_dependant(&rt->lineage, &candidate->value, &held) != CEBUS_OK || held != NULL)
         return;

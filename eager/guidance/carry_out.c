@@ -40,19 +40,19 @@ static void give_up(cebus_runtime *rt, cebus_candidate *candidate, cebus_go meth
     cebus_ladder_give_up(rt, candidate);
 }
 
-/** The program wishes it kept, or copied off the device; or it may not be made again in time, which
- * the plan sees to where it has it made again in a place of its own, or was searched for to the
- * byte. */
+/** The program wishes it kept, or copied off the device; or it may not be made again in time. A
+ * plan that was searched for to the byte, or has places, sees to that: it has it made again in good
+ * time, or nobody reads it any more. */
 static bool stays_from_drop(cebus_runtime *rt, const cebus_candidate *candidate, uint8_t then)
 {
     cebus_swap_terms terms = cebus_swap_terms_now(rt);
-    bool in_time = then == CEBUS_ACTION_REPLAY &&
+    bool in_time = (then == CEBUS_ACTION_REPLAY || then == CEBUS_ACTION_KINDS) &&
                    (rt->guidance->scheme->spots != NULL || rt->policy->searches);
     return cebus_wish_saves(candidate) || (!in_time && !cebus_regen_may_drop(&terms, candidate)) ||
            (cebus_wish_offloads(candidate) && cebus_regen_may_swap(&terms, candidate));
 }
 
-/** What nobody holds is no loss to anybody. */
+/** What nobody holds is no loss to anybody; a leaf goes with the records that read it. */
 static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
 {
     bool there = candidate->value.resident;
@@ -60,7 +60,8 @@ static void drop(cebus_runtime *rt, cebus_candidate *candidate, uint8_t then)
         cebus_candidate_settle(rt, candidate);
     else if (cebus_candidate_is_evictable(candidate) && !stays_from_drop(rt, candidate, then))
         give_up(rt, candidate, CEBUS_GO_DROP);
-    rt->guidance->done += there && !candidate->value.resident;
+    rt->guidance->done +=
+        there && (!candidate->value.resident || cebus_candidate_cut(rt, candidate));
 }
 
 /** What copies still read or write: to move it, or to it, compute would wait for them. */
@@ -351,6 +352,11 @@ bool cebus_guidance_follows(const cebus_runtime *rt)
 bool cebus_guidance_is_planned(const cebus_runtime *rt)
 {
     return rt->spots != NULL || cebus_guidance_follows(rt);
+}
+
+bool cebus_guidance_says_all(const cebus_runtime *rt)
+{
+    return rt->spots != NULL || (cebus_guidance_follows(rt) && rt->policy->searches);
 }
 
 bool cebus_guidance_goes_on(const cebus_runtime *rt)

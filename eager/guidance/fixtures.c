@@ -1,6 +1,8 @@
 #include "eager/guidance/fixtures.h"
 
 #include "eager/compaction.h"
+#include "eager/guidance/shuttles.h"
+#include "eager/swap/swap.h"
 
 /** Bytes that stay are moved together where so much of the budget is free between them. */
 #define SCATTERED_PART 512
@@ -68,6 +70,19 @@ void cebus_fixtures_look(cebus_runtime *rt)
         bool persistent = ordinal < iteration->n_values && iteration->values[ordinal].persistent;
         fixtures->silent += ordinal == CEBUS_ITERATION_NONE ? block->bytes : 0;
         add_fixture(&rt->pool, fixtures, block, persistent ? ordinal + 1 : 0);
+    }
+}
+
+void cebus_fixtures_fetch(cebus_runtime *rt)
+{
+    const cebus_scheme *scheme = rt->guidance->scheme;
+    if (scheme->spots == NULL || scheme->shuttling)
+        return;
+    for (uint32_t v = 0; v < scheme->shuttles.count; v++) {
+        cebus_value *value = cebus_shuttles_bearer(scheme, v);
+        if (value != NULL && value->swapped && value->holders > 0 &&
+            cebus_arena_fits(&rt->arena, value->bytes))
+            (void)cebus_swap_in(rt, cebus_candidate_of(value), "fetch");
     }
 }
 

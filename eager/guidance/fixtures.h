@@ -15,6 +15,11 @@
  * guidance->fixtures. O(blocks). */
 void cebus_fixtures_look(cebus_runtime *rt);
 
+/** Before that, where a plan with places was followed that has all stay that persists: what left
+ * all the same, for want of room, comes back. In the midst of the next iteration it would lie where
+ * others have their places. O(values). */
+void cebus_fixtures_fetch(cebus_runtime *rt);
+
 /** Before that: where copies that came back have left what stays all over the arena, it is moved
  * together, so that there is room for large values. Nothing where the layout moves no blocks, or
  * places none ahead of time. */

@@ -83,6 +83,8 @@ void cebus_guidance_observe(cebus_runtime *rt, const cebus_call *call, const ceb
 bool cebus_guidance_follows(const cebus_runtime *rt);
 /** Some plan says what goes when: that one, or a launch's. */
 bool cebus_guidance_is_planned(const cebus_runtime *rt);
+/** It says all that goes and is made again, so that nothing is kept for other replays. */
+bool cebus_guidance_says_all(const cebus_runtime *rt);
 /** The same, and there is something left to do by it. */
 bool cebus_guidance_goes_on(const cebus_runtime *rt);
 /** What the next call reads is about to be asked for ahead of it: what is due before that call

@@ -84,6 +84,7 @@ void cebus_planning_look(cebus_runtime *rt)
     guidance->scheme->missed = missed > may_miss(guidance);
     guidance->scheme->found_all = missed == 0;
     guidance->missed = rt->stats.missed_placements;
+    cebus_fixtures_fetch(rt);
     if (rt->policy->plan != NULL && guidance->log.recording &&
         guidance->log.unproven <= MOST_UNPROVEN)
         cebus_fixtures_gather(rt);

@@ -184,6 +184,65 @@ def case_constants_live_across_passes(cli):
     assert result["time_ns"] == 9 * MS + 1
 
 
+def case_a_leaf_that_is_let_go_leaves_its_place(cli):
+    """Labels are as large as maps, and go while the loss that was made of them is still held: under
+    a plan nobody waits for their place, and the plan comes true."""
+    trace = Trace("sim:titanv-12g")
+    weights = [trace.const(MIB, persistent=True) for _ in range(8)]
+    made = [trace.const(8 * MIB)]
+    for weight in weights:
+        made.append(trace.op(MS, [made[-1], weight], 8 * MIB, "forward"))
+    labels = trace.const(8 * MIB)
+    loss = trace.op(MS, [made[-1], labels], 4, "loss")
+    flow = trace.op(MS, [made[-1], labels], 8 * MIB, "loss_backward")
+    trace.free(labels)
+    gradients = []
+    for weight in reversed(weights):
+        trace.free(made.pop())
+        gradients.append(trace.op(MS, [made[-1], flow], MIB, "backward_weight"))
+        back = trace.op(MS, [flow, weight], 8 * MIB, "backward")
+        trace.free(flow)
+        flow = back
+    trace.free(flow, loss, made.pop())
+    for weight, gradient in zip(reversed(weights), gradients):
+        trace.write_over(MS, [weight, gradient], weight, MIB, leaf=True)
+    trace.free(*gradients)
+    trace.mark()
+    path = trace.save(cli, "labels.trace")
+    for budget in ("90%", "80%", "70%", "60%"):
+        run = cli.one("replay", path, "--budget", budget, "--policy", "cebus", "--swap", "off")
+        assert run["feasible"] and run["missed_placements"] == 0, run
+        assert run["guided_measured_ns"] == run["guided_predicted_ns"], run
+
+
+def queue(cli, sizes, cost=MS // 10):
+    """Values made one of the other, then read twice in the same order. They are held to the end,
+    and the first is made of what persists."""
+    trace = Trace("sim:p100-16g")
+    made = [trace.const(MIB // 16, persistent=True)]
+    for size in sizes:
+        made.append(trace.op(cost, [made[-1]], size * MIB, "make"))
+    total = trace.op(cost, [], MIB // 64, "zeros")
+    for value in made[1:] * 2:
+        last, total = total, trace.op(cost, [total, value], MIB // 64, "read")
+        trace.free(last)
+    trace.free(total, *made[1:])
+    trace.mark()
+    return trace.save(cli, "queue.trace")
+
+
+def case_what_was_read_for_the_last_time_goes_though_its_call_is_large(cli):
+    """To make it again would take half of the memory at once, but nobody is going to. And what
+    persists, which had to leave in the first pass, is back before others have its place."""
+    for sizes, budget in (((2, 6, 1, 1, 2, 1), "80%"), ((1, 4, 1, 1, 2, 1, 2, 1, 1), "62%")):
+        path = queue(cli, sizes)
+        run = cli.one("replay", path, "--budget", budget, "--policy", "cebus", "--swap", "on",
+                      "--machine", "p100-16g,link=3GB")
+        assert run["feasible"] and run["missed_placements"] == 0, run
+        assert run["guided_measured_ns"] == run["guided_predicted_ns"], run
+        assert run["overhead"] < 1.3, run
+
+
 def state_heavy(cli, layers=8, size=100 * MIB, maps=20 * MIB, cost=20 * MS):
     """A step of a network whose parameters and momentum fill most of the memory."""
     trace = Trace("sim:titanv-12g")

@@ -215,6 +215,28 @@ Test(plan, what_is_held_while_statistics_are_written_may_go)
     cr_expect_eq(r.plan.count, 1, "the map follows from nothing that is written");
 }
 
+/** A loss of labels that are let go before it: they would stay for as long as it is absent. */
+Test(plan, what_is_made_of_a_leaf_stays_when_that_goes_first)
+{
+    for (int first = 0; first < 2; first++) {
+        recorded_deinit(&r);
+        recorded_init(&r);
+        size_t labels = recorded_leaf(&r, 8, false), w = recorded_leaf(&r, 1, true);
+        size_t map = recorded_call(&r, "matmul", 10, w, SIZE_MAX, 8);
+        size_t loss = recorded_call(&r, "loss", 10, map, labels, 8);
+        uint32_t done = recorded_calls(&r);
+        size_t flow = recorded_call(&r, "loss_backward", 10, map, labels, 8);
+        recorded_free(&r, first ? labels : loss);
+        recorded_call(&r, "backward", 10, flow, SIZE_MAX, 8);
+        recorded_free(&r, first ? loss : labels);
+        recorded_call(&r, "sum", 10, flow, SIZE_MAX, 8);
+        cr_assert(cebus_iteration_seal(&r.iteration));
+        cebus_plan_add(&r.plan, CEBUS_ACTION_DROP, done, r.values[loss].ordinal);
+        cr_assert(cebus_plan_make_ready(&r.plan, &r.iteration));
+        cr_expect_eq(r.plan.count, first ? 0 : 1);
+    }
+}
+
 /* --- plans from elsewhere, and triggers that move -------------------------------------------- */
 
 static const char *wrong_with(cebus_action_kind kind, uint32_t at, uint32_t value)
