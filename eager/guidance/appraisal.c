@@ -230,13 +230,12 @@ static bool slow_link(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 /** What was predicted is not what came. Where times are measured predictions follow what calls
  * cost; there the plan is wrong about what is lost, or was made when calls cost something else. */
 static bool part(const cebus_runtime *rt, const cebus_scheme *scheme,
-                 const cebus_iteration *iteration, const cebus_tally *took)
+                 const cebus_iteration *iteration, uint64_t compute_ns, uint64_t lost)
 {
-    uint64_t lost = lost_of(took);
     if (!tells_time(rt) || scheme->predicted_ns == 0)
         return false;
     if (cebus_appraisal_repeats(rt))
-        return apart(took->compute_ns + lost, scheme->predicted_ns) > PARTED(scheme->predicted_ns);
+        return apart(compute_ns + lost, scheme->predicted_ns) > PARTED(scheme->predicted_ns);
     return apart(lost, scheme->predicted_lost) > PARTED(scheme->predicted_ns) ||
            have_drifted(scheme, iteration);
 }
@@ -350,7 +349,7 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
         scheme->placed_lost = lost;
         return CEBUS_PLAN_TRY_PLACELESS;
     }
-    bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took));
+    bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took->compute_ns, lost));
     bool drifted = stale && refresh_costs(rt, scheme, iteration);
     if (!drifted && runs_ahead(rt) && is_suspect(rt, scheme, took))
         return CEBUS_PLAN_TRY_NONE;

@@ -55,8 +55,8 @@ void cebus_arrange(cebus_runtime *rt)
         return;
     if (guidance->scheme->guided == 0)
         cebus_fixtures_restore(rt, guidance->scheme);
-    while (pass(rt, false) || pass(rt, true))
-        continue;
+    for (size_t i = 0; i <= guidance->guide.next && (pass(rt, false) || pass(rt, true)); i++)
+        continue; /* who is to have one place after another goes aside but so often */
     for (size_t a = 0; a < guidance->guide.next; a++) {
         cebus_candidate *candidate = misplaced(guidance, a);
         if (candidate != NULL)

@@ -312,6 +312,7 @@ static cebus_verdict end_loose(cebus_runtime *rt, cebus_scheme *scheme, uint64_t
     rt->guidance->scheme = scheme;
     cebus_appraisal_begin(rt);
     rt->stats.recompute_ns += lost;
+    rt->stats.swap_outs++;
     cebus_verdict verdict = cebus_appraisal_end(rt, scheme, &iteration, true);
     rt->guidance->scheme = &rt->guidance->idle;
     return verdict;
@@ -329,6 +330,22 @@ Test(appraisal, a_plan_without_places_is_held_to_what_it_loses_by_and_large)
     cr_expect_eq(end_loose(rt, &scheme, 2000), CEBUS_PLAN_STANDS, "one of many");
     cr_expect_eq(end_loose(rt, &scheme, 400), CEBUS_PLAN_STANDS);
     cr_expect_eq(end_loose(rt, &scheme, 2000), CEBUS_PLAN_IS_DEAR, "too many");
+    cebus_runtime_destroy(rt);
+}
+
+/** Nor is another made, for a link that is slower, because one took longer than foretold. */
+Test(appraisal, a_plan_without_places_parts_from_what_was_foretold_by_and_large)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    cebus_scheme scheme = {.predicted_ns = 10000, .guided = 2, .shuttling = true};
+    scheme.plan.count = 1;
+    for (int i = 0; i < 4; i++)
+        cr_expect_eq(end_loose(rt, &scheme, 10000), CEBUS_PLAN_STANDS, "%d", i);
+    cr_expect_eq(end_loose(rt, &scheme, 11000), CEBUS_PLAN_STANDS, "one of many");
+    for (int i = 0; i < 8; i++)
+        (void)end_loose(rt, &scheme, 11000);
+    cr_expect_gt(scheme.replans, 0, "all of them");
     cebus_runtime_destroy(rt);
 }
 
