@@ -356,7 +356,7 @@ class Known(Traces):
         """Branching begins with the last stage that was worth it, and ends with the last."""
         rounds = Rounds(self.kept_over_a_call((14, 15, 16, 18)))
         rounds.bound, rounds.last, rounds.commons = mock.Mock(value=0.5), "early", {3}
-        rounds.rows = rounds.chained = rounds.cuts = {}
+        rounds.rows = rounds.points = rounds.cuts = {}
         rounds.paid = None
         rounds._keep_paid(0.4)
         for value, last, stages in ((0.5001, "late", ["early", "late"]), (0.6, "later", ["later"])):

@@ -136,10 +136,10 @@ class Copies:
         found = (self._fetch.get((v, i)) for i in self.slots.touching(o, first, last))
         return sum(self.model.x[x] for x in found if x is not None)
 
-    def fetching(self):
-        """(first slot, last slot, time in passes) of all fetches."""
-        return [self._window(v, i) + (self.time_of(v) * self.model.x[x],)
-                for (v, i), x in self._fetch.items() if self.model.x[x] > 1e-9]
+    def fetches_in(self):
+        """(value, first slot, last slot, share) of all fetches."""
+        return [(v,) + self._window(v, i) + (self.model.x[x],) for (v, i), x in self._fetch.items()
+                if self.model.x[x] > 1e-9]
 
     def fetched_values(self):
-        return {v for (v, _), x in self._fetch.items() if self.model.x[x] > 1e-9}
+        return {v for v, _, _, _ in self.fetches_in()}

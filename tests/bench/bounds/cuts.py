@@ -114,7 +114,7 @@ class Separator:
         self.model = model
         self.program = model.program
         self.parents = model.outline.parents
-        self._sums = {}
+        self._sums, self._presences = {}, {}
         self._returned = model.returned_values()
         self._found = []  # (score, cut)
 
@@ -123,6 +123,25 @@ class Separator:
         if key not in self._sums:
             self._sums[key] = self.model.rerun_sum(o, first, last)
         return self._sums[key]
+
+    def _presence(self, v, k, last):
+        """Share of a value that is there at a common point or copied in by slot `last`."""
+        if (v, k) not in self._presences:
+            self._presences[v, k] = self.model.presence(v, k)
+        return self._presences[v, k] + self.model.fetch_sum(v, k + 1, last)
+
+    def points(self):
+        """(value, step) of common points that may tell apart what comes back: where a window in
+        which an op reruns, or a value is copied in, holds some, the last ones in it, the farther
+        from its end the fewer."""
+        slots, found = self.model.slots, set()
+        for v, first, last in self.model.returns_in():
+            inside = slots.commons_in(first, last - 1)
+            distance = 1
+            while distance <= len(inside):
+                found.add((v, slots.rows[inside[-distance]]))
+                distance *= 2
+        return found
 
     def paths(self):
         """The most violated path cuts."""
@@ -155,7 +174,7 @@ class Separator:
             if v in seen or model.is_free(v, k):
                 continue
             seen.add(v)
-            weight += model.presence(v, k) + model.fetch_sum(v, k + 1, last)
+            weight += self._presence(v, k, last)
             if weight > wanted - VIOLATED:
                 continue
             o = values[v].producer

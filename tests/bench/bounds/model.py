@@ -3,7 +3,7 @@
 Variables, all in [0, 1], each the indicator of a fact about a schedule, so that every schedule is a
 point of the program at no more than its cost, and the optimum is a lower bound:
   rerun(o, w)    op o runs again in window w
-  present(v, k)  v's bytes are held at the start of step t_k, k a common point
+  present(v, k)  v's bytes are held at the start of step t_k, k a common point of v
   kept(v, rows)  v's bytes are held at each of a run of rows between two such points
   chain(o, k, d) op o runs again in slots k+1 .. d
 and those of copies.py. Bytes are in units of the budget, times in units of one pass.
@@ -21,13 +21,13 @@ REST, COPIES, MEMORY = range(3)
 class Model:
     """One linear program and, once solved, its solution.
 
-    `rows` are the steps whose memory is bounded; at those of `commons` every value has a variable
-    of its own, and from those of `chained` what is absent is followed to its ancestors. `rate` of
-    the link is in bytes a nanosecond, 0 without swapping."""
+    `rows` are the steps whose memory is bounded; at those of `commons` values have variables of
+    their own, each at its `points`, and from those of `chained` what is absent is followed to its
+    ancestors. `rate` of the link is in bytes a nanosecond, 0 without swapping."""
 
-    def __init__(self, outline, budget, rows, commons=(), chained=(), cuts=(), rate=0.0):
+    def __init__(self, outline, budget, rows, commons, points, chained=(), cuts=(), rate=0.0):
         self.outline, self.program, self.budget = outline, outline.program, budget
-        self.slots = Slots(outline, rows, commons)
+        self.slots = Slots(outline, rows, commons, points)
         self.rows = self.slots.rows
         self.lp = LinearProgram()
         self.x = None
@@ -132,7 +132,7 @@ class Model:
 
     def _add_span(self, v, first, last):
         """One interval between two uses: presence at common points, what is kept between them."""
-        points = self.slots.commons_in(first, last)
+        points = self.slots.points_in(v, first, last)
         held = [self._add_present(v, k) for k in points]
         begin = first
         for i, k in enumerate(points + [last + 1]):
@@ -164,7 +164,7 @@ class Model:
     def _keep_past_use(self, v, k):
         """A value past its last use may be held for reruns that read it."""
         last_use = self.program.values[v].required[-1]
-        points = [j for j in self.slots.commons if j <= k and self.rows[j] > last_use]
+        points = self.slots.points_in(v, self.slots.after(last_use), k)
         for i, j in enumerate(points):
             if (v, j) in self._present:
                 continue
@@ -224,9 +224,20 @@ class Model:
         return solution
 
     def presence(self, v, k):
-        """Share of a value that is there at a common point."""
-        x = self._present.get((v, k))
-        return 0.0 if x is None else self.x[x]
+        """Share of a value that is there at a common point; where it is none of the value's, what
+        its next one or its next use says."""
+        if (v, k) in self._present:
+            return self.x[self._present[v, k]]
+        use = self.program.next_required(v, self.rows[k])
+        if use is None:
+            return 0.0
+        end, wanted = self.slots.before(use), 1.0
+        later = self.slots.points_in(v, k + 1, end - 1)
+        if later:
+            end, wanted = later[0], self.x[self._present[v, later[0]]]
+        o = self.program.values[v].producer
+        back = self.rerun_sum(o, k + 1, end) + self.fetch_sum(v, k + 1, end)
+        return min(1.0, max(0.0, wanted - back))
 
     def rerun_sum(self, o, first, last):
         found = (self._rerun.get((o, i)) for i in self.slots.touching(o, first, last))
@@ -239,11 +250,15 @@ class Model:
         """(op, first slot, last slot, share) of all reruns."""
         return [(o, s, e, self.x[x]) for o, s, e, x in self.all_reruns() if self.x[x] > 1e-9]
 
-    def returning(self):
-        """(first slot, last slot, time in passes) of all reruns and copies in."""
-        found = [(s, e, share * self.program.ops[o].cost / self.program.base_cost)
-                 for o, s, e, share in self.rerun_shares()]
-        return found + (self.copies.fetching() if self.copies else [])
+    def returns_in(self):
+        """(value, first slot, last slot) of windows in which values come back."""
+        found = [(v, s, e) for o, s, e, _ in self.rerun_shares() for v in self.program.ops[o].outs
+                 if v in self.outline.tracked]
+        return found + [(v, s, e) for v, s, e, _ in self.fetches_in()]
+
+    def fetches_in(self):
+        """(value, first slot, last slot, share) of all copies in."""
+        return self.copies.fetches_in() if self.copies else []
 
     def absences(self, k):
         """(value, presence) of what is wanted later and not wholly there at a common point."""

@@ -6,10 +6,9 @@ common points, and cuts are added until they bring nothing more; then there are 
 and so on, while that helps."""
 import time
 
-import numpy as np
-
 from .branching import TRY, is_small, open_points, whole_at
 from .cuts import Separator
+from .late import CLASH, Late, memory_curve
 from .linear import INFEASIBLE, OPTIMAL
 from .links import violated_links
 from .model import Model
@@ -18,39 +17,20 @@ from .rounding import rounded_memory
 
 TOLERANCE = 1e-5  # of the budget
 ROWS_A_ROUND = 16
-PRESENCES = 60000  # variables at common points, at most about this many
+PRESENCES = 60000  # variables at common points: with so many there are no more such points
 CHAIN_LINKS = 30000  # values in chains, at most about this many
 IDLE_ROUNDS = 3  # rounds that may pass without a gain
 GAIN = 1e-5  # of overhead: what counts as one
-COMMON_POINTS = (8, 16, 32, 64)  # to go on with when cuts bring nothing more
+STAGE_ROUND_GAIN = 1e-4  # the same while more common points may bring more
+COMMON_POINTS = (16, 32, 64, 128, 256)  # to go on with when cuts bring nothing more
+APART = 4  # of as many parts of the program as there are common points: how far apart new ones are
 LINEAR_PART = 0.6  # of the time, at most, for all but branching, where there is any
 CHAIN_STAGES = 1  # stages with chains
-NARROWEST = 2  # steps apart are two common points between which there may be another
-STAGE_GAIN = 3e-4  # of overhead: stages that bring less are poor
-POOR_STAGES = 3  # of them in a row are the last ones
+STAGE_GAIN = 3e-4  # of overhead: a stage that brings less was not worth it
 BRANCHED = 40000  # rows of the largest model that is branched on
+MORE_POINTS = 8  # common points that one round of branching may add
 DEADLINE_BYTES = 0.01  # of the budget: reruns that need less can be anywhere
 DEADLINES = 64  # rows that are there for reruns only, at most
-
-
-def memory_curve(model):
-    """Least bytes at each step that the solution's reruns and fetches allow."""
-    outline, values = model.outline, model.program.values
-    curve = outline.curve.copy()
-    returned = model.returned_values()
-    for v, a, b in outline.intervals:
-        if v not in returned:
-            continue
-        o, share, end = values[v].producer, 0.0, model.slots.before(b)
-        for first, last in reversed(model.slots.windows(o)):
-            if first > end:
-                continue
-            after, until = model.slots.steps_of(first, last)
-            if until <= a + 1:
-                break
-            share += model.rerun_sum(o, first, first) + model.fetch_sum(v, first, first)
-            curve[max(after, a + 1):min(until, b)] -= values[v].bytes * min(share, 1.0)
-    return curve
 
 
 def peaks(curve, budget, many):
@@ -98,6 +78,7 @@ class Rounds:
         start = time.monotonic()
         self.deadline, self.end = start + LINEAR_PART * seconds, start + seconds
         self.commons, self.chained, self.deadlines = set(), set(), 0
+        self.points = {}  # value -> common points that are its own
         self.paid = None  # what the last stage that was worth it ended with
         self.cuts = {}  # key -> (cut, rounds it did not bind)
         self.rows = set(peaks(self.outline.curve, budget, ROWS_A_ROUND))
@@ -109,13 +90,13 @@ class Rounds:
             pass
         if bound.status != "infeasible" and self.last and self.commons:
             for stage in self._stages_to_branch():
-                _, self.last, self.rows, self.commons, self.chained, self.cuts = stage
+                _, self.last, self.rows, self.commons, self.points, self.cuts = stage
                 self._branch_at_points()
                 self._branch()
         return bound
 
     def _model(self):
-        return Model(self.outline, self.budget, self.rows, self.commons, self.chained,
+        return Model(self.outline, self.budget, self.rows, self.commons, self.points, self.chained,
                      [cut for cut, _ in self.cuts.values()], self.rate)
 
     def _solve(self):
@@ -146,19 +127,10 @@ class Rounds:
             model, solution = self._solve()
             more = set(peaks(memory_curve(model), self.budget, ROWS_A_ROUND)) - self.rows
             if not more:
-                self._widths(model)
                 self.binding = {step: solution.multipliers[model.memory_rows[j]]
                                 for j, step in enumerate(model.rows)}
                 return
             self.rows |= more
-
-    def _widths(self, model):
-        """How many presences a common point at each row needs."""
-        change = np.zeros(len(model.rows) + 1)
-        for _, first, last in model.slots.spans:
-            change[first] += 1
-            change[last + 1] -= 1
-        self.width = dict(zip(model.rows, change.cumsum()))
 
     def _tight(self):
         """Common points and cuts, in stages: the row that binds most, all that bind, more."""
@@ -166,18 +138,18 @@ class Rounds:
             return
         binding = self._binding_apart()
         stages = [lambda: binding[:1], lambda: binding]
-        stages += [lambda count=count: self._between(count) for count in COMMON_POINTS]
-        poor = 0
+        stages += [lambda count=count: self._clashes(count) for count in COMMON_POINTS]
         for number, choose in enumerate(stages):
             before, is_first = self.bound.value, number < CHAIN_STAGES
             if not is_first:
                 self.chained.clear()  # many common points make many chains: cuts take their place
             if self._add_commons(choose(), is_first):
-                self._converge()
+                self._converge(STAGE_ROUND_GAIN)
             self._keep_paid(before)
-            poor = poor + 1 if not is_first and self.bound.value - before < STAGE_GAIN else 0
-            if poor == POOR_STAGES:
-                return
+        if self.commons:
+            before = self.bound.value
+            self._converge(GAIN)
+            self._keep_paid(before)
 
     def _binding_apart(self):
         """Rows that bind, the strongest first, no two of them close."""
@@ -189,11 +161,10 @@ class Rounds:
         return found
 
     def _add_commons(self, steps, with_chains):
-        """As many as are affordable; returns whether there was one."""
-        mean = sum(self.width.values()) / len(self.width)
-        room = max(1, int(PRESENCES / max(1.0, mean)))
+        """Those that are new, while they are affordable; returns whether there was one."""
+        if self._count_points() > PRESENCES:
+            return False
         new = [step for step in steps if step not in self.commons]
-        new = new[:max(0, room - len(self.commons))]
         self.rows |= set(new)
         self.commons |= set(new)
         for step in (step for step in new if with_chains and self.binding.get(step, 0.0) > 1e-9):
@@ -202,47 +173,38 @@ class Rounds:
                         for k in self.chained | {step})
             if links <= CHAIN_LINKS:
                 self.chained.add(step)
+                self._point((v, step) for v in self.outline.tracked
+                            if self.outline.program.values[v].producer < step)
         return bool(new)
 
-    def _between(self, count):
-        """Steps to make `count` common points: again and again the middle of the gap in which most
-        reruns and copies may lie, or of the widest."""
-        curve = self.outline.curve
-        hot = np.flatnonzero(curve > self.budget)
-        points = sorted(self.commons | {int(hot[0]) - 1, int(hot[-1]) + 1})
-        before = np.concatenate(([0.0], self._returning().cumsum()))
+    def _point(self, places):
+        """Adds (value, step); returns whether there was one that is new."""
+        before = self._count_points()
+        for v, step in places:
+            self.points.setdefault(v, set()).add(step)
+        return self._count_points() > before
+
+    def _count_points(self):
+        return sum(map(len, self.points.values()))
+
+    def _clashes(self, count):
+        """Steps for more common points, up to `count` in all: where the last solution is no
+        schedule, the worst first, none close to another."""
+        over = Late(self.last).clashes(list(self.commons)) / self.budget
+        near = max(1, len(over) // (APART * count))
         found = []
-        while len(self.commons) + len(found) < count:
-            gaps = [(round(before[b] - before[a + 1], 9), b - a, i)
-                    for i, (a, b) in enumerate(zip(points, points[1:])) if b - a >= NARROWEST]
-            if not gaps:
-                break
-            wide = max(gaps)[2]
-            a, b = points[wide], points[wide + 1]
-            third = (b - a) // 3
-            step = a + third + int(curve[a + third:b - third].argmax())
-            found.append(min(max(step, a + 1), b - 1))
-            points.insert(wide + 1, found[-1])
+        while len(self.commons) + len(found) < count and over.max() > CLASH:
+            step = int(over.argmax())
+            found.append(step)
+            over[max(0, step - near):step + near + 1] = 0.0
         return found
 
-    def _returning(self):
-        """Time of reruns and copies in of the last solution at each step, spread over windows."""
-        model, end = self.last, self.outline.program.end
-        change = np.zeros(end + 2)
-        for first, last, time_taken in model.returning():
-            begin, until = model.slots.steps_of(first, last)
-            begin, until = max(begin, 0), min(until, end)
-            if begin < until:
-                change[begin] += time_taken / (until - begin)
-                change[until] -= time_taken / (until - begin)
-        return change[:-1].cumsum()
-
-    def _converge(self):
-        """Rounds of cuts and rows until they bring nothing more."""
+    def _converge(self, least):
+        """Rounds of cuts and rows until they bring less than that a few times."""
         idle, before = 0, 0.0
         while idle < IDLE_ROUNDS:
             model, solution = self._solve()
-            idle = idle + 1 if solution.bound - before < GAIN else 0
+            idle = idle + 1 if solution.bound - before < least else 0
             before = solution.bound
             self._age(model, solution)
             if not self._separate(model):
@@ -251,18 +213,22 @@ class Rounds:
     def _separate(self, model):
         """Adds rows and cuts that the model's solution violates; returns whether there are any."""
         found = Separator(model)
-        cuts = found.paths() + found.rooms() + rounded_memory(model)
+        paths, places = found.paths(), found.points()
+        places |= {(v, cut.begin) for cut in paths for v in cut.path}
+        cuts = paths + found.rooms() + rounded_memory(model)
         cuts += violated_links(model) if self.rate else []
         cuts = [cut for cut in cuts if cut.key() not in self.cuts]
         more = set(peaks(memory_curve(model), self.budget, ROWS_A_ROUND)) - self.rows
         more |= self._find_deadlines(model)
         self.rows |= more
         self.cuts.update((cut.key(), (cut, 0)) for cut in cuts)
-        return bool(more or cuts)
+        pointed = self._point(places)
+        return bool(more or cuts or pointed)
 
     def _stage(self):
         """What is proven so far, and the program that is at hand."""
-        return (self.bound.value, self.last, set(self.rows), set(self.commons), set(self.chained),
+        points = {v: set(steps) for v, steps in self.points.items()}
+        return (self.bound.value, self.last, set(self.rows), set(self.commons), points,
                 dict(self.cuts))
 
     def _keep_paid(self, before):
@@ -313,8 +279,9 @@ class Rounds:
             if x is None or time.monotonic() > self.end:
                 self.bound.status = "time"
                 return
-            model.x = x
-            if not self._separate(model):
+            self.last, model.x = model, x
+            more = self._add_commons(self._clashes(len(self.commons) + MORE_POINTS), False)
+            if not self._separate(model) and not more:
                 return
             model = self._model()
 

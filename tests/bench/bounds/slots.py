@@ -1,22 +1,22 @@
 """Time, as the linear program of program order divides it.
 
-*Rows* are the steps at which memory is bounded, t_0 < t_1 < ...; some of them are *common points*.
-Slot j is what lies between the start of step t_(j-1) and the start of step t_j: reruns before step
-t_j and copies that begin then. An op's slots are grouped into *windows*: cut where an interval of
-one of its outputs begins or ends, and at the common points.
+*Rows* are the steps at which memory is bounded, t_0 < t_1 < ...; some of them are *common points*,
+and some of these points of a value. Slot j is what lies between the start of step t_(j-1) and the
+start of step t_j: reruns before step t_j and copies that begin then. An op's slots are grouped into
+*windows*: cut where an interval of one of its outputs begins or ends, and at points of its outputs.
 """
 from bisect import bisect_left, bisect_right
 
 
 class Slots:
-    """Steps to rows and slots; windows of ops; which intervals have rows inside."""
+    """Steps to rows and slots; windows of ops; which intervals have rows inside. `points`: value ->
+    common points, as steps, at which it is told apart."""
 
-    def __init__(self, outline, rows, commons):
+    def __init__(self, outline, rows, commons, points):
         self.program = outline.program
         self.rows = sorted(rows)
         self.row_of = {step: j for j, step in enumerate(self.rows)}
         self.commons = [j for j, step in enumerate(self.rows) if step in commons]
-        self.common_set = set(self.commons)
         self.spans = []  # (value, first row inside, last row inside) of intervals between uses
         self._boundaries = {}  # op -> slots at which a window of it begins
         self._windows = {}
@@ -26,6 +26,11 @@ class Slots:
                 self.spans.append((v, first, last))
                 begins = self._boundaries.setdefault(self.program.values[v].producer, set())
                 begins |= {first + 1, last + 2}
+        self._points = {v: sorted(self.row_of[step] for step in steps)
+                        for v, steps in points.items()}
+        for v, own in self._points.items():
+            begins = self._boundaries.setdefault(self.program.values[v].producer, set())
+            begins |= {k + 1 for k in own}
 
     def before(self, step):
         """The slot in which the step starts, or ends with its start."""
@@ -44,12 +49,17 @@ class Slots:
         """Common points among these rows."""
         return self.commons[bisect_left(self.commons, first):bisect_right(self.commons, last)]
 
+    def points_in(self, v, first, last):
+        """Points of a value among these rows."""
+        own = self._points.get(v, [])
+        return own[bisect_left(own, first):bisect_right(own, last)]
+
     def windows(self, o):
         """(first slot, last slot) of each window of an op, in order, from its first run on."""
         found = self._windows.get(o)
         if found is None:
             first = bisect_right(self.rows, o)
-            begins = {k + 1 for k in self.commons} | self._boundaries.get(o, set())
+            begins = self._boundaries.get(o, set())
             starts = [first] + sorted(s for s in begins if first < s <= len(self.rows))
             found = list(zip(starts, [s - 1 for s in starts[1:]] + [len(self.rows)]))
             self._windows[o] = found
