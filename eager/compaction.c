@@ -104,8 +104,7 @@ static cebus_block *find_hole(const cebus_runtime *rt, uint64_t bytes, uint64_t 
  * out that still reads the one does not mind, and is waited for by who has the other next. */
 static cebus_status copy_block(cebus_runtime *rt, cebus_block *from, cebus_block *to)
 {
-    if (!cebus_trail_claim(rt, to, CEBUS_STREAM_COMPUTE))
-        cebus_ladder_claim(rt, to, CEBUS_STREAM_COMPUTE);
+    cebus_ladder_claim_placed(rt, to, CEBUS_STREAM_COMPUTE);
     cebus_swap_settle(rt, from->owner);
     if (from->fence[CEBUS_STREAM_IN] > 0)
         rt->device_ops->stream_wait(rt->device, CEBUS_STREAM_COMPUTE, CEBUS_STREAM_IN,
@@ -182,29 +181,20 @@ bool cebus_compaction_shift(cebus_runtime *rt, cebus_block *old, uint64_t offset
            settle_in(rt, old, block);
 }
 
-/** The first block that reaches beyond `offset`. */
-static cebus_block *block_at(const cebus_runtime *rt, uint64_t offset)
-{
-    cebus_block *block = rt->arena.first;
-    while (block != NULL && block->offset + block->bytes <= offset)
-        block = block->next;
-    return block;
-}
-
 cebus_block *cebus_compaction_vacate(cebus_runtime *rt, uint64_t from, uint64_t to)
 {
     uint64_t before = rt->stats.moved_bytes, offset = from;
-    cebus_block *block = block_at(rt, from);
+    cebus_block *block = cebus_arena_block_at(&rt->arena, from);
     rt->stats.compactions++;
     while (block != NULL && block->offset < to) {
         offset = block->offset + block->bytes;
         if (block->state != CEBUS_BLOCK_FREE && !resettle(rt, block, from, to))
             break;
-        block = block_at(rt, offset);
+        block = cebus_arena_block_at(&rt->arena, offset);
     }
     cebus_event_emit(
         rt, (cebus_event){.kind = CEBUS_EVENT_COMPACTED, .bytes = rt->stats.moved_bytes - before});
-    block = block_at(rt, from);
+    block = cebus_arena_block_at(&rt->arena, from);
     return block != NULL && block->state == CEBUS_BLOCK_FREE && block->offset + block->bytes >= to
                ? block
                : NULL;

@@ -448,6 +448,12 @@ void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stre
     }
 }
 
+void cebus_ladder_claim_placed(cebus_runtime *rt, cebus_block *block, cebus_stream stream)
+{
+    if (!cebus_trail_claim(rt, block, stream))
+        cebus_ladder_claim(rt, block, stream);
+}
+
 /** Where a plan says. Values that wait to leave may be in the way, and go. */
 static cebus_place_result place_planned(cebus_runtime *rt, const cebus_request *request,
                                         cebus_block **out)
@@ -509,8 +515,7 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
     if (status != CEBUS_OK)
         return status;
     (*out)->tick = rt->clock_ns;
-    if (!cebus_trail_claim(rt, *out, request->stream))
-        cebus_ladder_claim(rt, *out, request->stream);
+    cebus_ladder_claim_placed(rt, *out, request->stream);
     cebus_tally_placed(rt, *out);
     if (rt->stats.evictions != evictions)
         cebus_tally_forced(rt, idle, *out);

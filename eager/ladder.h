@@ -32,6 +32,9 @@ cebus_status cebus_ladder_reserve(cebus_runtime *rt, const cebus_request *reques
 /** `stream` waits for what other streams still do with the bytes of a block it takes. The block
  * keeps their marks: if nothing comes of it (a copy or a launch fails), who takes it next waits. */
 void cebus_ladder_claim(cebus_runtime *rt, cebus_block *block, cebus_stream stream);
+/** The same for a block that was just placed: where the trail is kept each stretch of its bytes is
+ * waited for by itself (trail.h), so that it has no marks of neighbours whose holes it shares. */
+void cebus_ladder_claim_placed(cebus_runtime *rt, cebus_block *block, cebus_stream stream);
 
 /** Returns a block to the arena; answers the free block it became part of. */
 cebus_block *cebus_ladder_release(cebus_runtime *rt, cebus_block *block);

@@ -337,6 +337,14 @@ cebus_place_result cebus_arena_place_at(cebus_arena *arena, uint64_t offset, uin
     return spot.hole != NULL ? take(arena, &spot, zone, out) : CEBUS_PLACE_FULL;
 }
 
+cebus_block *cebus_arena_block_at(const cebus_arena *arena, uint64_t offset)
+{
+    cebus_block *block = arena->first;
+    while (block != NULL && block->offset + block->bytes <= offset)
+        block = block->next;
+    return block;
+}
+
 cebus_place_result cebus_arena_place_in(cebus_arena *arena, cebus_block *hole, uint64_t bytes,
                                         cebus_zone zone, cebus_block **out)
 {

@@ -123,10 +123,12 @@ cebus_place_result cebus_arena_place(cebus_arena *arena, uint64_t bytes, cebus_z
  * arena has no addresses of its own to choose from (segments, memory as a number). O(holes that are
  * as large).
  */
-/** Whether bytes could be placed there. */
-bool cebus_arena_fits_at(const cebus_arena *arena, uint64_t offset, uint64_t bytes);
 cebus_place_result cebus_arena_place_at(cebus_arena *arena, uint64_t offset, uint64_t bytes,
                                         cebus_zone zone, cebus_block **out);
+/** Whether bytes could be placed there. */
+bool cebus_arena_fits_at(const cebus_arena *arena, uint64_t offset, uint64_t bytes);
+/** The first block, free or used, that reaches beyond `offset`; NULL: none does. O(blocks). */
+cebus_block *cebus_arena_block_at(const cebus_arena *arena, uint64_t offset);
 
 /** The same within one free block, e.g. the hole an evicted window left. With segments the hole is
  * only a hint. */

@@ -157,11 +157,10 @@ static bool has(const cebus_fixtures *fixtures, const cebus_fixture *bytes)
     return found;
 }
 
-static cebus_block *block_at(const cebus_runtime *rt, const cebus_fixture *fixture)
+/** Its block, if it lies there still. */
+static cebus_block *block_of(const cebus_runtime *rt, const cebus_fixture *fixture)
 {
-    cebus_block *block = rt->arena.first;
-    while (block != NULL && block->offset < fixture->offset)
-        block = block->next;
+    cebus_block *block = cebus_arena_block_at(&rt->arena, fixture->offset);
     bool is_it = block != NULL && block->offset == fixture->offset &&
                  block->bytes == fixture->bytes && block->owner != NULL;
     return is_it ? block : NULL;
@@ -174,7 +173,7 @@ static bool go_back(cebus_runtime *rt, const cebus_scheme *scheme, const cebus_f
     if (to->owner != 0 || to->bytes != fixture->bytes || has(&scheme->fixtures, to))
         return false;
     (void)cebus_compaction_vacate(rt, to->offset, to->offset + to->bytes);
-    cebus_block *block = block_at(rt, fixture);
+    cebus_block *block = block_of(rt, fixture);
     return block != NULL && cebus_compaction_shift(rt, block, to->offset);
 }
 

@@ -95,6 +95,21 @@ Test(arena, finds_a_hole_in_the_requests_own_bin)
     close_arena();
 }
 
+/** Also a byte in the midst of a block, and none behind the end. */
+Test(arena, finds_the_block_at_an_offset)
+{
+    open_arena(1024, 64);
+    cebus_block *low = place(128, CEBUS_ZONE_PERSISTENT);
+    cebus_block *hole = low->next;
+    cr_expect_eq(cebus_arena_block_at(&arena, 0), low);
+    cr_expect_eq(cebus_arena_block_at(&arena, 127), low);
+    cr_expect_eq(cebus_arena_block_at(&arena, 128), hole);
+    cr_expect_eq(cebus_arena_block_at(&arena, 1023), hole);
+    cr_expect_null(cebus_arena_block_at(&arena, 1024));
+    cebus_arena_release(&arena, low);
+    close_arena();
+}
+
 Test(arena, places_where_it_is_told_or_not_at_all)
 {
     cebus_block *block, *other;
