@@ -31,6 +31,32 @@ uint64_t cebus_iteration_cost(const cebus_iteration *iteration)
     return ns;
 }
 
+uint64_t cebus_iteration_hold(cebus_iteration *iteration, uint64_t issue_ns)
+{
+    uint64_t host = 0, compute = 0, held = 0;
+    const uint64_t asking = issue_ns * iteration->n_calls, cost = cebus_iteration_cost(iteration);
+    for (size_t i = 0; i < 2 * iteration->n_calls && cost < asking; i++) {
+        cebus_iteration_call *call = &iteration->calls[i % iteration->n_calls];
+        host += issue_ns;
+        const uint64_t waits = host > compute ? host - compute : 0;
+        compute += waits + call->cost_ns;
+        if (i < iteration->n_calls)
+            continue; /* by how much the host is ahead as the next one begins */
+        call->held_ns = waits;
+        call->cost_ns += waits;
+        held += waits;
+    }
+    return held;
+}
+
+void cebus_iteration_release(cebus_iteration *iteration)
+{
+    for (size_t k = 0; k < iteration->n_calls; k++) {
+        iteration->calls[k].cost_ns -= iteration->calls[k].held_ns;
+        iteration->calls[k].held_ns = 0;
+    }
+}
+
 uint64_t cebus_iteration_persistent(const cebus_iteration *iteration)
 {
     uint64_t bytes = 0;

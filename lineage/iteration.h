@@ -42,6 +42,7 @@ typedef struct cebus_iteration_value {
 typedef struct cebus_iteration_call {
     const char *op; /**< borrowed: must outlive the record */
     uint64_t cost_ns, workspace;
+    uint64_t held_ns;   /**< of cost_ns: the device waits for the host to ask for it */
     uint64_t last_ns;   /**< what it took the last time that it was done again */
     uint64_t signature; /**< of what it is, not of what it reads (access.h); 0: it has none */
     uint64_t prefix;    /**< hash of this call and all before it: signatures and ordinals */
@@ -82,6 +83,13 @@ bool cebus_iteration_seal(cebus_iteration *iteration);
 
 /** ns of all calls. O(calls). */
 uint64_t cebus_iteration_cost(const cebus_iteration *iteration);
+
+/** Adds to what calls cost how long the device waits for a host that takes `issue_ns` to ask for
+ * each; nothing where that is less than they cost together: then the host gets ahead, and stays so
+ * from one iteration to the next. Answers the sum. O(calls). */
+uint64_t cebus_iteration_hold(cebus_iteration *iteration, uint64_t issue_ns);
+/** Takes that out again. O(calls). */
+void cebus_iteration_release(cebus_iteration *iteration);
 
 /** Bytes of all that persists. O(values). */
 uint64_t cebus_iteration_persistent(const cebus_iteration *iteration);

@@ -40,6 +40,7 @@ typedef struct cebus_device_info {
     uint64_t latency_ns;    /**< of a copy to or from the host, before its first byte */
     uint64_t copy_rate;     /**< bytes/s of copies on the device; 0: unknown */
     uint64_t copy_ns;       /**< what each takes beside its bytes */
+    uint64_t issue_ns;      /**< what the host takes to ask for a launch or a copy; 0: unknown */
     uint64_t stall_ns;      /**< compute has waited for copies so far */
     uint64_t host_waits;    /**< times the host waited for a stream: for host reads alone */
     int threads;            /**< in use by its kernels */

@@ -102,15 +102,24 @@ static cebus_tally tally_of(cebus_runtime *rt)
                          .out_bytes = now.out_bytes - begun->out_bytes};
 }
 
-/** What the iteration took beside its own calls. */
-static uint64_t lost_of(const cebus_tally *took)
-{
-    return took->recompute_ns + took->stall_ns + took->moving_ns;
-}
-
 static uint64_t less(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
+}
+
+/** What the iteration took. Where the host's time is known the clock tells all of it. */
+static uint64_t taken_of(const cebus_runtime *rt, const cebus_tally *took)
+{
+    return rt->info.issue_ns > 0
+               ? took->clock_ns
+               : took->compute_ns + took->recompute_ns + took->stall_ns + took->moving_ns;
+}
+
+/** Beside its own calls, and what these wait for the host. */
+static uint64_t lost_of(const cebus_runtime *rt, const cebus_scheme *scheme,
+                        const cebus_tally *took)
+{
+    return less(taken_of(rt, took), took->compute_ns + scheme->held_ns);
 }
 
 static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *took)
@@ -120,8 +129,8 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
     stats->guided_iterations++;
     stats->guided_peak_bytes = rt->iteration_peak;
     stats->guided_predicted_ns = scheme->predicted_ns;
-    stats->guided_measured_ns = took->compute_ns + lost_of(took);
-    stats->guided_lost_ns = scheme->lost = lost_of(took);
+    stats->guided_measured_ns = taken_of(rt, took);
+    stats->guided_lost_ns = scheme->lost = lost_of(rt, scheme, took);
     stats->guided_swap_outs = took->swap_outs;
     stats->guided_swapped_bytes = took->out_bytes;
     stats->guided_recomputes = took->recomputes;
@@ -196,12 +205,13 @@ static bool refresh_costs(const cebus_runtime *rt, cebus_scheme *scheme, cebus_i
 {
     uint64_t before = scheme->iteration_ns, after = 0;
     for (size_t k = 0; k < iteration->n_calls && cebus_appraisal_repeats(rt); k++)
-        after += iteration->calls[k].last_ns;
+        after += iteration->calls[k].last_ns + iteration->calls[k].held_ns;
     if (cebus_appraisal_repeats(rt) ? apart(before, after) <= PARTED(before)
                                     : !have_drifted(scheme, iteration))
         return false;
     for (size_t k = 0; k < iteration->n_calls && cebus_appraisal_repeats(rt); k++)
         iteration->calls[k].cost_ns = iteration->calls[k].last_ns;
+    scheme->held_ns = cebus_iteration_hold(iteration, rt->info.issue_ns);
     scheme->iteration_ns = cebus_iteration_cost(iteration);
     scheme->unplanned_ns = (uint64_t)((double)scheme->unplanned_ns * (double)scheme->iteration_ns /
                                       (double)(before + 1));
@@ -332,7 +342,7 @@ static uint64_t weigh_lost(cebus_scheme *scheme, uint64_t lost)
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
                            const cebus_tally *took)
 {
-    const uint64_t lost = weigh_lost(scheme, lost_of(took));
+    const uint64_t lost = weigh_lost(scheme, lost_of(rt, scheme, took));
     if (!cebus_feedback_end(rt, scheme, iteration, lost))
         return CEBUS_PLAN_IS_STALE;
     if (is_rival(scheme)) {
@@ -349,7 +359,8 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
         scheme->placed_lost = lost;
         return CEBUS_PLAN_TRY_PLACELESS;
     }
-    bool stale = is_stale(rt, scheme, part(rt, scheme, iteration, took->compute_ns, lost));
+    bool stale =
+        is_stale(rt, scheme, part(rt, scheme, iteration, took->compute_ns + scheme->held_ns, lost));
     bool drifted = stale && refresh_costs(rt, scheme, iteration);
     if (!drifted && runs_ahead(rt) && is_suspect(rt, scheme, took))
         return CEBUS_PLAN_TRY_NONE;
@@ -390,9 +401,10 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
                                  .latency_ns = link->latency_ns,
                                  .moves = cebus_compaction_terms(rt),
                                  .swaps = rt->policy->swaps && scheme->terms.host > 0,
-                                 .ahead = rt->info.simulated || rt->info.deferred};
+                                 .ahead = rt->info.simulated || rt->info.deferred,
+                                 .issue_ns = rt->info.issue_ns};
     scheme->predicted_ns = scheme->predicted_lost = scheme->predicted_wait = 0;
-    scheme->predicted_anywhere = 0;
+    scheme->predicted_anywhere = scheme->predicted_held = 0;
     scheme->foretold_ns = cebus_iteration_cost(iteration);
     if (scheme->plan.count == 0 ||
         !cebus_timeline_run(iteration, &scheme->plan, &with, &rt->pool, &anywhere) ||
@@ -405,8 +417,9 @@ static void predict(cebus_runtime *rt, cebus_scheme *scheme, const cebus_iterati
         return;
     const uint64_t moving = scheme->placement.moving_ns;
     scheme->predicted_ns = placed.total_ns + moving;
-    scheme->predicted_lost = placed.replay_ns + placed.stall_ns + placed.moving_ns + moving;
-    scheme->predicted_anywhere = anywhere.replay_ns + anywhere.stall_ns + moving;
+    scheme->predicted_lost = less(placed.total_ns, scheme->foretold_ns) + moving;
+    scheme->predicted_anywhere = less(anywhere.total_ns, scheme->foretold_ns) + moving;
+    scheme->predicted_held = placed.held_ns;
     scheme->predicted_wait = wait_for_places(&scheme->placement, anywhere.over_ns);
 }
 
@@ -463,7 +476,7 @@ cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_tally took = tally_of(rt);
-    uint64_t lost = lost_of(&took);
+    uint64_t lost = lost_of(rt, scheme, &took);
     cebus_verdict verdict = CEBUS_PLAN_STANDS;
     scheme->worth.ran_ns += took.compute_ns + lost;
     if (!guidance->planned || !followed) {

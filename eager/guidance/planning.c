@@ -7,6 +7,7 @@
 #include "eager/guidance/feedback.h"
 #include "eager/guidance/fixtures.h"
 #include "eager/guidance/loaded.h"
+#include "eager/guidance/revision.h"
 #include "eager/guidance/scheme.h"
 #include "eager/guidance/shuttles.h"
 #include "eager/guidance/terms.h"
@@ -35,29 +36,17 @@ void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
     cebus_guide_start(&guidance->guide, &guidance->idle.plan);
 }
 
-static const cebus_iteration *iteration_of(const cebus_guidance *guidance,
-                                           const cebus_scheme *scheme)
-{
-    return &guidance->log.known.at[scheme - guidance->schemes].iteration;
-}
-
-static void cancel_draft(cebus_guidance *guidance)
-{
-    cebus_draft_cancel(&guidance->draft);
-    guidance->drafted = NULL;
-}
-
 static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (rt->guidance->drafted == scheme)
-        cancel_draft(rt->guidance);
+        cebus_revision_cancel(rt->guidance);
     cebus_scheme_clear(rt, scheme);
 }
 
 void cebus_planning_clear(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
-    cancel_draft(guidance);
+    cebus_revision_cancel(guidance);
     for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
         clear_scheme(rt, &guidance->schemes[i]);
     cebus_fixtures_clear(rt, &guidance->fixtures);
@@ -91,104 +80,17 @@ void cebus_planning_look(cebus_runtime *rt)
     cebus_fixtures_look(rt);
 }
 
-/** Plans are drafted, and the program goes on by the one at hand until a better one is there. */
-static bool drafts(const cebus_scheme *scheme)
-{
-    return scheme->better.out_rate > 0;
-}
-
-/** Another plan is made from what the record says now: while the program goes on by this one, where
- * plans are drafted; else when it is followed next. What was loaded is of no more use. */
-static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    scheme->renewed = true;
-    if (drafts(scheme)) {
-        scheme->waits = true;
-        return;
-    }
-    if (rt->guidance->drafted == scheme)
-        cancel_draft(rt->guidance);
-    scheme->terms = (cebus_plan_terms){0};
-}
-
-/** The plan that was set aside for a trial comes back. False: none was. */
-static bool bring_back(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    if (!cebus_scheme_restore(rt, scheme))
-        return false;
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
-    return true;
-}
-
-/** Has a plan made with places, or without. Those that are given up for a trial come back at once
- * if it fails. */
-static void change_places(cebus_runtime *rt, cebus_scheme *scheme, bool placeless)
-{
-    scheme->placeless = placeless;
-    if (!placeless && bring_back(rt, scheme))
-        return;
-    scheme->better_placed = !placeless;
-    if (drafts(scheme))
-        scheme->better = cebus_terms_now(rt, scheme, !placeless);
-    else if (placeless)
-        cebus_scheme_set_aside(rt, scheme);
-    else
-        cebus_scheme_clear_places(rt, scheme);
-    renew_later(rt, scheme);
-}
-
-/** No plan, until it would be made for something else, or a better one is there that is on its way;
- * but one whose places may be what was wrong with it is made again without, unless that was tried.
- * Where runs repeat it is kept, for where none turns out to be worse. */
-static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    if (!cebus_appraisal_awaits_better(rt, scheme) && scheme->spots != NULL && scheme->shuttling &&
-        !scheme->placeless && scheme->placed_lost == 0) {
-        scheme->placed_lost = scheme->lost;
-        change_places(rt, scheme, true);
-    } else {
-        cebus_scheme_set_aside(rt, scheme);
-    }
-    if (!cebus_appraisal_repeats(rt))
-        cebus_scheme_clear_aside(rt, scheme);
-    cebus_scheme_clear_plan(rt, scheme);
-}
-
-static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
-{
-    switch (verdict) {
-    case CEBUS_PLAN_STANDS:
-        break;
-    case CEBUS_PLAN_IS_DEAR:
-        give_up_plan(rt, scheme);
-        break;
-    case CEBUS_PLAN_IS_STALE:
-        renew_later(rt, scheme);
-        break;
-    case CEBUS_PLAN_TRY_PLACELESS:
-    case CEBUS_PLAN_NEEDS_PLACES:
-        change_places(rt, scheme, verdict == CEBUS_PLAN_TRY_PLACELESS);
-        break;
-    case CEBUS_PLAN_TRY_NONE:
-        cebus_scheme_set_aside(rt, scheme);
-        break;
-    case CEBUS_PLAN_COMES_BACK:
-        if (!bring_back(rt, scheme))
-            renew_later(rt, scheme);
-        break;
-    }
-}
-
 void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_scheme *scheme = &guidance->schemes[place];
+    cebus_iteration *iteration = &guidance->log.known.at[place].iteration;
     if (learned) {
         clear_scheme(rt, scheme);
-        scheme->iteration_ns = cebus_iteration_cost(iteration_of(guidance, scheme));
+        scheme->held_ns = cebus_iteration_hold(iteration, rt->info.issue_ns);
+        scheme->iteration_ns = cebus_iteration_cost(iteration);
     }
-    cebus_iteration *iteration = &guidance->log.known.at[place].iteration;
-    obey(rt, scheme, cebus_appraisal_end(rt, scheme, iteration, !learned));
+    cebus_revision_obey(rt, scheme, cebus_appraisal_end(rt, scheme, iteration, !learned));
     cebus_fixtures former = scheme->fixtures;
     scheme->fixtures = guidance->fixtures;
     guidance->fixtures = former;
@@ -204,7 +106,7 @@ static uint64_t effort_now(cebus_runtime *rt, const cebus_iteration *iteration)
 /** False when there is no plan: the policy has none, or host memory is short. */
 static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
     cebus_scheme_clear_plan(rt, scheme);
     terms.effort = effort_now(rt, iteration);
     if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
@@ -219,7 +121,7 @@ static cebus_fit fit_of(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
                         const cebus_outside *outside)
 {
     return (cebus_fit){.policy = rt->policy,
-                       .iteration = iteration_of(rt->guidance, scheme),
+                       .iteration = cebus_iteration_of(rt->guidance, scheme),
                        .site = cebus_terms_site(rt, scheme, outside),
                        .terms = terms,
                        .holes = scheme->terms.holes,
@@ -232,7 +134,7 @@ static bool place(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_outside outside;
     cebus_scheme_clear_places(rt, scheme);
-    if (!cebus_outside_init(&outside, iteration_of(rt->guidance, scheme), &rt->pool))
+    if (!cebus_outside_init(&outside, cebus_iteration_of(rt->guidance, scheme), &rt->pool))
         return false;
     cebus_fit fit = fit_of(rt, scheme, cebus_terms_now(rt, scheme, true), &outside);
     bool placed = cebus_fit_place(&fit);
@@ -245,7 +147,7 @@ static bool move_places(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (!place(rt, scheme))
         return false;
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
     return true;
 }
 
@@ -253,7 +155,7 @@ static bool move_places(cebus_runtime *rt, cebus_scheme *scheme)
 static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     cebus_outside outside;
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
     cebus_scheme_clear_plan(rt, scheme);
     if (!cebus_outside_init(&outside, iteration, &rt->pool))
         return false;
@@ -269,7 +171,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
 static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_outside outside;
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
     cebus_draft *draft = &rt->guidance->draft;
     if (!scheme->better_placed) {
         cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL, 0);
@@ -286,7 +188,7 @@ static bool is_due(const cebus_guidance *guidance, const cebus_scheme *scheme)
 {
     if (!scheme->waits || guidance->drafted != NULL)
         return false;
-    const size_t n_calls = iteration_of(guidance, scheme)->n_calls;
+    const size_t n_calls = cebus_iteration_of(guidance, scheme)->n_calls;
     const uint64_t guess = scheme->better.effort * STEP_NS;
     return cebus_worth_planning(&scheme->worth,
                                 cebus_pace_reckon(&guidance->searching, n_calls, guess));
@@ -300,7 +202,7 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
     if (!scheme->waits)
         return;
     scheme->better = terms;
-    scheme->better.effort = cebus_terms_effort(iteration_of(guidance, scheme));
+    scheme->better.effort = cebus_terms_effort(cebus_iteration_of(guidance, scheme));
     if (!is_due(guidance, scheme))
         return;
     scheme->waits = false;
@@ -336,19 +238,19 @@ static void try_loose(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan loose)
     cebus_placement_init(&none, &rt->pool);
     cebus_scheme_set_aside(rt, scheme);
     cebus_scheme_take(rt, scheme, loose, none);
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
     scheme->placeless = scheme->predicted_ns > 0 && scheme->predicted_lost < lost;
     if (scheme->placeless)
         scheme->placed_lost = lost;
     else
-        (void)bring_back(rt, scheme);
+        (void)cebus_revision_restore(rt, scheme);
 }
 
 /** A plan, with its places if it has any, takes the place of the first one. */
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
                          cebus_placement placement)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
     spare_unfit(iteration, scheme, &better);
     if (!cebus_plan_link(&better, iteration)) {
         cebus_plan_clear(&better);
@@ -372,7 +274,7 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
  * than it loses otherwise. Where bytes are found as they are needed it need not. */
 static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
     bool waits = !scheme->patient && scheme->predicted_wait > scheme->iteration_ns / WAIT_PART &&
                  scheme->predicted_wait > scheme->predicted_anywhere / 2;
     scheme->aside_lost = waits ? scheme->predicted_lost : 0;
@@ -407,7 +309,7 @@ static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
         do_without_places(rt, scheme);
     scheme->placeless &= scheme->spots == NULL; /* no other was found */
     cebus_pace_note(&guidance->searching, guidance->draft.took_ns,
-                    iteration_of(guidance, scheme)->n_calls);
+                    cebus_iteration_of(guidance, scheme)->n_calls);
     guidance->drafted = NULL;
 }
 
@@ -416,8 +318,8 @@ static void adopt_draft(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_scheme *scheme = guidance->drafted;
-    if (scheme != NULL && iteration_of(guidance, scheme)->n_calls == 0)
-        cancel_draft(guidance); /* forgotten meanwhile */
+    if (scheme != NULL && cebus_iteration_of(guidance, scheme)->n_calls == 0)
+        cebus_revision_cancel(guidance); /* forgotten meanwhile */
     else if (scheme != NULL)
         take_draft(rt, scheme);
     if (is_due(guidance, guidance->scheme)) {
@@ -451,7 +353,7 @@ static bool is_proven(const cebus_access_log *log)
 /** A plan from a file, where one was loaded for this: then nothing is searched. */
 static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
     bool placed;
     cebus_plan_clear(&scheme->plan);
     if (!cebus_loaded_take(rt, iteration, &scheme->terms, &scheme->plan, &placed))
@@ -489,30 +391,70 @@ static void forget_trials(cebus_runtime *rt, cebus_scheme *scheme)
 /** It was never planned, and is not worth it yet. What was loaded costs nothing. */
 static bool is_early(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
     return scheme->terms.out_rate == 0 && !scheme->renewed && !cebus_appraisal_repeats(rt) &&
            !cebus_worth_planning(&scheme->worth,
                                  cebus_pace_reckon(&rt->guidance->first, iteration->n_calls, 0)) &&
            !cebus_loaded_has(rt, iteration);
 }
 
-/** A first plan, and a better one begun. That the first one, made at once, finds no places does not
- * mean that one that is searched for will not. */
-static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
+/** A first plan, and a better one begun; with copies off the device or without. That the first one,
+ * made at once, finds no places does not mean that one that is searched for will not. */
+static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places, bool swaps)
 {
     const uint64_t begun = cebus_pace_clock();
-    const cebus_plan_terms placed = cebus_terms_now(rt, scheme, true);
+    cebus_plan_terms placed = cebus_terms_now(rt, scheme, true), loose = scheme->terms;
+    if (!swaps)
+        placed.host = loose.host = 0;
     scheme->aside_lost = 0;
     end_trial(rt, scheme);
     bool found = places && plan_and_place(rt, scheme, placed) && !waits_for_places(rt, scheme);
     scheme->better_placed = found || (places && !cebus_appraisal_repeats(rt));
     scheme->waits = false;
-    if ((found || has_no_places(scheme, places) || plan(rt, scheme, scheme->terms)) &&
+    if ((found || has_no_places(scheme, places) || plan(rt, scheme, loose)) &&
         scheme->plan.count > 0)
-        start_draft(rt, scheme, scheme->better_placed ? placed : scheme->terms);
-    spare_unfit(iteration_of(rt->guidance, scheme), scheme, &scheme->plan);
+        start_draft(rt, scheme, scheme->better_placed ? placed : loose);
+    spare_unfit(cebus_iteration_of(rt->guidance, scheme), scheme, &scheme->plan);
     cebus_pace_note(&rt->guidance->first, cebus_pace_clock() - begun,
-                    iteration_of(rt->guidance, scheme)->n_calls);
+                    cebus_iteration_of(rt->guidance, scheme)->n_calls);
+}
+
+/** Another plan, which stands if it fits and takes less than the one that is there. */
+static void vie(cebus_runtime *rt, cebus_scheme *scheme, bool places, bool swaps)
+{
+    const uint64_t before = scheme->predicted_ns, aside_lost = scheme->aside_lost;
+    cebus_plan plan;
+    cebus_placement placement;
+    cebus_scheme_take_out(rt, scheme, &plan, &placement);
+    make_plan(rt, scheme, places, swaps);
+    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+    if (!scheme->plan.over && scheme->predicted_ns > 0 &&
+        (before == 0 || scheme->predicted_ns < before)) {
+        cebus_plan_clear(&plan);
+        cebus_placement_clear(&placement);
+        return;
+    }
+    cebus_scheme_take(rt, scheme, plan, placement);
+    scheme->aside_lost = aside_lost;
+    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+}
+
+/** Where the host holds the program up, what it takes to ask for a replay or a copy is what they
+ * cost, unless calls wait for copies: that gives the host the time. Where they do not by the plan
+ * that is made first others are made which reckon with it, with copies and without. */
+static void make_plans(cebus_runtime *rt, cebus_scheme *scheme, bool places)
+{
+    cebus_iteration *iteration =
+        &rt->guidance->log.known.at[scheme - rt->guidance->schemes].iteration;
+    cebus_iteration_release(iteration);
+    make_plan(rt, scheme, places, true);
+    (void)cebus_iteration_hold(iteration, rt->info.issue_ns);
+    cebus_appraisal_predict(rt, scheme, iteration);
+    if (scheme->predicted_held == 0 && (scheme->held_ns == 0 || scheme->predicted_ns > 0))
+        return;
+    vie(rt, scheme, places, false);
+    if (scheme->terms.host > 0)
+        vie(rt, scheme, places, true);
 }
 
 /** A first plan may cost more than none, and is not followed where a better one is on its way. */
@@ -521,7 +463,7 @@ static void hold_back(cebus_runtime *rt, cebus_scheme *scheme)
     if (!cebus_appraisal_awaits_better(rt, scheme) || !cebus_appraisal_foretells_worse(scheme))
         return;
     cebus_scheme_clear_plan(rt, scheme);
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
 }
 
 /** Whether a plan would be made for something else now. Little that no iteration names, and that
@@ -547,15 +489,16 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     if (is_early(rt, scheme) || (!other && !(places && move && !move_places(rt, scheme))))
         return;
     if (rt->guidance->drafted == scheme)
-        cancel_draft(rt->guidance);
+        cebus_revision_cancel(rt->guidance);
     cebus_swap_learn_link(rt);
     scheme->terms = cebus_terms_now(rt, scheme, false);
     scheme->memory = cebus_budget_now(rt);
     scheme->better = (cebus_plan_terms){0};
     cebus_feedback_reset(rt, scheme);
     if (scheme->renewed || !use_loaded(rt, scheme, places))
-        make_plan(rt, scheme, places);
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+        make_plans(rt, scheme, places);
+    else
+        cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
     hold_back(rt, scheme);
 }
 

@@ -59,19 +59,23 @@ void cebus_scheme_take(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan plan,
         (void)cebus_scheme_make_spots(rt, scheme);
 }
 
-void cebus_scheme_set_aside(cebus_runtime *rt, cebus_scheme *scheme)
+void cebus_scheme_take_out(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan *out_plan,
+                           cebus_placement *out_placement)
 {
-    cebus_scheme_clear_aside(rt, scheme);
-    cebus_plan plan = scheme->aside;
-    cebus_placement placement = scheme->aside_placement;
+    *out_plan = scheme->plan;
+    *out_placement = scheme->placement;
+    cebus_plan_init(&scheme->plan, &rt->pool);
     cebus_pool_free_object(&rt->pool, scheme->spots,
                            scheme->placement.n_values * sizeof *scheme->spots);
     scheme->spots = NULL;
-    scheme->aside = scheme->plan;
-    scheme->aside_placement = scheme->placement;
+    cebus_placement_init(&scheme->placement, &rt->pool);
+}
+
+void cebus_scheme_set_aside(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    cebus_scheme_clear_aside(rt, scheme);
+    cebus_scheme_take_out(rt, scheme, &scheme->aside, &scheme->aside_placement);
     scheme->aside_around = scheme->around;
-    scheme->plan = plan;
-    scheme->placement = placement;
     scheme->around = (cebus_fixtures){0};
 }
 

@@ -25,6 +25,10 @@ bool cebus_scheme_make_spots(cebus_runtime *rt, cebus_scheme *scheme);
 void cebus_scheme_take(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan plan,
                        cebus_placement placement);
 
+/** The opposite: the scheme has none now, and the caller clears both. */
+void cebus_scheme_take_out(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan *out_plan,
+                           cebus_placement *out_placement);
+
 /** Keeps the plan at hand for later, with its places: the scheme has none now. */
 void cebus_scheme_set_aside(cebus_runtime *rt, cebus_scheme *scheme);
 /** It comes back in the place of the plan at hand. False: none was kept. */

@@ -50,6 +50,7 @@ typedef struct cebus_scheme {
     cebus_fixtures fixtures; /**< when such an iteration ended last */
     uint64_t *spots; /**< by ordinal: where the value is to go next; n_values of the placement */
     uint64_t iteration_ns;   /**< its calls together */
+    uint64_t held_ns;        /**< of it: they wait for the host */
     uint64_t unplanned_ns;   /**< what it takes beside them without a plan, at best; or the last
                                   time, once one was given up; 0: unknown */
     uint64_t dear_lost;      /**< what it took when a plan was given up for it; 0: none was */
@@ -63,6 +64,7 @@ typedef struct cebus_scheme {
     uint64_t predicted_ns;       /**< what one takes by the plan; 0: unknown */
     uint64_t predicted_lost;     /**< of it: replays and waiting */
     uint64_t predicted_anywhere; /**< the same if any place would do */
+    uint64_t predicted_held;     /**< waiting for the host */
     uint64_t predicted_wait;     /**< for places that copies still leave (crossing.h) */
     uint64_t reckoned_ns;        /**< its calls together, when the plan was made */
     uint64_t foretold_ns;        /**< and when that was predicted */
@@ -119,5 +121,12 @@ typedef struct cebus_guidance {
     uint64_t missed;          /**< missed placements until this iteration began */
     bool left;                /**< a plan was left: what only it kept is still there */
 } cebus_guidance;
+
+/** What a scheme is for; not of the idle one. */
+static inline const cebus_iteration *cebus_iteration_of(const cebus_guidance *guidance,
+                                                        const cebus_scheme *scheme)
+{
+    return &guidance->log.known.at[scheme - guidance->schemes].iteration;
+}
 
 #endif

@@ -18,8 +18,13 @@ typedef struct cebus_streams {
     uint64_t latency_ns;        /**< of each copy, before its first byte */
     uint64_t compute, out, in;  /**< until when each has something to do */
     uint64_t stall_ns;          /**< that compute waited */
+    uint64_t issue_ns, host;    /**< what the host takes to ask for each, and until when it does */
+    uint64_t held_ns;           /**< that compute waited for that; 0 if it takes nothing */
+    uint64_t requests;
 } cebus_streams;
 
+/** The host asks for the next call: compute goes on no earlier than that. */
+void cebus_streams_ask(cebus_streams *streams);
 /** Compute goes on no earlier than this. */
 void cebus_streams_wait(cebus_streams *streams, uint64_t until);
 /** Copies bytes that are there from `ready` on; says when. */

@@ -57,22 +57,30 @@ static bool is_held(const cebus_walk *w, uint32_t v)
     return value->freed > w->at || w->states[v].stays;
 }
 
+/** What a call costs the device: where the host's time is known it need not be guessed. */
+static uint64_t cost_of(const cebus_walk *w, const cebus_iteration_call *call)
+{
+    return call->cost_ns - (w->terms->issue_ns > 0 ? call->held_ns : 0);
+}
+
 /** Runs a call again for one of its outputs. */
 static void run_again(cebus_walk *w, uint32_t v)
 {
     const cebus_iteration_call *call = &w->iteration->calls[w->iteration->values[v].born];
+    const uint64_t cost = cost_of(w, call);
     for (uint32_t i = 0; i < call->n_in; i++) {
         uint32_t input = w->iteration->refs[call->refs + i];
         if (input == NONE)
             continue;
         cebus_streams_wait(&w->streams, w->states[input].ready);
-        w->states[input].last = w->streams.compute + call->cost_ns;
+        w->states[input].last = w->streams.compute + cost;
     }
     if (!w->states[v].resident)
         come(w, v);
-    w->streams.compute += call->cost_ns;
+    cebus_streams_ask(&w->streams);
+    w->streams.compute += cost;
     w->states[v].last = w->streams.compute;
-    w->out->replay_ns += call->cost_ns;
+    w->out->replay_ns += cost;
 }
 
 /** The first input that is absent and can only be made again; what is on the host comes back. */
@@ -138,8 +146,10 @@ static void expect_output(cebus_walk *w, uint32_t v, uint64_t heritage)
 
 static void finish_call(cebus_walk *w, const cebus_iteration_call *call, const uint32_t *refs)
 {
-    w->streams.compute += call->cost_ns;
-    w->out->compute_ns += call->cost_ns;
+    const uint64_t cost = cost_of(w, call);
+    cebus_streams_ask(&w->streams);
+    w->streams.compute += cost;
+    w->out->compute_ns += cost;
     for (uint32_t i = 0; i < (uint32_t)call->n_in + call->n_out; i++) {
         if (refs[i] == NONE)
             continue;
@@ -262,6 +272,7 @@ static void arrange(cebus_walk *w)
         if (!is_misplaced(w, a))
             continue;
         since = cebus_max_u64(since, move(w, v, w->placement->actions[a]));
+        w->streams.host += lay ? w->streams.issue_ns : 0;
         if (lay)
             ns += moves->ns +
                   (uint64_t)(1e9 * (double)w->iteration->values[v].bytes / (double)moves->rate);
@@ -297,7 +308,7 @@ static size_t replay(cebus_walk *w, size_t a)
         ran = true;
     }
     cebus_occupancy_run(w->terms->occupancy,
-                        w->streams.compute - (ran ? w->iteration->calls[k].cost_ns : 0));
+                        w->streams.compute - (ran ? cost_of(w, &w->iteration->calls[k]) : 0));
     return k == NONE ? a + 1 : a;
 }
 
@@ -405,7 +416,7 @@ static void turn(cebus_walk *w)
     *w->out = (cebus_timeline){.over_ns = cebus_max_u64(w->streams.out, w->streams.compute) -
                                           w->streams.compute};
     w->next = w->left = w->came = w->n_released = w->n_leaving = 0;
-    w->streams.stall_ns = 0;
+    w->streams.stall_ns = w->streams.held_ns = w->streams.requests = 0;
     for (uint32_t v = 0; v < iteration->n_values; v++) {
         if (!iteration->values[v].persistent && iteration->values[v].born == NONE)
             come(w, v);
@@ -413,7 +424,8 @@ static void turn(cebus_walk *w)
     find_stays(w);
 }
 
-/** Where persistent values shuttle, an iteration meets what the one before it left to do. */
+/** Where persistent values shuttle, an iteration meets what the one before it left to do; and by
+ * how much the host was ahead. */
 static void walk_all(cebus_walk *w)
 {
     uint64_t from = 0;
@@ -421,7 +433,7 @@ static void walk_all(cebus_walk *w)
     find_stays(w);
     cebus_occupancy_begin(w->terms->occupancy, 0);
     run_all(w);
-    if (w->shuttles) {
+    if (w->shuttles || w->streams.issue_ns > 0) {
         from = w->streams.compute;
         turn(w);
         cebus_occupancy_begin(w->terms->occupancy, from);
@@ -429,19 +441,24 @@ static void walk_all(cebus_walk *w)
     }
     w->out->total_ns = w->streams.compute - from;
     w->out->stall_ns = w->streams.stall_ns;
+    w->out->held_ns = w->streams.held_ns;
     cebus_occupancy_end(w->terms->occupancy, w->streams.compute);
     if (w->terms->occupancy != NULL) /* copies out go on behind the end */
         finish(w);
 }
 
-bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan,
-                        const cebus_timeline_terms *terms, cebus_pool *pool, cebus_timeline *out)
+/** With a host that takes so long to ask for each; whether it holds others up in *out_holds. */
+static bool run(const cebus_iteration *iteration, const cebus_plan *plan,
+                const cebus_timeline_terms *terms, uint64_t issue_ns, cebus_pool *pool,
+                cebus_timeline *out, bool *out_holds)
 {
     const size_t n_values = iteration->n_values, n_leaving = plan->count + 1;
     *out = (cebus_timeline){0};
     cebus_walk w = {.iteration = iteration, .plan = plan, .terms = terms, .out = out};
-    w.streams = (cebus_streams){
-        .out_rate = terms->out_rate, .in_rate = terms->in_rate, .latency_ns = terms->latency_ns};
+    w.streams = (cebus_streams){.out_rate = terms->out_rate,
+                                .in_rate = terms->in_rate,
+                                .latency_ns = terms->latency_ns,
+                                .issue_ns = issue_ns};
     cebus_holes_init(&w.holes, pool);
     w.states = cebus_pool_alloc(pool, n_values * sizeof *w.states);
     w.released = cebus_pool_alloc(pool, n_values * sizeof *w.released);
@@ -458,6 +475,7 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
             w.states[v] = (cebus_walk_state){.place = CEBUS_ANYWHERE, .spot = CEBUS_ANYWHERE};
         walk_all(&w);
     }
+    *out_holds = w.streams.requests * terms->issue_ns > out->total_ns;
     cebus_ground_deinit(&w.ground);
     cebus_holes_deinit(&w.holes);
     cebus_pool_free_object(pool, w.stack, n_values * sizeof *w.stack);
@@ -465,4 +483,12 @@ bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan
     cebus_pool_free_object(pool, w.states, n_values * sizeof *w.states);
     cebus_pool_free_object(pool, w.leaving, n_leaving * sizeof *w.leaving);
     return ok && !w.failed;
+}
+
+bool cebus_timeline_run(const cebus_iteration *iteration, const cebus_plan *plan,
+                        const cebus_timeline_terms *terms, cebus_pool *pool, cebus_timeline *out)
+{
+    bool holds;
+    return run(iteration, plan, terms, 0, pool, out, &holds) &&
+           (!holds || run(iteration, plan, terms, terms->issue_ns, pool, out, &holds));
 }

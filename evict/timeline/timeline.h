@@ -20,11 +20,12 @@
 #include "evict/plan.h"
 
 typedef struct cebus_timeline {
-    uint64_t total_ns;            /**< until the last call is done: the sum of the four below */
+    uint64_t total_ns;            /**< until the last call is done: the sum of the five below */
     uint64_t compute_ns;          /**< the program's calls */
     uint64_t replay_ns;           /**< planned replays, and those that were not */
     uint64_t stall_ns;            /**< compute waited for copies */
     uint64_t moving_ns;           /**< what the one before left elsewhere goes to its places */
+    uint64_t held_ns;             /**< compute waited for the host to ask for what is next */
     uint64_t over_ns;             /**< copies out go on for so long behind the last call */
     uint64_t out_bytes, in_bytes; /**< copied */
     uint32_t unforeseen;          /**< evictions, replays and copies back without an action */
@@ -40,6 +41,8 @@ typedef struct cebus_timeline_terms {
     struct cebus_occupancy *occupancy; /**< out, for the plan (occupancy.h); NULL: nobody asks */
     cebus_move_terms moves; /**< of what crosses to an iteration; rate 0: it stays where it is */
     bool ahead;             /**< the host asks for copies long before compute gets there */
+    uint64_t issue_ns;      /**< what it takes to ask for a call or a copy; 0: what the record's
+                                 calls were held by is taken for what they cost */
 } cebus_timeline_terms;
 
 /** Of a sealed record and a plan in order (plan.h). False without host memory. O(refs + actions),

@@ -120,6 +120,7 @@ static void sim_query(cebus_device *device, cebus_device_info *out)
         .latency_ns = device->machine.link_out > 0 ? device->machine.latency_ns : 0,
         .copy_rate = device->machine.bandwidth / 2, /* it reads and writes */
         .copy_ns = device->machine.launch_ns,
+        .issue_ns = device->machine.issue_ns,
         .in_rate = device->machine.link_in,
         .stall_ns = device->clock.stall,
         .threads = device->threads,

@@ -91,6 +91,36 @@ Test(appraisal, plans_predict_what_iterations_take)
     }
 }
 
+/** Of a program of `layer_ns` a call on a host that takes 50 us to ask for each: what the last of
+ * eight iterations took, as foretold and by the clock. */
+static uint64_t held_up(cebus_swap swap, uint64_t maps)
+{
+    figures f;
+    cebus_runtime *rt = open_on("sim:p100-16g,issue=50us", "cebus", swap, maps, &f);
+    steps(rt, 7, &f);
+    const uint64_t begun = f.stats.device_ns;
+    steps(rt, 1, &f);
+    expect_close(&f, "held up");
+    const uint64_t took = f.stats.device_ns - begun, calls = 2 * LAYERS + 3;
+    cr_expect_geq(took, calls * 50000);
+    cr_expect_lt(f.stats.guided_measured_ns, took + took / 20);
+    cr_expect_gt(f.stats.guided_measured_ns, took - took / 20);
+    cebus_runtime_destroy(rt);
+    return took;
+}
+
+Test(appraisal, what_the_host_takes_to_ask_is_foretold)
+{
+    static const uint64_t layers[] = {10000, 40000}; /* copies hide beside the second */
+    for (int i = 0; i < 2; i++) {
+        layer_ns = layers[i];
+        for (uint64_t maps = 8; maps < 16; maps += 3) {
+            const uint64_t without = held_up(CEBUS_SWAP_OFF, maps);
+            cr_expect_leq(held_up(CEBUS_SWAP_ON, maps), without, "%lu", maps);
+        }
+    }
+}
+
 Test(appraisal, kernels_that_become_slower_are_planned_for_anew)
 {
     static const char *const planners[] = {"cebus", "capuchin", "sublinear"};

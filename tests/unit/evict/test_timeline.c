@@ -66,6 +66,34 @@ Test(timeline, without_a_plan_calls_follow_each_other)
     cr_expect_eq(t.unforeseen, 0);
 }
 
+/** As in every iteration but the first: 7 ns behind the host it begins to wait for `a`, and 170 ns
+ * later for the call that reads it. */
+Test(timeline, calls_and_copies_wait_until_the_host_asks_for_them)
+{
+    const uint64_t issue_ns[] = {200, 300};
+    make_idle(3);
+    for (int i = 0; i < 2; i++) {
+        cebus_timeline t;
+        cebus_timeline_terms terms = {.budget = 1000, .issue_ns = issue_ns[i]};
+        cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &t));
+        cr_expect_eq(t.compute_ns, 1037);
+        cr_expect_eq(t.held_ns, i == 0 ? 0 : (300 - 7) + (200 - 30), "%lu", t.held_ns);
+        cr_expect_eq(t.total_ns, t.compute_ns + t.held_ns);
+    }
+}
+
+Test(timeline, what_a_call_is_held_by_is_part_of_its_cost_for_who_does_not_know_the_host)
+{
+    make_idle(3);
+    cr_assert_eq(cebus_iteration_hold(&r.iteration, 300), 5 * 300 - 1037);
+    cr_expect_eq(run(1000, false, true).total_ns, 1500);
+    cebus_timeline t;
+    cebus_timeline_terms terms = {.budget = 1000, .issue_ns = 300};
+    cr_assert(cebus_timeline_run(&r.iteration, &r.plan, &terms, &r.pool, &t));
+    cr_expect_eq(t.total_ns, 1500);
+    cr_expect_eq(t.compute_ns, 1037);
+}
+
 Test(timeline, a_replay_takes_its_call_again)
 {
     size_t a = make_idle(3);

@@ -113,6 +113,25 @@ Test(iteration, copies_what_was_known_after_some_calls)
     cebus_iteration_clear(&copy);
 }
 
+static void expect_costs(uint64_t cost_ns, uint64_t held_ns)
+{
+    for (size_t k = 0; k < iteration.n_calls; k++) {
+        cr_expect_eq(iteration.calls[k].cost_ns, cost_ns);
+        cr_expect_eq(iteration.calls[k].held_ns, held_ns);
+    }
+}
+
+Test(iteration, calls_of_a_host_that_takes_longer_cost_what_it_takes)
+{
+    record();
+    cr_expect_eq(cebus_iteration_hold(&iteration, 5), 0);
+    expect_costs(5, 0);
+    cr_expect_eq(cebus_iteration_hold(&iteration, 12), 21);
+    expect_costs(12, 7);
+    cebus_iteration_release(&iteration);
+    expect_costs(5, 0);
+}
+
 Test(iteration, refuses_more_calls_than_the_limit)
 {
     cebus_iteration_call call = {.op = "f"};
