@@ -33,6 +33,8 @@
  * nothing, as where no plan was found that fits. Published policies leave much to the moment by
  * intent, and foretell on simulated machines, where persistent values stay. */
 #define MADE_UP_PART 4
+/** So many iterations tell what one loses by and large, where no two are alike. */
+#define TELLING 8
 /** Below that clocks do not tell what is worse. */
 #define TELLING_NS 100000
 /** What changed by less than this part is not predicted anew. */
@@ -122,13 +124,36 @@ static uint64_t lost_of(const cebus_runtime *rt, const cebus_scheme *scheme,
     return less(taken_of(rt, took), took->compute_ns + scheme->held_ns);
 }
 
+/** Persistent values find their places as they come. */
+static bool is_loose(const cebus_scheme *scheme)
+{
+    return scheme->shuttling && scheme->spots == NULL;
+}
+
+/** Blocks that moved in an iteration. */
+static uint64_t moving_of(const cebus_runtime *rt, const cebus_scheme *scheme,
+                          const cebus_tally *took)
+{
+    return rt->info.issue_ns > 0 ? less(took->clock_ns, took->compute_ns + took->recompute_ns +
+                                                            took->stall_ns + scheme->predicted_held)
+                                 : took->moving_ns;
+}
+
+/** What the next iteration is to take. No plan says which blocks have to move where bytes are found
+ * as they are needed: what that takes by and large was seen. */
+static uint64_t foretold_of(const cebus_scheme *scheme)
+{
+    return scheme->predicted_ns +
+           (is_loose(scheme) && scheme->predicted_ns > 0 ? scheme->usually_moving : 0);
+}
+
 static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *took)
 {
     const cebus_guidance *guidance = rt->guidance;
     cebus_memory_stats *stats = &rt->stats;
     stats->guided_iterations++;
     stats->guided_peak_bytes = rt->iteration_peak;
-    stats->guided_predicted_ns = scheme->predicted_ns;
+    stats->guided_predicted_ns = foretold_of(scheme);
     stats->guided_measured_ns = taken_of(rt, took);
     stats->guided_lost_ns = scheme->lost = lost_of(rt, scheme, took);
     stats->guided_swap_outs = took->swap_outs;
@@ -244,16 +269,26 @@ static bool part(const cebus_runtime *rt, const cebus_scheme *scheme,
 {
     if (!tells_time(rt) || scheme->predicted_ns == 0)
         return false;
+    const uint64_t foretold = foretold_of(scheme);
     if (cebus_appraisal_repeats(rt))
-        return apart(compute_ns + lost, scheme->predicted_ns) > PARTED(scheme->predicted_ns);
-    return apart(lost, scheme->predicted_lost) > PARTED(scheme->predicted_ns) ||
+        return apart(compute_ns + lost, foretold) > PARTED(foretold);
+    return apart(lost + scheme->predicted_ns, scheme->predicted_lost + foretold) >
+               PARTED(foretold) ||
            have_drifted(scheme, iteration);
+}
+
+/** Whether enough was seen of it. */
+static bool is_told(const cebus_scheme *scheme)
+{
+    return !is_loose(scheme) || scheme->guided >= SETTLING + TELLING;
 }
 
 /** Whether prediction and measurement have parted for long enough. */
 static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, bool parted)
 {
     uint32_t patience = cebus_appraisal_repeats(rt) ? 0 : PATIENCE << scheme->replans;
+    if (!is_told(scheme))
+        return false;
     scheme->parted = parted ? scheme->parted + 1 : 0;
     if (!parted && scheme->guided > HELD)
         scheme->replans = 0;
@@ -290,9 +325,9 @@ static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t 
     const uint64_t with = scheme->placed_lost;
     if (cebus_appraisal_awaits_better(rt, scheme))
         return false;
-    if (scheme->guided <= MOST_MOVING)
+    if (!is_told(scheme))
         return lost > with + with / 4;
-    if (scheme->guided == MOST_MOVING + 1)
+    if (scheme->guided == SETTLING + TELLING)
         return lost >= with;
     return cebus_appraisal_repeats(rt) && lost > with + PARTED(with);
 }
@@ -301,8 +336,7 @@ static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t 
  * than was foretold, and for more than for these. */
 static bool misses_places(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
-    return scheme->aside_lost > 0 && scheme->spots == NULL &&
-           (scheme->guided > MOST_MOVING || cebus_appraisal_repeats(rt)) &&
+    return scheme->aside_lost > 0 && scheme->spots == NULL && is_told(scheme) &&
            lost > scheme->aside_lost + scheme->iteration_ns / WORTH_PART && tells_time(rt) &&
            !cebus_appraisal_awaits_better(rt, scheme);
 }
@@ -323,32 +357,38 @@ static bool is_suspect(const cebus_runtime *rt, cebus_scheme *scheme, const cebu
     return cebus_trial_suspects(&scheme->trial, took->clock_ns, scheme->predicted_ns);
 }
 
-/** What counts of what an iteration lost. Where persistent values find their places as they come no
- * two are alike, and one in which many were in the way says little of the next: then a running
- * mean. */
-static uint64_t weigh_lost(cebus_scheme *scheme, uint64_t lost)
+static void weigh(uint64_t *usually, uint64_t now, uint32_t seen)
 {
-    if (!scheme->shuttling || scheme->spots != NULL)
+    if (seen <= 1)
+        *usually = now;
+    const int64_t more = (int64_t)(now - *usually) / (int64_t)(seen < TELLING ? seen : TELLING);
+    *usually += (uint64_t)more;
+}
+
+/** What counts of what an iteration lost. Where persistent values find their places as they come no
+ * two are alike, and one in which many were in the way says little of the next: then running
+ * means. */
+static uint64_t weigh_lost(const cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *took)
+{
+    const uint64_t lost = lost_of(rt, scheme, took);
+    if (!is_loose(scheme))
         return lost;
     const uint32_t seen = scheme->guided > SETTLING ? scheme->guided - SETTLING : 1;
-    if (scheme->usually_lost == 0)
-        scheme->usually_lost = lost;
-    const int64_t more =
-        (int64_t)(lost - scheme->usually_lost) / (int64_t)(seen < MEMORY ? seen : MEMORY);
-    scheme->usually_lost += (uint64_t)more;
+    weigh(&scheme->usually_lost, lost, seen);
+    weigh(&scheme->usually_moving, moving_of(rt, scheme, took), seen);
     return scheme->usually_lost;
 }
 
 static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iteration *iteration,
                            const cebus_tally *took)
 {
-    const uint64_t lost = weigh_lost(scheme, lost_of(rt, scheme, took));
+    const uint64_t lost = weigh_lost(rt, scheme, took);
     if (!cebus_feedback_end(rt, scheme, iteration, lost))
         return CEBUS_PLAN_IS_STALE;
     if (is_rival(scheme)) {
         if (loses(rt, scheme, lost))
             return CEBUS_PLAN_NEEDS_PLACES;
-        if (scheme->guided <= MOST_MOVING)
+        if (!is_told(scheme))
             return CEBUS_PLAN_STANDS;
     }
     if (misses_places(rt, scheme, lost)) {
@@ -502,6 +542,7 @@ void cebus_appraisal_predict(cebus_runtime *rt, cebus_scheme *scheme,
     if (rt->info.simulated) /* a slower one is what the plan was made for, not what it finds */
         link = cebus_swap_terms_now(rt);
     scheme->guided = 0;
+    scheme->usually_moving = 0;
     scheme->shuttling = cebus_plan_shuttles(&scheme->plan, iteration);
     scheme->reckoned_ns = cebus_iteration_cost(iteration);
     predict(rt, scheme, iteration, &link);

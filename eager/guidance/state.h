@@ -73,6 +73,7 @@ typedef struct cebus_scheme {
     uint32_t guided;             /**< iterations by this plan */
     uint64_t lost;               /**< replays and waiting in the last of them */
     uint64_t usually_lost;       /**< the same by and large, where no two are alike */
+    uint64_t usually_moving;     /**< of it: blocks that move */
     uint32_t parted;             /**< of these in a row, the last: not as predicted */
     uint32_t replans;            /**< plans made because of that */
     uint32_t slower;             /**< times 5%: slower than measured the link is taken to be */

@@ -302,11 +302,16 @@ Test(appraisal, places_are_given_up_on_trial_only_where_they_lose_more_than_fore
     cebus_runtime_destroy(rt);
 }
 
-/** An iteration by a plan that copies, as foretold but for `lost`. */
+enum {
+    TOLD = 9 /* iterations by one without places, before the one that tells what it loses */
+};
+
+/** An iteration by a plan that copies, as foretold but for `lost`, like those before it. */
 static cebus_verdict end_shuttling(cebus_runtime *rt, uint64_t *spots, uint64_t lost)
 {
     cebus_iteration iteration;
-    cebus_scheme scheme = {.predicted_ns = 10000, .guided = 3};
+    cebus_scheme scheme = {
+        .predicted_ns = 10000, .guided = spots != NULL ? 3 : TOLD, .usually_lost = lost};
     cebus_iteration_init(&iteration, &rt->pool);
     scheme.plan.count = 1;
     scheme.shuttling = true;
@@ -334,18 +339,25 @@ Test(appraisal, a_plan_without_places_that_parts_from_what_it_foretells_is_made_
     cebus_runtime_destroy(rt);
 }
 
-/** Another iteration by a plan whose persistent values have no places. */
-static cebus_verdict end_loose(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+/** Another iteration by a plan whose persistent values have no places, in which bytes moved. */
+static cebus_verdict end_moving(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost,
+                                uint64_t bytes)
 {
     cebus_iteration iteration;
     cebus_iteration_init(&iteration, &rt->pool);
     rt->guidance->scheme = scheme;
     cebus_appraisal_begin(rt);
     rt->stats.recompute_ns += lost;
+    rt->stats.moved_bytes += bytes;
     rt->stats.swap_outs++;
     cebus_verdict verdict = cebus_appraisal_end(rt, scheme, &iteration, true);
     rt->guidance->scheme = &rt->guidance->idle;
     return verdict;
+}
+
+static cebus_verdict end_loose(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    return end_moving(rt, scheme, lost, 0);
 }
 
 /** Of which no two iterations are alike: it is not given up for one that is dear. */
@@ -359,6 +371,7 @@ Test(appraisal, a_plan_without_places_is_held_to_what_it_loses_by_and_large)
         cr_expect_eq(end_loose(rt, &scheme, 500), CEBUS_PLAN_STANDS, "%d", i);
     cr_expect_eq(end_loose(rt, &scheme, 2000), CEBUS_PLAN_STANDS, "one of many");
     cr_expect_eq(end_loose(rt, &scheme, 400), CEBUS_PLAN_STANDS);
+    cr_expect_eq(end_loose(rt, &scheme, 2000), CEBUS_PLAN_STANDS, "two");
     cr_expect_eq(end_loose(rt, &scheme, 2000), CEBUS_PLAN_IS_DEAR, "too many");
     cebus_runtime_destroy(rt);
 }
@@ -379,10 +392,44 @@ Test(appraisal, a_plan_without_places_parts_from_what_was_foretold_by_and_large)
     cebus_runtime_destroy(rt);
 }
 
+/** What no plan says is learned: which blocks have to move. */
+Test(appraisal, a_plan_without_places_foretells_moves_as_they_were)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    const uint64_t bytes = rt->info.copy_rate / 1000; /* a ms of moves */
+    cebus_scheme scheme = {.predicted_ns = 1000000, .guided = 2, .shuttling = true};
+    scheme.plan.count = 1;
+    for (int i = 0; i < 20; i++) {
+        cr_expect_eq(rt->stats.guided_predicted_ns, i < 1 ? 0 : i < 2 ? 1000000 : 2000000, "%d", i);
+        cr_expect_eq(end_moving(rt, &scheme, 1000000, bytes), CEBUS_PLAN_STANDS, "%d", i);
+    }
+    cr_expect_eq(scheme.replans, 0);
+    cebus_runtime_destroy(rt);
+}
+
+/** What one takes that has places is held against eight without, some of which are dear. */
+Test(appraisal, a_trial_without_places_lasts_until_it_tells)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    for (uint64_t dear = 1600; dear <= 1900; dear += 300) {
+        cebus_scheme scheme = {
+            .placed_lost = 1000, .placeless = true, .guided = 2, .shuttling = true};
+        scheme.plan.count = 1;
+        for (int i = 0; i < 7; i++)
+            cr_expect_eq(end_loose(rt, &scheme, i == 2 ? dear : 900), CEBUS_PLAN_STANDS, "%d", i);
+        cr_expect_eq(end_loose(rt, &scheme, 900),
+                     dear < 1800 ? CEBUS_PLAN_STANDS : CEBUS_PLAN_NEEDS_PLACES);
+    }
+    cebus_runtime_destroy(rt);
+}
+
 /** An iteration without places, where some were set aside that were to lose 1000 ns. */
 static cebus_verdict end_aside(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
 {
-    *scheme = (cebus_scheme){.aside_lost = 1000, .guided = 3, .shuttling = true};
+    *scheme =
+        (cebus_scheme){.aside_lost = 1000, .guided = TOLD, .usually_lost = lost, .shuttling = true};
     scheme->plan.count = 1;
     return end_loose(rt, scheme, lost);
 }
