@@ -13,10 +13,9 @@
 /** Blocks that all rounds of packing may place, where values can move if they find no places: many
  * rounds take longer than they are worth. */
 #define MOST_TRIED 200000
-/** Blocks that a repair may look at in all its steps, and its steps at most: 100 rounds take longer.
- */
-#define MOST_LOOKED 10000000
-#define MOST_REPAIRS 4000
+/** Blocks that a repair may look at in all its steps, and its steps at most. */
+#define MOST_LOOKED 5000000
+#define MOST_REPAIRS 2000
 /** Beyond so many blocks each takes longer, the more there are: who lives at the same time is
  * looked through. With no rounds, as somebody waits, half as many get no stages. */
 #define MANY_BLOCKS 4096
@@ -188,8 +187,8 @@ static uint64_t most_rounds(const cebus_site *site, size_t n_blocks)
     return site->rounds < most ? site->rounds : most;
 }
 
-/** Where it is asked what is too much when, a repair says so best: what does not fit is little, and
- * short. How high it lies tells nothing then. */
+/** Where it is asked what is too much when, a repair does better than rounds: what does not fit is
+ * little, and short. How high that lies tells nothing then. */
 static void repair(const question *q, const cebus_site *site, cebus_pack_options *options)
 {
     const uint64_t most = MOST_LOOKED / (q->count + 1);

@@ -104,6 +104,15 @@ static uint64_t limit_of(const packing *p)
     return decides ? (o->capacity + p->problem.slack) / p->problem.unit + 1 : UINT64_MAX;
 }
 
+/** What they left too high, or all where they left nothing. */
+static uint64_t repair_part(packing *p, const cebus_pack_part *part, uint64_t target, bool any)
+{
+    uint64_t *offset = p->offset + part->block_begin;
+    if (!any)
+        memset(offset, 0xff, (part->block_end - part->block_begin) * sizeof *offset);
+    return cebus_pack_repair_run(p->repair, part, target, p->options.repairs, &p->stop, offset);
+}
+
 /** The heuristics on one part, below `target` bytes if that goes; answers where it ends. */
 static uint64_t construct_part(packing *p, cebus_pack_portfolio *portfolio,
                                const cebus_pack_part *part, uint64_t target)
@@ -119,12 +128,8 @@ static uint64_t construct_part(packing *p, cebus_pack_portfolio *portfolio,
     wheel.height =
         cebus_pack_portfolio_run(portfolio, part, target, wheel.limit, &p->stop, wheel.offset);
     cebus_pack_wheel_run(&wheel, p->options.rounds, &p->stop);
-    if (p->options.repairs > 0 && wheel.height > target && !p->stop.stopped) {
-        if (wheel.height == UINT64_MAX)
-            memset(wheel.offset, 0xff, (part->block_end - part->block_begin) * sizeof *wheel.offset);
-        return cebus_pack_repair_run(p->repair, part, target, p->options.repairs, &p->stop,
-                                     wheel.offset);
-    }
+    if (p->repair != NULL && wheel.height > target && !p->stop.stopped)
+        return repair_part(p, part, target, wheel.height != UINT64_MAX);
     return wheel.height;
 }
 
@@ -135,8 +140,9 @@ static cebus_status construct(packing *p, uint64_t target)
     const cebus_pack_piece *mark = cebus_pack_memory_mark(&p->memory);
     if (!cebus_pack_portfolio_init(&portfolio, &p->problem, &p->memory))
         return CEBUS_OUT_OF_HOST_MEMORY;
-    p->repair = p->options.repairs > 0 ? cebus_pack_repair_create(&p->problem, &p->memory) : NULL;
-    if (p->options.repairs > 0 && p->repair == NULL)
+    const bool repairs = p->options.repairs > 0 && !p->options.minimise;
+    p->repair = repairs ? cebus_pack_repair_create(&p->problem, &p->memory) : NULL;
+    if (repairs && p->repair == NULL)
         return CEBUS_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; i < p->problem.n_parts; i++)
         p->heights[i] = construct_part(p, &portfolio, &p->problem.parts[i], target);

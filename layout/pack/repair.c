@@ -54,8 +54,9 @@ cebus_pack_repair *cebus_pack_repair_create(const cebus_pack_problem *problem,
     r->met = cebus_pack_memory_take(memory, n, sizeof *r->met);
     r->starts = cebus_pack_memory_take(memory, n + 1, sizeof *r->starts);
     r->ends = cebus_pack_memory_take(memory, n + 1, sizeof *r->ends);
-    return r->best != NULL && r->bulks != NULL && r->prices != NULL && r->weights != NULL && r->placed != NULL &&
-                   r->queue != NULL && r->met != NULL && r->starts != NULL && r->ends != NULL
+    return r->best != NULL && r->bulks != NULL && r->prices != NULL && r->weights != NULL &&
+                   r->placed != NULL && r->queue != NULL && r->met != NULL && r->starts != NULL &&
+                   r->ends != NULL
                ? r
                : NULL;
 }
@@ -95,8 +96,8 @@ static uint32_t find(const cebus_pack_repair *r, uint32_t i)
     uint32_t low = 0, high = r->n_placed;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2, other = r->placed[middle];
-        const bool before = r->offset[other] != r->offset[i] ? r->offset[other] < r->offset[i]
-                                                             : other < i;
+        const bool before =
+            r->offset[other] != r->offset[i] ? r->offset[other] < r->offset[i] : other < i;
         if (before)
             low = middle + 1;
         else
@@ -160,7 +161,8 @@ static void meet(cebus_pack_repair *r, uint32_t i)
     }
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t other = r->met[k];
-        const uint64_t cost = is_firm(r, other) ? FIRM : (uint64_t)r->weights[other] * r->prices[other];
+        const uint64_t cost =
+            is_firm(r, other) ? FIRM : (uint64_t)r->weights[other] * r->prices[other];
         const neighbour last = {r->offset[other] + size_of(r, other), cost};
         uint32_t at = k;
         r->starts[k] = (neighbour){r->offset[other], cost};
