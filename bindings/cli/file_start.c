@@ -17,3 +17,9 @@ bool file_start(const char *path, char *start, size_t bytes)
     start[got > 0 ? got : 0] = '\0';
     return got >= 0;
 }
+
+bool file_is_regular(const char *path)
+{
+    struct stat file;
+    return strcmp(path, "-") != 0 && stat(path, &file) == 0 && S_ISREG(file.st_mode);
+}

@@ -11,4 +11,7 @@
  * can be read: what is read from a pipe to look at it is gone. */
 bool file_start(const char *path, char *start, size_t bytes);
 
+/** False of a pipe, of standard input, and of what is not there. */
+bool file_is_regular(const char *path);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file_start.h"
 #include "message.h"
 #include "output.h"
 #include "result.h"
@@ -202,6 +203,21 @@ static bool read_plan(const char *path, const json_t *root, const struct plan_pr
            read_copies(path, root, plan) && read_blocks(path, root, plan);
 }
 
+/** Of a pipe it shows only here whose plan comes out of it. */
+static void complain_unread(const char *path, const json_error_t *error)
+{
+    if (error->line <= 0)
+        complain_file(path, "%s", error->text);
+    else if (!file_is_regular(path))
+        complain_file(path,
+                      "no plan of `cebus advise' (line %d: %s); one of `cebus plan' is read "
+                      "several times, so give it as a file",
+                      error->line, error->text);
+    else
+        complain_file(path, "no plan, which is one object of JSON: line %d: %s", error->line,
+                      error->text);
+}
+
 bool plan_file_read(const char *path, const struct plan_program *program, struct plan_file *out)
 {
     json_error_t error;
@@ -209,11 +225,7 @@ bool plan_file_read(const char *path, const struct plan_program *program, struct
     json_t *root = strcmp(path, "-") == 0 ? json_loadf(stdin, JSON_REJECT_DUPLICATES, &error)
                                           : json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (root == NULL) {
-        if (error.line > 0)
-            complain_file(path, "no plan, which is one object of JSON: line %d: %s", error.line,
-                          error.text);
-        else
-            complain_file(path, "%s", error.text);
+        complain_unread(path, &error);
         return false;
     }
     const bool ok = read_plan(path, root, program, out);

@@ -1,8 +1,10 @@
 #include "plan_head.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "file_start.h"
 #include "message.h"
@@ -22,6 +24,15 @@ static json_t *read_head(const char *path)
         return root;
     json_decref(root);
     return NULL;
+}
+
+static const char *why_no_head(const char *path)
+{
+    if (strcmp(path, "-") != 0 && access(path, R_OK) != 0)
+        return strerror(errno);
+    return file_is_regular(path)
+               ? "this is no file of plans: its first line lacks \"cebus_plans\""
+               : "is not a file: plans are read several times, so write them into one";
 }
 
 bool plan_head_is(const char *path)
@@ -59,7 +70,7 @@ bool plan_head_apply(struct plan_head *head, const char *path, struct settings *
 {
     head->root = read_head(path);
     if (head->root == NULL) {
-        complain_file(path, "this is no file of plans: its first line lacks \"cebus_plans\"");
+        complain_file(path, "%s", why_no_head(path));
         return false;
     }
     const char *device = json_string_value(json_object_get(head->root, "device"));

@@ -138,6 +138,21 @@ def case_explain_holds_the_plan_against_what_happened(cli):
     assert "the plan was not followed: it does not fit" in text, text
 
 
+def case_plans_are_read_from_files(cli):
+    """A plan of `cebus advise' may come from a pipe: it is read once."""
+    trace = network().save(cli, "net.jsonl")
+    plan = cli.path("piped.plan")
+    cli.run("plan", trace, "--budget", "50%", "-o", plan)
+    with open(plan, encoding="utf-8") as file:
+        text = file.read()
+    for path in ("-", "/dev/stdin"):
+        cli.refuses("replay", trace, "--plan", path, stdin=text,
+                    says=["one of `cebus plan' is read several times, so give it as a file"])
+        cli.refuses("explain", trace, "--plan", path, stdin=text, says=["is not a file: plans"])
+    for command in ("replay", "explain"):
+        cli.refuses(command, trace, "--plan", cli.path("none"), says=["No such file"])
+
+
 def case_wrong_is_said(cli):
     trace = network().save(cli, "net.jsonl")
     plan = cli.path("p.plan")
