@@ -6,6 +6,7 @@
 #include "eager/launch.h"
 #include "eager/op.h"
 #include "eager/rebuild/due.h"
+#include "eager/rebuild/replay_call.h"
 #include "layout/number.h"
 
 #define NONE CEBUS_ITERATION_NONE
@@ -122,14 +123,16 @@ static bool record_call(cebus_mirror *m, const cebus_call *call)
     for (uint32_t i = 0; i < call->n_in && ok; i++)
         ok = refer(m, call->in[i].value);
     for (uint32_t j = 0; j < call->n_out && ok; j++) {
-        if (call->out[j] == NULL)
+        if (call->out[j] == NULL) {
+            made.workspace += cebus_replay_call_waste(m->rt, call, j);
             continue;
+        }
         ok = refer(m, call->out[j]);
         m->iteration.values[cebus_candidate_of(call->out[j])->foreseen - 1].born =
             (uint32_t)m->iteration.n_calls;
         made.n_out++;
     }
-    made.workspace = ok ? cebus_launch_workspace(m->rt, call, entry->kernel) : 0;
+    made.workspace += ok ? cebus_launch_workspace(m->rt, call, entry->kernel) : 0;
     return ok && cebus_iteration_add_call(&m->iteration, &made);
 }
 

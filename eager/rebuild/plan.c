@@ -134,12 +134,14 @@ static bool record_call(rebuild *r, const cebus_call *call)
     for (uint32_t i = 0; i < call->n_in && ok; i++)
         ok = refer(r, call->in[i].value, NONE);
     for (uint32_t j = 0; j < call->n_out && ok; j++) {
-        if (!is_made(call->out[j]))
+        if (!is_made(call->out[j])) {
+            made.workspace += cebus_replay_call_waste(r->rt, call, j);
             continue;
+        }
         ok = refer(r, call->out[j], (uint32_t)r->iteration.n_calls);
         made.n_out++;
     }
-    made.workspace = ok ? cebus_launch_workspace(r->rt, call, entry->kernel) : 0;
+    made.workspace += ok ? cebus_launch_workspace(r->rt, call, entry->kernel) : 0;
     return ok && cebus_iteration_add_call(&r->iteration, &made);
 }
 

@@ -51,6 +51,27 @@ static uint32_t mutated_input(const cebus_op *op, uint32_t output)
     return (uint32_t)__builtin_ctzll(mask);
 }
 
+/** Whether the kernel writes an output that nobody wants, too. */
+static bool writes_all(const cebus_op *op)
+{
+    return op->mutates != 0 || (op->flags & CEBUS_OP_WHOLE) != 0;
+}
+
+uint64_t cebus_replay_call_waste(cebus_runtime *rt, const cebus_call *call, uint32_t j)
+{
+    const cebus_op *op = call->op;
+    uint64_t bytes = 0;
+    if (!writes_all(op))
+        return 0;
+    if (op->mutates != 0) {
+        const cebus_value *old = call->in[mutated_input(op, j)].value;
+        bytes = old != NULL ? old->bytes : 0;
+    } else if (!cebus_view_bytes(&cebus_call_out_views(call)[j], &bytes)) {
+        return 0;
+    }
+    return cebus_arena_rounded(&rt->arena, bytes);
+}
+
 /** An output that nobody wants, and that is written all the same: to a version that is thrown away.
  * `old`: of the input that is written, or NULL. */
 static cebus_candidate *throw_away(cebus_runtime *rt, const cebus_call *call, uint32_t j,
@@ -75,7 +96,7 @@ static cebus_status place_outputs(cebus_runtime *rt, cebus_call *call, cebus_zon
         cebus_candidate *fresh = call->out[j] != NULL ? cebus_candidate_of(call->out[j]) : NULL;
         uint32_t i = op->mutates != 0 ? mutated_input(op, j) : 0;
         if (fresh == NULL || !wants_output(rt, fresh, extent)) {
-            if (op->mutates == 0 && (op->flags & CEBUS_OP_WHOLE) == 0)
+            if (!writes_all(op))
                 continue;
             fresh = throw_away(rt, call, j, op->mutates != 0 ? in[i] : NULL);
             if (fresh == NULL)

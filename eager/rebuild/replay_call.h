@@ -20,6 +20,10 @@ typedef enum cebus_replay_extent {
  */
 cebus_status cebus_replay_call(cebus_runtime *rt, cebus_call *call, cebus_replay_extent extent);
 
+/** Bytes that a further run takes for output `j`, which nobody wants: of a kernel that writes all
+ * its outputs (<cebus/custom.h>) those of this one, until it has run. */
+uint64_t cebus_replay_call_waste(cebus_runtime *rt, const cebus_call *call, uint32_t j);
+
 /** After a call: versions it read, that nobody wants and nothing later in the list reads, go at
  * once. What another absent value will be made of stays while there is room. */
 void cebus_replay_call_settle(cebus_runtime *rt, const cebus_call *call);
