@@ -405,11 +405,19 @@ static bool add_all_windows(cebus_window_search *search, uint32_t id)
     return added;
 }
 
+/** Are there more than FEW bits? They are counted without an instruction that not all know. */
+static bool are_many(uint32_t bits)
+{
+    for (uint32_t i = 0; i < FEW && bits != 0; i++)
+        bits &= bits - 1;
+    return bits != 0;
+}
+
 /** The windows that start at some blocks of a chunk, a bit each. False: there was no room for all.
  */
 static bool add_those(cebus_window_search *search, uint32_t id, uint32_t bits)
 {
-    if (__builtin_popcount(bits) > FEW)
+    if (are_many(bits))
         return add_all_windows(search, id);
     for (; bits != 0; bits &= bits - 1) {
         if (!add_window(search, (cebus_seat){id, (uint32_t)__builtin_ctz(bits)}))
