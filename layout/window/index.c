@@ -123,17 +123,30 @@ CEBUS_CLONES static uint32_t find_over(const float *times, float t)
     return over;
 }
 
+/** Those of a group that are due, which are to be learned now: the soonest is that of the others,
+ * until it hears of these. */
+static uint32_t find_due_in(cebus_table *table, uint32_t group, float t, uint32_t *out)
+{
+    const float *due = cebus_table_due(table, group * CEBUS_GROUP);
+    float soonest = CEBUS_DUE_NEVER;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < CEBUS_GROUP; i++) {
+        float at = due[(size_t)i * CEBUS_TABLES];
+        out[count] = group * CEBUS_GROUP + i;
+        count += (uint32_t)(at <= t);
+        at = at <= t ? CEBUS_DUE_NEVER : at;
+        soonest = at < soonest ? at : soonest;
+    }
+    table->soonest[group] = soonest;
+    return count;
+}
+
 /** The chunks that are due, of CEBUS_GROUPS groups. */
-static uint32_t find_due(const cebus_table *table, uint32_t first, float t, uint32_t *out)
+static uint32_t find_due(cebus_table *table, uint32_t first, float t, uint32_t *out)
 {
     uint32_t count = 0;
-    for (uint32_t over = find_over(&table->soonest[first], t); over != 0; over &= over - 1) {
-        uint32_t id = (first + (uint32_t)__builtin_ctz(over)) * CEBUS_GROUP;
-        for (uint32_t end = id + CEBUS_GROUP; id < end; id++) {
-            out[count] = id;
-            count += (uint32_t)(*cebus_table_due(table, id) <= t);
-        }
-    }
+    for (uint32_t over = find_over(&table->soonest[first], t); over != 0; over &= over - 1)
+        count += find_due_in(table, first + (uint32_t)__builtin_ctz(over), t, &out[count]);
     return count;
 }
 
@@ -143,17 +156,13 @@ static bool learn_those(cebus_window_search *search, const uint32_t *ids, uint32
     bool all_known = true;
     for (uint32_t i = 0; i < count; i++)
         all_known &= cebus_window_learn(search, ids[i]);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i + 1 == count || ids[i] / CEBUS_GROUP != ids[i + 1] / CEBUS_GROUP)
-            cebus_table_regroup(search->table, ids[i] / CEBUS_GROUP);
-    }
     return all_known;
 }
 
 static bool learn_due(cebus_window_search *search)
 {
     const cebus_tables *tables = &search->index->tables;
-    const cebus_table *table = search->table;
+    cebus_table *table = search->table;
     float t = cebus_bound_time(cebus_tables_time(tables, search->now));
     uint32_t groups = (tables->chunks + CEBUS_GROUP - 1) / CEBUS_GROUP;
     uint32_t due[CEBUS_GROUPS * CEBUS_GROUP + 1];

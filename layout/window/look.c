@@ -77,6 +77,8 @@ static inline void add_run(runs *out, const own *mine, uint32_t first, uint32_t 
 static uint32_t find_inside(const cebus_chunk *chunk, const own *mine, uint64_t bytes, runs *out)
 {
     uint32_t first = 0, end = 0, n = chunk->count;
+    if (mine->bytes[n] < bytes)
+        return chunk->walls != 0 ? CEBUS_CHUNK_MAX - (uint32_t)__builtin_clz(chunk->walls) : 0;
     while (first < n) {
         while (end < n && mine->bytes[end] - mine->bytes[first] < bytes &&
                (chunk->walls >> end & 1) == 0)
@@ -353,84 +355,11 @@ static tail run_from(const cebus_window_search *search, cebus_seat at)
     return minimal ? run : (tail){0};
 }
 
-/** Blocks that follow each other, from one of a chunk on. */
-typedef struct early {
-    uint32_t blocks, end; /**< how many; the end of those in the chunk */
-    uint64_t bytes;       /**< up to those that are enough */
-    uint32_t last; /**< of those in the chunk, the last to get to the level; later: one beyond */
-    float time;    /**< of that one */
-} early;
-
 /** For floats. */
 static float level_of(const cebus_window_search *search)
 {
     const cebus_tables *tables = &search->index->tables;
     return tables->level[search->table - tables->table];
-}
-
-/** Goes on in the chunks after that, up to a block that is no sooner than `least`. */
-static void go_outside(const cebus_window_search *search, cebus_seat at, float least, early *run)
-{
-    const cebus_chunks *chunks = &search->index->chunks;
-    const float level = level_of(search);
-    while (run->bytes < search->bytes && at.chunk != CEBUS_CHUNK_NONE) {
-        const cebus_chunk *chunk = &chunks->at[at.chunk];
-        float time = cebus_chunk_time(chunk->since[at.place], chunk->heavy[at.place], level);
-        if (time >= least)
-            return;
-        if (time > run->time) {
-            run->time = time;
-            run->last = CEBUS_CHUNK_MAX;
-        }
-        run->bytes += chunk->bytes[at.place];
-        run->blocks++;
-        if (++at.place == chunk->count)
-            at = (cebus_seat){chunk->next, 0};
-    }
-}
-
-/** When each block of a chunk gets to the level. Times are not below 0, so they are in the order of
- * their bits. */
-typedef union times {
-    float at[CEBUS_CHUNK_MAX];
-    int32_t bits[CEBUS_CHUNK_MAX];
-} times;
-
-CEBUS_CLONES static void time_blocks(const cebus_chunk *chunk, float level, times *restrict out)
-{
-    for (uint32_t i = 0; i < CEBUS_CHUNK_MAX; i++)
-        out->at[i] = cebus_chunk_time(chunk->since[i], chunk->heavy[i], level);
-}
-
-static int32_t bits_of(float time)
-{
-    int32_t bits;
-    memcpy(&bits, &time, sizeof bits);
-    return bits;
-}
-
-/** The shortest run of so many bytes from block `first` on, or from the first one on none of whose
- * blocks is at `least` or later; or what of it is in the chunk. Without branches on what no
- * processor foresees: those took longer than all the rest. */
-static early run_before(const cebus_chunk *chunk, const times *all, uint32_t first, uint64_t bytes,
-                        float least)
-{
-    const int32_t limit = bits_of(least);
-    uint32_t count = chunk->count, end = first, last = first;
-    uint64_t sum = 0;
-    int32_t time = 0;
-    while (end < count && sum < bytes) {
-        int32_t next = all->bits[end];
-        int32_t sooner = -(int32_t)(next < limit), latest = -(int32_t)(next >= time);
-        sum = (sum + chunk->bytes[end]) & (uint64_t)(int64_t)sooner;
-        last ^= (last ^ end) & (uint32_t)latest;
-        time = (time ^ ((time ^ next) & latest)) & sooner;
-        end++;
-        first ^= (first ^ end) & ~(uint32_t)sooner;
-    }
-    early run = {.blocks = end - first, .end = end, .bytes = sum, .last = last};
-    memcpy(&run.time, &time, sizeof run.time);
-    return run;
 }
 
 /** What 1/price of a window is at most from time `t` on: there it is 1/price, and falls by slope,
@@ -451,57 +380,44 @@ static bool add_window(cebus_window_search *search, cebus_seat at)
     return cebus_level_add(search, at, line_of(t, run.price, run.slope));
 }
 
-/** All windows that start in a chunk, at once. False: there was no room for all. */
+/** All windows that start in a chunk, at once: adds those at the level. The tangent of another is
+ * there later by (level - 1/P) / (Q/P^2) (bound.h); the chunk is due at the first of those. False:
+ * there was no room for all. */
 static bool add_all_windows(cebus_window_search *search, uint32_t id)
 {
-    double t = cebus_tables_time(&search->index->tables, search->now);
+    cebus_table *table = search->table;
+    const double t = cebus_tables_time(&search->index->tables, search->now);
+    double next = HUGE_VAL;
     bool added = true;
     runs all;
-    cebus_table_forget(search->table, id);
+    cebus_table_forget(table, id);
     find_runs(search, id, &all);
-    for (uint32_t i = 0; i < all.count; i++)
-        added &= cebus_level_add(search, (cebus_seat){id, all.first[i]},
-                                 line_of(t, all.price[i], all.slope[i]));
+    for (uint32_t i = 0; i < all.count; i++) {
+        const double price = all.price[i], slope = all.slope[i];
+        const double excess = table->level * price - 1, later = price * excess / slope;
+        if (excess <= 0)
+            added &=
+                cebus_level_add(search, (cebus_seat){id, all.first[i]}, line_of(t, price, slope));
+        else
+            next = later < next ? later : next;
+    }
+    cebus_table_expect(table, id, t + next * (1 - 0x1p-20));
     return added;
 }
 
-/** No window is at the level before each of its blocks is. Adds those of a chunk that may be, and
- * says when the next may. False: there was no room for all. */
-static bool add_windows_by_turns(cebus_window_search *search, uint32_t id, float *out_next)
+/** Are there more than FEW bits? They are counted without an instruction that not all know. */
+static bool are_many(uint32_t bits)
 {
-    const cebus_chunk *chunk = &search->index->chunks.at[id];
-    const cebus_tables *tables = &search->index->tables;
-    const float now = cebus_bound_time(cebus_tables_time(tables, search->now));
-    times all;
-    *out_next = FLT_MAX;
-    time_blocks(chunk, level_of(search), &all);
-    for (uint32_t first = 0; first < chunk->count;) {
-        early run = run_before(chunk, &all, first, search->bytes, *out_next);
-        first = run.end - run.blocks;
-        if (run.blocks == 0)
-            return true;
-        if (run.bytes < search->bytes)
-            go_outside(search, (cebus_seat){chunk->next, 0}, *out_next, &run);
-        if (run.bytes < search->bytes)
-            return true;
-        if (run.time > now) {
-            *out_next = run.time;
-            first = run.last + 1;
-            continue;
-        }
-        if (run.blocks > FEW)
-            return add_all_windows(search, id);
-        if (!add_window(search, (cebus_seat){id, first++}))
-            return false;
-    }
-    return true;
+    for (uint32_t i = 0; i < FEW && bits != 0; i++)
+        bits &= bits - 1;
+    return bits != 0;
 }
 
 /** The windows that start at some blocks of a chunk, a bit each. False: there was no room for all.
  */
 static bool add_those(cebus_window_search *search, uint32_t id, uint32_t bits)
 {
-    if (__builtin_popcount(bits) > FEW)
+    if (are_many(bits))
         return add_all_windows(search, id);
     for (; bits != 0; bits &= bits - 1) {
         if (!add_window(search, (cebus_seat){id, (uint32_t)__builtin_ctz(bits)}))
@@ -535,9 +451,7 @@ bool cebus_window_learn(cebus_window_search *search, uint32_t id)
     cebus_table_forget(table, id);
     *cebus_table_due(table, id) = CEBUS_DUE_NEVER;
     if (!search->brief || !add_windows_at_once(search, id, &added)) {
-        float next;
-        added = add_windows_by_turns(search, id, &next);
-        cebus_table_set_due(table, id, next);
+        added = add_all_windows(search, id);
     }
     if (!added)
         cebus_table_set_due(table, id, CEBUS_DUE_NOW);

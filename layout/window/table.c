@@ -4,6 +4,8 @@
 
 /** A table that so many queries did not ask for goes: events would be written to it in vain. */
 #define IDLE_QUERIES 2048
+/** Every so many queries it is asked which. */
+#define IDLE_REVIEW 64
 
 void cebus_tables_init(cebus_tables *tables, cebus_pool *pool)
 {
@@ -181,20 +183,22 @@ void cebus_tables_set_time(cebus_tables *tables, uint64_t now)
         cebus_table_set_level(tables, &tables->table[i], tables->table[i].level);
 }
 
+static void drop_idle(cebus_tables *tables)
+{
+    for (uint32_t i = tables->count; i-- > 0;) {
+        if (tables->table[i].used + IDLE_QUERIES < tables->queries)
+            drop_table(tables, i);
+    }
+}
+
 cebus_table *cebus_tables_find(cebus_tables *tables, uint64_t bytes)
 {
-    cebus_table *found = NULL;
-    tables->queries++;
-    for (uint32_t i = 0; i < tables->count && found == NULL;) {
-        cebus_table *table = &tables->table[i];
-        if (table->bytes == bytes)
-            found = table;
-        else if (table->used + IDLE_QUERIES < tables->queries)
-            drop_table(tables, i);
-        else
-            i++;
-    }
-    return found;
+    uint32_t i = 0;
+    if (++tables->queries % IDLE_REVIEW == 0)
+        drop_idle(tables);
+    while (i < tables->count && tables->bytes[i] != bytes)
+        i++;
+    return i < tables->count ? &tables->table[i] : NULL;
 }
 
 static uint32_t oldest_of(const cebus_tables *tables)

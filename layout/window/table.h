@@ -36,7 +36,7 @@
 #define CEBUS_LEVEL_ANY 1e-30
 /** Chunks that share a soonest time; so many groups are compared at once. */
 #define CEBUS_GROUP 8
-#define CEBUS_GROUPS 16
+#define CEBUS_GROUPS 32
 /** Tables whose times are compared at once. */
 #define CEBUS_COLUMNS 16
 /** Times of chunks, in the tables' time. */

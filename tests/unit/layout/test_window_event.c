@@ -132,7 +132,7 @@ Test(window_event, a_hole_that_moved_by_its_own_size_is_one)
 /** A few cheap blocks, two that soon are, then dear ones. */
 static void set_clump(scene *s, size_t at)
 {
-    set_weights(s, at, at + 6, 84000000);
+    set_weights(s, at, at + 6, 14700000);
     set_weights(s, at + 1, at + 5, 1000000);
 }
 
@@ -145,14 +145,14 @@ Test(window_event, among_dear_blocks_it_makes_no_chunk_due)
     for (size_t at = 2000; at < BLOCKS; at += 101)
         set_clump(&s, at);
     for (s.now = 1000; s.now < 1003; s.now++)
-        search(&s, 160);
+        search(&s, 28);
     uint64_t looks = s.arena.index->count.looks;
     for (size_t at = 2000; at < BLOCKS; at += 101)
         set_weights(&s, at + 2, at + 3, 999999);
-    search(&s, 160);
+    search(&s, 28);
     s.now = 1100;
-    best = search(&s, 160);
-    cr_expect_eq(best.evicted_blocks, 40);
+    best = search(&s, 28);
+    cr_expect_eq(best.evicted_blocks, 7);
     cr_expect_eq(s.arena.index->count.looks, looks);
     close_scene(&s);
 }
