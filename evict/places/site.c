@@ -13,6 +13,9 @@
 /** Blocks that all rounds of packing may place, where values can move if they find no places: many
  * rounds take longer than they are worth. */
 #define MOST_TRIED 200000
+/** Blocks that a repair may look at in all its steps, and its steps at most. */
+#define MOST_LOOKED 5000000
+#define MOST_REPAIRS 2000
 /** Beyond so many blocks each takes longer, the more there are: who lives at the same time is
  * looked through. With no rounds, as somebody waits, half as many get no stages. */
 #define MANY_BLOCKS 4096
@@ -184,6 +187,17 @@ static uint64_t most_rounds(const cebus_site *site, size_t n_blocks)
     return site->rounds < most ? site->rounds : most;
 }
 
+/** Where it is asked what is too much when, a repair does better than rounds: what does not fit is
+ * little, and short. How high that lies tells nothing then. */
+static void repair(const question *q, const cebus_site *site, cebus_pack_options *options)
+{
+    const uint64_t most = MOST_LOOKED / (q->count + 1);
+    if (options->rounds == 0 || site->crowd == NULL || site->moves.rate == 0)
+        return;
+    options->rounds = 0;
+    options->repairs = most < MOST_REPAIRS ? most : MOST_REPAIRS;
+}
+
 /** Within the capacity, or as low as may be where more lies at once than that. */
 static cebus_status pack(const cebus_pool *pool, question *q, const cebus_site *site,
                          cebus_pack_result *result)
@@ -192,6 +206,7 @@ static cebus_status pack(const cebus_pool *pool, question *q, const cebus_site *
     options.capacity = site->capacity > q->base ? site->capacity - q->base : 1;
     options.rounds = site->moves.rate > 0 ? most_rounds(site, q->count) : site->rounds;
     options.fits_only = site->fits_only;
+    repair(q, site, &options);
     options.presets = q->presets_any ? q->presets : NULL;
     options.host = &pool->host;
     options.go_on = site->go_on;
@@ -200,7 +215,7 @@ static cebus_status pack(const cebus_pool *pool, question *q, const cebus_site *
     q->overloaded = result->reason == CEBUS_PACK_LOAD_ABOVE_CAPACITY;
     if (status != CEBUS_OK || result->verdict != CEBUS_PACK_INFEASIBLE || site->fits_only)
         return status;
-    options.capacity = options.rounds = 0;
+    options.capacity = options.rounds = options.repairs = 0;
     return cebus_pack(q->blocks, q->count, &options, q->offsets, result);
 }
 

@@ -2,6 +2,7 @@
 
 #include "layout/pack/exact.h"
 #include "layout/pack/portfolio.h"
+#include "layout/pack/repair.h"
 #include "layout/pack/wheel.h"
 #include "layout/prefix.h"
 
@@ -13,6 +14,7 @@ typedef struct packing {
     cebus_pack_memory memory;
     cebus_pack_options options;
     cebus_pack_stop stop;
+    cebus_pack_repair *repair; /**< NULL: none is wanted */
     uint64_t *offset;
     uint64_t *heights; /**< by part: bytes where it ends; UINT64_MAX: not packed */
 } packing;
@@ -102,6 +104,15 @@ static uint64_t limit_of(const packing *p)
     return decides ? (o->capacity + p->problem.slack) / p->problem.unit + 1 : UINT64_MAX;
 }
 
+/** What they left too high, or all where they left nothing. */
+static uint64_t repair_part(packing *p, const cebus_pack_part *part, uint64_t target, bool any)
+{
+    uint64_t *offset = p->offset + part->block_begin;
+    if (!any)
+        memset(offset, 0xff, (part->block_end - part->block_begin) * sizeof *offset);
+    return cebus_pack_repair_run(p->repair, part, target, p->options.repairs, &p->stop, offset);
+}
+
 /** The heuristics on one part, below `target` bytes if that goes; answers where it ends. */
 static uint64_t construct_part(packing *p, cebus_pack_portfolio *portfolio,
                                const cebus_pack_part *part, uint64_t target)
@@ -117,6 +128,8 @@ static uint64_t construct_part(packing *p, cebus_pack_portfolio *portfolio,
     wheel.height =
         cebus_pack_portfolio_run(portfolio, part, target, wheel.limit, &p->stop, wheel.offset);
     cebus_pack_wheel_run(&wheel, p->options.rounds, &p->stop);
+    if (p->repair != NULL && wheel.height > target && !p->stop.stopped)
+        return repair_part(p, part, target, wheel.height != UINT64_MAX);
     return wheel.height;
 }
 
@@ -126,6 +139,10 @@ static cebus_status construct(packing *p, uint64_t target)
     cebus_pack_portfolio portfolio = {.at_least_one = p->options.at_least_one};
     const cebus_pack_piece *mark = cebus_pack_memory_mark(&p->memory);
     if (!cebus_pack_portfolio_init(&portfolio, &p->problem, &p->memory))
+        return CEBUS_OUT_OF_HOST_MEMORY;
+    const bool repairs = p->options.repairs > 0 && !p->options.minimise;
+    p->repair = repairs ? cebus_pack_repair_create(&p->problem, &p->memory) : NULL;
+    if (repairs && p->repair == NULL)
         return CEBUS_OUT_OF_HOST_MEMORY;
     for (size_t i = 0; i < p->problem.n_parts; i++)
         p->heights[i] = construct_part(p, &portfolio, &p->problem.parts[i], target);

@@ -291,7 +291,7 @@ static double overhead_of(const cebus_fit *fit, const settings *options, uint64_
                                        .ahead = true};
     if (!cebus_timeline_run(fit->iteration, fit->plan, &with, fit->plan->pool, &timeline))
         fail("no host memory");
-    return 100.0 * ((double)timeline.total_ns / (double)base_ns - 1);
+    return 100.0 * ((double)(timeline.total_ns + fit->placement->moving_ns) / (double)base_ns - 1);
 }
 
 /** One plan and its places, as the runtime has them made. */

@@ -81,6 +81,11 @@ typedef struct cebus_pack_options {
     /** The first heuristic order is packed to its end even if go_on has said no before, so that
      * there is an answer: a second or two for a million blocks, longer around presets. */
     bool at_least_one;
+    /** Steps of a repair of what the rounds leave too high: in each one a block goes where it takes
+     * the place of as little as it can, which then waits for a place itself. 0: none. They come
+     * before the exact search. Where they fail the packing is answered in which the least of bytes
+     * and time lies too high. Ignored where the call minimises. */
+    uint64_t repairs;
 } cebus_pack_options;
 
 /** All defaults. */
