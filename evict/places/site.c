@@ -60,6 +60,7 @@ typedef struct question {
     size_t n_fixed;     /**< stays and fixtures; behind them what stays take behind the end */
     cebus_ties ties;
     bool presets_any; /**< some block has to be where its preset says */
+    bool swaps;       /**< something comes back from the host */
     bool overloaded; /**< more lies there at once than the capacity: no places hold, in any stage */
     uint64_t base;   /**< what offsets count from */
 } question;
@@ -187,12 +188,12 @@ static uint64_t most_rounds(const cebus_site *site, size_t n_blocks)
     return site->rounds < most ? site->rounds : most;
 }
 
-/** Where it is asked what is too much when, a repair does better than rounds: what does not fit is
- * little, and short. How high that lies tells nothing then. */
+/** Where replays alone are planned and it is asked what is too much when, a repair does better than
+ * rounds: what does not fit is little, and short. How high that lies tells nothing then. */
 static void repair(const question *q, const cebus_site *site, cebus_pack_options *options)
 {
     const uint64_t most = MOST_LOOKED / (q->count + 1);
-    if (options->rounds == 0 || site->crowd == NULL || site->moves.rate == 0)
+    if (options->rounds == 0 || q->swaps || site->crowd == NULL || site->moves.rate == 0)
         return;
     options->rounds = 0;
     options->repairs = most < MOST_REPAIRS ? most : MOST_REPAIRS;
@@ -219,28 +220,18 @@ static cebus_status pack(const cebus_pool *pool, question *q, const cebus_site *
     return cebus_pack(q->blocks, q->count, &options, q->offsets, result);
 }
 
-static bool swaps(const cebus_plan *plan)
-{
-    bool any = false;
-    for (size_t i = 0; i < plan->count && !any; i++)
-        any = plan->actions[i].kind == CEBUS_ACTION_SWAP_IN;
-    return any;
-}
-
 /** The question as one of stages. Runs before which nothing can move are firm: all, where copies
  * are on their way. Then one stage may do even so, with its smallest blocks apart. */
-static bool stage(const cebus_plan *plan, question *q, const cebus_sojourns *sojourns,
-                  const cebus_site *site, const cebus_moment *moments, cebus_shifts *shifts,
-                  bool *out_found)
+static bool stage(question *q, const cebus_sojourns *sojourns, const cebus_site *site,
+                  const cebus_moment *moments, cebus_shifts *shifts, bool *out_found)
 {
     cebus_pool *pool = sojourns->pool;
     const size_t runs = (size_t)sojourns->runs + 2;
     bool *firm = cebus_pool_alloc(pool, runs * sizeof *firm);
     if (firm == NULL)
         return false;
-    const bool moves = !swaps(plan);
     for (size_t run = 0; run < runs; run++)
-        firm[run] = !moves || moments[run].at == CEBUS_MOMENT_NONE;
+        firm[run] = q->swaps || moments[run].at == CEBUS_MOMENT_NONE;
     cebus_stages stages = {.blocks = q->blocks,
                            .n = q->count,
                            .n_presets = q->count - sojourns->count,
@@ -268,7 +259,7 @@ static cebus_site_verdict relocate(const cebus_iteration *iteration, const cebus
     bool found = false;
     cebus_moment *moments = cebus_relocation_moments(sojourns, iteration, plan);
     cebus_shifts_init(&shifts, pool);
-    bool ok = moments != NULL && stage(plan, q, sojourns, site, moments, &shifts, &found);
+    bool ok = moments != NULL && stage(q, sojourns, site, moments, &shifts, &found);
     if (ok && found) {
         out->relocations = cebus_relocations_of(&shifts, sojourns, plan, moments, q->base);
         out->n_relocations = out->relocations != NULL ? shifts.count : 0;
@@ -308,7 +299,7 @@ static cebus_site_verdict find(const cebus_iteration *iteration, const cebus_pla
 {
     const bool staged = site->moves.rate > 0 && site->occupancy == NULL &&
                         (site->rounds > 0 || q->count <= MANY_BLOCKS / 2),
-               first = staged && site->rounds > 0 && q->count > MANY_BLOCKS && swaps(plan);
+               first = staged && site->rounds > 0 && q->count > MANY_BLOCKS && q->swaps;
     cebus_site_verdict verdict = CEBUS_SITE_FULL;
     if (first) {
         cebus_site brief = *site;
@@ -401,11 +392,19 @@ static void write_down(const cebus_sojourns *sojourns, const question *q, const 
     }
 }
 
+static bool swaps(const cebus_plan *plan)
+{
+    bool any = false;
+    for (size_t i = 0; i < plan->count && !any; i++)
+        any = plan->actions[i].kind == CEBUS_ACTION_SWAP_IN;
+    return any;
+}
+
 cebus_site_verdict cebus_placement_make(const cebus_iteration *iteration, const cebus_plan *plan,
                                         const cebus_site *site, cebus_placement *out,
                                         uint64_t *out_missing)
 {
-    question q = {0};
+    question q = {.swaps = swaps(plan)};
     cebus_sojourns sojourns;
     cebus_site_verdict verdict = CEBUS_SITE_NO_HOST_MEMORY;
     *out_missing = 0;
