@@ -73,11 +73,13 @@ typedef struct cebus_memory_stats {
     uint64_t pageable_bytes_current; /**< of swapped_bytes_current: not page-locked, so slower */
     /** @name The last iteration that was guided from its first call to its last. */
     /** @{ */
-    uint64_t guided_iterations;    /**< so many so far */
-    uint64_t guided_peak_bytes;    /**< used in the arena at most */
-    uint64_t guided_predicted_ns;  /**< what its plan said it takes; 0: nothing */
-    uint64_t guided_measured_ns;   /**< kernels, replays, waiting for copies, blocks that move */
-    uint64_t guided_lost_ns;       /**< of these: all but the kernels of the program */
+    uint64_t guided_iterations;   /**< so many so far */
+    uint64_t guided_peak_bytes;   /**< used in the arena at most */
+    uint64_t guided_predicted_ns; /**< what its plan said it takes; 0: nothing */
+    /** Kernels, replays, waiting for copies, blocks that move; on simulated machines all of it, by
+     * the device's clock: waiting for the host to ask, too. */
+    uint64_t guided_measured_ns;
+    uint64_t guided_lost_ns; /**< of these: all that the program does not take with enough memory */
     uint64_t guided_swap_outs;     /**< values copied to the host or the spill file */
     uint64_t guided_swapped_bytes; /**< their bytes */
     uint64_t guided_recomputes;    /**< kernels run again */
