@@ -4,6 +4,7 @@
 
 #include "eager/budget.h"
 #include "eager/guidance/appraisal.h"
+#include "eager/guidance/consequence.h"
 #include "eager/guidance/feedback.h"
 #include "eager/guidance/fixtures.h"
 #include "eager/guidance/loaded.h"
@@ -35,29 +36,17 @@ void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
     cebus_guide_start(&guidance->guide, &guidance->idle.plan);
 }
 
-static const cebus_iteration *iteration_of(const cebus_guidance *guidance,
-                                           const cebus_scheme *scheme)
-{
-    return &guidance->log.known.at[scheme - guidance->schemes].iteration;
-}
-
-static void cancel_draft(cebus_guidance *guidance)
-{
-    cebus_draft_cancel(&guidance->draft);
-    guidance->drafted = NULL;
-}
-
 static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (rt->guidance->drafted == scheme)
-        cancel_draft(rt->guidance);
+        cebus_scheme_cancel_draft(rt->guidance);
     cebus_scheme_clear(rt, scheme);
 }
 
 void cebus_planning_clear(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
-    cancel_draft(guidance);
+    cebus_scheme_cancel_draft(guidance);
     for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
         clear_scheme(rt, &guidance->schemes[i]);
     cebus_fixtures_clear(rt, &guidance->fixtures);
@@ -91,104 +80,16 @@ void cebus_planning_look(cebus_runtime *rt)
     cebus_fixtures_look(rt);
 }
 
-/** Plans are drafted, and the program goes on by the one at hand until a better one is there. */
-static bool drafts(const cebus_scheme *scheme)
-{
-    return scheme->better.out_rate > 0;
-}
-
-/** Another plan is made from what the record says now: while the program goes on by this one, where
- * plans are drafted; else when it is followed next. What was loaded is of no more use. */
-static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    scheme->renewed = true;
-    if (drafts(scheme)) {
-        scheme->waits = true;
-        return;
-    }
-    if (rt->guidance->drafted == scheme)
-        cancel_draft(rt->guidance);
-    scheme->terms = (cebus_plan_terms){0};
-}
-
-/** The plan that was set aside for a trial comes back. False: none was. */
-static bool bring_back(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    if (!cebus_scheme_restore(rt, scheme))
-        return false;
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
-    return true;
-}
-
-/** Has a plan made with places, or without. Those that are given up for a trial come back at once
- * if it fails. */
-static void change_places(cebus_runtime *rt, cebus_scheme *scheme, bool placeless)
-{
-    scheme->placeless = placeless;
-    if (!placeless && bring_back(rt, scheme))
-        return;
-    scheme->better_placed = !placeless;
-    if (drafts(scheme))
-        scheme->better = cebus_terms_now(rt, scheme, !placeless);
-    else if (placeless)
-        cebus_scheme_set_aside(rt, scheme);
-    else
-        cebus_scheme_clear_places(rt, scheme);
-    renew_later(rt, scheme);
-}
-
-/** No plan, until it would be made for something else, or a better one is there that is on its way;
- * but one whose places may be what was wrong with it is made again without, unless that was tried.
- * Where runs repeat it is kept, for where none turns out to be worse. */
-static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
-{
-    if (!cebus_appraisal_awaits_better(rt, scheme) && scheme->spots != NULL && scheme->shuttling &&
-        !scheme->placeless && scheme->placed_lost == 0) {
-        scheme->placed_lost = scheme->lost;
-        change_places(rt, scheme, true);
-    } else {
-        cebus_scheme_set_aside(rt, scheme);
-    }
-    if (!cebus_appraisal_repeats(rt))
-        cebus_scheme_clear_aside(rt, scheme);
-    cebus_scheme_clear_plan(rt, scheme);
-}
-
-static void obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
-{
-    switch (verdict) {
-    case CEBUS_PLAN_STANDS:
-        break;
-    case CEBUS_PLAN_IS_DEAR:
-        give_up_plan(rt, scheme);
-        break;
-    case CEBUS_PLAN_IS_STALE:
-        renew_later(rt, scheme);
-        break;
-    case CEBUS_PLAN_TRY_PLACELESS:
-    case CEBUS_PLAN_NEEDS_PLACES:
-        change_places(rt, scheme, verdict == CEBUS_PLAN_TRY_PLACELESS);
-        break;
-    case CEBUS_PLAN_TRY_NONE:
-        cebus_scheme_set_aside(rt, scheme);
-        break;
-    case CEBUS_PLAN_COMES_BACK:
-        if (!bring_back(rt, scheme))
-            renew_later(rt, scheme);
-        break;
-    }
-}
-
 void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_scheme *scheme = &guidance->schemes[place];
     if (learned) {
         clear_scheme(rt, scheme);
-        scheme->iteration_ns = cebus_iteration_cost(iteration_of(guidance, scheme));
+        scheme->iteration_ns = cebus_iteration_cost(cebus_scheme_iteration(guidance, scheme));
     }
     cebus_iteration *iteration = &guidance->log.known.at[place].iteration;
-    obey(rt, scheme, cebus_appraisal_end(rt, scheme, iteration, !learned));
+    cebus_consequence_draw(rt, scheme, cebus_appraisal_end(rt, scheme, iteration, !learned));
     cebus_fixtures former = scheme->fixtures;
     scheme->fixtures = guidance->fixtures;
     guidance->fixtures = former;
@@ -204,7 +105,7 @@ static uint64_t effort_now(cebus_runtime *rt, const cebus_iteration *iteration)
 /** False when there is no plan: the policy has none, or host memory is short. */
 static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     cebus_scheme_clear_plan(rt, scheme);
     terms.effort = effort_now(rt, iteration);
     if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
@@ -219,7 +120,7 @@ static cebus_fit fit_of(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
                         const cebus_outside *outside)
 {
     return (cebus_fit){.policy = rt->policy,
-                       .iteration = iteration_of(rt->guidance, scheme),
+                       .iteration = cebus_scheme_iteration(rt->guidance, scheme),
                        .site = cebus_terms_site(rt, scheme, outside),
                        .terms = terms,
                        .holes = scheme->terms.holes,
@@ -232,7 +133,7 @@ static bool place(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_outside outside;
     cebus_scheme_clear_places(rt, scheme);
-    if (!cebus_outside_init(&outside, iteration_of(rt->guidance, scheme), &rt->pool))
+    if (!cebus_outside_init(&outside, cebus_scheme_iteration(rt->guidance, scheme), &rt->pool))
         return false;
     cebus_fit fit = fit_of(rt, scheme, cebus_terms_now(rt, scheme, true), &outside);
     bool placed = cebus_fit_place(&fit);
@@ -245,7 +146,7 @@ static bool move_places(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (!place(rt, scheme))
         return false;
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
     return true;
 }
 
@@ -253,7 +154,7 @@ static bool move_places(cebus_runtime *rt, cebus_scheme *scheme)
 static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     cebus_outside outside;
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     cebus_scheme_clear_plan(rt, scheme);
     if (!cebus_outside_init(&outside, iteration, &rt->pool))
         return false;
@@ -269,7 +170,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
 static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_outside outside;
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     cebus_draft *draft = &rt->guidance->draft;
     if (!scheme->better_placed) {
         cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL, 0);
@@ -286,7 +187,7 @@ static bool is_due(const cebus_guidance *guidance, const cebus_scheme *scheme)
 {
     if (!scheme->waits || guidance->drafted != NULL)
         return false;
-    const size_t n_calls = iteration_of(guidance, scheme)->n_calls;
+    const size_t n_calls = cebus_scheme_iteration(guidance, scheme)->n_calls;
     const uint64_t guess = scheme->better.effort * STEP_NS;
     return cebus_worth_planning(&scheme->worth,
                                 cebus_pace_reckon(&guidance->searching, n_calls, guess));
@@ -300,7 +201,7 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
     if (!scheme->waits)
         return;
     scheme->better = terms;
-    scheme->better.effort = cebus_terms_effort(iteration_of(guidance, scheme));
+    scheme->better.effort = cebus_terms_effort(cebus_scheme_iteration(guidance, scheme));
     if (!is_due(guidance, scheme))
         return;
     scheme->waits = false;
@@ -336,19 +237,19 @@ static void try_loose(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan loose)
     cebus_placement_init(&none, &rt->pool);
     cebus_scheme_set_aside(rt, scheme);
     cebus_scheme_take(rt, scheme, loose, none);
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
     scheme->placeless = scheme->predicted_ns > 0 && scheme->predicted_lost < lost;
     if (scheme->placeless)
         scheme->placed_lost = lost;
     else
-        (void)bring_back(rt, scheme);
+        (void)cebus_consequence_bring_back(rt, scheme);
 }
 
 /** A plan, with its places if it has any, takes the place of the first one. */
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
                          cebus_placement placement)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     spare_unfit(iteration, scheme, &better);
     if (!cebus_plan_link(&better, iteration)) {
         cebus_plan_clear(&better);
@@ -372,7 +273,7 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
  * than it loses otherwise. Where bytes are found as they are needed it need not. */
 static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
     bool waits = !scheme->patient && scheme->predicted_wait > scheme->iteration_ns / WAIT_PART &&
                  scheme->predicted_wait > scheme->predicted_anywhere / 2;
     scheme->aside_lost = waits ? scheme->predicted_lost : 0;
@@ -407,7 +308,7 @@ static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
         do_without_places(rt, scheme);
     scheme->placeless &= scheme->spots == NULL; /* no other was found */
     cebus_pace_note(&guidance->searching, guidance->draft.took_ns,
-                    iteration_of(guidance, scheme)->n_calls);
+                    cebus_scheme_iteration(guidance, scheme)->n_calls);
     guidance->drafted = NULL;
 }
 
@@ -416,8 +317,8 @@ static void adopt_draft(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_scheme *scheme = guidance->drafted;
-    if (scheme != NULL && iteration_of(guidance, scheme)->n_calls == 0)
-        cancel_draft(guidance); /* forgotten meanwhile */
+    if (scheme != NULL && cebus_scheme_iteration(guidance, scheme)->n_calls == 0)
+        cebus_scheme_cancel_draft(guidance); /* forgotten meanwhile */
     else if (scheme != NULL)
         take_draft(rt, scheme);
     if (is_due(guidance, guidance->scheme)) {
@@ -451,7 +352,7 @@ static bool is_proven(const cebus_access_log *log)
 /** A plan from a file, where one was loaded for this: then nothing is searched. */
 static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     bool placed;
     cebus_plan_clear(&scheme->plan);
     if (!cebus_loaded_take(rt, iteration, &scheme->terms, &scheme->plan, &placed))
@@ -482,14 +383,14 @@ static void forget_trials(cebus_runtime *rt, cebus_scheme *scheme)
 {
     scheme->unplanned_ns = scheme->placed_lost = scheme->dear_lost = 0;
     scheme->dear = scheme->unplanned = 0;
-    scheme->placeless = scheme->patient = false;
+    scheme->placeless = scheme->patient = scheme->doubted = false;
     cebus_scheme_clear_aside(rt, scheme);
 }
 
 /** It was never planned, and is not worth it yet. What was loaded costs nothing. */
 static bool is_early(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
-    const cebus_iteration *iteration = iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     return scheme->terms.out_rate == 0 && !scheme->renewed && !cebus_appraisal_repeats(rt) &&
            !cebus_worth_planning(&scheme->worth,
                                  cebus_pace_reckon(&rt->guidance->first, iteration->n_calls, 0)) &&
@@ -510,9 +411,9 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places)
     if ((found || has_no_places(scheme, places) || plan(rt, scheme, scheme->terms)) &&
         scheme->plan.count > 0)
         start_draft(rt, scheme, scheme->better_placed ? placed : scheme->terms);
-    spare_unfit(iteration_of(rt->guidance, scheme), scheme, &scheme->plan);
+    spare_unfit(cebus_scheme_iteration(rt->guidance, scheme), scheme, &scheme->plan);
     cebus_pace_note(&rt->guidance->first, cebus_pace_clock() - begun,
-                    iteration_of(rt->guidance, scheme)->n_calls);
+                    cebus_scheme_iteration(rt->guidance, scheme)->n_calls);
 }
 
 /** A first plan may cost more than none, and is not followed where a better one is on its way. */
@@ -521,7 +422,7 @@ static void hold_back(cebus_runtime *rt, cebus_scheme *scheme)
     if (!cebus_appraisal_awaits_better(rt, scheme) || !cebus_appraisal_foretells_worse(scheme))
         return;
     cebus_scheme_clear_plan(rt, scheme);
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
 }
 
 /** Whether a plan would be made for something else now. Little that no iteration names, and that
@@ -547,7 +448,7 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     if (is_early(rt, scheme) || (!other && !(places && move && !move_places(rt, scheme))))
         return;
     if (rt->guidance->drafted == scheme)
-        cancel_draft(rt->guidance);
+        cebus_scheme_cancel_draft(rt->guidance);
     cebus_swap_learn_link(rt);
     scheme->terms = cebus_terms_now(rt, scheme, false);
     scheme->memory = cebus_budget_now(rt);
@@ -555,7 +456,8 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_feedback_reset(rt, scheme);
     if (scheme->renewed || !use_loaded(rt, scheme, places))
         make_plan(rt, scheme, places);
-    cebus_appraisal_predict(rt, scheme, iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
+    cebus_consequence_spare_trial(rt, scheme);
     hold_back(rt, scheme);
 }
 
