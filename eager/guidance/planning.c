@@ -16,6 +16,9 @@
 
 /** How often in a row places are chosen anew because some were taken. */
 #define MOST_MOVES 4
+/** Where parameters shuttle none are for less than this part of what was foretold: those that are
+ * found instead may be waited for longer. */
+#define BORNE_PART 20
 /** After this many new iterations in a row that never came again, new ones are planned only once
  * they do: a program that never repeats itself shall not pay for plans. */
 #define MOST_UNPROVEN 4
@@ -331,11 +334,19 @@ static void adopt_draft(cebus_runtime *rt)
     }
 }
 
+/** It loses what was foretold, or hardly more, though some that persist found their places taken.
+ */
+static bool bears_misses(const cebus_scheme *scheme)
+{
+    return scheme->shuttling && scheme->guided > 0 && scheme->predicted_ns > 0 &&
+           scheme->lost <= scheme->predicted_lost + scheme->predicted_ns / BORNE_PART;
+}
+
 /** Some places were taken by what nobody foresaw, or what stays moved. */
 static bool should_move(cebus_guidance *guidance)
 {
     cebus_scheme *scheme = guidance->scheme;
-    bool missed = scheme->missed;
+    bool missed = scheme->missed && !bears_misses(scheme);
     if (guidance->log.at > 0)
         return false;
     scheme->missed = false;

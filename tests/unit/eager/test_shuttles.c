@@ -171,6 +171,37 @@ Test(shuttles, what_by_its_own_account_is_no_better_without_places_is_not_tried)
     cr_expect_leq(lost.last, lost.with);
 }
 
+/** Places that were missed are chosen anew only where the plan loses more than it foretold. */
+Test(shuttles, places_that_were_missed_stay_where_nothing_is_lost_by_it)
+{
+    for (int foretold = 0; foretold <= 1; foretold++) {
+        cebus_tensor *w[LAYERS];
+        cebus_runtime *rt = open_swapping_on("sim:titanv-12g", 7);
+        cebus_guidance_start(rt);
+        cebus_tensor *x = leaf(rt, N, 1);
+        layer_ns = 2000;
+        for (int i = 0; i < LAYERS; i++) {
+            w[i] = leaf(rt, N, 0.5F);
+            OK(cebus_tensor_set_persistent(w[i]));
+        }
+        for (int i = 0; i < 2 * STEPS; i++)
+            train(rt, x, w);
+        cebus_scheme *scheme = &rt->guidance->schemes[rt->guidance->log.last];
+        cr_assert(scheme->shuttling && scheme->spots != NULL);
+        scheme->doubted = true;
+        rt->stats.missed_placements += 1000;
+        rt->stats.recompute_ns += foretold ? 0 : scheme->predicted_ns / 10;
+        train(rt, x, w);
+        train(rt, x, w);
+        cr_expect_eq(scheme->guided == 1, !foretold, "%u iterations by these places",
+                     scheme->guided);
+        for (int i = 0; i < LAYERS; i++)
+            cebus_tensor_release(w[i]);
+        cebus_tensor_release(x);
+        cebus_runtime_destroy(rt);
+    }
+}
+
 /* --- where they lie as the first iteration by a plan begins ---------------------------------- */
 
 enum {
