@@ -18,6 +18,10 @@
 #define FEW_PART 4
 /** Where a plan loses more than this part it is held against none. */
 #define DEAR_PART 20
+/** Not where the first iteration lost so many times that, or so many times what the program takes:
+ * it is not wrong by that much, and without a plan the program may come to a standstill. */
+#define HOPELESS 2
+#define STANDSTILL 5
 /** What is lost is as it was: by this part of it. */
 #define ALIKE(ns) ((ns) / 200)
 /** So many iterations after a plan was given up the next ones will take as long. */
@@ -305,7 +309,7 @@ bool cebus_appraisal_doubts(const cebus_runtime *rt, const cebus_scheme *scheme,
 {
     return cebus_appraisal_repeats(rt) && tells_time(rt) && rt->policy->searches &&
            scheme->shuttling && !scheme->doubted && lost > scheme->iteration_ns / DEAR_PART &&
-           !cebus_appraisal_awaits_better(rt, scheme);
+           scheme->unplanned_ns < HOPELESS * lost && !cebus_appraisal_awaits_better(rt, scheme);
 }
 
 /** Where bytes are found as they are needed it need not wait for places of its own, but for more
