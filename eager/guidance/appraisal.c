@@ -16,6 +16,14 @@
 #define WORTH_PART 50
 /** The same where it loses as much as was foretold. */
 #define FEW_PART 4
+/** Where a plan loses more than this part it is held against none. */
+#define DEAR_PART 20
+/** Not where the first iteration lost so many times that, or so many times what the program takes:
+ * it is not wrong by that much, and without a plan the program may come to a standstill. */
+#define HOPELESS 2
+#define STANDSTILL 5
+/** What is lost is as it was: by this part of it. */
+#define ALIKE(ns) ((ns) / 200)
 /** So many iterations after a plan was given up the next ones will take as long. */
 #define SETTLED 3
 /** Prediction and measurement part: by more than this part of what was predicted. */
@@ -151,6 +159,7 @@ static void publish(cebus_runtime *rt, cebus_scheme *scheme, const cebus_tally *
 {
     const cebus_guidance *guidance = rt->guidance;
     cebus_memory_stats *stats = &rt->stats;
+    scheme->lost_before = scheme->lost;
     stats->guided_iterations++;
     stats->guided_peak_bytes = rt->iteration_peak;
     stats->guided_predicted_ns = foretold_of(scheme);
@@ -303,12 +312,21 @@ static bool loses_nothing_by_places(const cebus_scheme *scheme, uint64_t lost)
            lost <= scheme->predicted_anywhere + scheme->iteration_ns / WORTH_PART;
 }
 
+/** Persistent values that shuttle are where they are to be: where runs repeat two iterations in a
+ * row that lost the same tell. */
+static bool is_settled(const cebus_runtime *rt, const cebus_scheme *scheme)
+{
+    return scheme->guided > MOST_MOVING ||
+           (cebus_appraisal_repeats(rt) && scheme->guided > SETTLING && scheme->spots != NULL &&
+            apart(scheme->lost, scheme->lost_before) <= ALIKE(scheme->lost));
+}
+
 /** What waits for its own place may wait longer than for any, and more is copied where there are
  * none. Plans do not tell which is worse: once with places is settled, without is tried. */
 static bool has_rival(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
     return !loses_nothing_by_places(scheme, lost) && scheme->shuttling && scheme->spots != NULL &&
-           scheme->placed_lost == 0 && scheme->guided > MOST_MOVING &&
+           scheme->placed_lost == 0 && is_settled(rt, scheme) &&
            lost > scheme->iteration_ns / WORTH_PART && rt->policy->searches && tells_time(rt) &&
            !cebus_appraisal_awaits_better(rt, scheme);
 }
@@ -326,10 +344,17 @@ static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t 
     if (cebus_appraisal_awaits_better(rt, scheme))
         return false;
     if (!is_told(scheme))
-        return lost > with + with / 4;
+        return lost > with + with / 4 + scheme->iteration_ns / DEAR_PART;
     if (scheme->guided == SETTLING + TELLING)
         return lost >= with;
     return cebus_appraisal_repeats(rt) && lost > with + PARTED(with);
+}
+
+bool cebus_appraisal_doubts(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
+{
+    return cebus_appraisal_repeats(rt) && tells_time(rt) && rt->policy->searches &&
+           scheme->shuttling && !scheme->doubted && lost > scheme->iteration_ns / DEAR_PART &&
+           scheme->unplanned_ns < HOPELESS * lost && !cebus_appraisal_awaits_better(rt, scheme);
 }
 
 /** Where bytes are found as they are needed it need not wait for places of its own, but for more
@@ -398,6 +423,10 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
     if (has_rival(rt, scheme, lost)) {
         scheme->placed_lost = lost;
         return CEBUS_PLAN_TRY_PLACELESS;
+    }
+    if (is_settled(rt, scheme) && cebus_appraisal_doubts(rt, scheme, lost)) {
+        scheme->dear_lost = lost;
+        return CEBUS_PLAN_TRY_NONE;
     }
     bool stale =
         is_stale(rt, scheme, part(rt, scheme, iteration, took->compute_ns + scheme->held_ns, lost));
@@ -485,6 +514,14 @@ static bool is_settling(const cebus_runtime *rt, const cebus_scheme *scheme)
     return scheme->guided == 1 && rt->stats.guided_unforeseen > 0;
 }
 
+/** Whether the plan was better, by what the program lost without it once it had settled: one that
+ * was given up if plainly so, one that was doubted unless none is. */
+static bool was_better(const cebus_scheme *scheme, uint64_t lost)
+{
+    const uint64_t margin = dear_margin(scheme);
+    return scheme->doubted ? lost + margin > scheme->dear_lost : lost > scheme->dear_lost + margin;
+}
+
 /** The first iteration without a plan may find more of what it reads than those after it: one that
  * was given up for that comes back where they turn out to take longer than with it. */
 static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
@@ -493,10 +530,8 @@ static cebus_verdict judge_without(const cebus_runtime *rt, cebus_scheme *scheme
     scheme->unplanned += scheme->dear_lost > 0 && scheme->plan.count == 0;
     if (before == 0 || lost < before || scheme->unplanned > 0)
         scheme->unplanned_ns = lost > 0 ? lost : 1;
-    if (scheme->unplanned != SETTLED || !cebus_appraisal_repeats(rt) ||
-        lost <= scheme->dear_lost + dear_margin(scheme))
-        return CEBUS_PLAN_STANDS;
-    return CEBUS_PLAN_COMES_BACK;
+    const bool settled = scheme->unplanned == SETTLED && cebus_appraisal_repeats(rt);
+    return settled && was_better(scheme, lost) ? CEBUS_PLAN_COMES_BACK : CEBUS_PLAN_STANDS;
 }
 
 static cebus_verdict compare_with_none(cebus_scheme *scheme, uint64_t took_ns)

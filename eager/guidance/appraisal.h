@@ -46,6 +46,9 @@ cebus_verdict cebus_appraisal_end(cebus_runtime *rt, cebus_scheme *scheme,
 
 /** A better plan is on its way: for good no more is said about the one at hand. */
 bool cebus_appraisal_awaits_better(const cebus_runtime *rt, const cebus_scheme *scheme);
+/** Whether a plan that settled, and loses so much, is to be held against none, once: where
+ * persistent values come and go the first iteration does not tell what it takes without. */
+bool cebus_appraisal_doubts(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost);
 /** The plan at hand is to lose plainly more than the program does without one. */
 bool cebus_appraisal_foretells_worse(const cebus_scheme *scheme);
 

@@ -4,10 +4,10 @@
 
 #include "eager/budget.h"
 #include "eager/guidance/appraisal.h"
+#include "eager/guidance/consequence.h"
 #include "eager/guidance/feedback.h"
 #include "eager/guidance/fixtures.h"
 #include "eager/guidance/loaded.h"
-#include "eager/guidance/revision.h"
 #include "eager/guidance/scheme.h"
 #include "eager/guidance/shuttles.h"
 #include "eager/guidance/terms.h"
@@ -16,6 +16,9 @@
 
 /** How often in a row places are chosen anew because some were taken. */
 #define MOST_MOVES 4
+/** Where parameters shuttle none are for less than this part of what was foretold: those that are
+ * found instead may be waited for longer. */
+#define BORNE_PART 20
 /** After this many new iterations in a row that never came again, new ones are planned only once
  * they do: a program that never repeats itself shall not pay for plans. */
 #define MOST_UNPROVEN 4
@@ -39,14 +42,14 @@ void cebus_planning_init(cebus_runtime *rt, cebus_guidance *guidance)
 static void clear_scheme(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (rt->guidance->drafted == scheme)
-        cebus_revision_cancel(rt->guidance);
+        cebus_scheme_cancel_draft(rt->guidance);
     cebus_scheme_clear(rt, scheme);
 }
 
 void cebus_planning_clear(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
-    cebus_revision_cancel(guidance);
+    cebus_scheme_cancel_draft(guidance);
     for (uint32_t i = 0; i < CEBUS_REFERENCES; i++)
         clear_scheme(rt, &guidance->schemes[i]);
     cebus_fixtures_clear(rt, &guidance->fixtures);
@@ -90,7 +93,7 @@ void cebus_planning_keep(cebus_runtime *rt, uint32_t place, bool learned)
         scheme->held_ns = cebus_iteration_hold(iteration, rt->info.issue_ns);
         scheme->iteration_ns = cebus_iteration_cost(iteration);
     }
-    cebus_revision_obey(rt, scheme, cebus_appraisal_end(rt, scheme, iteration, !learned));
+    cebus_consequence_draw(rt, scheme, cebus_appraisal_end(rt, scheme, iteration, !learned));
     cebus_fixtures former = scheme->fixtures;
     scheme->fixtures = guidance->fixtures;
     guidance->fixtures = former;
@@ -106,7 +109,7 @@ static uint64_t effort_now(cebus_runtime *rt, const cebus_iteration *iteration)
 /** False when there is no plan: the policy has none, or host memory is short. */
 static bool plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
-    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     cebus_scheme_clear_plan(rt, scheme);
     terms.effort = effort_now(rt, iteration);
     if (rt->policy->plan(iteration, &terms, &scheme->plan) &&
@@ -121,7 +124,7 @@ static cebus_fit fit_of(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
                         const cebus_outside *outside)
 {
     return (cebus_fit){.policy = rt->policy,
-                       .iteration = cebus_iteration_of(rt->guidance, scheme),
+                       .iteration = cebus_scheme_iteration(rt->guidance, scheme),
                        .site = cebus_terms_site(rt, scheme, outside),
                        .terms = terms,
                        .holes = scheme->terms.holes,
@@ -134,7 +137,7 @@ static bool place(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_outside outside;
     cebus_scheme_clear_places(rt, scheme);
-    if (!cebus_outside_init(&outside, cebus_iteration_of(rt->guidance, scheme), &rt->pool))
+    if (!cebus_outside_init(&outside, cebus_scheme_iteration(rt->guidance, scheme), &rt->pool))
         return false;
     cebus_fit fit = fit_of(rt, scheme, cebus_terms_now(rt, scheme, true), &outside);
     bool placed = cebus_fit_place(&fit);
@@ -147,7 +150,7 @@ static bool move_places(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (!place(rt, scheme))
         return false;
-    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
     return true;
 }
 
@@ -155,7 +158,7 @@ static bool move_places(cebus_runtime *rt, cebus_scheme *scheme)
 static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_terms terms)
 {
     cebus_outside outside;
-    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     cebus_scheme_clear_plan(rt, scheme);
     if (!cebus_outside_init(&outside, iteration, &rt->pool))
         return false;
@@ -171,7 +174,7 @@ static bool plan_and_place(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_t
 static void start_thread(cebus_runtime *rt, cebus_scheme *scheme)
 {
     cebus_outside outside;
-    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     cebus_draft *draft = &rt->guidance->draft;
     if (!scheme->better_placed) {
         cebus_draft_start(draft, rt->policy, iteration, &scheme->better, NULL, 0);
@@ -188,7 +191,7 @@ static bool is_due(const cebus_guidance *guidance, const cebus_scheme *scheme)
 {
     if (!scheme->waits || guidance->drafted != NULL)
         return false;
-    const size_t n_calls = cebus_iteration_of(guidance, scheme)->n_calls;
+    const size_t n_calls = cebus_scheme_iteration(guidance, scheme)->n_calls;
     const uint64_t guess = scheme->better.effort * STEP_NS;
     return cebus_worth_planning(&scheme->worth,
                                 cebus_pace_reckon(&guidance->searching, n_calls, guess));
@@ -202,7 +205,7 @@ static void start_draft(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan_term
     if (!scheme->waits)
         return;
     scheme->better = terms;
-    scheme->better.effort = cebus_terms_effort(cebus_iteration_of(guidance, scheme));
+    scheme->better.effort = cebus_terms_effort(cebus_scheme_iteration(guidance, scheme));
     if (!is_due(guidance, scheme))
         return;
     scheme->waits = false;
@@ -238,19 +241,19 @@ static void try_loose(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan loose)
     cebus_placement_init(&none, &rt->pool);
     cebus_scheme_set_aside(rt, scheme);
     cebus_scheme_take(rt, scheme, loose, none);
-    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
     scheme->placeless = scheme->predicted_ns > 0 && scheme->predicted_lost < lost;
     if (scheme->placeless)
         scheme->placed_lost = lost;
     else
-        (void)cebus_revision_restore(rt, scheme);
+        (void)cebus_consequence_bring_back(rt, scheme);
 }
 
 /** A plan, with its places if it has any, takes the place of the first one. */
 static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan better,
                          cebus_placement placement)
 {
-    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     spare_unfit(iteration, scheme, &better);
     if (!cebus_plan_link(&better, iteration)) {
         cebus_plan_clear(&better);
@@ -274,7 +277,7 @@ static void replace_plan(cebus_runtime *rt, cebus_scheme *scheme, cebus_plan bet
  * than it loses otherwise. Where bytes are found as they are needed it need not. */
 static bool waits_for_places(cebus_runtime *rt, cebus_scheme *scheme)
 {
-    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
     bool waits = !scheme->patient && scheme->predicted_wait > scheme->iteration_ns / WAIT_PART &&
                  scheme->predicted_wait > scheme->predicted_anywhere / 2;
     scheme->aside_lost = waits ? scheme->predicted_lost : 0;
@@ -309,7 +312,7 @@ static void take_draft(cebus_runtime *rt, cebus_scheme *scheme)
         do_without_places(rt, scheme);
     scheme->placeless &= scheme->spots == NULL; /* no other was found */
     cebus_pace_note(&guidance->searching, guidance->draft.took_ns,
-                    cebus_iteration_of(guidance, scheme)->n_calls);
+                    cebus_scheme_iteration(guidance, scheme)->n_calls);
     guidance->drafted = NULL;
 }
 
@@ -318,8 +321,8 @@ static void adopt_draft(cebus_runtime *rt)
 {
     cebus_guidance *guidance = rt->guidance;
     cebus_scheme *scheme = guidance->drafted;
-    if (scheme != NULL && cebus_iteration_of(guidance, scheme)->n_calls == 0)
-        cebus_revision_cancel(guidance); /* forgotten meanwhile */
+    if (scheme != NULL && cebus_scheme_iteration(guidance, scheme)->n_calls == 0)
+        cebus_scheme_cancel_draft(guidance); /* forgotten meanwhile */
     else if (scheme != NULL)
         take_draft(rt, scheme);
     if (is_due(guidance, guidance->scheme)) {
@@ -332,11 +335,19 @@ static void adopt_draft(cebus_runtime *rt)
     }
 }
 
+/** It loses what was foretold, or hardly more, though some that persist found their places taken.
+ */
+static bool bears_misses(const cebus_scheme *scheme)
+{
+    return scheme->shuttling && scheme->guided > 0 && scheme->predicted_ns > 0 &&
+           scheme->lost <= scheme->predicted_lost + scheme->predicted_ns / BORNE_PART;
+}
+
 /** Some places were taken by what nobody foresaw, or what stays moved. */
 static bool should_move(cebus_guidance *guidance)
 {
     cebus_scheme *scheme = guidance->scheme;
-    bool missed = scheme->missed;
+    bool missed = scheme->missed && !bears_misses(scheme);
     if (guidance->log.at > 0)
         return false;
     scheme->missed = false;
@@ -353,7 +364,7 @@ static bool is_proven(const cebus_access_log *log)
 /** A plan from a file, where one was loaded for this: then nothing is searched. */
 static bool use_loaded(cebus_runtime *rt, cebus_scheme *scheme, bool places)
 {
-    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     bool placed;
     cebus_plan_clear(&scheme->plan);
     if (!cebus_loaded_take(rt, iteration, &scheme->terms, &scheme->plan, &placed))
@@ -384,14 +395,14 @@ static void forget_trials(cebus_runtime *rt, cebus_scheme *scheme)
 {
     scheme->unplanned_ns = scheme->placed_lost = scheme->dear_lost = 0;
     scheme->dear = scheme->unplanned = 0;
-    scheme->placeless = scheme->patient = false;
+    scheme->placeless = scheme->patient = scheme->doubted = false;
     cebus_scheme_clear_aside(rt, scheme);
 }
 
 /** It was never planned, and is not worth it yet. What was loaded costs nothing. */
 static bool is_early(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
-    const cebus_iteration *iteration = cebus_iteration_of(rt->guidance, scheme);
+    const cebus_iteration *iteration = cebus_scheme_iteration(rt->guidance, scheme);
     return scheme->terms.out_rate == 0 && !scheme->renewed && !cebus_appraisal_repeats(rt) &&
            !cebus_worth_planning(&scheme->worth,
                                  cebus_pace_reckon(&rt->guidance->first, iteration->n_calls, 0)) &&
@@ -414,9 +425,9 @@ static void make_plan(cebus_runtime *rt, cebus_scheme *scheme, bool places, bool
     if ((found || has_no_places(scheme, places) || plan(rt, scheme, loose)) &&
         scheme->plan.count > 0)
         start_draft(rt, scheme, scheme->better_placed ? placed : loose);
-    spare_unfit(cebus_iteration_of(rt->guidance, scheme), scheme, &scheme->plan);
+    spare_unfit(cebus_scheme_iteration(rt->guidance, scheme), scheme, &scheme->plan);
     cebus_pace_note(&rt->guidance->first, cebus_pace_clock() - begun,
-                    cebus_iteration_of(rt->guidance, scheme)->n_calls);
+                    cebus_scheme_iteration(rt->guidance, scheme)->n_calls);
 }
 
 /** Another plan, which stands if it fits and takes less than the one that is there. */
@@ -427,7 +438,7 @@ static void vie(cebus_runtime *rt, cebus_scheme *scheme, bool places, bool swaps
     cebus_placement placement;
     cebus_scheme_take_out(rt, scheme, &plan, &placement);
     make_plan(rt, scheme, places, swaps);
-    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
     if (!scheme->plan.over && scheme->predicted_ns > 0 &&
         (before == 0 || scheme->predicted_ns < before)) {
         cebus_plan_clear(&plan);
@@ -436,7 +447,7 @@ static void vie(cebus_runtime *rt, cebus_scheme *scheme, bool places, bool swaps
     }
     cebus_scheme_take(rt, scheme, plan, placement);
     scheme->aside_lost = aside_lost;
-    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
 }
 
 /** Where the host holds the program up, what it takes to ask for a replay or a copy is what they
@@ -463,7 +474,7 @@ static void hold_back(cebus_runtime *rt, cebus_scheme *scheme)
     if (!cebus_appraisal_awaits_better(rt, scheme) || !cebus_appraisal_foretells_worse(scheme))
         return;
     cebus_scheme_clear_plan(rt, scheme);
-    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
 }
 
 /** Whether a plan would be made for something else now. Little that no iteration names, and that
@@ -489,7 +500,7 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     if (is_early(rt, scheme) || (!other && !(places && move && !move_places(rt, scheme))))
         return;
     if (rt->guidance->drafted == scheme)
-        cebus_revision_cancel(rt->guidance);
+        cebus_scheme_cancel_draft(rt->guidance);
     cebus_swap_learn_link(rt);
     scheme->terms = cebus_terms_now(rt, scheme, false);
     scheme->memory = cebus_budget_now(rt);
@@ -498,7 +509,8 @@ static void renew(cebus_runtime *rt, cebus_scheme *scheme)
     if (scheme->renewed || !use_loaded(rt, scheme, places))
         make_plans(rt, scheme, places);
     else
-        cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+        cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
+    cebus_consequence_spare_trial(rt, scheme);
     hold_back(rt, scheme);
 }
 

@@ -99,3 +99,9 @@ void cebus_scheme_clear_aside(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_placement_clear(&scheme->aside_placement);
     cebus_fixtures_clear(rt, &scheme->aside_around);
 }
+
+void cebus_scheme_cancel_draft(cebus_guidance *guidance)
+{
+    cebus_draft_cancel(&guidance->draft);
+    guidance->drafted = NULL;
+}

@@ -7,6 +7,13 @@
 
 #include "eager/guidance/state.h"
 
+/** The iteration that it goes with; not of the idle one. */
+static inline const cebus_iteration *cebus_scheme_iteration(const cebus_guidance *guidance,
+                                                            const cebus_scheme *scheme)
+{
+    return &guidance->log.known.at[scheme - guidance->schemes].iteration;
+}
+
 /** No plan, no places. */
 void cebus_scheme_init(cebus_scheme *scheme, cebus_pool *pool);
 /** Forgets all but who it takes memory from. */
@@ -35,5 +42,8 @@ void cebus_scheme_set_aside(cebus_runtime *rt, cebus_scheme *scheme);
 bool cebus_scheme_restore(cebus_runtime *rt, cebus_scheme *scheme);
 /** It is of no more use. */
 void cebus_scheme_clear_aside(cebus_runtime *rt, cebus_scheme *scheme);
+
+/** A better plan that is on its way is not wanted any more. */
+void cebus_scheme_cancel_draft(cebus_guidance *guidance);
 
 #endif

@@ -72,6 +72,7 @@ typedef struct cebus_scheme {
     uint64_t best_lost;          /**< the least replays and waiting took, as the link was slowed */
     uint32_t guided;             /**< iterations by this plan */
     uint64_t lost;               /**< replays and waiting in the last of them */
+    uint64_t lost_before;        /**< and in the one before it */
     uint64_t usually_lost;       /**< the same by and large, where no two are alike */
     uint64_t usually_moving;     /**< of it: blocks that move */
     uint32_t parted;             /**< of these in a row, the last: not as predicted */
@@ -88,6 +89,7 @@ typedef struct cebus_scheme {
     uint64_t aside_lost;  /**< what they were to take with places that were set aside, since it
                                would wait for them; 0: none were */
     bool patient;         /**< it waits for places rather than to go without */
+    bool doubted;         /**< it was, or is, held against none where runs repeat */
     cebus_trial trial;    /**< of the plan, or the one aside, against none */
     bool waits;           /**< for a better plan: it is not worth one yet, or one is made for
                                another */
@@ -122,12 +124,5 @@ typedef struct cebus_guidance {
     uint64_t missed;          /**< missed placements until this iteration began */
     bool left;                /**< a plan was left: what only it kept is still there */
 } cebus_guidance;
-
-/** What a scheme is for; not of the idle one. */
-static inline const cebus_iteration *cebus_iteration_of(const cebus_guidance *guidance,
-                                                        const cebus_scheme *scheme)
-{
-    return &guidance->log.known.at[scheme - guidance->schemes].iteration;
-}
 
 #endif

@@ -7,24 +7,17 @@
 #include "evict/planner/planner.h"
 #include "evict/planner/search.h"
 #include "evict/planner/stock.h"
+#include "evict/planner/trade.h"
 #include "evict/planner/usage.h"
-#include "evict/planner/weave.h"
-#include "evict/timeline/presence.h"
-#include "evict/timeline/timeline.h"
 
 #define NONE CEBUS_ITERATION_NONE
 
-/** Values of less than this part of the memory stay. */
-#define SMALLEST_PART 4000
 /** Parts of the effort for each plan of the activations, and times that for all that is tried
  * once there is one: where none fits another part of the memory may do. */
 #define EFFORT_PART 16
 #define MOST_EFFORTS 3
 /** Parts of it for each of those whose copies calls wait for, where none else fits: marches. */
 #define UNHIDDEN_EFFORT_PART 8
-/** Values used more often than this cost the link alike: it is not known which uses are far apart.
- */
-#define MOST_CLASSES 4
 /** A part of what persists: if no more is used so often they can wait for the next iteration. */
 #define OFTEN_PART 4
 /** Shares that differ by a smaller part of the memory are one. */
@@ -35,6 +28,8 @@
  * of them: who comes early finds room there, and all find places. */
 #define LESS_PART 32
 #define MOST_LESS 4
+/** A part of the effort: for trades from the best share of the memory. */
+#define TRADE_PART 4
 /** Of the steps of a first plan: for each part of it. */
 #define FIRST_PART 4
 /** What is planned for so small a part of the memory more or less does for another budget, too, of
@@ -45,12 +40,15 @@ typedef struct shuttle {
     const cebus_iteration *iteration;
     const cebus_plan_terms *terms;
     cebus_pool *pool;
-    uint64_t persistent; /**< bytes of all that is */
-    uint64_t at_once;    /**< the most of it that one call uses */
-    uint64_t others;     /**< the most that calls need beside it, if nothing is given up */
-    uint64_t least;      /**< and the most that one call needs alone */
-    bool crosses;        /**< what the step writes waits on the device for the next iteration */
-    bool *streams;       /**< of values */
+    uint64_t persistent;    /**< bytes of all that is */
+    uint64_t at_once;       /**< the most of it that one call uses */
+    uint64_t others;        /**< the most that calls need beside it, if nothing is given up */
+    uint64_t least;         /**< and the most that one call needs alone */
+    bool crosses;           /**< what the step writes waits on the device for the next iteration */
+    cebus_share share;      /**< the one at hand */
+    cebus_share lead;       /**< the one that takes least */
+    uint64_t lead_ns;       /**< what that takes if any place will do; UINT64_MAX: there is none */
+    cebus_plan lead_others; /**< and the plan for the activations beside it */
     cebus_finalists best;
     uint32_t n_others;  /**< plans for the activations */
     uint64_t spent;     /**< steps, on all of them */
@@ -71,72 +69,6 @@ static void find_least(shuttle *s)
     }
 }
 
-static uint64_t most(const uint64_t *items, size_t count)
-{
-    uint64_t best = 0;
-    for (size_t i = 0; i < count; i++)
-        best = items[i] > best ? items[i] : best;
-    return best;
-}
-
-/* --- what stays ------------------------------------------------------------------------------ */
-
-/** What is too small to matter, or read by the host meanwhile, stays first of all. */
-static uint32_t class_of(const shuttle *s, const cebus_runs *runs, uint32_t v)
-{
-    const cebus_iteration_value *value = &s->iteration->values[v];
-    if (value->bytes < cebus_plan_target(s->terms) / SMALLEST_PART || value->read > 0)
-        return MOST_CLASSES + 1;
-    uint32_t n = cebus_runs_n_uses(runs, v);
-    return n < MOST_CLASSES ? n : MOST_CLASSES;
-}
-
-static uint64_t class_bytes(const shuttle *s, const cebus_runs *runs, uint32_t class)
-{
-    uint64_t bytes = 0;
-    for (uint32_t v = 0; v < s->iteration->n_values; v++) {
-        if (s->iteration->values[v].persistent && class_of(s, runs, v) == class)
-            bytes += s->iteration->values[v].bytes;
-    }
-    return bytes;
-}
-
-/** Of a class so many bytes stay, evenly over the order of first uses: so that the link has
- * something to bring all the time. */
-static void spread(shuttle *s, const cebus_runs *runs, uint32_t class, uint64_t stay)
-{
-    double share = (double)stay / ((double)class_bytes(s, runs, class) + 1), owed = 0;
-    for (uint32_t v = 0; v < s->iteration->n_values; v++) {
-        uint64_t bytes = s->iteration->values[v].bytes;
-        if (!s->iteration->values[v].persistent || class_of(s, runs, v) != class)
-            continue;
-        owed += share * (double)bytes;
-        if (bytes > stay || owed < (double)bytes / 2)
-            continue;
-        s->streams[v] = false;
-        owed -= (double)bytes;
-        stay -= bytes;
-    }
-}
-
-/** What is used most often stays first: it would come most often. Returns the bytes that stay. */
-static uint64_t choose(shuttle *s, const cebus_runs *runs, uint64_t stay)
-{
-    uint64_t staying = 0;
-    for (size_t v = 0; v < s->iteration->n_values; v++)
-        s->streams[v] = s->iteration->values[v].persistent;
-    for (uint32_t class = MOST_CLASSES + 1; class > 0; class --) {
-        uint64_t all = class_bytes(s, runs, class), part = all < stay ? all : stay;
-        spread(s, runs, class, part);
-        stay -= part;
-    }
-    for (size_t v = 0; v < s->iteration->n_values; v++) {
-        if (s->iteration->values[v].persistent && !s->streams[v])
-            staying += s->iteration->values[v].bytes;
-    }
-    return staying;
-}
-
 /* --- the best of some ------------------------------------------------------------------------ */
 
 /** Whether something that takes so long is of no use. */
@@ -146,55 +78,44 @@ static bool is_slow(const shuttle *s, uint64_t ns)
 }
 
 /** Keeps the plan if it is among those that take least; it is empty then. */
-static bool offer(shuttle *s, cebus_plan *plan)
+static void enter(shuttle *s, cebus_plan *plan, uint64_t ns)
 {
-    cebus_timeline timeline;
-    cebus_timeline_terms with = {.budget = s->terms->budget,
-                                 .out_rate = s->terms->out_rate,
-                                 .in_rate = s->terms->in_rate,
-                                 .latency_ns = s->terms->latency_ns,
-                                 .ahead = true};
-    if (!cebus_timeline_run(s->iteration, plan, &with, s->pool, &timeline))
-        return false;
-    plan->wait_ns = timeline.stall_ns;
-    if (!is_slow(s, timeline.total_ns))
-        cebus_finalists_enter(&s->best, plan, timeline.total_ns, s->n_others);
-    return true;
+    if (!is_slow(s, ns))
+        cebus_finalists_enter(&s->best, plan, ns, s->n_others);
 }
 
-/** How the memory is shared out beside activations. */
-typedef struct share {
-    uint64_t stay;   /**< bytes of persistent values that stay */
-    uint64_t ahead;  /**< bytes kept free for those on their way */
-    uint64_t spared; /**< bytes that nobody has who need not */
-    uint32_t turn;
-} share;
+static cebus_sharing sharing_of(const shuttle *s, const cebus_plan *others, const cebus_runs *runs)
+{
+    return (cebus_sharing){.iteration = s->iteration,
+                           .terms = s->terms,
+                           .others = others,
+                           .runs = runs,
+                           .pool = s->pool};
+}
 
-/** A plan like that. */
-static bool try_share(shuttle *s, const cebus_runs *runs, const cebus_plan *others,
-                      const share *how)
+/** What takes least is where trades begin. False without host memory. */
+static bool take_lead(shuttle *s, const cebus_plan *others, uint64_t ns)
+{
+    bool *streams = s->lead.streams;
+    s->lead_ns = ns;
+    s->lead = s->share;
+    s->lead.streams = streams;
+    memcpy(streams, s->share.streams, s->iteration->n_values * sizeof *streams);
+    cebus_plan_clear(&s->lead_others);
+    return cebus_plan_copy(others, &s->lead_others);
+}
+
+/** A plan by the share at hand, if there is room for one. */
+static bool try_share(shuttle *s, const cebus_sharing *sharing)
 {
     cebus_plan plan;
-    cebus_presences presences;
-    uint64_t staying = choose(s, runs, how->stay), room = cebus_plan_target(s->terms);
-    if (s->persistent - staying > s->terms->host || staying >= room)
-        return true;
-    cebus_presence_terms terms = {.streams = s->streams,
-                                  .room = room - staying,
-                                  .spared = how->spared,
-                                  .ahead = how->ahead,
-                                  .out_rate = s->terms->out_rate,
-                                  .in_rate = s->terms->in_rate,
-                                  .latency_ns = s->terms->latency_ns,
-                                  .turn = how->turn};
-    cebus_presence_verdict verdict = cebus_presences_find(runs, &terms, &presences);
-    if (verdict != CEBUS_PRESENCE_FITS)
-        return verdict == CEBUS_PRESENCE_FULL;
+    uint64_t ns;
     cebus_plan_init(&plan, s->pool);
-    bool ok = cebus_weave(runs, &presences, s->streams, others, &plan) && offer(s, &plan);
+    bool ok = cebus_share_plan(sharing, &s->share, &plan, &ns);
+    if (ok && ns < UINT64_MAX)
+        enter(s, &plan, ns);
     cebus_plan_clear(&plan);
-    cebus_presences_deinit(&presences);
-    return ok;
+    return ok && (ns >= s->lead_ns || take_lead(s, sharing->others, ns));
 }
 
 /** Whether what persists finds room where iterations meet, and is not used all over the iteration:
@@ -204,7 +125,8 @@ static bool can_cross(const shuttle *s, const cebus_runs *program)
 {
     uint64_t often = 0;
     for (uint32_t v = 0; v < s->iteration->n_values; v++) {
-        if (s->iteration->values[v].persistent && cebus_runs_n_uses(program, v) >= MOST_CLASSES)
+        if (s->iteration->values[v].persistent &&
+            cebus_runs_n_uses(program, v) >= CEBUS_SHARE_OFTEN)
             often += s->iteration->values[v].bytes;
     }
     return s->persistent <= cebus_plan_target(s->terms) && often < s->persistent / OFTEN_PART;
@@ -220,13 +142,14 @@ static uint32_t find_fullest(const cebus_runs *runs, uint64_t peak)
 }
 
 /** With all the room there is left for what is on its way, and with some of it spared. */
-static bool try_spared(shuttle *s, const cebus_runs *runs, const cebus_plan *others, share how)
+static bool try_spared(shuttle *s, const cebus_sharing *sharing, uint64_t stay)
 {
-    how.spared = 0;
-    if (!try_share(s, runs, others, &how))
+    cebus_share_choose(sharing, stay, s->share.streams);
+    s->share.spared = 0;
+    if (!try_share(s, sharing))
         return false;
-    how.spared = cebus_plan_target(s->terms) / SPARED_PART;
-    return try_share(s, runs, others, &how);
+    s->share.spared = cebus_plan_target(s->terms) / SPARED_PART;
+    return try_share(s, sharing);
 }
 
 /** The program waits, and is long: what there is will do. */
@@ -244,24 +167,25 @@ static bool try_shares(shuttle *s, const cebus_plan *others)
     s->n_others++;
     if (!cebus_runs_init(&runs, s->iteration, others, s->pool))
         return false;
-    uint64_t peak = most(runs.bytes, runs.count);
+    const cebus_sharing sharing = sharing_of(s, others, &runs);
+    uint64_t peak = cebus_runs_peak(&runs), last = UINT64_MAX;
     s->slow = is_slow(s, runs.times[runs.count]);
     uint64_t spare = target > peak + s->at_once ? target - peak - s->at_once : 0;
-    share how = {.stay = UINT64_MAX, .turn = s->crosses ? find_fullest(&runs, peak) : 0};
+    s->share.turn = s->crosses ? find_fullest(&runs, peak) : 0;
     for (size_t i = 0; i < sizeof stays / sizeof *stays && peak < target && ok && !s->slow; i++) {
         if (has_enough(s))
             break;
         uint64_t stay = (uint64_t)(stays[i] * (double)spare);
-        if (how.stay - stay < least)
+        if (last - stay < least)
             continue;
-        how.stay = stay;
-        how.ahead = UINT64_MAX;
+        last = stay;
+        s->share.ahead = UINT64_MAX;
         for (size_t j = 0; j < sizeof aheads / sizeof *aheads && ok && !has_enough(s); j++) {
             uint64_t ahead = (uint64_t)(aheads[j] * (double)(target - peak - stay));
-            if (how.ahead - ahead < least)
+            if (s->share.ahead - ahead < least)
                 continue;
-            how.ahead = ahead;
-            ok = try_spared(s, &runs, others, how);
+            s->share.ahead = ahead;
+            ok = try_spared(s, &sharing, stay);
         }
     }
     cebus_runs_deinit(&runs);
@@ -416,13 +340,18 @@ static bool may_stay(const shuttle *s)
 static bool offer_stays(shuttle *s)
 {
     cebus_plan plan;
+    uint64_t ns;
     cebus_plan_terms terms = *s->terms;
+    const cebus_sharing sharing = sharing_of(s, NULL, NULL);
     terms.unhidden = s->unhidden;
     cebus_plan_init(&plan, s->pool);
     bool ok = cebus_planner_plan(s->iteration, &terms, &plan);
     s->n_others++;
-    if (ok && !plan.over)
-        ok = offer(s, &plan);
+    if (ok && !plan.over) {
+        ok = cebus_share_time(&sharing, &plan, &ns);
+        if (ok)
+            enter(s, &plan, ns);
+    }
     cebus_plan_clear(&plan);
     return ok;
 }
@@ -473,23 +402,74 @@ static bool find_others(shuttle *s)
     cebus_plan_init(&none, s->pool);
     if (!cebus_runs_init(&runs, s->iteration, &none, s->pool))
         return false;
-    s->others = most(runs.bytes, runs.count);
+    s->others = cebus_runs_peak(&runs);
     s->crosses = can_cross(s, &runs);
     cebus_runs_deinit(&runs);
     return true;
 }
 
+/** From the share that takes least others are found, a few values at a time, in so many bytes less:
+ * the one found there may find places where the other finds none. */
+static bool trade_for_less(shuttle *s, const cebus_runs *runs, uint64_t less)
+{
+    cebus_plan plan;
+    cebus_plan_terms terms = *s->terms;
+    cebus_sharing sharing = sharing_of(s, &s->lead_others, runs);
+    terms.budget -= less;
+    sharing.terms = &terms;
+    cebus_plan_init(&plan, s->pool);
+    s->n_others++;
+    bool ok = cebus_trade(&sharing, &s->lead, s->terms->effort / TRADE_PART, &s->lead_ns);
+    ok = ok && cebus_share_plan(&sharing, &s->lead, &plan, &s->lead_ns);
+    if (ok && s->lead_ns < UINT64_MAX)
+        enter(s, &plan, s->lead_ns);
+    cebus_plan_clear(&plan);
+    return ok;
+}
+
+/** Nobody waits for that. */
+static bool trade(shuttle *s)
+{
+    cebus_runs runs;
+    if (s->lead_ns == UINT64_MAX || s->terms->effort == 0 || !goes_on(s))
+        return true;
+    if (!cebus_runs_init(&runs, s->iteration, &s->lead_others, s->pool))
+        return false;
+    const uint64_t less = cebus_plan_target(s->terms) / SPARED_PART;
+    bool ok = trade_for_less(s, &runs, 0) && trade_for_less(s, &runs, less);
+    cebus_runs_deinit(&runs);
+    return ok;
+}
+
+static void begin(shuttle *s)
+{
+    const size_t bytes = s->iteration->n_values * sizeof(bool);
+    s->share.streams = cebus_pool_alloc(s->pool, bytes);
+    s->lead.streams = cebus_pool_alloc(s->pool, bytes);
+    s->lead_ns = UINT64_MAX;
+    cebus_plan_init(&s->lead_others, s->pool);
+}
+
+static void end(shuttle *s)
+{
+    const size_t bytes = s->iteration->n_values * sizeof(bool);
+    cebus_finalists_clear(&s->best);
+    cebus_plan_clear(&s->lead_others);
+    cebus_pool_free_object(s->pool, s->lead.streams, bytes);
+    cebus_pool_free_object(s->pool, s->share.streams, bytes);
+}
+
 /** Hands the best out. False without host memory; *out_found: there is one. */
 static bool search(shuttle *s, cebus_plan *out, bool *out_found)
 {
-    s->streams = cebus_pool_alloc(s->pool, s->iteration->n_values * sizeof *s->streams);
-    bool ok = s->streams != NULL && find_others(s) && try_parts(s);
+    begin(s);
+    bool ok = s->share.streams != NULL && s->lead.streams != NULL && find_others(s) &&
+              try_parts(s) && trade(s);
     *out_found = s->best.count > 0;
     ok = ok && (!*out_found || cebus_finalists_choose(&s->best, s->iteration, s->terms, out));
     if (ok && *out_found)
         out->spent = s->spent;
-    cebus_finalists_clear(&s->best);
-    cebus_pool_free_object(s->pool, s->streams, s->iteration->n_values * sizeof *s->streams);
+    end(s);
     return ok;
 }
 

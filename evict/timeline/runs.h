@@ -40,6 +40,15 @@ void cebus_runs_deinit(cebus_runs *runs);
  * nothing to free. O(runs + uses + values). */
 bool cebus_runs_turn(const cebus_runs *runs, uint32_t by, cebus_runs *out);
 
+/** The most bytes of any run. O(runs). */
+static inline uint64_t cebus_runs_peak(const cebus_runs *runs)
+{
+    uint64_t most = 0;
+    for (size_t r = 0; r < runs->count; r++)
+        most = runs->bytes[r] > most ? runs->bytes[r] : most;
+    return most;
+}
+
 static inline uint32_t cebus_runs_n_uses(const cebus_runs *runs, uint32_t value)
 {
     return runs->first_uses[value + 1] - runs->first_uses[value];

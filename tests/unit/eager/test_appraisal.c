@@ -250,8 +250,10 @@ Test(appraisal, a_plan_stays_away_where_none_is_cheaper)
     cebus_runtime_destroy(rt);
 }
 
-/** The fifth iteration by a plan whose persistent values shuttle between places of their own. */
-static cebus_verdict end_placed(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+/** Another iteration, after so many, by a plan whose persistent values shuttle between places of
+ * their own. */
+static cebus_verdict end_placed_as(cebus_runtime *rt, cebus_scheme *scheme, uint32_t guided,
+                                   uint64_t lost)
 {
     static uint64_t spot;
     cebus_iteration iteration;
@@ -260,7 +262,7 @@ static cebus_verdict end_placed(cebus_runtime *rt, cebus_scheme *scheme, uint64_
     scheme->plan.count = 1;
     scheme->shuttling = true;
     scheme->spots = &spot;
-    scheme->guided = 4;
+    scheme->guided = guided;
     guidance->scheme = scheme;
     cebus_appraisal_begin(rt);
     rt->stats.compute_ns += scheme->iteration_ns;
@@ -268,6 +270,12 @@ static cebus_verdict end_placed(cebus_runtime *rt, cebus_scheme *scheme, uint64_
     cebus_verdict verdict = cebus_appraisal_end(rt, scheme, &iteration, true);
     guidance->scheme = &guidance->idle;
     return verdict;
+}
+
+/** The fifth. */
+static cebus_verdict end_placed(cebus_runtime *rt, cebus_scheme *scheme, uint64_t lost)
+{
+    return end_placed_as(rt, scheme, 4, lost);
 }
 
 /** Of 10 us a fiftieth more than was foretold, waits for places aside, and less than a quarter. */
@@ -288,7 +296,7 @@ Test(appraisal, places_are_given_up_on_trial_only_where_they_lose_more_than_fore
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const uint64_t lost = cases[i].lost;
-        cebus_scheme unknown = {.iteration_ns = 10000}, little = unknown;
+        cebus_scheme unknown = {.iteration_ns = 10000, .doubted = true}, little = unknown;
         little.predicted_ns = 10000 + lost;
         cebus_scheme much = little;
         little.predicted_anywhere = 400;
@@ -298,6 +306,50 @@ Test(appraisal, places_are_given_up_on_trial_only_where_they_lose_more_than_fore
         cr_expect_eq(end_placed(rt, &unknown, lost), cases[i].unknown, "unknown, %lu", lost);
         const bool tried = cases[i].little == CEBUS_PLAN_TRY_PLACELESS;
         cr_expect_eq(little.placed_lost, tried ? lost : 0, "what the trial is held against");
+    }
+    cebus_runtime_destroy(rt);
+}
+
+/** The first iteration of all, in which all that persists is on the device to begin with, does not
+ * tell what the program loses without a plan in the long run. */
+Test(appraisal, a_plan_by_which_parameters_shuttle_is_held_against_none_once)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    cebus_scheme scheme = {.iteration_ns = 10000, .unplanned_ns = 1400, .placed_lost = 700};
+    cr_expect_eq(end_placed(rt, &scheme, 500), CEBUS_PLAN_STANDS, "a twentieth");
+    cr_expect_eq(end_placed(rt, &scheme, 700), CEBUS_PLAN_STANDS, "half of what none lost");
+    scheme.unplanned_ns = 1399;
+    cr_expect_eq(end_placed(rt, &scheme, 700), CEBUS_PLAN_TRY_NONE);
+    cr_expect_eq(scheme.dear_lost, 700);
+    scheme.doubted = true;
+    cr_expect_eq(end_placed(rt, &scheme, 700), CEBUS_PLAN_STANDS, "it was tried");
+    cebus_runtime_destroy(rt);
+}
+
+Test(appraisal, what_was_doubted_comes_back_unless_none_is_better)
+{
+    for (uint64_t lost = 600; lost <= 700; lost += 100) {
+        figures f;
+        cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+        cebus_scheme scheme = {.iteration_ns = 10000, .dear_lost = 700, .doubted = true};
+        cr_expect_eq(end_unplanned(rt, &scheme, lost), CEBUS_PLAN_STANDS);
+        cr_expect_eq(end_unplanned(rt, &scheme, lost), CEBUS_PLAN_STANDS);
+        cr_expect_eq(end_unplanned(rt, &scheme, lost),
+                     lost == 600 ? CEBUS_PLAN_STANDS : CEBUS_PLAN_COMES_BACK, "%lu", lost);
+        cebus_runtime_destroy(rt);
+    }
+}
+
+/** Where runs repeat two that lost the same tell that all is where it is to be. */
+Test(appraisal, trials_begin_as_soon_as_what_persists_has_settled)
+{
+    figures f;
+    cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
+    for (uint64_t before = 1980; before <= 2000; before += 10) {
+        cebus_scheme scheme = {.iteration_ns = 10000, .lost = before};
+        cr_expect_eq(end_placed_as(rt, &scheme, 2, 2000),
+                     before == 1980 ? CEBUS_PLAN_STANDS : CEBUS_PLAN_TRY_PLACELESS, "%lu", before);
     }
     cebus_runtime_destroy(rt);
 }
@@ -365,7 +417,7 @@ Test(appraisal, a_plan_without_places_is_held_to_what_it_loses_by_and_large)
 {
     figures f;
     cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
-    cebus_scheme scheme = {.unplanned_ns = 1000, .guided = 2, .shuttling = true};
+    cebus_scheme scheme = {.unplanned_ns = 1000, .guided = 2, .shuttling = true, .doubted = true};
     scheme.plan.count = 1;
     for (int i = 0; i < 3; i++)
         cr_expect_eq(end_loose(rt, &scheme, 500), CEBUS_PLAN_STANDS, "%d", i);
@@ -381,7 +433,7 @@ Test(appraisal, a_plan_without_places_parts_from_what_was_foretold_by_and_large)
 {
     figures f;
     cebus_runtime *rt = open_sim("cebus", CEBUS_SWAP_ON, 10, &f);
-    cebus_scheme scheme = {.predicted_ns = 10000, .guided = 2, .shuttling = true};
+    cebus_scheme scheme = {.predicted_ns = 10000, .guided = 2, .shuttling = true, .doubted = true};
     scheme.plan.count = 1;
     for (int i = 0; i < 4; i++)
         cr_expect_eq(end_loose(rt, &scheme, 10000), CEBUS_PLAN_STANDS, "%d", i);

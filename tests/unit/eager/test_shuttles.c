@@ -115,7 +115,7 @@ typedef struct tried {
 } tried;
 
 /** Each way is settled after a few steps. */
-static tried try_both(uint64_t blocks)
+static tried try_both(uint64_t blocks, uint64_t each_ns)
 {
     tried lost = {0};
     cebus_tensor *w[LAYERS];
@@ -125,7 +125,7 @@ static tried try_both(uint64_t blocks)
     rt->policy = &counting;
     cebus_guidance_start(rt);
     cebus_tensor *x = leaf(rt, N, 1);
-    layer_ns = 2000;
+    layer_ns = each_ns;
     for (int i = 0; i < LAYERS; i++) {
         w[i] = leaf(rt, N, 0.5F);
         OK(cebus_tensor_set_persistent(w[i]));
@@ -149,7 +149,7 @@ static tried try_both(uint64_t blocks)
 
 Test(shuttles, places_of_their_own_stand_where_they_are_better)
 {
-    tried lost = try_both(6);
+    tried lost = try_both(5, 10000);
     cr_expect_lt(lost.with, lost.without);
     cr_expect_eq(lost.last, lost.with);
     cr_expect_eq(lost.planned, plans, "they come back as they were");
@@ -157,10 +157,49 @@ Test(shuttles, places_of_their_own_stand_where_they_are_better)
 
 Test(shuttles, places_of_their_own_go_where_none_are_better)
 {
-    tried lost = try_both(5);
+    tried lost = try_both(5, 2000);
     cr_expect_gt(lost.without, 0, "it was tried");
     cr_expect_lt(lost.without, lost.with);
     cr_expect_eq(lost.last, lost.without);
+}
+
+Test(shuttles, what_by_its_own_account_is_no_better_without_places_is_not_tried)
+{
+    tried lost = try_both(6, 2000);
+    cr_expect_gt(lost.with, 0);
+    cr_expect_eq(lost.without, 0);
+    cr_expect_leq(lost.last, lost.with);
+}
+
+/** Places that were missed are chosen anew only where the plan loses more than it foretold. */
+Test(shuttles, places_that_were_missed_stay_where_nothing_is_lost_by_it)
+{
+    for (int foretold = 0; foretold <= 1; foretold++) {
+        cebus_tensor *w[LAYERS];
+        cebus_runtime *rt = open_swapping_on("sim:titanv-12g", 7);
+        cebus_guidance_start(rt);
+        cebus_tensor *x = leaf(rt, N, 1);
+        layer_ns = 2000;
+        for (int i = 0; i < LAYERS; i++) {
+            w[i] = leaf(rt, N, 0.5F);
+            OK(cebus_tensor_set_persistent(w[i]));
+        }
+        for (int i = 0; i < 2 * STEPS; i++)
+            train(rt, x, w);
+        cebus_scheme *scheme = &rt->guidance->schemes[rt->guidance->log.last];
+        cr_assert(scheme->shuttling && scheme->spots != NULL);
+        scheme->doubted = true;
+        rt->stats.missed_placements += 1000;
+        rt->stats.recompute_ns += foretold ? 0 : scheme->predicted_ns / 10;
+        train(rt, x, w);
+        train(rt, x, w);
+        cr_expect_eq(scheme->guided == 1, !foretold, "%u iterations by these places",
+                     scheme->guided);
+        for (int i = 0; i < LAYERS; i++)
+            cebus_tensor_release(w[i]);
+        cebus_tensor_release(x);
+        cebus_runtime_destroy(rt);
+    }
 }
 
 /* --- where they lie as the first iteration by a plan begins ---------------------------------- */

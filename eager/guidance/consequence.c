@@ -1,13 +1,7 @@
-#include "eager/guidance/revision.h"
+#include "eager/guidance/consequence.h"
 
 #include "eager/guidance/scheme.h"
 #include "eager/guidance/terms.h"
-
-void cebus_revision_cancel(cebus_guidance *guidance)
-{
-    cebus_draft_cancel(&guidance->draft);
-    guidance->drafted = NULL;
-}
 
 /** Plans are drafted, and the program goes on by the one at hand until a better one is there. */
 static bool drafts(const cebus_scheme *scheme)
@@ -25,15 +19,15 @@ static void renew_later(cebus_runtime *rt, cebus_scheme *scheme)
         return;
     }
     if (rt->guidance->drafted == scheme)
-        cebus_revision_cancel(rt->guidance);
+        cebus_scheme_cancel_draft(rt->guidance);
     scheme->terms = (cebus_plan_terms){0};
 }
 
-bool cebus_revision_restore(cebus_runtime *rt, cebus_scheme *scheme)
+bool cebus_consequence_bring_back(cebus_runtime *rt, cebus_scheme *scheme)
 {
     if (!cebus_scheme_restore(rt, scheme))
         return false;
-    cebus_appraisal_predict(rt, scheme, cebus_iteration_of(rt->guidance, scheme));
+    cebus_appraisal_predict(rt, scheme, cebus_scheme_iteration(rt->guidance, scheme));
     return true;
 }
 
@@ -42,7 +36,7 @@ bool cebus_revision_restore(cebus_runtime *rt, cebus_scheme *scheme)
 static void change_places(cebus_runtime *rt, cebus_scheme *scheme, bool placeless)
 {
     scheme->placeless = placeless;
-    if (!placeless && cebus_revision_restore(rt, scheme))
+    if (!placeless && cebus_consequence_bring_back(rt, scheme))
         return;
     scheme->better_placed = !placeless;
     if (drafts(scheme))
@@ -71,7 +65,27 @@ static void give_up_plan(cebus_runtime *rt, cebus_scheme *scheme)
     cebus_scheme_clear_plan(rt, scheme);
 }
 
-void cebus_revision_obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
+/** None is tried; what the plan at hand lost is known. */
+static void try_none(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    scheme->doubted = true;
+    scheme->unplanned = 0;
+    cebus_scheme_set_aside(rt, scheme);
+}
+
+/** Places turned out to be better than none. The plan with them is held against none at once: what
+ * it loses is known. */
+static void need_places(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    const uint64_t lost = scheme->placed_lost;
+    change_places(rt, scheme, false);
+    if (scheme->spots == NULL || lost == 0 || !cebus_appraisal_doubts(rt, scheme, lost))
+        return;
+    scheme->dear_lost = lost;
+    try_none(rt, scheme);
+}
+
+void cebus_consequence_draw(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict verdict)
 {
     switch (verdict) {
     case CEBUS_PLAN_STANDS:
@@ -83,15 +97,27 @@ void cebus_revision_obey(cebus_runtime *rt, cebus_scheme *scheme, cebus_verdict 
         renew_later(rt, scheme);
         break;
     case CEBUS_PLAN_TRY_PLACELESS:
+        change_places(rt, scheme, true);
+        break;
     case CEBUS_PLAN_NEEDS_PLACES:
-        change_places(rt, scheme, verdict == CEBUS_PLAN_TRY_PLACELESS);
+        need_places(rt, scheme);
         break;
     case CEBUS_PLAN_TRY_NONE:
-        cebus_scheme_set_aside(rt, scheme);
+        try_none(rt, scheme);
         break;
     case CEBUS_PLAN_COMES_BACK:
-        if (!cebus_revision_restore(rt, scheme))
+        if (!cebus_consequence_bring_back(rt, scheme))
             renew_later(rt, scheme);
         break;
     }
+}
+
+void cebus_consequence_spare_trial(cebus_runtime *rt, cebus_scheme *scheme)
+{
+    const bool may_win = scheme->plan.count > 0 && (scheme->predicted_ns == 0 ||
+                                                    scheme->predicted_lost < scheme->placed_lost);
+    if (!scheme->placeless || scheme->placed_lost == 0 || may_win ||
+        !cebus_consequence_bring_back(rt, scheme))
+        return;
+    scheme->placeless = false;
 }
