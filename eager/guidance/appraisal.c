@@ -316,7 +316,7 @@ static bool loses_nothing_by_places(const cebus_scheme *scheme, uint64_t lost)
  * row that lost the same tell. */
 static bool is_settled(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
-    return scheme->guided > MOST_MOVING ||
+    return (scheme->guided > MOST_MOVING && is_told(scheme)) ||
            (cebus_appraisal_repeats(rt) && scheme->guided > SETTLING && scheme->spots != NULL &&
             apart(scheme->lost, scheme->lost_before) <= ALIKE(scheme->lost));
 }

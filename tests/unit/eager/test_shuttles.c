@@ -176,7 +176,7 @@ Test(shuttles, places_that_were_missed_stay_where_nothing_is_lost_by_it)
 {
     for (int foretold = 0; foretold <= 1; foretold++) {
         cebus_tensor *w[LAYERS];
-        cebus_runtime *rt = open_swapping_on("sim:titanv-12g", 7);
+        cebus_runtime *rt = open_swapping_on("sim:titanv-12g,issue=0ns", 7);
         cebus_guidance_start(rt);
         cebus_tensor *x = leaf(rt, N, 1);
         layer_ns = 2000;
@@ -184,7 +184,7 @@ Test(shuttles, places_that_were_missed_stay_where_nothing_is_lost_by_it)
             w[i] = leaf(rt, N, 0.5F);
             OK(cebus_tensor_set_persistent(w[i]));
         }
-        for (int i = 0; i < 2 * STEPS; i++)
+        for (int i = 0; i < 3 * STEPS; i++)
             train(rt, x, w);
         cebus_scheme *scheme = &rt->guidance->schemes[rt->guidance->log.last];
         cr_assert(scheme->shuttling && scheme->spots != NULL);
