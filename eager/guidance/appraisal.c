@@ -286,17 +286,25 @@ static bool part(const cebus_runtime *rt, const cebus_scheme *scheme,
            have_drifted(scheme, iteration);
 }
 
-/** Whether enough was seen of it. */
-static bool is_told(const cebus_scheme *scheme)
+/** The last two iterations lost the same, where runs repeat. */
+static bool is_steady(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
-    return !is_loose(scheme) || scheme->guided >= SETTLING + TELLING;
+    return cebus_appraisal_repeats(rt) && scheme->guided > SETTLING &&
+           apart(scheme->lost, scheme->lost_before) <= ALIKE(scheme->lost);
+}
+
+/** Whether enough was seen of it. */
+static bool is_told(const cebus_runtime *rt, const cebus_scheme *scheme)
+{
+    return !is_loose(scheme) || scheme->guided >= SETTLING + TELLING ||
+           (scheme->guided > SETTLING + 1 && is_steady(rt, scheme));
 }
 
 /** Whether prediction and measurement have parted for long enough. */
 static bool is_stale(cebus_runtime *rt, cebus_scheme *scheme, bool parted)
 {
     uint32_t patience = cebus_appraisal_repeats(rt) ? 0 : PATIENCE << scheme->replans;
-    if (!is_told(scheme))
+    if (!is_told(rt, scheme))
         return false;
     scheme->parted = parted ? scheme->parted + 1 : 0;
     if (!parted && scheme->guided > HELD)
@@ -312,13 +320,11 @@ static bool loses_nothing_by_places(const cebus_scheme *scheme, uint64_t lost)
            lost <= scheme->predicted_anywhere + scheme->iteration_ns / WORTH_PART;
 }
 
-/** Persistent values that shuttle are where they are to be: where runs repeat two iterations in a
- * row that lost the same tell. */
+/** Persistent values that shuttle are where they are to be. */
 static bool is_settled(const cebus_runtime *rt, const cebus_scheme *scheme)
 {
-    return (scheme->guided > MOST_MOVING && is_told(scheme)) ||
-           (cebus_appraisal_repeats(rt) && scheme->guided > SETTLING && scheme->spots != NULL &&
-            apart(scheme->lost, scheme->lost_before) <= ALIKE(scheme->lost));
+    return (scheme->guided > MOST_MOVING && is_told(rt, scheme)) ||
+           (scheme->spots != NULL && is_steady(rt, scheme));
 }
 
 /** What waits for its own place may wait longer than for any, and more is copied where there are
@@ -343,9 +349,9 @@ static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t 
     const uint64_t with = scheme->placed_lost;
     if (cebus_appraisal_awaits_better(rt, scheme))
         return false;
-    if (!is_told(scheme))
+    if (!is_told(rt, scheme))
         return lost > with + with / 4 + scheme->iteration_ns / DEAR_PART;
-    if (scheme->guided == SETTLING + TELLING)
+    if (scheme->guided <= SETTLING + TELLING)
         return lost >= with;
     return cebus_appraisal_repeats(rt) && lost > with + PARTED(with);
 }
@@ -361,7 +367,7 @@ bool cebus_appraisal_doubts(const cebus_runtime *rt, const cebus_scheme *scheme,
  * than was foretold, and for more than for these. */
 static bool misses_places(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
-    return scheme->aside_lost > 0 && scheme->spots == NULL && is_told(scheme) &&
+    return scheme->aside_lost > 0 && scheme->spots == NULL && is_told(rt, scheme) &&
            lost > scheme->aside_lost + scheme->iteration_ns / WORTH_PART && tells_time(rt) &&
            !cebus_appraisal_awaits_better(rt, scheme);
 }
@@ -413,7 +419,7 @@ static cebus_verdict judge(cebus_runtime *rt, cebus_scheme *scheme, cebus_iterat
     if (is_rival(scheme)) {
         if (loses(rt, scheme, lost))
             return CEBUS_PLAN_NEEDS_PLACES;
-        if (!is_told(scheme))
+        if (!is_told(rt, scheme))
             return CEBUS_PLAN_STANDS;
     }
     if (misses_places(rt, scheme, lost)) {

@@ -272,9 +272,27 @@ Test(verdict, a_trial_without_places_lasts_until_it_tells)
                                .doubted = true};
         scheme.plan.count = 1;
         for (int i = 0; i < 7; i++)
-            cr_expect_eq(end_loose(rt, &scheme, i == 2 ? dear : 900), CEBUS_PLAN_STANDS, "%d", i);
+            cr_expect_eq(end_loose(rt, &scheme, i == 2 ? dear : 900 + 10 * (uint64_t)(i % 2)),
+                         CEBUS_PLAN_STANDS, "%d", i);
         cr_expect_eq(end_loose(rt, &scheme, 900),
                      dear < 1800 ? CEBUS_PLAN_STANDS : CEBUS_PLAN_NEEDS_PLACES);
+    }
+    cebus_runtime_destroy(rt);
+}
+
+Test(verdict, two_iterations_that_lost_the_same_end_a_trial)
+{
+    cebus_runtime *rt = open_sim();
+    for (uint64_t lost = 999; lost <= 1000; lost++) {
+        cebus_scheme scheme = {.placed_lost = 1000,
+                               .placeless = true,
+                               .guided = 2,
+                               .shuttling = true,
+                               .doubted = true};
+        scheme.plan.count = 1;
+        cr_expect_eq(end_loose(rt, &scheme, lost), CEBUS_PLAN_STANDS, "one");
+        cr_expect_eq(end_loose(rt, &scheme, lost),
+                     lost < 1000 ? CEBUS_PLAN_STANDS : CEBUS_PLAN_NEEDS_PLACES, "two");
     }
     cebus_runtime_destroy(rt);
 }
