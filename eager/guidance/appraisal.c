@@ -358,9 +358,11 @@ static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t 
 
 bool cebus_appraisal_doubts(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
+    const bool known = scheme->unplanned >= SETTLED; /* none was there for long enough before */
     return cebus_appraisal_repeats(rt) && tells_time(rt) && rt->policy->searches &&
            scheme->shuttling && !scheme->doubted && lost > scheme->iteration_ns / DEAR_PART &&
-           scheme->unplanned_ns < HOPELESS * lost && !cebus_appraisal_awaits_better(rt, scheme);
+           scheme->unplanned_ns < (known ? lost : HOPELESS * lost) &&
+           !cebus_appraisal_awaits_better(rt, scheme);
 }
 
 /** Where bytes are found as they are needed it need not wait for places of its own, but for more

@@ -127,6 +127,12 @@ Test(verdict, a_plan_by_which_parameters_shuttle_is_held_against_none_once)
     cr_expect_eq(scheme.dear_lost, 700);
     scheme.doubted = true;
     cr_expect_eq(end_placed(rt, &scheme, 700), CEBUS_PLAN_STANDS, "it was tried");
+    scheme.doubted = false;
+    scheme.unplanned = 3;
+    scheme.unplanned_ns = 700;
+    cr_expect_eq(end_placed(rt, &scheme, 700), CEBUS_PLAN_STANDS, "none is known");
+    scheme.unplanned_ns = 699;
+    cr_expect_eq(end_placed(rt, &scheme, 700), CEBUS_PLAN_TRY_NONE);
     cebus_runtime_destroy(rt);
 }
 
