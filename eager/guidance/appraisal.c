@@ -356,12 +356,20 @@ static bool loses(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t 
     return cebus_appraisal_repeats(rt) && lost > with + PARTED(with);
 }
 
+/** What none may have lost to be tried. */
+static uint64_t most_to_try(const cebus_scheme *scheme, uint64_t lost)
+{
+    const uint64_t most = STANDSTILL * scheme->iteration_ns;
+    if (scheme->unplanned >= SETTLED) /* it was there for long enough before */
+        return lost;
+    return most < HOPELESS * lost ? most : HOPELESS * lost;
+}
+
 bool cebus_appraisal_doubts(const cebus_runtime *rt, const cebus_scheme *scheme, uint64_t lost)
 {
-    const bool known = scheme->unplanned >= SETTLED; /* none was there for long enough before */
     return cebus_appraisal_repeats(rt) && tells_time(rt) && rt->policy->searches &&
            scheme->shuttling && !scheme->doubted && lost > scheme->iteration_ns / DEAR_PART &&
-           scheme->unplanned_ns < (known ? lost : HOPELESS * lost) &&
+           scheme->unplanned_ns < most_to_try(scheme, lost) &&
            !cebus_appraisal_awaits_better(rt, scheme);
 }
 

@@ -122,6 +122,10 @@ Test(verdict, a_plan_by_which_parameters_shuttle_is_held_against_none_once)
     cebus_scheme scheme = {.iteration_ns = 10000, .unplanned_ns = 1400, .placed_lost = 700};
     cr_expect_eq(end_placed(rt, &scheme, 500), CEBUS_PLAN_STANDS, "a twentieth");
     cr_expect_eq(end_placed(rt, &scheme, 700), CEBUS_PLAN_STANDS, "half of what none lost");
+    scheme.unplanned_ns = 50000;
+    scheme.placed_lost = 30000;
+    cr_expect_eq(end_placed(rt, &scheme, 30000), CEBUS_PLAN_STANDS, "it stood still without");
+    scheme.placed_lost = 700;
     scheme.unplanned_ns = 1399;
     cr_expect_eq(end_placed(rt, &scheme, 700), CEBUS_PLAN_TRY_NONE);
     cr_expect_eq(scheme.dear_lost, 700);
