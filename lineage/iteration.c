@@ -31,8 +31,17 @@ uint64_t cebus_iteration_cost(const cebus_iteration *iteration)
     return ns;
 }
 
+void cebus_iteration_release(cebus_iteration *iteration)
+{
+    for (size_t k = 0; k < iteration->n_calls; k++) {
+        iteration->calls[k].cost_ns -= iteration->calls[k].held_ns;
+        iteration->calls[k].held_ns = 0;
+    }
+}
+
 uint64_t cebus_iteration_hold(cebus_iteration *iteration, uint64_t issue_ns)
 {
+    cebus_iteration_release(iteration);
     uint64_t host = 0, compute = 0, held = 0;
     const uint64_t asking = issue_ns * iteration->n_calls, cost = cebus_iteration_cost(iteration);
     for (size_t i = 0; i < 2 * iteration->n_calls && cost < asking; i++) {
@@ -47,14 +56,6 @@ uint64_t cebus_iteration_hold(cebus_iteration *iteration, uint64_t issue_ns)
         held += waits;
     }
     return held;
-}
-
-void cebus_iteration_release(cebus_iteration *iteration)
-{
-    for (size_t k = 0; k < iteration->n_calls; k++) {
-        iteration->calls[k].cost_ns -= iteration->calls[k].held_ns;
-        iteration->calls[k].held_ns = 0;
-    }
 }
 
 uint64_t cebus_iteration_persistent(const cebus_iteration *iteration)

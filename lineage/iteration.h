@@ -86,7 +86,8 @@ uint64_t cebus_iteration_cost(const cebus_iteration *iteration);
 
 /** Adds to what calls cost how long the device waits for a host that takes `issue_ns` to ask for
  * each; nothing where that is less than they cost together: then the host gets ahead, and stays so
- * from one iteration to the next. Answers the sum. O(calls). */
+ * from one iteration to the next. Takes the place of what was added before. Answers the sum.
+ * O(calls). */
 uint64_t cebus_iteration_hold(cebus_iteration *iteration, uint64_t issue_ns);
 /** Takes that out again. O(calls). */
 void cebus_iteration_release(cebus_iteration *iteration);

@@ -244,7 +244,7 @@ static bool refresh_costs(const cebus_runtime *rt, cebus_scheme *scheme, cebus_i
                                     : !have_drifted(scheme, iteration))
         return false;
     for (size_t k = 0; k < iteration->n_calls && cebus_appraisal_repeats(rt); k++)
-        iteration->calls[k].cost_ns = iteration->calls[k].last_ns;
+        iteration->calls[k].cost_ns = iteration->calls[k].last_ns + iteration->calls[k].held_ns;
     scheme->held_ns = cebus_iteration_hold(iteration, rt->info.issue_ns);
     scheme->iteration_ns = cebus_iteration_cost(iteration);
     scheme->unplanned_ns = (uint64_t)((double)scheme->unplanned_ns * (double)scheme->iteration_ns /

@@ -1,5 +1,7 @@
 #include "evict/planner/exchange.h"
 
+#include "evict/planner/chance.h"
+
 #define NONE CEBUS_SEQUENCE_NONE
 
 /** Values of less than this part of the limit are not worth a copy. */
@@ -14,13 +16,6 @@ void cebus_exchange_deinit(cebus_exchange *exchange)
 {
     cebus_copies_deinit(&exchange->out, exchange->sequence->pool);
     cebus_copies_deinit(&exchange->in, exchange->sequence->pool);
-}
-
-uint32_t cebus_exchange_below(cebus_exchange *exchange, uint32_t n)
-{
-    exchange->random =
-        exchange->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((exchange->random >> 33) % n);
 }
 
 bool cebus_exchange_begin(cebus_exchange *exchange, const cebus_links *links)
@@ -123,7 +118,7 @@ static uint32_t by_time(const cebus_exchange *x, uint64_t ns)
 
 static uint64_t part(cebus_exchange *x, uint64_t of)
 {
-    return of / 256 * cebus_exchange_below(x, 256);
+    return of / 256 * cebus_chance_below(&x->random, 256);
 }
 
 /** When the copy out is done and its room is wanted. */
@@ -160,7 +155,7 @@ static bool find_again(cebus_exchange *x, uint32_t value, bool chance, cebus_swa
     if (i == 0)
         return true;
     uint64_t idle = end_of(x, life->events[i - 1]), read = start_of(x, life->events[i]);
-    cebus_span comes = choose_in(x, idle, read, ns, chance ? cebus_exchange_below(x, 8) : 0);
+    cebus_span comes = choose_in(x, idle, read, ns, chance ? cebus_chance_below(&x->random, 8) : 0);
     uint32_t last = cebus_event_instance(life->events[i - 1]);
     if (comes.from <= idle)
         return true;
@@ -187,9 +182,9 @@ bool cebus_exchange_find(cebus_exchange *exchange, uint32_t value, bool chance,
         return true;
     uint64_t made = made_at(x, life, i - 1), read = start_of(x, life->events[i]);
     cebus_span leaves = choose_out(x, made, read, cebus_plan_out_ns(x->links->terms, item->bytes),
-                                   chance ? cebus_exchange_below(x, 8) : 0);
+                                   chance ? cebus_chance_below(&x->random, 8) : 0);
     cebus_span comes = choose_in(x, made, read, cebus_plan_in_ns(x->links->terms, item->bytes),
-                                 chance ? cebus_exchange_below(x, 8) : 0);
+                                 chance ? cebus_chance_below(&x->random, 8) : 0);
     if (leaves.to > comes.from)
         return true;
     uint32_t last = cebus_event_instance(life->events[i - 1]);
@@ -297,7 +292,7 @@ bool cebus_exchange_make_way(cebus_exchange *exchange, uint32_t value, uint32_t 
     cebus_exchange *x = exchange;
     const cebus_life *life = &x->sequence->lives[value];
     uint64_t bytes = x->sequence->iteration->values[value].bytes;
-    uint32_t i = widest(x, value, 0), sides = 1 + cebus_exchange_below(x, 3);
+    uint32_t i = widest(x, value, 0), sides = 1 + cebus_chance_below(&x->random, 3);
     *out_count = 0;
     if (i == 0)
         return true;

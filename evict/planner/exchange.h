@@ -50,7 +50,4 @@ bool cebus_exchange_take(cebus_exchange *exchange, uint32_t value, bool *out);
 bool cebus_exchange_take_again(cebus_exchange *exchange, uint32_t value, bool *out);
 /** @} */
 
-/** A number below n, by chance. */
-uint32_t cebus_exchange_below(cebus_exchange *exchange, uint32_t n);
-
 #endif

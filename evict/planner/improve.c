@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evict/planner/chance.h"
 #include "evict/planner/exchange.h"
 #include "evict/planner/prune.h"
 #include "evict/planner/snapshot.h"
@@ -66,8 +67,7 @@ typedef struct ruin {
 
 static uint32_t below(ruin *r, uint32_t n)
 {
-    r->random = r->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((r->random >> 33) % n);
+    return cebus_chance_below(&r->random, n);
 }
 
 /** A random replay; NONE: by bad luck, none was met. */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "evict/planner/chance.h"
+
 /** Trades at most: more bring little. */
 #define MOST_TRADES 128
 /** Values next to one another that are set alike at once, at most; of as many places. */
@@ -22,8 +24,7 @@ typedef struct trade {
 
 static uint32_t draw(trade *t, size_t n)
 {
-    t->random = t->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((t->random >> 33) % n);
+    return cebus_chance_below(&t->random, (uint32_t)n);
 }
 
 /** Some that are used one after the other stay, or go; or one does what it did not. */

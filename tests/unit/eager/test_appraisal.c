@@ -121,6 +121,21 @@ Test(appraisal, what_the_host_takes_to_ask_is_foretold)
     }
 }
 
+/** Once kernels take longer than it does the host holds nobody up any more. */
+Test(appraisal, slower_kernels_no_longer_wait_for_the_host)
+{
+    figures f;
+    layer_ns = 20000;
+    cebus_runtime *rt = open_on("sim:p100-16g,issue=50us", "cebus", CEBUS_SWAP_OFF, 10, &f);
+    steps(rt, 6, &f);
+    expect_close(&f, "held up");
+    layer_ns = 100000;
+    steps(rt, 6, &f);
+    expect_close(&f, "not held up");
+    cr_expect_eq(f.stats.replans, 1, "%lu", f.stats.replans);
+    cebus_runtime_destroy(rt);
+}
+
 Test(appraisal, kernels_that_become_slower_are_planned_for_anew)
 {
     static const char *const planners[] = {"cebus", "capuchin", "sublinear"};

@@ -128,6 +128,11 @@ Test(iteration, calls_of_a_host_that_takes_longer_cost_what_it_takes)
     expect_costs(5, 0);
     cr_expect_eq(cebus_iteration_hold(&iteration, 12), 21);
     expect_costs(12, 7);
+    cr_expect_eq(cebus_iteration_hold(&iteration, 9), 12, "anew, not on top of that");
+    expect_costs(9, 4);
+    cr_expect_eq(cebus_iteration_hold(&iteration, 5), 0);
+    expect_costs(5, 0);
+    cebus_iteration_hold(&iteration, 12);
     cebus_iteration_release(&iteration);
     expect_costs(5, 0);
 }
